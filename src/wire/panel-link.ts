@@ -1,0 +1,254 @@
+/**
+ * What a viewer (a browser page through the relay, or the Python client) and the observer say to each other: control messages in the
+ * header's fields, small tables as plain columns, tiles as binary columns (schema.ts). camelCase throughout.
+ *
+ * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
+ */
+
+/** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. */
+export type SpanPath = readonly string[];
+
+export type Filter = {
+  /** any: in at least one of these subtrees; all: in every one; not: in none. `tag` matches a tag at any depth. */
+  readonly spans?: {
+    readonly any?: readonly SpanTerm[];
+    readonly all?: readonly SpanTerm[];
+    readonly not?: readonly SpanTerm[];
+  };
+  readonly functions?: readonly string[];
+  readonly notFunctions?: readonly string[];
+  readonly workers?: readonly number[];
+  readonly status?: readonly ('ok' | 'failed' | 'lost')[];
+};
+export type SpanTerm = { readonly path: SpanPath } | { readonly tag: string };
+
+/** Seconds since the cluster's start. */
+export type TimeRange = 'all' | { readonly from: number; readonly to: number } | { readonly last: number };
+
+export type ViewName = 'spans' | 'task-stream' | 'tasks' | 'fine-metrics' | 'profile' | 'memory' | 'summary';
+
+// ---------------------------------------------------------------- viewer → observer
+
+export type Watch = {
+  readonly type: 'watch';
+  readonly id: number;
+  readonly cluster: string;
+  readonly view: ViewName;
+  readonly filter: Filter;
+  readonly time: TimeRange;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** At most so many answers a second; 4 if left out; 0 = answer once (a query). */
+  readonly maxHz?: number;
+  readonly have?: { readonly logId: string; readonly seq: number };
+  /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
+  readonly afterSeq?: number;
+};
+/** New filter, time or params for a running watch; answered by a snapshot. */
+export type Change = { readonly type: 'change'; readonly id: number; readonly filter?: Filter; readonly time?: TimeRange; readonly params?: Readonly<Record<string, unknown>> };
+/**
+ * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
+ * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
+ */
+export type Tiles = { readonly type: 'tiles'; readonly id: number; readonly level: number; readonly first: number; readonly count: number };
+/** One run whole: answered by `detail`. */
+export type DetailRequest = { readonly type: 'detail'; readonly request: number; readonly cluster: string; readonly run: number };
+export type Ack = { readonly type: 'ack'; readonly id: number; readonly seq: number };
+export type Unwatch = { readonly type: 'unwatch'; readonly id: number };
+export type ViewerMessage = Watch | Change | Tiles | DetailRequest | Ack | Unwatch;
+
+// ---------------------------------------------------------------- observer → viewer
+
+/** Pushed at once after welcome and on every change (≤ 2 Hz). */
+export type Clusters = { readonly type: 'clusters'; readonly clusters: readonly ClusterInfo[] };
+export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
+export type ClusterInfo = {
+  readonly cluster: string;
+  readonly name: string;
+  readonly kind: 'embedded' | 'dask' | 'local' | 'recording';
+  readonly logId: string;
+  readonly state: ClusterState;
+  /** When ended or reconnecting: a sentence from ui.md §7, without the title. */
+  readonly why?: string;
+  /** Wall clock seconds. */
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly notebook?: { readonly kernelId?: string; readonly path?: string };
+  readonly workers: readonly { readonly worker: number; readonly name: string; readonly threads: number; readonly memoryLimit: number; readonly process: number; readonly state: string }[];
+  readonly threads: number;
+  readonly running: number;
+  readonly tasks: number;
+  readonly capabilities: Readonly<Record<string, boolean>>;
+  /** e.g. "1.25 M tasks before 4.10 s are kept only as totals." */
+  readonly dropped?: string;
+};
+
+/** The whole answer of a view. `seq` counts answers of this watch; answer with `ack`. Deltas are not needed while answers are ≤ 500 rows. */
+export type Snapshot = {
+  readonly type: 'snapshot';
+  readonly id: number;
+  readonly seq: number;
+  readonly logId: string;
+  /** Newest block folded in. */
+  readonly logSeq: number;
+  /** How the filter was honoured. */
+  readonly honoured: { readonly how: 'exact' | 'approximate' | 'not filtered'; readonly why?: string };
+  readonly result: ViewResult;
+};
+/** Columns in schema.ts `tile`; `settled`: nothing in this tile will change any more, keep it for ever. */
+export type Tile = { readonly type: 'tile'; readonly id: number; readonly level: number; readonly index: number; readonly settled: boolean; readonly logSeq: number };
+export type Detail = { readonly type: 'detail'; readonly request: number; readonly run: RunDetail | null };
+export type Failure = { readonly type: 'failure'; readonly id: number; readonly sentence: string };
+/** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
+export type LinkState = { readonly type: 'state'; readonly state: 'no-observer' | 'no-node' | 'version' | 'refused'; readonly sentence: string };
+export type ObserverMessage = Clusters | Snapshot | Tile | Detail | Failure | LinkState;
+
+// ---------------------------------------------------------------- results of the views (seconds, bytes, counts; null = unknown)
+
+export type ViewResult = SpansResult | TaskStreamResult | TasksResult | FineMetricsResult | ProfileResult | MemoryResult | SummaryResult;
+
+/** view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children. Ignores filters. */
+export type SpansResult = {
+  readonly view: 'spans';
+  readonly rows: readonly SpanRow[];
+  readonly totalThreadSeconds: number;
+  readonly totalTasks: number;
+};
+export type SpanRow = {
+  readonly span: number;
+  readonly parent: number | null;
+  readonly path: SpanPath;
+  readonly tag: string;
+  readonly origin: 'user' | 'cell' | 'notebook' | 'default' | 'inferred';
+  /** Subtree totals: tasks done, tasks running, seconds on threads. */
+  readonly tasks: number;
+  readonly running: number;
+  readonly failed: number;
+  readonly threadSeconds: number;
+  readonly cpuSeconds: number | null;
+  readonly transferSeconds: number;
+  readonly idleSeconds: number | null;
+  /** Own rows only (not the children's). Sum over all spans = total, exactly. */
+  readonly ownTasks: number;
+  readonly ownNanoseconds: number;
+  readonly exact: number;
+  readonly inferred: number;
+  readonly opened: number;
+  readonly closed: number | null;
+  readonly firstStart: number | null;
+  readonly lastStop: number | null;
+};
+
+/** view `task-stream`: all but the boxes, which come as tiles. params: { laneBy: 'worker', colourBy: 'function' | 'kind' } */
+export type TaskStreamResult = {
+  readonly view: 'task-stream';
+  /** Extent of the run and the scheduler's time now (a live right edge); seconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly now: number;
+  readonly live: boolean;
+  /** Tiles wholly before this time are settled. */
+  readonly settledBefore: number;
+  readonly lanes: readonly { readonly lane: number; readonly worker: number; readonly thread: number }[];
+  readonly workers: readonly { readonly worker: number; readonly name: string; readonly threads: number; readonly busy: number; readonly process: number; readonly memoryLimit: number; readonly left: number | null }[];
+  /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
+  readonly functions: readonly FunctionSlot[];
+  readonly running: readonly { readonly lane: number; readonly key: string; readonly function: string; readonly span: number; readonly started: number }[];
+  /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other, failed (count). */
+  readonly strip: { readonly compute: readonly number[]; readonly transfer: readonly number[]; readonly disk: readonly number[]; readonly other: readonly number[]; readonly failed: readonly number[] };
+  readonly bands: readonly { readonly span: number; readonly tag: string; readonly depth: number; readonly from: number; readonly to: number }[];
+  readonly tasks: number;
+  readonly hidden: number;
+  readonly kinds: Readonly<Record<'transfer' | 'disk' | 'serialize' | 'failed', number>>;
+};
+export type FunctionSlot = { readonly name: string; readonly slot: number; readonly round: number; readonly seconds: number; readonly tasks: number };
+
+/** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
+ *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
+ *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
+ *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
+ *  The header's fields carry `functions: [name]` for the indices in this tile. */
+
+/** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */
+export type TasksResult = { readonly view: 'tasks'; readonly total: number; readonly rows: readonly RunDetail[] };
+export type RunDetail = {
+  readonly run: number;
+  readonly key: string;
+  readonly function: string;
+  readonly span: SpanPath;
+  readonly origin: 'default' | 'user' | 'inferred' | 'reused';
+  readonly worker: string;
+  readonly thread: number;
+  readonly status: 'ok' | 'failed' | 'lost' | 'missing' | 'running';
+  readonly attempt: number;
+  readonly start: number;
+  readonly duration: number;
+  readonly cpu: number | null;
+  readonly waitReady: number | null;
+  readonly waitInputs: number | null;
+  readonly waitThread: number | null;
+  readonly nbytes: number | null;
+  readonly error?: string;
+  readonly parts: readonly { readonly kind: string; readonly held: boolean; readonly function: string; readonly span: SpanPath; readonly offset: number; readonly duration: number; readonly cpu: number | null; readonly bytes: number | null }[];
+};
+
+export type ActivitySeconds = Readonly<Record<string, number>>;
+/**
+ * view `fine-metrics`. params: { unit: 'seconds' | 'bytes' | 'count', top: 12 }. Activities in drawing order:
+ * thread-cpu, thread-noncpu, transfer, disk-read, disk-write, deserialize, serialize, other, idle:<cause>.
+ */
+export type FineMetricsResult = {
+  readonly view: 'fine-metrics';
+  readonly unit: string;
+  readonly units: readonly string[];
+  /** Extent considered, and threads integrated over it: wall × threads = capacitySeconds. */
+  readonly wallSeconds: number;
+  readonly threads: number;
+  readonly capacitySeconds: number;
+  /** Seconds by activity, of the selection. */
+  readonly byActivity: readonly { readonly activity: string; readonly value: number; readonly share: number | null }[];
+  readonly byFunction: readonly { readonly function: string; readonly slot: number; readonly round: number; readonly tasks: number; readonly total: number; readonly share: number | null; readonly activities: ActivitySeconds }[];
+  /** Functions beyond `top`, added up. */
+  readonly others: { readonly functions: number; readonly tasks: number; readonly total: number; readonly activities: ActivitySeconds } | null;
+  readonly idle: readonly { readonly cause: string; readonly seconds: number }[];
+  /** Behind other work, not part of the bar: activity → seconds and bytes. */
+  readonly background: readonly { readonly activity: string; readonly seconds: number; readonly bytes: number; readonly count: number }[];
+  /** Time on threads of what the filter hides. */
+  readonly otherSpansSeconds: number;
+  readonly attributedNanoseconds: number;
+  readonly totalNanoseconds: number;
+  /** Exact entries for `client.fine_metrics`: [context, function, activity, unit, value]; only when params.entries is true. */
+  readonly entries?: readonly (readonly [string, string, string, string, number])[];
+};
+
+/** view `profile`. params: { groupBy: 'all' | 'function' | 'worker' | 'span', order: 'left-heavy' | 'time', maxNodes ≤ 5000 }. Nodes in depth-first order. */
+export type ProfileResult = {
+  readonly view: 'profile';
+  readonly samples: number;
+  readonly rateHz: number | null;
+  readonly nodes: {
+    readonly parent: readonly number[];
+    readonly name: readonly string[];
+    readonly file: readonly string[];
+    readonly line: readonly number[];
+    readonly n: readonly number[];
+    readonly onCore: readonly number[];
+    readonly waiting: readonly number[];
+    readonly blocked: readonly number[];
+    readonly slot: readonly number[];
+  };
+  readonly dropped: number;
+  readonly activity: { readonly seconds: readonly number[]; readonly onCore: readonly number[]; readonly waiting: readonly number[]; readonly blocked: readonly number[] };
+};
+
+/** view `memory`. params: { measure: 'process' | 'managed' | 'unmanaged' | 'spilled', show: 'cluster' | 'workers' } */
+export type MemoryResult = {
+  readonly view: 'memory';
+  readonly measure: string;
+  readonly series: readonly { readonly name: string; readonly worker: number | null; readonly t: readonly number[]; readonly bytes: readonly (number | null)[] }[];
+  readonly limits: { readonly memoryLimit: number; readonly target: number; readonly spill: number; readonly pause: number } | null;
+  readonly runs: readonly { readonly run: number; readonly label: string; readonly measure: string; readonly intervalSeconds: number; readonly start: number; readonly stopped: number | null; readonly t: readonly number[]; readonly bytes: readonly number[]; readonly peak: number }[];
+  readonly now: { readonly process: number; readonly managed: number; readonly spilled: number; readonly unmanagedOld: number } | null;
+};
+
+/** view `summary`: what `scripts/run --headless` prints and `client.spans()` returns: SpanRow plus the totals they must add up to. */
+export type SummaryResult = { readonly view: 'summary'; readonly spans: readonly SpanRow[]; readonly wallSeconds: number; readonly capacitySeconds: number; readonly executeSeconds: number; readonly idleSeconds: number; readonly unattributedNanoseconds: number; readonly totalNanoseconds: number };
