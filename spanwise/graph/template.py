@@ -1,0 +1,248 @@
+"""What a task runs, apart from its name: pickled once, run many times.
+
+Written by the client (:mod:`spanwise.graph.packs`), opened and run by workers::
+
+    template = loads(payload)                 # one Template, kept by the worker
+    rows = loads(chunk)                       # list of tuples, or no chunk: ()
+    literals = rows[row]
+    dependencies = [value, ...]               # in the order of the message's column
+
+    if template.parts is None:
+        value = template.run(literals, dependencies)
+    else:                                     # fused: time each part on its own
+        values = list(dependencies)
+        for part in template.parts:
+            values.append(part.run(literals, values))
+            for index in part.drops:
+                values[index] = None
+        value = values[-1]
+
+Slots.  An argument is named by an integer into ``values`` (a dependency, or the
+result of an earlier part) when >= 0, and into ``literals`` when < 0::
+
+    add(x, 1, y)   order (0, -1, 1)
+                          │   │  └ values[1]: y
+                          │   └ literals[0]  (~0 == -1)
+                          └ values[0]: x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def identity(value: Any) -> Any:
+    """Return `value`: what a literal in the graph runs."""
+    return value
+
+
+class Slot:
+    """A place filled from `values` (index >= 0) or `literals` (index < 0)."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        index = self.index
+        return values[index] if index >= 0 else literals[~index]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Slot, (self.index,)
+
+
+class Run:
+    """A list of consecutive `values`: 25,000 inputs of a merge are two integers."""
+
+    __slots__ = ("start", "stop")
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start = start
+        self.stop = stop
+
+    def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        return list(values[self.start : self.stop])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, (self.start, self.stop)
+
+
+class Constant:
+    """The same object for every task of the template."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        return self.value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Constant, (self.value,)
+
+
+class Call:
+    """A nested call or container: its arguments are filled first.
+
+    Parameters
+    ----------
+    function
+        Called with the filled arguments; for containers `list`, `tuple`, `set`
+        or `dict` with the filled items as one list.
+    arguments
+        Places (Slot, Run, Constant, Call).
+    keywords
+        Name to place.
+    container
+        True: hand over the arguments as one list.
+    """
+
+    __slots__ = ("function", "arguments", "keywords", "container")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any] | None = None,
+        container: bool = False,
+    ) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.keywords = keywords
+        self.container = container
+
+    def fill(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        arguments = [place.fill(literals, values) for place in self.arguments]
+        if self.container:
+            return arguments if self.function is list else self.function(arguments)
+        if self.keywords:
+            filled = {
+                name: place.fill(literals, values)
+                for name, place in self.keywords.items()
+            }
+            return self.function(*arguments, **filled)
+        return self.function(*arguments)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Call, (self.function, self.arguments, self.keywords, self.container)
+
+
+class Template:
+    """The function and argument pattern shared by many tasks.
+
+    Parameters
+    ----------
+    function
+        What is called.
+    order
+        Slots of the positional arguments if all of them are plain slots
+        (the common case), else None and `places` holds the pattern.
+    places, keywords
+        The general pattern; see the classes above.
+    parts
+        For fused tasks: the parts in an order in which they can run. The last
+        part's value is the task's.
+    """
+
+    __slots__ = ("function", "order", "places", "keywords", "parts")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        order: tuple[int, ...] | None = None,
+        places: tuple[Any, ...] = (),
+        keywords: dict[str, Any] | None = None,
+        parts: tuple[Part, ...] | None = None,
+    ) -> None:
+        self.function = function
+        self.order = order
+        self.places = places
+        self.keywords = keywords
+        self.parts = parts
+
+    def run(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        """Return the value of one task.
+
+        Raises
+        ------
+        BaseException
+            Whatever the task's own function raises.
+        """
+        if self.parts is not None:
+            return self.run_parts(literals, values)
+        order = self.order
+        if order is not None:
+            return self.function(
+                *[values[i] if i >= 0 else literals[~i] for i in order]
+            )
+        arguments = [place.fill(literals, values) for place in self.places]
+        if self.keywords:
+            filled = {
+                name: place.fill(literals, values)
+                for name, place in self.keywords.items()
+            }
+            return self.function(*arguments, **filled)
+        return self.function(*arguments)
+
+    def run_parts(self, literals: Sequence[Any], dependencies: Sequence[Any]) -> Any:
+        """Run a fused task without measuring its parts."""
+        values = list(dependencies)
+        for part in self.parts or ():
+            values.append(part.run(literals, values))
+            for index in part.drops:
+                values[index] = None
+        return values[-1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (
+            self.function,
+            self.order,
+            self.places,
+            self.keywords,
+            self.parts,
+        )
+
+
+class Part(Template):
+    """One task inside a fused task.
+
+    Parameters
+    ----------
+    name
+        Function name as the diagnostics show it (Dask's key prefix).
+    span
+        The client's span id; 0 is the default span.
+    drops
+        Indices into `values` that no later part needs.
+    """
+
+    __slots__ = ("name", "span", "drops")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        order: tuple[int, ...] | None = None,
+        places: tuple[Any, ...] = (),
+        keywords: dict[str, Any] | None = None,
+        name: str = "",
+        span: int = 0,
+        drops: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(function, order, places, keywords)
+        self.name = name
+        self.span = span
+        self.drops = drops
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Part, (
+            self.function,
+            self.order,
+            self.places,
+            self.keywords,
+            self.name,
+            self.span,
+            self.drops,
+        )
