@@ -1,0 +1,111 @@
+import jupyter from '@jupyter/eslint-plugin';
+import prettier from 'eslint-config-prettier';
+import tseslint from 'typescript-eslint';
+
+/** Folders without a clock, without chance, without a platform. */
+const pureFiles = [
+  'src/{base,records,wire,scheduler,simulate,observer}/**/*.ts',
+  'src/panels/*/{rows,figure}.ts'
+];
+const testFiles = ['**/__tests__/**', 'src/testing/**', 'ui-tests/**'];
+const why = 'Pure folders get time and chance from their caller.';
+
+export default tseslint.config(
+  {
+    ignores: [
+      'node_modules',
+      'lib',
+      'coverage',
+      '.*/**',
+      'spanwise/**',
+      '**/*.cjs',
+      '**/*.d.ts',
+      '**/test-results/**',
+      '**/playwright-report/**'
+    ]
+  },
+  {
+    files: ['**/*.ts', '**/*.tsx'],
+    extends: [tseslint.configs.base],
+    plugins: { jupyter },
+    languageOptions: {
+      parserOptions: {
+        project: './tsconfig.check.json',
+        tsconfigRootDir: import.meta.dirname
+      }
+    },
+    rules: {
+      ...jupyter.configs['recommended-legacy'].rules,
+      '@typescript-eslint/consistent-type-imports': [
+        'error',
+        { fixStyle: 'inline-type-imports' }
+      ],
+      '@typescript-eslint/naming-convention': [
+        'error',
+        {
+          selector: 'interface',
+          format: ['PascalCase'],
+          custom: { regex: '^I[A-Z]', match: true }
+        }
+      ],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': [
+        'error',
+        { checksVoidReturn: { attributes: false } }
+      ],
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { args: 'none' }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true }
+      ],
+      curly: ['error', 'all'],
+      eqeqeq: ['error', 'always'],
+      'no-console': 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      'no-var': 'error',
+      'prefer-arrow-callback': 'error',
+      'prefer-const': 'error'
+    }
+  },
+  {
+    files: pureFiles,
+    ignores: testFiles,
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Math', property: 'random', message: why },
+        { object: 'Date', property: 'now', message: why }
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: "NewExpression[callee.name='Date']", message: why }
+      ]
+    }
+  },
+  {
+    // Only these show text to people; elsewhere a string is data.
+    files: ['src/**'],
+    ignores: ['src/panels/**', 'src/lab/**', 'src/charts/**'],
+    rules: { 'jupyter/no-untranslated-string': 'off' }
+  },
+  {
+    // Programs that talk to a terminal.
+    files: ['src/sidecar/main.ts', 'benchmarks/**', 'examples/**'],
+    rules: { 'no-console': 'off' }
+  },
+  {
+    files: testFiles,
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      'jupyter/command-id-convention': 'off',
+      'jupyter/no-untranslated-string': 'off',
+      'jupyter/plugin-id-convention': 'off',
+      'jupyter/prefer-lazy-imports': 'off',
+      'jupyter/require-disposable-ownership': 'off',
+      'jupyter/require-disposable-transfer': 'off'
+    }
+  },
+  prettier
+);

@@ -1,0 +1,61 @@
+/**
+ * Two projects: `pure` runs everything that needs no browser in plain Node;
+ * `browser` runs the specs of the browser folders in jsdom. A panel's rows and
+ * figure are pure, its model and view are not.
+ */
+const pureInPanels = ['rows', 'figure'];
+const browserFolders = ['feed', 'charts', 'panels', 'lab'];
+// These packages ship ES modules, which jest 29 cannot load untransformed.
+const esModules = [
+  '@jupyter',
+  '@jupyterlab',
+  '@microsoft',
+  '@rjsf',
+  'exenv-es6',
+  'lib0',
+  'nanoid',
+  'valibot',
+  'vscode-ws-jsonrpc',
+  'y-protocols',
+  'y-websocket',
+  'yjs'
+].join('|');
+
+const shared = {
+  rootDir: __dirname,
+  transform: { '\\.([cm]?[jt]sx?|svg|css)$': '<rootDir>/jest-transform.cjs' },
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules})/)`],
+  modulePathIgnorePatterns: [
+    '<rootDir>/lib/',
+    '<rootDir>/spanwise/',
+    '<rootDir>/\\.'
+  ]
+};
+
+// testRegex knows no <rootDir>.
+const src = `${__dirname.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/src`;
+const isPure = `${src}/panels/[^/]+/__tests__/(${pureInPanels.join('|')})[^/]*\\.spec\\.tsx?$`;
+const isBrowser = `${src}/(${browserFolders.join('|')})/`;
+
+module.exports = {
+  projects: [
+    {
+      ...shared,
+      displayName: 'pure',
+      testEnvironment: 'node',
+      testRegex: [
+        `${src}/(?!(${browserFolders.join('|')})/).*\\.spec\\.tsx?$`,
+        isPure
+      ]
+    },
+    {
+      ...shared,
+      displayName: 'browser',
+      testEnvironment: '<rootDir>/src/testing/browser-environment.cjs',
+      setupFiles: ['@jupyterlab/testing/lib/jest-shim.js'],
+      testRegex: [`${isBrowser}.*\\.spec\\.tsx?$`],
+      testPathIgnorePatterns: ['/node_modules/', isPure]
+    }
+  ],
+  testTimeout: 60_000
+};
