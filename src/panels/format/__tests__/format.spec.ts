@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+
+import {
+  byteTicks,
+  formatByteRate,
+  formatBytes,
+  formatBytesOf,
+  formatByteSeconds,
+  formatChange,
+  formatClock,
+  formatCount,
+  formatCounted,
+  formatDifference,
+  formatDuration,
+  formatExactCount,
+  formatInstant,
+  formatOffsetTick,
+  formatShare,
+  formatTick,
+  formatTimeRange,
+  numeralsOf,
+  shareOf,
+  timeTicks
+} from '..';
+
+/** No-break spaces are the rule; plain ones are easier to read here. */
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
+describe('durations', () => {
+  it.each([
+    [0, '0 s'],
+    [4e-7, '< 1 µs'],
+    [1e-6, '1.00 µs'],
+    [850e-6, '850 µs'],
+    [999.4e-6, '999 µs'],
+    [999.6e-6, '1.00 ms'],
+    [0.0124, '12.4 ms'],
+    [0.9994, '999 ms'],
+    [0.9996, '1.00 s'],
+    [9.996, '10.0 s'],
+    [29.6, '29.6 s'],
+    [119.4, '119 s'],
+    [119.6, '2 min 00 s'],
+    [217, '3 min 37 s'],
+    [7199.7, '2 h 00 min'],
+    [7500, '2 h 05 min'],
+    [86400 * 3 + 3600 * 4, '3 d 04 h'],
+    [-11.2, '−11.2 s'],
+    [null, '–']
+  ])('%p s is written %p', (seconds, text) => {
+    expect(plain(formatDuration(seconds))).toBe(text);
+  });
+
+  it('keeps three figures right to half of the last one', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1e-6, max: 119, noNaN: true }), seconds => {
+        const [figure, unit] = plain(formatDuration(seconds)).split(' ');
+        const scale = { µs: 1e-6, ms: 1e-3, s: 1 }[unit ?? ''] ?? NaN;
+        const written = Number(figure) * scale;
+        expect(Math.abs(written - seconds) / seconds).toBeLessThan(0.0051);
+      })
+    );
+  });
+
+  it('never puts a longer text before a shorter duration of the same unit', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+        fc.double({ min: 0, max: 1e6, noNaN: true }),
+        (a, b) => {
+          const [short, long] = a < b ? [a, b] : [b, a];
+          const value = (text: string) => {
+            let sum = 0;
+            const units: Record<string, number> = {
+              µs: 1e-6,
+              ms: 1e-3,
+              s: 1,
+              min: 60,
+              h: 3600,
+              d: 86400
+            };
+            for (const [, figure, unit] of plain(text)
+              .replace('< 1 µs', '0.5 µs')
+              .matchAll(/([\d.]+) (µs|ms|min|s|h|d)/g)) {
+              sum += Number(figure) * (units[unit ?? ''] ?? NaN);
+            }
+            return sum;
+          };
+          expect(value(formatDuration(short))).toBeLessThanOrEqual(
+            value(formatDuration(long)) * (1 + 1e-12)
+          );
+        }
+      )
+    );
+  });
+
+  it('uses the decimal mark of the page', () => {
+    expect(plain(formatDuration(29.6, numeralsOf('de')))).toBe('29,6 s');
+    expect(formatExactCount(12640, numeralsOf('de'))).toBe('12.640');
+    expect(numeralsOf('not a locale')).toEqual({ decimal: '.', group: ',' });
+  });
+});
+
+describe('bytes', () => {
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '0.98 KiB'],
+    [53.6 * 2 ** 20, '53.6 MiB'],
+    [7.01 * 2 ** 30, '7.01 GiB'],
+    [999.6 * 2 ** 20, '0.98 GiB'],
+    [-5.83 * 2 ** 30, '−5.83 GiB'],
+    [null, '–']
+  ])('%p is written %p', (bytes, text) => {
+    expect(plain(formatBytes(bytes))).toBe(text);
+  });
+
+  it('writes rates, areas and parts of a limit', () => {
+    expect(plain(formatByteRate(180 * 2 ** 20))).toBe('180 MiB/s');
+    expect(plain(formatByteSeconds(128 * 2 ** 30))).toBe('128 GiB·s');
+    expect(plain(formatBytesOf(7.01 * 2 ** 30, 16 * 2 ** 30))).toBe(
+      '7.01 of 16.0 GiB'
+    );
+  });
+
+  it('stays below a thousand in every unit', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 1, max: 1e18, noNaN: true }), bytes => {
+        const figure = Number(plain(formatBytes(bytes)).split(' ')[0]);
+        expect(figure).toBeLessThan(1000);
+        expect(figure).toBeGreaterThan(0);
+      })
+    );
+  });
+});
+
+describe('counts, shares and differences', () => {
+  it('groups, and shortens from a million on', () => {
+    expect(formatCount(456)).toBe('456');
+    expect(formatCount(12640)).toBe('12,640');
+    expect(formatCount(999_999)).toBe('999,999');
+    expect(plain(formatCount(1_250_000))).toBe('1.25 M');
+    expect(plain(formatCount(999_900_000))).toBe('1.00 G');
+    expect(plain(formatCounted(1, 'task'))).toBe('1 task');
+    expect(plain(formatCounted(2, 'task'))).toBe('2 tasks');
+  });
+
+  it.each([
+    [0, '0 %'],
+    [0.0004, '< 0.1 %'],
+    [0.041, '4.1 %'],
+    [0.0996, '10 %'],
+    [0.23, '23 %'],
+    [0.9951, '> 99 %'],
+    [0.9999, '> 99 %'],
+    [1, '100 %'],
+    [null, '–']
+  ])('share %p is written %p', (share, text) => {
+    expect(plain(formatShare(share))).toBe(text);
+  });
+
+  it('says "0 %" only for nothing and "100 %" only for all', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 1e-12, max: 1 - 1e-9, noNaN: true }),
+        share => {
+          expect(['0 %', '100 %']).not.toContain(plain(formatShare(share)));
+        }
+      )
+    );
+    expect(shareOf(1, 0)).toBeNull();
+    expect(shareOf(1, 4)).toBe(0.25);
+  });
+
+  it('signs differences', () => {
+    expect(plain(formatDifference(-11.2, formatDuration))).toBe('−11.2 s');
+    expect(plain(formatDifference(2, formatDuration))).toBe('+2.00 s');
+    expect(plain(formatDifference(0, formatDuration))).toBe('0 s');
+    expect(plain(formatChange(-11.2, 40.8))).toBe('−27 %');
+    expect(formatChange(1, 0)).toBe('');
+  });
+});
+
+describe('points in time', () => {
+  it('writes instants, ticks and ranges', () => {
+    expect(plain(formatInstant(21.31))).toBe('21.310 s');
+    expect(plain(formatInstant(125.25))).toBe('2 min 05.250 s');
+    expect(plain(formatInstant(7325.25))).toBe('2 h 02 min 05.250 s');
+    expect(plain(formatTick(5, 5))).toBe('5 s');
+    expect(plain(formatTick(0.25, 0.05))).toBe('0.25 s');
+    expect(plain(formatTick(150, 15))).toBe('2 min 30 s');
+    expect(plain(formatTick(600, 300))).toBe('10 min');
+    expect(plain(formatOffsetTick(10, 10))).toBe('+10 s');
+    expect(plain(formatOffsetTick(0, 10))).toBe('0 s');
+    expect(plain(formatTimeRange(14.6, 30.6))).toBe('14.6 s – 30.6 s');
+    expect(plain(formatTimeRange(4.1, 21.3))).toBe('4.10 s – 21.3 s');
+    expect(plain(formatTimeRange(12, 12.4))).toBe('12.0 s – 12.4 s');
+    expect(plain(formatTimeRange(12.01, 12.012))).toBe('12.010 s – 12.012 s');
+    expect(plain(formatTimeRange(0, 29.6))).toBe('0 s – 29.6 s');
+  });
+
+  it('says the date only when it is not today', () => {
+    const at = new Date(2026, 4, 3, 9, 21, 40).getTime() / 1000;
+    expect(formatClock(at, at + 60)).toBe('09:21:40');
+    expect(formatClock(at, at + 86400)).toBe('2026-05-03 09:21:40');
+  });
+
+  it('puts ticks far enough apart, inside the range, with texts that differ', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1e5, noNaN: true }),
+        fc.double({ min: -4, max: 5, noNaN: true }).map(power => 10 ** power),
+        fc.integer({ min: 100, max: 3000 }),
+        (from, width, pixels) => {
+          const { step, ticks } = timeTicks(from, from + width, pixels);
+          expect((step / width) * pixels).toBeGreaterThanOrEqual(72 - 1e-6);
+          expect(ticks.length).toBeLessThanOrEqual(pixels / 72 + 1);
+          for (const tick of ticks) {
+            expect(tick).toBeGreaterThanOrEqual(from - step * 1e-6);
+            expect(tick).toBeLessThanOrEqual(from + width + step * 1e-6);
+          }
+          const texts = new Set(ticks.map(tick => formatTick(tick, step)));
+          expect(texts.size).toBe(ticks.length);
+        }
+      )
+    );
+  });
+
+  it('follows the clock from ten seconds on', () => {
+    expect(timeTicks(0, 29.6, 480).step).toBe(5);
+    expect(timeTicks(0, 120, 720).step).toBe(15);
+    expect(timeTicks(0, 7200, 720).step).toBe(900);
+    expect(timeTicks(0, 0, 720).ticks).toEqual([]);
+    expect(byteTicks(16 * 2 ** 30)).toEqual(
+      [0, 4, 8, 12, 16].map(g => g * 2 ** 30)
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import {
+  englishNumerals,
+  minus,
+  type Numerals,
+  space,
+  threeFigures,
+  unknown
+} from './numerals';
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+
+/**
+ * Bytes in binary units and three figures, the next unit from 1,000 on:
+ * 999 B, 0.98 KiB, 53.6 MiB, 7.01 GiB. `null` (not known) is "–".
+ */
+export function formatBytes(
+  bytes: number | null,
+  numerals: Numerals = englishNumerals
+): string {
+  if (bytes === null || !Number.isFinite(bytes)) {
+    return unknown;
+  }
+  if (bytes < 0) {
+    return minus + formatBytes(-bytes, numerals);
+  }
+  const { unit, divisor } = byteUnit(bytes);
+  if (unit === 'B') {
+    return `${Math.round(bytes)}${space}B`;
+  }
+  return threeFigures(bytes / divisor, numerals) + space + unit;
+}
+
+/** "7.01 of 16.0 GiB": both in the unit of the second. */
+export function formatBytesOf(
+  bytes: number | null,
+  limit: number,
+  numerals: Numerals = englishNumerals
+): string {
+  const { unit, divisor } = byteUnit(limit);
+  const part =
+    bytes === null ? unknown : threeFigures(bytes / divisor, numerals);
+  return `${part} of ${threeFigures(limit / divisor, numerals)}${space}${unit}`;
+}
+
+export function formatByteRate(
+  bytesPerSecond: number | null,
+  numerals: Numerals = englishNumerals
+): string {
+  const text = formatBytes(bytesPerSecond, numerals);
+  return text === unknown ? text : `${text}/s`;
+}
+
+/** Memory integrated over time: 128 GiB·s. */
+export function formatByteSeconds(
+  byteSeconds: number | null,
+  numerals: Numerals = englishNumerals
+): string {
+  const text = formatBytes(byteSeconds, numerals);
+  return text === unknown ? text : `${text}·s`;
+}
+
+/** The unit that `bytes` is written in, after rounding to three figures. */
+export function byteUnit(bytes: number): { unit: string; divisor: number } {
+  let divisor = 1;
+  let index = 0;
+  while (index < units.length - 1 && Math.abs(bytes) / divisor >= 999.5) {
+    divisor *= 1024;
+    index += 1;
+  }
+  return { unit: units[index] ?? 'B', divisor };
+}

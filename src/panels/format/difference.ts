@@ -1,0 +1,23 @@
+import { minus, space } from './numerals';
+
+/**
+ * A difference is always signed: "−11.2 s", "+2.00 GiB", "0 s". `format`
+ * writes the size.
+ */
+export function formatDifference(
+  difference: number,
+  format: (size: number) => string
+): string {
+  const size = format(Math.abs(difference));
+  return difference === 0 ? size : (difference < 0 ? minus : '+') + size;
+}
+
+/** Relative change in whole percent: "−27 %", "+3 %"; "" without a base. */
+export function formatChange(difference: number, base: number): string {
+  if (!(base > 0)) {
+    return '';
+  }
+  const percent = Math.round((difference / base) * 100);
+  const sign = percent < 0 ? minus : percent > 0 ? '+' : '';
+  return `${sign}${Math.abs(percent)}${space}%`;
+}

@@ -1,0 +1,56 @@
+/**
+ * How a page writes numbers: the marks of its locale, and the signs every
+ * format shares. Formats take `Numerals` as their last argument, so that a
+ * report printed in Node and a panel in a German page use the same code.
+ */
+export type Numerals = { readonly decimal: string; readonly group: string };
+
+export const englishNumerals: Numerals = { decimal: '.', group: ',' };
+
+/** No-break space, between a figure and its unit. */
+export const space = '\u00a0';
+export const minus = '\u2212';
+export const enDash = '\u2013';
+/** What stands where a figure is not known; never 0. */
+export const unknown = enDash;
+
+/** The marks of `locale` (BCP 47), English where it is not known. */
+export function numeralsOf(locale: string): Numerals {
+  let parts: Intl.NumberFormatPart[];
+  try {
+    parts = new Intl.NumberFormat(locale.replace('_', '-'), {
+      useGrouping: true
+    }).formatToParts(-1234567.5);
+  } catch (error) {
+    if (error instanceof RangeError) {
+      return englishNumerals; // not a language tag
+    }
+    throw error;
+  }
+  const mark = (type: string, otherwise: string) =>
+    parts.find(part => part.type === type)?.value ?? otherwise;
+  return { decimal: mark('decimal', '.'), group: mark('group', ',') };
+}
+
+/** `value` with exactly `decimals` places, without grouping: 7.5, 2 → 7.50 */
+export function fixed(
+  value: number,
+  decimals: number,
+  numerals: Numerals
+): string {
+  const text = Math.abs(value).toFixed(decimals);
+  const sign = value < 0 && Number(text) !== 0 ? minus : '';
+  return sign + text.replace('.', numerals.decimal);
+}
+
+/** Places after the mark that show three figures: 1.23 → 2, 12.3 → 1, 123 → 0. */
+export function placesForThreeFigures(value: number): number {
+  const size = Math.abs(value);
+  // Round first: 9.996 is written 10.0, so it takes one place, not two.
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+}
+
+/** Three figures: 1.23, 12.3, 123; below 1 still two places (0.98). */
+export function threeFigures(value: number, numerals: Numerals): string {
+  return fixed(value, placesForThreeFigures(value), numerals);
+}

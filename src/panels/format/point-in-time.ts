@@ -1,0 +1,123 @@
+import {
+  enDash,
+  englishNumerals,
+  fixed,
+  minus,
+  type Numerals,
+  placesForThreeFigures,
+  space
+} from './numerals';
+
+const twoDigits = (value: number) => String(value).padStart(2, '0');
+
+/** A point since the start, with `places` after the mark: "21.310 s", "2 min 30 s". */
+function sinceStart(
+  seconds: number,
+  places: number,
+  numerals: Numerals
+): string {
+  if (seconds < 0) {
+    return minus + sinceStart(-seconds, places, numerals);
+  }
+  const rounded = Number(seconds.toFixed(places));
+  if (rounded < 120) {
+    return fixed(rounded, places, numerals) + space + 's';
+  }
+  const allMinutes = Math.floor(rounded / 60);
+  const rest = fixed(rounded - allMinutes * 60, places, numerals);
+  // Two digits before the mark: 2 min 05.250 s
+  const restText = /^\d(\D|$)/.test(rest) ? `0${rest}` : rest;
+  const minutesText =
+    allMinutes < 120
+      ? String(allMinutes)
+      : `${Math.floor(allMinutes / 60)}${space}h${space}${twoDigits(allMinutes % 60)}`;
+  return `${minutesText}${space}min${space}${restText}${space}s`;
+}
+
+/** In details: to the millisecond, "21.310 s". */
+export function formatInstant(
+  seconds: number,
+  numerals: Numerals = englishNumerals
+): string {
+  return sinceStart(seconds, 3, numerals);
+}
+
+/** On an axis: as coarse as the distance of the ticks, "5 s", "0.25 s", "2 min 30 s". */
+export function formatTick(
+  seconds: number,
+  stepSeconds: number,
+  numerals: Numerals = englishNumerals
+): string {
+  if (stepSeconds >= 60) {
+    return wholeMinutes(seconds);
+  }
+  return sinceStart(seconds, placesForStep(stepSeconds), numerals);
+}
+
+/** For aligned runs: "0 s", "+10 s". */
+export function formatOffsetTick(
+  seconds: number,
+  stepSeconds: number,
+  numerals: Numerals = englishNumerals
+): string {
+  const text = formatTick(seconds, stepSeconds, numerals);
+  return seconds > 0 ? `+${text}` : text;
+}
+
+function wholeMinutes(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120
+    ? `${minutes}${space}min`
+    : `${Math.floor(minutes / 60)}${space}h${space}${twoDigits(minutes % 60)}${space}min`;
+}
+
+/** Places needed to tell neighbours `step` apart: 5 → 0, 0.5 → 1, 0.25 → 2. */
+function placesForStep(step: number): number {
+  for (let places = 0; places < 6; places += 1) {
+    const scaled = step * 10 ** places;
+    if (Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) {
+      return places;
+    }
+  }
+  return 6;
+}
+
+/**
+ * A range: three figures each, "4.10 s – 21.3 s", and as many more as it takes
+ * to tell its ends apart, "12.010 s – 12.012 s".
+ */
+export function formatTimeRange(
+  from: number,
+  to: number,
+  numerals: Numerals = englishNumerals
+): string {
+  const needed = Math.min(
+    6,
+    Math.max(0, Math.ceil(-Math.log10(Math.max(to - from, 1e-9) / 10)))
+  );
+  const end = (seconds: number) =>
+    seconds === 0
+      ? `0${space}s`
+      : sinceStart(
+          seconds,
+          seconds >= 119.95
+            ? Math.max(0, needed - 1)
+            : Math.max(placesForThreeFigures(seconds), needed - 1),
+          numerals
+        );
+  return `${end(from)} ${enDash} ${end(to)}`;
+}
+
+/** By the page's clock: "09:21:40", with the date if it is not that of `nowEpochSeconds`. */
+export function formatClock(
+  epochSeconds: number,
+  nowEpochSeconds: number
+): string {
+  const at = new Date(epochSeconds * 1000);
+  const now = new Date(nowEpochSeconds * 1000);
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()]
+    .map(twoDigits)
+    .join(':');
+  const date = `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`;
+  return at.toDateString() === now.toDateString() ? time : `${date} ${time}`;
+}
