@@ -1,0 +1,265 @@
+"""Says, for the keys of one submission, in which span each was written.
+
+The input is what Dask hands to ``get``: materialising it runs the low-level
+optimisers, so names and layers are read first, and the optimised graph is then
+looked up by name. Four cases (docs/attribution.md):
+
+* layered graphs (array, bag, delayed): a layer's own annotation; for layers that an
+  optimiser has already been through, the register of names;
+* expressions (dataframe): per expression, as the user wrote it or as the optimiser
+  derived it from what the user wrote;
+* plain dicts: the register of names;
+* what is nowhere: the span open around the call, else the default span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dask._expr import Expr, HLGExpr, _ExprSequence, _HLGExprSequence
+from dask.highlevelgraph import HighLevelGraph, Layer
+from dask.utils import ensure_dict
+
+from spanwise.graph.provenance import (
+    Annotation,
+    Provenance,
+    Source,
+    current_annotation,
+    layer_names,
+    name_of,
+    without_reuse_suffix,
+)
+
+Graph = dict[Any, Any]
+#: annotation name → key → value, as ``Expr.__dask_annotations__`` returns it
+KeyAnnotations = dict[str, dict[Any, Any]]
+
+
+class Attribution:
+    """Where the keys of one graph were written.
+
+    Parameters
+    ----------
+    provenance
+        The process's register of names.
+    ambient
+        The annotation of the span open around the submission, or None.
+    """
+
+    def __init__(self, provenance: Provenance, ambient: Annotation | None) -> None:
+        self._provenance = provenance
+        self._ambient = Source(ambient, True)
+        self._by_name: dict[Any, Source] = {}
+        self._by_key: dict[Any, Source] = {}
+        self._layer_of_key: dict[Any, str] = {}
+
+    def of(self, key: Any) -> Source:
+        """The source of a key of the graph, or of a key inside a fused task."""
+        if self._by_key:
+            found = self._by_key.get(key)
+            if found is not None:
+                return found
+        name = name_of(key)
+        found = self._by_name.get(name)
+        if found is None:
+            found = self._by_name[name] = self._resolve(name)
+        return found
+
+    def _resolve(self, name: Any) -> Source:
+        if not isinstance(name, str):
+            return self._ambient
+        for candidate in _spellings(name):
+            found = self._by_name.get(candidate)
+            if found is None:
+                found = self._provenance.find_layer(candidate)
+            if found is None:
+                found = self._provenance.find_expression(candidate)
+            if found is not None:
+                return self._settled(found)
+        return self._ambient
+
+    def _settled(self, source: Source) -> Source:
+        """Code outside all spans counts to the span around the submission."""
+        return self._ambient if source.span is None else source
+
+    # -- reading what Dask hands over -------------------------------------
+
+    def read_layers(self, graph: HighLevelGraph) -> None:
+        """Take the spans of a layered graph that is not optimised yet."""
+        provenance = self._provenance
+        for name, layer in graph.layers.items():
+            span = layer.annotations.get("span") if layer.annotations else None
+            if callable(span):
+                self._read_keys(layer, span)
+                continue
+            own = Source(span, True)
+            if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
+                known = provenance.find_layer(name)
+                own = known if known is not None else own
+            self._by_name[name] = self._settled(own)
+            for inner in _all_names(layer, name):
+                known = self._written_elsewhere(inner, layer)
+                self._by_name.setdefault(
+                    inner, self._settled(known if known is not None else own)
+                )
+
+    def _read_keys(self, layer: Layer, span: Callable[[Any], Any]) -> None:
+        for key in layer:
+            name = name_of(key)
+            known = self._resolve(name)
+            if known is self._ambient:
+                value = span(key)
+                if isinstance(value, Mapping):
+                    self._by_key[key] = Source(value, True)
+
+    def _written_elsewhere(self, name: str, layer: Layer) -> Source | None:
+        if "_spanwise_wrapped" not in layer.__dict__:
+            return None
+        for candidate in _spellings(name):
+            found = self._provenance.find_layer(candidate)
+            if found is not None:
+                return found
+        return None
+
+    def read_expressions(self, root: Expr) -> Graph:
+        """Materialise a tree of expressions; take the span of each one's tasks."""
+        graph: Graph = {}
+        inherited: dict[str, Source] = {}
+        stack = [root]
+        seen = set()
+        while stack:
+            expression = stack.pop()
+            name = expression._name
+            if name in seen:
+                continue
+            seen.add(name)
+            inputs = expression.dependencies()
+            source = self._source_of_expression(expression, inherited)
+            for one in inputs:
+                inherited.setdefault(one._name, source)
+            stack.extend(inputs)
+            if isinstance(expression, _ExprSequence):
+                continue
+            self._by_name[name] = self._settled(source)
+            tasks = expression._layer()
+            graph.update(tasks)
+            for inner in {name_of(key) for key in tasks}:
+                if inner not in self._by_name and isinstance(inner, str):
+                    known = self._provenance.find_layer(inner)
+                    self._by_name[inner] = self._settled(
+                        known if known is not None else source
+                    )
+        return graph
+
+    def _source_of_expression(
+        self, expression: Expr, inherited: Mapping[str, Source]
+    ) -> Source:
+        """Known, else inherited from the expression's user, never unknown."""
+        known = self._provenance.find_expression(expression._name)
+        if known is not None:
+            return known
+        above = inherited.get(expression._name)
+        if above is None or above.span is None:
+            return self._ambient
+        return Source(above.span, False)
+
+
+def _all_names(layer: Layer, name: str) -> set[str]:
+    if layer.is_materialized():
+        return layer_names(layer, name)
+    if hasattr(layer, "output"):  # Blockwise: all keys carry the layer's name
+        return set()
+    # Overlap and slicing layers coin other names; they are materialised later anyway.
+    names = {name_of(key) for key in layer}
+    names.discard(name)
+    return {found for found in names if isinstance(found, str)}
+
+
+def _spellings(name: str) -> list[str]:
+    """Forms under which a name inside an optimised graph may be registered.
+
+    Blockwise fusion appends index symbols (``"add-77a…_.0_.1"``); an array that goes
+    into a delayed call gets a suffix of 32 hexadecimal digits.
+    """
+    spellings = [name]
+    bare = without_reuse_suffix(name)
+    if bare != name:
+        spellings.append(bare)
+    while (cut := bare.rfind("_")) > 0:
+        bare = bare[:cut]
+        spellings.append(bare)
+        if len(spellings) > 12:
+            break
+    return spellings
+
+
+def materialise(
+    dsk: Any, provenance: Provenance
+) -> tuple[Graph, Attribution, KeyAnnotations]:
+    """Turn what Dask hands to ``get`` into a dict, remembering where it was written.
+
+    Parameters
+    ----------
+    dsk
+        An expression, a layered graph, or a mapping of keys to nodes.
+
+    Returns
+    -------
+    graph
+        Key to node, possibly still in Dask's legacy form.
+    attribution
+        Answers where each key was written.
+    annotations
+        Annotations other than spans, by name and key.
+    """
+    attribution = Attribution(provenance, current_annotation())
+    if isinstance(dsk, Expr):
+        graphs = _layered_operands(dsk)
+        if graphs is None:
+            return attribution.read_expressions(dsk), attribution, {}
+        for layered in graphs:
+            attribution.read_layers(layered)
+        graph = ensure_dict(dsk.__dask_graph__())
+        annotations: KeyAnnotations = {}
+        if _has_other_annotations(graphs):
+            annotations = dict(dsk.__dask_annotations__())
+            annotations.pop("span", None)
+        return graph, attribution, annotations
+    if isinstance(dsk, HighLevelGraph):
+        attribution.read_layers(dsk)
+        return ensure_dict(dsk), attribution, _annotations_of_layers(dsk)
+    return (dsk if type(dsk) is dict else dict(dsk)), attribution, {}
+
+
+def _layered_operands(expression: Expr) -> list[HighLevelGraph] | None:
+    """The layered graphs below an expression; None if it is a true expression."""
+    if isinstance(expression, HLGExpr):
+        return [expression.hlg]
+    if isinstance(expression, _HLGExprSequence):
+        found = []
+        for operand in expression.operands:
+            graphs = _layered_operands(operand)
+            if graphs is not None:
+                found.extend(graphs)
+        return found
+    return None
+
+
+def _has_other_annotations(graphs: list[HighLevelGraph]) -> bool:
+    return any(
+        layer.annotations and any(name != "span" for name in layer.annotations)
+        for graph in graphs
+        for layer in graph.layers.values()
+    )
+
+
+def _annotations_of_layers(graph: HighLevelGraph) -> KeyAnnotations:
+    found: KeyAnnotations = {}
+    for layer in graph.layers.values():
+        for name, value in (layer.annotations or {}).items():
+            if name != "span":
+                found.setdefault(name, {}).update(
+                    {key: value(key) if callable(value) else value for key in layer}
+                )
+    return found
