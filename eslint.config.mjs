@@ -30,7 +30,7 @@ export default tseslint.config(
     plugins: { jupyter },
     languageOptions: {
       parserOptions: {
-        project: './tsconfig.check.json',
+        project: './tsconfig.json',
         tsconfigRootDir: import.meta.dirname
       }
     },

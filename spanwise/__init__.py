@@ -1,0 +1,34 @@
+"""Where a parallel computation spends its time and memory.
+
+The public names are imported when they are first used: ``import spanwise`` must
+stay cheap, because the Jupyter server and every worker import it too.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Public name -> the module that defines it.
+_PUBLIC: dict[str, str] = {}
+
+__all__ = sorted(["__version__", *_PUBLIC])
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name == "__version__":
+        from spanwise.version import read_version
+
+        value: Any = read_version()
+    elif name in _PUBLIC:
+        value = getattr(import_module(_PUBLIC[name]), name)
+    else:
+        raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *__all__})
