@@ -20,7 +20,7 @@ from typing import Any
 
 import dask
 
-from spanwise.graph.provenance import remember_provenance
+from spanwise.graph.observe_dask import remember_provenance
 
 
 class SpanRecord:

@@ -49,7 +49,7 @@ class Attribution:
 
     def __init__(self, provenance: Provenance, ambient: Annotation | None) -> None:
         self._provenance = provenance
-        self._ambient = Source(ambient, True)
+        self._ambient = provenance.worked_on() or Source(ambient, True)
         self._by_name: dict[Any, Source] = {}
         self._by_key: dict[Any, Source] = {}
         self._layer_of_key: dict[Any, str] = {}
@@ -93,7 +93,7 @@ class Attribution:
             if callable(span):
                 self._read_keys(layer, span)
                 continue
-            own = Source(span, True)
+            own = layer.__dict__.get("_spanwise_source") or Source(span, True)
             if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
                 known = provenance.find_layer(name)
                 own = known if known is not None else own
@@ -134,15 +134,16 @@ class Attribution:
             if name in seen:
                 continue
             seen.add(name)
-            inputs = expression.dependencies()
+            with self._provenance.working_on(expression):
+                inputs = expression.dependencies()
+                tasks = (
+                    {} if isinstance(expression, _ExprSequence) else expression._layer()
+                )
             source = self._source_of_expression(expression, inherited)
             for one in inputs:
                 inherited.setdefault(one._name, source)
             stack.extend(inputs)
-            if isinstance(expression, _ExprSequence):
-                continue
             self._by_name[name] = self._settled(source)
-            tasks = expression._layer()
             graph.update(tasks)
             for inner in {name_of(key) for key in tasks}:
                 if inner not in self._by_name and isinstance(inner, str):

@@ -15,26 +15,22 @@ that the user wrote. While Dask's optimiser works on an expression, whatever it
 creates descends from that expression or from one of its near inputs (see
 :meth:`Provenance.descend`).
 
-Dask is observed by wrapping seven of its methods, once per process and only after
-the first span or client (:func:`remember_provenance`). The register is the one
-piece of process-wide state in Spanwise: constructors of Dask's classes have no
-other place to look.
+This module is the register and its rules; :mod:`spanwise.graph.observe_dask` calls
+it from Dask's own constructors.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 import threading
-import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import dask
-from dask._expr import Expr, SingletonExpr
-from dask.delayed import DelayedAttr, DelayedLeaf
-from dask.highlevelgraph import HighLevelGraph, Layer
+from dask._expr import Expr
+from dask.highlevelgraph import Layer
 
 Annotation = Mapping[str, Any]
 
@@ -46,7 +42,6 @@ LAYER_NAMES = 200_000
 SOURCE_DEPTH = 2
 
 _REUSE_SUFFIX = re.compile(r"-[0-9a-f]{32}$")
-_DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
 
 
 class Source:
@@ -93,13 +88,14 @@ def current_annotation() -> Annotation | None:
     return dask.get_annotations().get("span")
 
 
-class _Frame:
-    """One expression that Dask's optimiser is working on, and what it made of it."""
+class Frame:
+    """One expression that Dask is working on, and what it has made of it so far."""
 
-    __slots__ = ("expression", "made")
+    __slots__ = ("expression", "lowers", "made")
 
-    def __init__(self, expression: Expr) -> None:
+    def __init__(self, expression: Expr, lowers: bool) -> None:
         self.expression = expression
+        self.lowers = lowers
         self.made: list[Expr] = []
 
 
@@ -107,7 +103,7 @@ class _Frames(threading.local):
     """The optimiser's nesting in this thread."""
 
     def __init__(self) -> None:
-        self.stack: list[_Frame] = []
+        self.stack: list[Frame] = []
 
 
 class Provenance:
@@ -138,6 +134,10 @@ class Provenance:
         span = annotations.get("span") if annotations else None
         if callable(span):  # one value per key: an optimised graph, wrapped again
             return
+        source = Source(span, True)
+        working = self.worked_on()
+        if working is not None:
+            source = layer.__dict__["_spanwise_source"] = working
         inner = layer_names(layer, name)
         if any(self._is_known(other) for other in inner):
             # Parts of it were written elsewhere: it is the result of an optimiser.
@@ -145,7 +145,7 @@ class Provenance:
             if name in self._layers:
                 return
         if name not in self._pinned:
-            self._remember(name, Source(span, True))
+            self._remember(name, source)
         for other in inner:
             if not self._is_known(other):
                 self._remember(other, name)
@@ -184,26 +184,40 @@ class Provenance:
 
     # -- expressions ------------------------------------------------------
 
-    def note_expression(self, expression: Expr) -> None:
-        """Remember a new expression: written by the user, or made by the optimiser."""
-        name = expression._name
+    def note_collection(self, root: Expr) -> None:
+        """Remember the new expressions of a collection that user code has made."""
         frames = self._frames.stack
-        known = self._expressions.get(name)
-        if known is not None and known[0]() is not None:
-            if not frames:
-                self._write_again(name, expression, known[1])
-            else:
-                frames[-1].made.append(expression)
+        if frames:  # Dask's own work on an expression
             return
-        if frames:
-            source = self.descend(expression, frames[-1])
-            frames[-1].made.append(expression)
-        else:
-            source = Source(current_annotation(), True)
-        self._keep(name, expression, source)
+        span = current_annotation()
+        known = self.find_expression(root._name)
+        if known is not None:
+            self._write_again(root, known, span)
+            return
+        source = Source(span, True)
+        stack = [root]
+        while stack:
+            expression = stack.pop()
+            if self.find_expression(expression._name) is None:
+                self._keep(expression, source)
+                stack.extend(expression.dependencies())
 
-    def _keep(self, name: str, expression: Expr, source: Source) -> None:
+    def note_expression(self, expression: Expr) -> None:
+        """Remember what the optimiser made of the expression it is working on.
+
+        What is made outside of it, and does not become part of a collection, is
+        scaffolding of a property such as ``divisions`` and belongs to nobody.
+        """
+        frames = self._frames.stack
+        if frames:
+            frame = frames[-1]
+            if self.find_expression(expression._name) is None:
+                self._keep(expression, self.descend(expression, frame))
+            frame.made.append(expression)
+
+    def _keep(self, expression: Expr, source: Source) -> None:
         expressions = self._expressions
+        name = expression._name
 
         def forget(dead: weakref.ref[Expr]) -> None:
             entry = expressions.get(name)
@@ -212,59 +226,63 @@ class Provenance:
 
         expressions[name] = (weakref.ref(expression, forget), source)
 
-    def _write_again(self, name: str, expression: Expr, source: Source) -> None:
+    def _write_again(
+        self, expression: Expr, source: Source, span: Annotation | None
+    ) -> None:
         """The user wrote an equal expression once more (Dask keeps only one).
 
         The first span wins, marked inexact; the same tags again are a rerun, whose
         newer span takes over.
         """
-        span = current_annotation()
         if same_span(span, source.span):
             return
         if same_tags(span, source.span):
-            self._keep(name, expression, Source(span, source.exact))
+            self._keep(expression, Source(span, source.exact))
         else:
-            self._keep(name, expression, Source(source.span, False))
+            self._keep(expression, Source(source.span, False))
 
-    def descend(self, expression: Expr, frame: _Frame) -> Source:
+    def descend(self, expression: Expr, frame: Frame) -> Source:
         """Say which written expression a rewritten one stands for.
 
-        Candidates are the expression being rewritten (T), what was made of it so
-        far, and its inputs down to `SOURCE_DEPTH`. A candidate of the same class
-        (and, among several at one depth, of the most equal arguments) is the
-        operation itself, moved or narrowed. Without one the new expression is a
-        step of T::
+        T is the expression being worked on. While it is *lowered*, what is made is
+        a step of T, unless it repeats an input with all its arguments. While it is
+        *simplified*, operations move past each other, and one of the same class
+        near T (T itself, its inputs down to `SOURCE_DEPTH`) is the operation
+        itself, moved or narrowed::
 
             T = Projection(Add(a, b))    Add(Projection(a), Projection(b))
                  span C    span B        Add: class of the input → B
                                          Projection: class of T → C
 
-        It is exact if the candidate is, or if all candidates share one span.
+        Projections are also coined by the optimiser, so one with other columns
+        than its candidate's is only inferred. Without a candidate the new
+        expression is a step of T, exact if T's inputs are in T's span.
         """
-        around = list(self._candidates(frame))
-        best: list[tuple[int, Source]] = []
-        best_depth = None
-        for depth, candidate, source in around:
-            if type(candidate) is not type(expression):
-                continue
-            if best_depth is None or depth < best_depth:
-                best, best_depth = [], depth
-            if depth == best_depth:
-                best.append((_equal_arguments(candidate, expression), source))
-        if best:
-            top = max(score for score, _ in best)
-            sources = [source for score, source in best if score == top]
-            first = sources[0]
-            agree = all(same_span(first.span, other.span) for other in sources)
-            return Source(first.span, agree and all(s.exact for s in sources))
         own = self.find_expression(frame.expression._name)
+        around = self._candidates(frame)
+        twins = [found for found in around if type(found[1]) is type(expression)]
+        if frame.lowers:
+            twins = [found for found in twins if _repeats(found[1], expression)]
+            if not twins:
+                return own or Source(current_annotation(), False)
+        if twins:
+            depth = min(found[0] for found in twins)
+            near = [found for found in twins if found[0] == depth]
+            scores = [_equal_arguments(found[1], expression) for found in near]
+            sources = [
+                found[2]
+                for found, score in zip(near, scores, strict=True)
+                if score == max(scores)
+            ]
+            moved = depth == 0 or type(expression).__name__ != "Projection"
+            exact = moved and all(source.exact for source in sources)
+            return Source(sources[0].span, exact and _agree(sources))
         if own is None:
             return Source(current_annotation(), False)
-        near = [source for depth, _, source in around if depth <= 1]
-        agree = all(same_span(own.span, other.span) for other in near)
-        return Source(own.span, own.exact and agree)
+        beside = [source for depth, _, source in around if depth <= 1]
+        return Source(own.span, own.exact and _agree([own, *beside]))
 
-    def _candidates(self, frame: _Frame) -> list[tuple[int, Expr, Source]]:
+    def _candidates(self, frame: Frame) -> list[tuple[int, Expr, Source]]:
         found = []
         level: list[Expr] = [frame.expression]
         seen: set[str] = set()
@@ -290,21 +308,27 @@ class Provenance:
         entry = self._expressions.get(name)
         return entry[1] if entry is not None else None
 
-    def rewriting(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Wrap an optimiser method of Expr so that its creations are descendants."""
-        frames = self._frames
+    @contextmanager
+    def working_on(self, expression: Expr, lowers: bool = True) -> Iterator[None]:
+        """Whatever this thread makes in the block descends from `expression`."""
+        stack = self._frames.stack
+        stack.append(Frame(expression, lowers))
+        try:
+            yield
+        finally:
+            stack.pop()
 
-        @functools.wraps(method)
-        def observed(self: Expr, *args: Any, **kwargs: Any) -> Any:
-            stack = frames.stack
-            stack.append(_Frame(self))
-            try:
-                return method(self, *args, **kwargs)
-            finally:
-                stack.pop()
+    def worked_on(self) -> Source | None:
+        """The source of the innermost known expression that Dask is working on.
 
-        return observed
-
+        Dask computes in the middle of optimising (divisions, metadata, parquet
+        statistics): such work belongs to the expression that needs it.
+        """
+        for frame in reversed(self._frames.stack):
+            found = self.find_expression(frame.expression._name)
+            if found is not None:
+                return Source(found.span, False)
+        return None
 
 def layer_names(layer: Layer, name: str) -> set[str]:
     """Names of the keys of a materialised layer other than its own name."""
@@ -318,6 +342,18 @@ def layer_names(layer: Layer, name: str) -> set[str]:
 def without_reuse_suffix(name: str) -> str:
     """Undo what Dask appends when an array goes into a delayed call."""
     return _REUSE_SUFFIX.sub("", name)
+
+
+def _agree(sources: list[Source]) -> bool:
+    return all(same_span(sources[0].span, other.span) for other in sources)
+
+
+def _repeats(one: Expr, other: Expr) -> bool:
+    """Whether two expressions of a class differ in nothing but their inputs."""
+    return len(one.operands) == len(other.operands) and all(
+        mine is theirs or (isinstance(mine, Expr) and isinstance(theirs, Expr))
+        for mine, theirs in zip(one.operands, other.operands, strict=True)
+    )
 
 
 def _equal_arguments(one: Expr, other: Expr) -> int:
@@ -334,68 +370,3 @@ def _equal_arguments(one: Expr, other: Expr) -> int:
         elif isinstance(mine, (str, int, float, bool)):
             count += type(mine) is type(theirs) and mine == theirs
     return count
-
-
-_install_lock = threading.Lock()
-_registered: list[Provenance] = []
-
-
-def remember_provenance() -> Provenance:
-    """Start observing Dask in this process, or return the register that does."""
-    with _install_lock:
-        if not _registered:
-            provenance = Provenance()
-            _observe_dask(provenance)
-            _registered.append(provenance)
-        return _registered[0]
-
-
-def _observe_dask(provenance: Provenance) -> None:
-    # Layered graphs ------------------------------------------------------
-    graph_init = HighLevelGraph.__init__
-
-    @functools.wraps(graph_init)
-    def init_graph(self: HighLevelGraph, *args: Any, **kwargs: Any) -> None:
-        graph_init(self, *args, **kwargs)
-        provenance.note_layers(self.layers)
-
-    HighLevelGraph.__init__ = init_graph  # type: ignore[method-assign]
-
-    for delayed in (DelayedAttr, DelayedLeaf):
-        _observe_delayed(delayed, provenance)
-
-    # Expressions ---------------------------------------------------------
-    create_plain = Expr.__new__
-    create_single = SingletonExpr.__new__
-
-    @functools.wraps(create_plain)
-    def new_plain(cls: type[Expr], *args: Any, **kwargs: Any) -> Expr:
-        made = create_plain(cls, *args, **kwargs)
-        if not issubclass(cls, SingletonExpr):
-            provenance.note_expression(made)
-        return made
-
-    @functools.wraps(create_single)
-    def new_single(cls: type[SingletonExpr], *args: Any, **kwargs: Any) -> Expr:
-        made = create_single(cls, *args, **kwargs)
-        provenance.note_expression(made)
-        return made
-
-    Expr.__new__ = new_plain  # type: ignore[method-assign]
-    SingletonExpr.__new__ = new_single  # type: ignore[method-assign]
-    for name in ("simplify_once", "lower_once", "rewrite"):
-        setattr(Expr, name, provenance.rewriting(getattr(Expr, name)))
-
-    # Dask warns once that dataframes ignore annotations; spans are not ignored here.
-    warnings.filterwarnings("ignore", message=_DASK_WARNING)
-
-
-def _observe_delayed(delayed: type, provenance: Provenance) -> None:
-    original = delayed.__init__  # type: ignore[misc]
-
-    @functools.wraps(original)
-    def init_delayed(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        provenance.note_delayed(self._key)
-
-    delayed.__init__ = init_delayed  # type: ignore[misc]

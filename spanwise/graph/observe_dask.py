@@ -1,0 +1,133 @@
+"""Calls the register of names from Dask's own constructors and optimisers.
+
+Dask offers no hook for "user code has just written this", so a few of its methods
+are wrapped: once per process, and only after the first span or client. Each wrapper
+calls the original and then notes the result; none changes what Dask returns.
+
+The register is the one piece of process-wide state in Spanwise: constructors of
+Dask's classes have no other place to look.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from dask._expr import Expr, SingletonExpr
+from dask.delayed import DelayedAttr, DelayedLeaf
+from dask.highlevelgraph import HighLevelGraph
+
+from spanwise.graph.provenance import Provenance
+
+_DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
+
+_install_lock = threading.Lock()
+_registered: list[Provenance] = []
+
+
+def remember_provenance() -> Provenance:
+    """Start observing Dask in this process, or return the register that does."""
+    with _install_lock:
+        if not _registered:
+            provenance = Provenance()
+            _observe_graphs(provenance)
+            _observe_expressions(provenance)
+            _registered.append(provenance)
+        return _registered[0]
+
+
+def _observe_graphs(provenance: Provenance) -> None:
+    initialise = HighLevelGraph.__init__
+
+    @functools.wraps(initialise)
+    def noting(self: HighLevelGraph, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        provenance.note_layers(self.layers)
+
+    HighLevelGraph.__init__ = noting  # type: ignore[method-assign]
+    for delayed in (DelayedAttr, DelayedLeaf):
+        _after_init(delayed, lambda made: provenance.note_delayed(made._key))
+    # Dask warns once that dataframes ignore annotations; spans are not ignored here.
+    warnings.filterwarnings("ignore", message=_DASK_WARNING)
+
+
+def _after_init(cls: type, note: Callable[[Any], None]) -> None:
+    initialise = cls.__init__  # type: ignore[misc]
+
+    @functools.wraps(initialise)
+    def noting(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        note(self)
+
+    cls.__init__ = noting  # type: ignore[misc]
+
+
+def _observe_expressions(provenance: Provenance) -> None:
+    create_plain = Expr.__new__
+    create_single = SingletonExpr.__new__
+    dataframes_observed = False
+
+    @functools.wraps(create_plain)
+    def new_plain(cls: type[Expr], *args: Any, **kwargs: Any) -> Expr:
+        made = create_plain(cls, *args, **kwargs)
+        if not issubclass(cls, SingletonExpr):
+            provenance.note_expression(made)
+        return made
+
+    @functools.wraps(create_single)
+    def new_single(cls: type[SingletonExpr], *args: Any, **kwargs: Any) -> Expr:
+        nonlocal dataframes_observed
+        if not dataframes_observed and "dask.dataframe" in sys.modules:
+            # Importing dataframes takes most of a second: wait until the user does.
+            dataframes_observed = _observe_dataframes(provenance)
+        made = create_single(cls, *args, **kwargs)
+        provenance.note_expression(made)
+        return made
+
+    Expr.__new__ = new_plain  # type: ignore[method-assign]
+    SingletonExpr.__new__ = new_single  # type: ignore[method-assign]
+    for name, lowers in (
+        ("simplify_once", False),
+        ("rewrite", False),
+        ("lower_once", True),
+    ):
+        setattr(Expr, name, _framed(provenance, getattr(Expr, name), lowers))
+
+
+def _framed(
+    provenance: Provenance, method: Callable[..., Any], lowers: bool
+) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def framed(self: Expr, *args: Any, **kwargs: Any) -> Any:
+        with provenance.working_on(self, lowers):
+            return method(self, *args, **kwargs)
+
+    return framed
+
+
+def _observe_dataframes(provenance: Provenance) -> bool:
+    """Wrap what exists only with dataframes; False while they are half imported."""
+    try:
+        from dask.dataframe.dask_expr._collection import FrameBase
+        from dask.dataframe.dask_expr._expr import Expr as FrameExpr
+        from dask.dataframe.dask_expr._expr import PartitionsFiltered
+        from dask.dataframe.dask_expr._merge import Merge
+        from dask.dataframe.dask_expr.io.io import FromMap
+    except ImportError:
+        return False
+    _after_init(FrameBase, lambda made: provenance.note_collection(made._expr))
+    for cls, name in (
+        (FrameExpr, "divisions"),
+        (PartitionsFiltered, "divisions"),
+        (Merge, "_npartitions"),
+        (FromMap, "_meta"),
+    ):
+        found = cls.__dict__[name]
+        if isinstance(found, functools.cached_property):
+            found.func = _framed(provenance, found.func, True)
+    FrameExpr.fuse = _framed(provenance, FrameExpr.fuse, True)
+    return True
