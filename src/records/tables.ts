@@ -22,33 +22,81 @@ export type TableDescription = {
 
 export const TABLES = {
   /** One row when the log opens and whenever something in it changes; `json` as in docs/contracts.md §6 `open`. */
-  header: { number: 1, columns: { t: 'f64', json: 'text' }, bound: { rows: 64, then: 'the newest is kept' } },
+  header: {
+    number: 1,
+    columns: { t: 'f64', json: 'text' },
+    bound: { rows: 64, then: 'the newest is kept' }
+  },
   /** id → text: functions, groups, activities, units, files, tags. */
-  names: { number: 2, columns: { id: 'u32', text: 'text' }, bound: { rows: 200_000, then: 'other' } },
+  names: {
+    number: 2,
+    columns: { id: 'u32', text: 'text' },
+    bound: { rows: 200_000, then: 'other' }
+  },
   /** origin: 0 user, 1 cell, 2 notebook, 3 default, 4 inferred. closed is NaN while open. Same id again replaces. */
   spans: {
     number: 3,
-    columns: { id: 'u16', parent: 'u16', tag: 'u32', client: 'u16', opened: 'f64', closed: 'f64', origin: 'u8' },
+    columns: {
+      id: 'u16',
+      parent: 'u16',
+      tag: 'u32',
+      client: 'u16',
+      opened: 'f64',
+      closed: 'f64',
+      origin: 'u8'
+    },
     bound: { rows: 65_535, then: 'finished leaves fold into their parent' }
   },
   /** why is empty while the worker lives; left is NaN. Same worker again replaces. */
   workers: {
     number: 4,
-    columns: { worker: 'u16', pid: 'u32', threads: 'u16', memoryLimit: 'f64', joined: 'f64', left: 'f64', name: 'text', address: 'text', host: 'text', why: 'text' },
+    columns: {
+      worker: 'u16',
+      pid: 'u32',
+      threads: 'u16',
+      memoryLimit: 'f64',
+      joined: 'f64',
+      left: 'f64',
+      name: 'text',
+      address: 'text',
+      host: 'text',
+      why: 'text'
+    },
     bound: { rows: 65_535, then: 'refused' }
   },
   /** A lane is one thread of one worker. */
-  lanes: { number: 5, columns: { lane: 'u16', worker: 'u16', thread: 'u16' }, bound: { rows: 65_535, then: 'refused' } },
+  lanes: {
+    number: 5,
+    columns: { lane: 'u16', worker: 'u16', thread: 'u16' },
+    bound: { rows: 65_535, then: 'refused' }
+  },
   /** From t on the worker has so many threads. state: 0 running, 1 paused, 2 closing, 3 gone. */
-  capacity: { number: 6, columns: { t: 'f64', worker: 'u16', threads: 'u16', state: 'u8' }, bound: { rows: 100_000, then: 'merged' } },
+  capacity: {
+    number: 6,
+    columns: { t: 'f64', worker: 'u16', threads: 'u16', state: 'u8' },
+    bound: { rows: 100_000, then: 'merged' }
+  },
   /** A task as submitted. Key text = names[group] + suffix. origin: 0 default, 1 user (exact), 2 inferred, 3 reused. */
   nodes: {
     number: 7,
-    columns: { node: 'u32', group: 'u32', function: 'u32', span: 'u16', origin: 'u8', submitted: 'f64', firstEdge: 'u32', suffix: 'text' },
+    columns: {
+      node: 'u32',
+      group: 'u32',
+      function: 'u32',
+      span: 'u16',
+      origin: 'u8',
+      submitted: 'f64',
+      firstEdge: 'u32',
+      suffix: 'text'
+    },
     bound: { rows: 2_000_000, then: 'oldest are dropped with their runs' }
   },
   /** Inputs of the nodes of the same block: row i of nodes owns edges [firstEdge[i], firstEdge[i+1]) counted since the log's start. */
-  edges: { number: 8, columns: { node: 'u32' }, bound: { rows: 8_000_000, then: 'oldest are dropped' } },
+  edges: {
+    number: 8,
+    columns: { node: 'u32' },
+    bound: { rows: 8_000_000, then: 'oldest are dropped' }
+  },
   /**
    * One execution of a node. run is unique in the log. status: 0 ok, 1 failed, 2 lost with its worker, 3 inputs missing.
    *
@@ -59,8 +107,20 @@ export const TABLES = {
   runs: {
     number: 9,
     columns: {
-      run: 'u32', node: 'u32', function: 'u32', span: 'u16', lane: 'u16', status: 'u8', attempt: 'u8', start: 'f64', duration: 'f32',
-      waitReady: 'f32', waitInputs: 'f32', waitThread: 'f32', cpu: 'f32', outBytes: 'f32'
+      run: 'u32',
+      node: 'u32',
+      function: 'u32',
+      span: 'u16',
+      lane: 'u16',
+      status: 'u8',
+      attempt: 'u8',
+      start: 'f64',
+      duration: 'f32',
+      waitReady: 'f32',
+      waitInputs: 'f32',
+      waitThread: 'f32',
+      cpu: 'f32',
+      outBytes: 'f32'
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },
@@ -72,61 +132,156 @@ export const TABLES = {
   parts: {
     number: 10,
     columns: {
-      run: 'u32', kind: 'u8', held: 'u8', function: 'u32', span: 'u16', from: 'u16', offset: 'f32', duration: 'f32', cpu: 'f32', coreWait: 'f32', bytes: 'f32'
+      run: 'u32',
+      kind: 'u8',
+      held: 'u8',
+      function: 'u32',
+      span: 'u16',
+      from: 'u16',
+      offset: 'f32',
+      duration: 'f32',
+      cpu: 'f32',
+      coreWait: 'f32',
+      bytes: 'f32'
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },
   /** State, not history: the newest row of a lane replaces the one before; node 0xffffffff = nothing runs. */
-  running: { number: 11, columns: { lane: 'u16', node: 'u32', function: 'u32', span: 'u16', started: 'f64' }, bound: { rows: 65_535, then: 'replaced' } },
+  running: {
+    number: 11,
+    columns: {
+      lane: 'u16',
+      node: 'u32',
+      function: 'u32',
+      span: 'u16',
+      started: 'f64'
+    },
+    bound: { rows: 65_535, then: 'replaced' }
+  },
   /** Measured outside tasks (embedded) or given as is (Dask): context, activity and unit are names. second = whole seconds since start. */
   fine: {
     number: 12,
-    columns: { second: 'u32', worker: 'u16', context: 'u32', span: 'u16', function: 'u32', activity: 'u32', unit: 'u32', value: 'f64' },
+    columns: {
+      second: 'u32',
+      worker: 'u16',
+      context: 'u32',
+      span: 'u16',
+      function: 'u32',
+      activity: 'u32',
+      unit: 'u32',
+      value: 'f64'
+    },
     bound: { rows: 2_000_000, then: '1 s for 10 min, 10 s for 2 h, then 60 s' }
   },
   /** fine without second: exact sums, never dropped. */
   totals: {
     number: 13,
-    columns: { worker: 'u16', context: 'u32', span: 'u16', function: 'u32', activity: 'u32', unit: 'u32', value: 'f64' },
+    columns: {
+      worker: 'u16',
+      context: 'u32',
+      span: 'u16',
+      function: 'u32',
+      activity: 'u32',
+      unit: 'u32',
+      value: 'f64'
+    },
     bound: { rows: 200_000, then: 'other' }
   },
   /** A stack is a path in a tree: its parent and its last frame; parent 0xffffffff = root. */
-  stacks: { number: 14, columns: { stack: 'u32', parent: 'u32', frame: 'u32' }, bound: { rows: 500_000, then: 'truncated' } },
-  frames: { number: 15, columns: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' }, bound: { rows: 500_000, then: 'truncated' } },
+  stacks: {
+    number: 14,
+    columns: { stack: 'u32', parent: 'u32', frame: 'u32' },
+    bound: { rows: 500_000, then: 'truncated' }
+  },
+  frames: {
+    number: 15,
+    columns: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' },
+    bound: { rows: 500_000, then: 'truncated' }
+  },
   /** n samples in this second. state: 0 on core, 1 waiting for a core, 2 blocked, 3 unknown. */
   samples: {
     number: 16,
-    columns: { second: 'u32', lane: 'u16', span: 'u16', function: 'u32', stack: 'u32', state: 'u8', n: 'u16' },
+    columns: {
+      second: 'u32',
+      lane: 'u16',
+      span: 'u16',
+      function: 'u32',
+      stack: 'u32',
+      state: 'u8',
+      n: 'u16'
+    },
     bound: { rows: 4_000_000, then: 'coarsened as fine' }
   },
   /** Bytes. managed = results kept; spilled = on disk; process = RSS less shared part. */
   memory: {
     number: 17,
-    columns: { t: 'f64', worker: 'u16', process: 'f64', managed: 'f64', spilled: 'f64', unmanagedOld: 'f64' },
+    columns: {
+      t: 'f64',
+      worker: 'u16',
+      process: 'f64',
+      managed: 'f64',
+      spilled: 'f64',
+      unmanagedOld: 'f64'
+    },
     bound: { rows: 200_000, then: 'min, max, last per 5 s' }
   },
   /** kind: 0 stored, 1 released, 2 spilled, 3 read back, 4 replica. change is signed bytes. */
   stored: {
     number: 18,
-    columns: { t: 'f64', worker: 'u16', span: 'u16', function: 'u32', kind: 'u8', change: 'f64' },
+    columns: {
+      t: 'f64',
+      worker: 'u16',
+      span: 'u16',
+      function: 'u32',
+      kind: 'u8',
+      change: 'f64'
+    },
     bound: { rows: 2_000_000, then: 'sums per second' }
   },
   /** A labelled run of MemorySampler; stopped is NaN while it runs. measure: name id. */
   memoryRuns: {
     number: 19,
-    columns: { run: 'u32', measure: 'u32', interval: 'f64', start: 'f64', stopped: 'f64', label: 'text' },
+    columns: {
+      run: 'u32',
+      measure: 'u32',
+      interval: 'f64',
+      start: 'f64',
+      stopped: 'f64',
+      label: 'text'
+    },
     bound: { rows: 200, then: 'oldest are dropped' }
   },
-  memorySamples: { number: 20, columns: { run: 'u32', t: 'f64', bytes: 'f64' }, bound: { rows: 500_000, then: 'oldest runs are dropped' } },
+  memorySamples: {
+    number: 20,
+    columns: { run: 'u32', t: 'f64', bytes: 'f64' },
+    bound: { rows: 500_000, then: 'oldest runs are dropped' }
+  },
   transfers: {
     number: 21,
-    columns: { start: 'f64', duration: 'f32', from: 'u16', to: 'u16', bytes: 'f64', keys: 'u16', firstNode: 'u32', span: 'u16', status: 'u8' },
+    columns: {
+      start: 'f64',
+      duration: 'f32',
+      from: 'u16',
+      to: 'u16',
+      bytes: 'f64',
+      keys: 'u16',
+      firstNode: 'u32',
+      span: 'u16',
+      status: 'u8'
+    },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },
   /** kind: name id (worker-joined, worker-lost, task-failed, paused, …). */
   events: {
     number: 22,
-    columns: { t: 'f64', kind: 'u32', worker: 'u16', span: 'u16', run: 'u32', text: 'text' },
+    columns: {
+      t: 'f64',
+      kind: 'u32',
+      worker: 'u16',
+      span: 'u16',
+      run: 'u32',
+      text: 'text'
+    },
     bound: { rows: 20_000, then: 'oldest are dropped' }
   },
   /** Rows that are missing: table number, time range, how many, why (replay ring, bound, broken block). */

@@ -23,9 +23,19 @@ export type Filter = {
 export type SpanTerm = { readonly path: SpanPath } | { readonly tag: string };
 
 /** Seconds since the cluster's start. */
-export type TimeRange = 'all' | { readonly from: number; readonly to: number } | { readonly last: number };
+export type TimeRange =
+  | 'all'
+  | { readonly from: number; readonly to: number }
+  | { readonly last: number };
 
-export type ViewName = 'spans' | 'task-stream' | 'tasks' | 'fine-metrics' | 'profile' | 'memory' | 'summary';
+export type ViewName =
+  | 'spans'
+  | 'task-stream'
+  | 'tasks'
+  | 'fine-metrics'
+  | 'profile'
+  | 'memory'
+  | 'summary';
 
 // ---------------------------------------------------------------- viewer → observer
 
@@ -44,22 +54,47 @@ export type Watch = {
   readonly afterSeq?: number;
 };
 /** New filter, time or params for a running watch; answered by a snapshot. */
-export type Change = { readonly type: 'change'; readonly id: number; readonly filter?: Filter; readonly time?: TimeRange; readonly params?: Readonly<Record<string, unknown>> };
+export type Change = {
+  readonly type: 'change';
+  readonly id: number;
+  readonly filter?: Filter;
+  readonly time?: TimeRange;
+  readonly params?: Readonly<Record<string, unknown>>;
+};
 /**
  * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
  * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
  */
-export type Tiles = { readonly type: 'tiles'; readonly id: number; readonly level: number; readonly first: number; readonly count: number };
+export type Tiles = {
+  readonly type: 'tiles';
+  readonly id: number;
+  readonly level: number;
+  readonly first: number;
+  readonly count: number;
+};
 /** One run whole: answered by `detail`. */
-export type DetailRequest = { readonly type: 'detail'; readonly request: number; readonly cluster: string; readonly run: number };
-export type Ack = { readonly type: 'ack'; readonly id: number; readonly seq: number };
+export type DetailRequest = {
+  readonly type: 'detail';
+  readonly request: number;
+  readonly cluster: string;
+  readonly run: number;
+};
+export type Ack = {
+  readonly type: 'ack';
+  readonly id: number;
+  readonly seq: number;
+};
 export type Unwatch = { readonly type: 'unwatch'; readonly id: number };
-export type ViewerMessage = Watch | Change | Tiles | DetailRequest | Ack | Unwatch;
+export type ViewerMessage =
+  Watch | Change | Tiles | DetailRequest | Ack | Unwatch;
 
 // ---------------------------------------------------------------- observer → viewer
 
 /** Pushed at once after welcome and on every change (≤ 2 Hz). */
-export type Clusters = { readonly type: 'clusters'; readonly clusters: readonly ClusterInfo[] };
+export type Clusters = {
+  readonly type: 'clusters';
+  readonly clusters: readonly ClusterInfo[];
+};
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
 export type ClusterInfo = {
   readonly cluster: string;
@@ -73,7 +108,14 @@ export type ClusterInfo = {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly notebook?: { readonly kernelId?: string; readonly path?: string };
-  readonly workers: readonly { readonly worker: number; readonly name: string; readonly threads: number; readonly memoryLimit: number; readonly process: number; readonly state: string }[];
+  readonly workers: readonly {
+    readonly worker: number;
+    readonly name: string;
+    readonly threads: number;
+    readonly memoryLimit: number;
+    readonly process: number;
+    readonly state: string;
+  }[];
   readonly threads: number;
   readonly running: number;
   readonly tasks: number;
@@ -91,20 +133,50 @@ export type Snapshot = {
   /** Newest block folded in. */
   readonly logSeq: number;
   /** How the filter was honoured. */
-  readonly honoured: { readonly how: 'exact' | 'approximate' | 'not filtered'; readonly why?: string };
+  readonly honoured: {
+    readonly how: 'exact' | 'approximate' | 'not filtered';
+    readonly why?: string;
+  };
   readonly result: ViewResult;
 };
 /** Columns in schema.ts `tile`; `settled`: nothing in this tile will change any more, keep it for ever. */
-export type Tile = { readonly type: 'tile'; readonly id: number; readonly level: number; readonly index: number; readonly settled: boolean; readonly logSeq: number };
-export type Detail = { readonly type: 'detail'; readonly request: number; readonly run: RunDetail | null };
-export type Failure = { readonly type: 'failure'; readonly id: number; readonly sentence: string };
+export type Tile = {
+  readonly type: 'tile';
+  readonly id: number;
+  readonly level: number;
+  readonly index: number;
+  readonly settled: boolean;
+  readonly logSeq: number;
+};
+export type Detail = {
+  readonly type: 'detail';
+  readonly request: number;
+  readonly run: RunDetail | null;
+};
+export type Failure = {
+  readonly type: 'failure';
+  readonly id: number;
+  readonly sentence: string;
+};
 /** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
-export type LinkState = { readonly type: 'state'; readonly state: 'no-observer' | 'no-node' | 'version' | 'refused'; readonly sentence: string };
-export type ObserverMessage = Clusters | Snapshot | Tile | Detail | Failure | LinkState;
+export type LinkState = {
+  readonly type: 'state';
+  readonly state: 'no-observer' | 'no-node' | 'version' | 'refused';
+  readonly sentence: string;
+};
+export type ObserverMessage =
+  Clusters | Snapshot | Tile | Detail | Failure | LinkState;
 
 // ---------------------------------------------------------------- results of the views (seconds, bytes, counts; null = unknown)
 
-export type ViewResult = SpansResult | TaskStreamResult | TasksResult | FineMetricsResult | ProfileResult | MemoryResult | SummaryResult;
+export type ViewResult =
+  | SpansResult
+  | TaskStreamResult
+  | TasksResult
+  | FineMetricsResult
+  | ProfileResult
+  | MemoryResult
+  | SummaryResult;
 
 /** view `spans`: every span of the cluster with its own and its subtree's figures; rows in order of first appearance, parents before children. Ignores filters. */
 export type SpansResult = {
@@ -148,19 +220,57 @@ export type TaskStreamResult = {
   readonly live: boolean;
   /** Tiles wholly before this time are settled. */
   readonly settledBefore: number;
-  readonly lanes: readonly { readonly lane: number; readonly worker: number; readonly thread: number }[];
-  readonly workers: readonly { readonly worker: number; readonly name: string; readonly threads: number; readonly busy: number; readonly process: number; readonly memoryLimit: number; readonly left: number | null }[];
+  readonly lanes: readonly {
+    readonly lane: number;
+    readonly worker: number;
+    readonly thread: number;
+  }[];
+  readonly workers: readonly {
+    readonly worker: number;
+    readonly name: string;
+    readonly threads: number;
+    readonly busy: number;
+    readonly process: number;
+    readonly memoryLimit: number;
+    readonly left: number | null;
+  }[];
   /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
-  readonly running: readonly { readonly lane: number; readonly key: string; readonly function: string; readonly span: number; readonly started: number }[];
+  readonly running: readonly {
+    readonly lane: number;
+    readonly key: string;
+    readonly function: string;
+    readonly span: number;
+    readonly started: number;
+  }[];
   /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other, failed (count). */
-  readonly strip: { readonly compute: readonly number[]; readonly transfer: readonly number[]; readonly disk: readonly number[]; readonly other: readonly number[]; readonly failed: readonly number[] };
-  readonly bands: readonly { readonly span: number; readonly tag: string; readonly depth: number; readonly from: number; readonly to: number }[];
+  readonly strip: {
+    readonly compute: readonly number[];
+    readonly transfer: readonly number[];
+    readonly disk: readonly number[];
+    readonly other: readonly number[];
+    readonly failed: readonly number[];
+  };
+  readonly bands: readonly {
+    readonly span: number;
+    readonly tag: string;
+    readonly depth: number;
+    readonly from: number;
+    readonly to: number;
+  }[];
   readonly tasks: number;
   readonly hidden: number;
-  readonly kinds: Readonly<Record<'transfer' | 'disk' | 'serialize' | 'failed', number>>;
+  readonly kinds: Readonly<
+    Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
+  >;
 };
-export type FunctionSlot = { readonly name: string; readonly slot: number; readonly round: number; readonly seconds: number; readonly tasks: number };
+export type FunctionSlot = {
+  readonly name: string;
+  readonly slot: number;
+  readonly round: number;
+  readonly seconds: number;
+  readonly tasks: number;
+};
 
 /** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
@@ -169,7 +279,11 @@ export type FunctionSlot = { readonly name: string; readonly slot: number; reado
  *  The header's fields carry `functions: [name]` for the indices in this tile. */
 
 /** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */
-export type TasksResult = { readonly view: 'tasks'; readonly total: number; readonly rows: readonly RunDetail[] };
+export type TasksResult = {
+  readonly view: 'tasks';
+  readonly total: number;
+  readonly rows: readonly RunDetail[];
+};
 export type RunDetail = {
   readonly run: number;
   readonly key: string;
@@ -188,7 +302,16 @@ export type RunDetail = {
   readonly waitThread: number | null;
   readonly nbytes: number | null;
   readonly error?: string;
-  readonly parts: readonly { readonly kind: string; readonly held: boolean; readonly function: string; readonly span: SpanPath; readonly offset: number; readonly duration: number; readonly cpu: number | null; readonly bytes: number | null }[];
+  readonly parts: readonly {
+    readonly kind: string;
+    readonly held: boolean;
+    readonly function: string;
+    readonly span: SpanPath;
+    readonly offset: number;
+    readonly duration: number;
+    readonly cpu: number | null;
+    readonly bytes: number | null;
+  }[];
 };
 
 export type ActivitySeconds = Readonly<Record<string, number>>;
@@ -205,19 +328,50 @@ export type FineMetricsResult = {
   readonly threads: number;
   readonly capacitySeconds: number;
   /** Seconds by activity, of the selection. */
-  readonly byActivity: readonly { readonly activity: string; readonly value: number; readonly share: number | null }[];
-  readonly byFunction: readonly { readonly function: string; readonly slot: number; readonly round: number; readonly tasks: number; readonly total: number; readonly share: number | null; readonly activities: ActivitySeconds }[];
+  readonly byActivity: readonly {
+    readonly activity: string;
+    readonly value: number;
+    readonly share: number | null;
+  }[];
+  readonly byFunction: readonly {
+    readonly function: string;
+    readonly slot: number;
+    readonly round: number;
+    readonly tasks: number;
+    readonly total: number;
+    readonly share: number | null;
+    readonly activities: ActivitySeconds;
+  }[];
   /** Functions beyond `top`, added up. */
-  readonly others: { readonly functions: number; readonly tasks: number; readonly total: number; readonly activities: ActivitySeconds } | null;
-  readonly idle: readonly { readonly cause: string; readonly seconds: number }[];
+  readonly others: {
+    readonly functions: number;
+    readonly tasks: number;
+    readonly total: number;
+    readonly activities: ActivitySeconds;
+  } | null;
+  readonly idle: readonly {
+    readonly cause: string;
+    readonly seconds: number;
+  }[];
   /** Behind other work, not part of the bar: activity → seconds and bytes. */
-  readonly background: readonly { readonly activity: string; readonly seconds: number; readonly bytes: number; readonly count: number }[];
+  readonly background: readonly {
+    readonly activity: string;
+    readonly seconds: number;
+    readonly bytes: number;
+    readonly count: number;
+  }[];
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
   readonly attributedNanoseconds: number;
   readonly totalNanoseconds: number;
   /** Exact entries for `client.fine_metrics`: [context, function, activity, unit, value]; only when params.entries is true. */
-  readonly entries?: readonly (readonly [string, string, string, string, number])[];
+  readonly entries?: readonly (readonly [
+    string,
+    string,
+    string,
+    string,
+    number
+  ])[];
 };
 
 /** view `profile`. params: { groupBy: 'all' | 'function' | 'worker' | 'span', order: 'left-heavy' | 'time', maxNodes ≤ 5000 }. Nodes in depth-first order. */
@@ -237,18 +391,57 @@ export type ProfileResult = {
     readonly slot: readonly number[];
   };
   readonly dropped: number;
-  readonly activity: { readonly seconds: readonly number[]; readonly onCore: readonly number[]; readonly waiting: readonly number[]; readonly blocked: readonly number[] };
+  readonly activity: {
+    readonly seconds: readonly number[];
+    readonly onCore: readonly number[];
+    readonly waiting: readonly number[];
+    readonly blocked: readonly number[];
+  };
 };
 
 /** view `memory`. params: { measure: 'process' | 'managed' | 'unmanaged' | 'spilled', show: 'cluster' | 'workers' } */
 export type MemoryResult = {
   readonly view: 'memory';
   readonly measure: string;
-  readonly series: readonly { readonly name: string; readonly worker: number | null; readonly t: readonly number[]; readonly bytes: readonly (number | null)[] }[];
-  readonly limits: { readonly memoryLimit: number; readonly target: number; readonly spill: number; readonly pause: number } | null;
-  readonly runs: readonly { readonly run: number; readonly label: string; readonly measure: string; readonly intervalSeconds: number; readonly start: number; readonly stopped: number | null; readonly t: readonly number[]; readonly bytes: readonly number[]; readonly peak: number }[];
-  readonly now: { readonly process: number; readonly managed: number; readonly spilled: number; readonly unmanagedOld: number } | null;
+  readonly series: readonly {
+    readonly name: string;
+    readonly worker: number | null;
+    readonly t: readonly number[];
+    readonly bytes: readonly (number | null)[];
+  }[];
+  readonly limits: {
+    readonly memoryLimit: number;
+    readonly target: number;
+    readonly spill: number;
+    readonly pause: number;
+  } | null;
+  readonly runs: readonly {
+    readonly run: number;
+    readonly label: string;
+    readonly measure: string;
+    readonly intervalSeconds: number;
+    readonly start: number;
+    readonly stopped: number | null;
+    readonly t: readonly number[];
+    readonly bytes: readonly number[];
+    readonly peak: number;
+  }[];
+  readonly now: {
+    readonly process: number;
+    readonly managed: number;
+    readonly spilled: number;
+    readonly unmanagedOld: number;
+  } | null;
 };
 
 /** view `summary`: what `scripts/run --headless` prints and `client.spans()` returns: SpanRow plus the totals they must add up to. */
-export type SummaryResult = { readonly view: 'summary'; readonly spans: readonly SpanRow[]; readonly wallSeconds: number; readonly capacitySeconds: number; readonly executeSeconds: number; readonly idleSeconds: number; readonly unattributedNanoseconds: number; readonly totalNanoseconds: number };
+export type SummaryResult = {
+  readonly view: 'summary';
+  readonly spans: readonly SpanRow[];
+  readonly wallSeconds: number;
+  readonly capacitySeconds: number;
+  readonly executeSeconds: number;
+  readonly idleSeconds: number;
+  readonly unattributedNanoseconds: number;
+  readonly totalNanoseconds: number;
+};

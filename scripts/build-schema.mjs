@@ -1,0 +1,36 @@
+/**
+ * Writes what Python reads of the TypeScript descriptions, and the sample frames that both sides test:
+ *
+ *     src/wire/schema.ts    -> spanwise/wire/schema.json
+ *     src/records/tables.ts -> spanwise/records/tables.json
+ *     src/wire/gallery.ts, src/records/gallery.ts -> src/{wire,records}/gallery/*.{bin,json}
+ *
+ * Specs on both sides fail when these are stale.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = await mkdtemp(join(root, '.schema-'));
+try {
+  const outfile = join(folder, 'schema.mjs');
+  await build({
+    entryPoints: [join(root, 'src/testing/written-files.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    logLevel: 'warning'
+  });
+  const { writtenFiles } = await import(pathToFileURL(outfile).href);
+  for (const [path, content] of Object.entries(writtenFiles())) {
+    const file = join(root, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

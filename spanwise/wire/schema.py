@@ -1,0 +1,108 @@
+"""The messages of every link, as ``schema.json`` (written from TypeScript) has them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.kinds import Check, compile_fields
+
+#: Type of a column -> format letter of :mod:`struct`, :mod:`array` and memoryview.
+FORMAT_OF = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
+
+
+class TableType:
+    """One table of a message type: its columns, and how rows are packed.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of str
+    formats : tuple of str
+        Format letter of each column.
+    widths : tuple of int
+        Bytes of a value of each column.
+    """
+
+    __slots__ = ("columns", "formats", "name", "packer", "positions", "widths")
+
+    def __init__(self, name: str, columns: list[tuple[str, str]]) -> None:
+        self.name = name
+        self.columns = tuple(column for column, _ in columns)
+        self.formats = tuple(FORMAT_OF[kind] for _, kind in columns)
+        self.widths = tuple(struct.calcsize(f"<{letter}") for letter in self.formats)
+        self.positions = {column: i for i, column in enumerate(self.columns)}
+        #: rows -> Struct of the whole table, columns padded to 8 bytes but the last.
+        self.packer: Callable[[int], struct.Struct] = lru_cache(maxsize=256)(self._packer)
+
+    def _packer(self, rows: int) -> struct.Struct:
+        pieces = []
+        last = len(self.formats) - 1
+        for i, (letter, width) in enumerate(zip(self.formats, self.widths, strict=True)):
+            padding = -rows * width % 8 if i < last else 0
+            pieces.append(f"{rows}{letter}{padding}x")
+        return struct.Struct("<" + "".join(pieces))
+
+
+class MessageType:
+    """One message of a link in one direction."""
+
+    __slots__ = ("by_name", "check", "name", "tables")
+
+    def __init__(self, name: str, described: dict[str, Any]) -> None:
+        self.name = name
+        self.check: Check = compile_fields(described["fields"])
+        self.tables = tuple(TableType(*table) for table in described["tables"])
+        self.by_name = {table.name: table for table in self.tables}
+
+
+class LinkType:
+    """The messages of a link by direction: ``up`` from who dialled, ``down`` back."""
+
+    def __init__(self, name: str, described: dict[str, Any]) -> None:
+        self.name = name
+        self.up = {t: MessageType(t, d) for t, d in described["up"].items()}
+        self.down = {t: MessageType(t, d) for t, d in described["down"].items()}
+
+    def direction(self, direction: str) -> dict[str, MessageType]:
+        return self.up if direction == "up" else self.down
+
+    def message(self, direction: str, name: object) -> MessageType:
+        """The type of this name.
+
+        Raises
+        ------
+        BrokenFrame
+            The link has no such message in this direction.
+        """
+        found = self.direction(direction).get(name) if isinstance(name, str) else None
+        if found is None:
+            raise BrokenFrame(f'No message "{str(name)[:40]}" on the {self.name} link.')
+        return found
+
+
+_SCHEMA: dict[str, Any] = json.loads(
+    resources.files("spanwise.wire").joinpath("schema.json").read_text("utf-8")
+)
+
+PROTOCOL: int = _SCHEMA["protocol"]
+ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
+#: Bytes of a body: ``unauthenticated``, ``panel`` and ``link`` (elsewhere).
+BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
+
+
+@lru_cache(maxsize=None)
+def link_type(name: str) -> LinkType:
+    """The link of this role; compiled at first use, an import costs a JSON file only.
+
+    Raises
+    ------
+    KeyError
+        There is no such link.
+    """
+    return LinkType(name, _SCHEMA["links"][name])

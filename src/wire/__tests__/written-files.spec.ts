@@ -1,0 +1,16 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writtenFiles } from '../../testing/written-files';
+
+const root = join(__dirname, '../../..');
+
+describe('files written from TypeScript', () => {
+  it.each(Object.entries(writtenFiles()))(
+    '%s is what `jlpm build:schema` writes',
+    (path, content) => {
+      const file = join(root, path);
+      const found = existsSync(file) ? readFileSync(file) : null;
+      expect(found?.equals(Buffer.from(content as Uint8Array))).toBe(true);
+    }
+  );
+});

@@ -1,0 +1,210 @@
+/**
+ * Client ↔ scheduler (role `client`); meanings in docs/contracts.md §4. Ids are the client's own, times seconds of CLOCK_MONOTONIC.
+ */
+import * as v from 'valibot';
+import {
+  blob,
+  blobOrNone,
+  count,
+  flag,
+  map,
+  message,
+  newNames,
+  seconds,
+  text,
+  u16,
+  u32
+} from './describe';
+
+const span = v.object({
+  id: u16,
+  parent: u16,
+  tag: text,
+  opened: seconds,
+  closed: v.optional(v.nullable(seconds), null),
+  origin: v.optional(v.picklist([0, 1, 2, 3, 4]), 0),
+  snippet: v.optional(
+    v.object({ text: text, place: text, firstLine: v.optional(u32, 1) })
+  )
+});
+const spans = v.optional(v.array(span), []);
+const ids = { ids: { id: 'u32' } } as const;
+
+/** Where the client's Python looks for modules now; sent again whenever it changed. */
+const launch = v.optional(v.object({ path: v.array(text), cwd: text }));
+
+const worker = v.looseObject({
+  id: u16,
+  address: text,
+  pid: u32,
+  host: v.optional(text, ''),
+  threads: u16,
+  memoryLimit: v.number(),
+  state: text,
+  why: v.optional(text)
+});
+
+export const CLIENT_LINK = {
+  up: {
+    /** A graph, or a piece of one (`last` false: more of the same generation follows). */
+    submit: message(
+      {
+        generation: v.optional(u32, 0),
+        last: v.optional(flag, true),
+        ...newNames,
+        spans,
+        templates: v.optional(v.array(v.object({ id: u32, blob })), []),
+        chunks: v.optional(v.array(v.object({ id: u32, blob, rows: u32 })), []),
+        keysBlob: v.optional(blobOrNone, -1),
+        restrictions: v.optional(
+          v.array(v.object({ workers: v.array(u16), allowOther: flag })),
+          []
+        ),
+        launch
+      },
+      {
+        tasks: {
+          id: 'u32',
+          group: 'u32',
+          suffix: 'u32',
+          function: 'u32',
+          span: 'u16',
+          origin: 'u8',
+          priority: 'i32',
+          template: 'u32',
+          chunk: 'u32',
+          row: 'u32',
+          flags: 'u8',
+          retries: 'u8',
+          restriction: 'u16',
+          userPriority: 'i32',
+          firstDependency: 'u32'
+        },
+        dependencies: { id: 'u32' }
+      }
+    ),
+    /** New spans, and spans that closed (same id again replaces). */
+    spans: message({ ...newNames, spans }),
+    want: message({}, ids),
+    release: message({}, ids),
+    retry: message({}, ids),
+    cancel: message({ force: v.optional(flag, false) }, ids),
+    /** → `located` */
+    locate: message({ request: u32 }, ids),
+    /** Data that was already put to workers on their peer doors. */
+    scattered: message(
+      { ...newNames, spans, keysBlob: v.optional(blobOrNone, -1) },
+      {
+        tasks: {
+          id: 'u32',
+          group: 'u32',
+          suffix: 'u32',
+          function: 'u32',
+          span: 'u16',
+          flags: 'u8',
+          nbytes: 'f64'
+        },
+        holders: { row: 'u32', worker: 'u16' }
+      }
+    ),
+    /** Run a function once on each of these workers, outside the graph. → one `runResult` each */
+    run: message({
+      request: u32,
+      workers: v.optional(v.nullable(v.array(u16)), null),
+      wait: v.optional(flag, true)
+    }),
+    /** → `flushed` */
+    flush: message({ request: u32 }),
+    memoryRun: message({
+      run: u32,
+      label: v.optional(text, ''),
+      measure: v.optional(
+        v.picklist(['process', 'managed', 'unmanaged', 'spilled']),
+        'process'
+      ),
+      intervalSeconds: v.optional(seconds, 0.5),
+      state: v.picklist(['start', 'stop'])
+    }),
+    retireWorker: message({ request: u32, workers: v.array(u16) }),
+    scale: message({ request: u32, workers: u16 }),
+    /** → `closed`, then the scheduler ends. */
+    close: message({})
+  },
+  down: {
+    /** What became of tasks; one per scheduler tick. Inline results stand in blob 0. */
+    report: message(
+      {
+        errors: v.optional(
+          v.array(
+            v.object({
+              cause: u32,
+              key: text,
+              type: text,
+              message: text,
+              text,
+              blob: v.optional(blobOrNone, -1)
+            })
+          ),
+          []
+        )
+      },
+      {
+        tasks: {
+          id: 'u32',
+          taskId: 'u32',
+          status: 'u8',
+          worker: 'u16',
+          nbytes: 'f64',
+          inlineStart: 'u32',
+          inlineLength: 'u32',
+          cause: 'u32'
+        }
+      }
+    ),
+    cluster: message({
+      state: v.picklist(['starting', 'running', 'closing']),
+      workers: v.array(worker)
+    }),
+    located: message(
+      { request: u32 },
+      { where: { id: 'u32', taskId: 'u32', worker: 'u16', nbytes: 'f64' } }
+    ),
+    /** Blob 0: the value, or the error when not ok. */
+    runResult: message({
+      request: u32,
+      worker: u16,
+      ok: flag,
+      why: v.optional(text)
+    }),
+    flushed: message({ request: u32, logId: text, seq: count }),
+    memoryRunEnded: message(
+      { run: u32 },
+      { samples: { t: 'f64', bytes: 'f64' } }
+    ),
+    /** Shown to the user as a warning, or fails all futures. */
+    problem: message({ sentence: text, fatal: v.optional(flag, false) }),
+    closed: message({})
+  }
+} as const;
+
+/** `proof.intro` of a client. */
+export const CLIENT_INTRO = v.looseObject({
+  name: v.optional(text, ''),
+  launch: v.looseObject({
+    executable: text,
+    path: v.array(text),
+    cwd: text,
+    versions: v.optional(map, {})
+  })
+});
+
+/** `welcome` for a client. */
+export const CLIENT_WELCOME = v.looseObject({
+  clusterId: text,
+  name: text,
+  logId: text,
+  schedulerStart: seconds,
+  wallEpoch: seconds,
+  observer: v.optional(v.nullable(text), null),
+  workers: v.array(worker)
+});

@@ -1,0 +1,59 @@
+/**
+ * The words in which the messages of a link are described: the fields of the header (valibot, checked at the border) and the tables that
+ * follow it (columns, checked by their lengths alone). `schema.ts` gathers the links; Python reads the JSON written from it.
+ */
+import * as v from 'valibot';
+
+/** A column of a message. Text never travels in columns: it goes as names (dictionary) or in a blob. */
+export type NumberType = 'u8' | 'u16' | 'u32' | 'i32' | 'f32' | 'f64';
+
+export type Columns = Readonly<Record<string, NumberType>>;
+export type Tables = Readonly<Record<string, Columns>>;
+
+export type MessageDescription = {
+  readonly fields: v.ObjectSchema<v.ObjectEntries, undefined>;
+  readonly tables: Tables;
+};
+
+/** up: from who dialled to who answered; down: back. */
+export type Direction = 'up' | 'down';
+
+export type LinkDescription = Readonly<
+  Record<Direction, Readonly<Record<string, MessageDescription>>>
+>;
+
+/** Describe one message; unknown fields of a newer build are dropped, so that adding an optional field breaks nobody. */
+export function message<
+  const F extends v.ObjectEntries,
+  const T extends Tables = Readonly<Record<never, never>>
+>(
+  fields: F,
+  tables?: T
+): { readonly fields: v.ObjectSchema<F, undefined>; readonly tables: T } {
+  return { fields: v.object(fields), tables: tables ?? ({} as T) };
+}
+
+const integerUpTo = (limit: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(limit));
+
+export const text = v.string();
+export const flag = v.boolean();
+export const seconds = v.number();
+export const count = integerUpTo(Number.MAX_SAFE_INTEGER);
+export const u8 = integerUpTo(0xff);
+export const u16 = integerUpTo(0xffff);
+export const u32 = integerUpTo(0xffffffff);
+export const bytes = v.instance(Uint8Array);
+export const anything = v.unknown();
+export const map = v.record(v.string(), v.unknown());
+
+/** Index of a blob of the same message. */
+export const blob = integerUpTo(0xffffffff);
+/** Index of a blob, or -1: there is none. */
+export const blobOrNone = v.pipe(v.number(), v.integer(), v.minValue(-1));
+
+/** `names[i]` gets the id `firstName + i`; announced in the message that first uses them. */
+export const newNames = {
+  firstName: v.optional(u32, 0),
+  names: v.optional(v.array(text), [])
+} as const;

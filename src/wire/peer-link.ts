@@ -1,0 +1,30 @@
+/**
+ * A worker's peer door (role `peer`): other workers and clients dial it to fetch and to store data; docs/contracts.md §5.
+ */
+import * as v from 'valibot';
+import { flag, message, u16, u32 } from './describe';
+
+export const PEER_LINK = {
+  up: {
+    /** → one or more `data` */
+    get: message({ request: u32 }, { ids: { taskId: 'u32' } }),
+    /** One blob (payload) per item. → `stored` */
+    put: message({ request: u32 }, { items: { dataId: 'u32' } })
+  },
+  down: {
+    /**
+     * status: 0 ok, 1 missing, 2 cannot be pickled (its blob is the error). One blob per item whose status is not 1, in order.
+     * `more`: the rest of this request follows in another `data`.
+     */
+    data: message(
+      { request: u32, more: v.optional(flag, false) },
+      { items: { taskId: 'u32', status: 'u8', nbytes: 'f64' } }
+    ),
+    stored: message({ request: u32 })
+  }
+} as const;
+
+/** `proof.intro` of a peer; null: a client. */
+export const PEER_INTRO = v.looseObject({
+  worker: v.optional(v.nullable(u16), null)
+});

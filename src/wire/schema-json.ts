@@ -1,0 +1,116 @@
+/**
+ * The schema as data, for Python: what `jlpm build:schema` writes to spanwise/wire/schema.json.
+ *
+ * A field's kind is a word, or a map with one entry that wraps other kinds:
+ *
+ *     "text" "flag" "number" "integer" "bytes" "any"
+ *     {"optional": kind, "default": value}   {"nullable": kind}   {"list": kind}   {"texts": kind} any keys
+ *     {"map": {name: kind}}                  {"oneOf": [values]}  {"either": [kinds]}
+ */
+import { PROTOCOL, ROLES } from './handshake-messages';
+import { BODY_LIMIT } from './frame';
+import type { MessageDescription } from './describe';
+import { LINKS } from './schema';
+
+type Kind = string | { readonly [word: string]: unknown };
+
+/** What the schemas of valibot that describe.ts allows have in common, as far as needed here. */
+type Loose = {
+  readonly type: string;
+  readonly wrapped?: Loose;
+  readonly default?: unknown;
+  readonly item?: Loose;
+  readonly value?: Loose;
+  readonly entries?: Readonly<Record<string, Loose>>;
+  readonly options?: readonly unknown[];
+  readonly literal?: unknown;
+  readonly pipe?: readonly { readonly type: string }[];
+};
+
+function kindOf(schema: Loose): Kind {
+  switch (schema.type) {
+    case 'string':
+      return 'text';
+    case 'boolean':
+      return 'flag';
+    case 'number':
+      return schema.pipe?.some(step => step.type === 'integer')
+        ? 'integer'
+        : 'number';
+    case 'instance':
+      return 'bytes';
+    case 'unknown':
+      return 'any';
+    case 'optional':
+      return schema.default === undefined
+        ? { optional: kindOf(inner(schema.wrapped)) }
+        : { optional: kindOf(inner(schema.wrapped)), default: schema.default };
+    case 'nullable':
+      return { nullable: kindOf(inner(schema.wrapped)) };
+    case 'array':
+      return { list: kindOf(inner(schema.item)) };
+    case 'record':
+      return { texts: kindOf(inner(schema.value)) };
+    case 'object':
+    case 'loose_object':
+      return { map: kindsOf(schema.entries ?? {}) };
+    case 'picklist':
+      return { oneOf: schema.options };
+    case 'literal':
+      return { oneOf: [schema.literal] };
+    case 'union':
+      return {
+        either: (schema.options ?? []).map(option => kindOf(option as Loose))
+      };
+    default:
+      throw new TypeError(`schema.json has no word for "${schema.type}".`);
+  }
+}
+
+function inner(schema: Loose | undefined): Loose {
+  if (schema === undefined) {
+    throw new TypeError('A wrapping schema without content.');
+  }
+  return schema;
+}
+
+function kindsOf(entries: Readonly<Record<string, Loose>>): Kind {
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, schema]) => [name, kindOf(schema)])
+  );
+}
+
+function describe(message: MessageDescription): object {
+  const fields = kindsOf(
+    message.fields.entries as unknown as Readonly<Record<string, Loose>>
+  );
+  // Columns as pairs: their order is the order on the wire.
+  const tables = Object.entries(message.tables).map(([name, columns]) => [
+    name,
+    Object.entries(columns)
+  ]);
+  return { fields, tables };
+}
+
+/** The schema as JSON-able data. */
+export function schemaForPython(): object {
+  const links = Object.entries(LINKS).map(([link, directions]) => [
+    link,
+    Object.fromEntries(
+      Object.entries(directions).map(([direction, messages]) => [
+        direction,
+        Object.fromEntries(
+          Object.entries(
+            messages as Readonly<Record<string, MessageDescription>>
+          ).map(([type, message]) => [type, describe(message)])
+        )
+      ])
+    )
+  ]);
+  return {
+    protocol: PROTOCOL,
+    roles: ROLES,
+    bodyLimit: BODY_LIMIT,
+    links: Object.fromEntries(links) as object
+  };
+}

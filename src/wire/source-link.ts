@@ -1,0 +1,45 @@
+/**
+ * Source → observer (role `source`): blocks of the record log; docs/contracts.md §6. The observer never asks for anything but a place to
+ * resume from, and a source never waits for it.
+ */
+import * as v from 'valibot';
+import { count, map, message, seconds, text, u32 } from './describe';
+
+export const SOURCE_LINK = {
+  up: {
+    /** First message after the handshake. → `resume` */
+    open: message({
+      logId: text,
+      clusterId: text,
+      name: text,
+      kind: v.picklist(['embedded', 'dask', 'local', 'recording']),
+      notebook: v.optional(
+        v.nullable(
+          v.object({ kernelId: v.optional(text), path: v.optional(text) })
+        )
+      ),
+      wallEpoch: seconds,
+      pid: u32,
+      versions: v.optional(map, {}),
+      capabilities: v.optional(v.record(text, v.boolean()), {}),
+      environmentId: v.optional(text, '')
+    }),
+    /** Each blob is one block of bytes (records/block.ts), seq ascending. → `ack` at least every 64 blocks */
+    block: message({}),
+    end: message({
+      why: v.picklist([
+        'closed',
+        'kernel-ended',
+        'scheduler-lost',
+        'stopped',
+        'idle'
+      ]),
+      at: seconds
+    })
+  },
+  down: {
+    /** The observer has every block up to this one. */
+    resume: message({ haveSeq: count }),
+    ack: message({ seq: count })
+  }
+} as const;

@@ -1,0 +1,213 @@
+/**
+ * Worker ↔ scheduler (role `worker`); meanings in docs/contracts.md §5. The worker dials. Task ids are the scheduler's, times seconds of
+ * CLOCK_MONOTONIC; the scheduler's source subtracts the scheduler's start and adds worker and lane.
+ */
+import * as v from 'valibot';
+import {
+  blob,
+  blobOrNone,
+  flag,
+  map,
+  message,
+  newNames,
+  seconds,
+  text,
+  u16,
+  u32
+} from './describe';
+
+export const WORKER_LINK = {
+  up: {
+    /** Everything that ended since the last message. Blob 0: inline payloads, one after another; then error payloads. */
+    finished: message(
+      {
+        ...newNames,
+        errors: v.optional(
+          v.array(
+            v.object({
+              row: u32,
+              type: text,
+              message: text,
+              text,
+              blob: v.optional(blobOrNone, -1)
+            })
+          ),
+          []
+        )
+      },
+      {
+        runs: {
+          taskId: 'u32',
+          runId: 'u32',
+          status: 'u8',
+          thread: 'u16',
+          start: 'f64',
+          duration: 'f64',
+          cpu: 'f64',
+          waitInputs: 'f32',
+          waitThread: 'f32',
+          outBytes: 'f64',
+          inlineStart: 'u32',
+          inlineLength: 'u32',
+          firstPart: 'u32'
+        },
+        parts: {
+          kind: 'u8',
+          function: 'u32',
+          span: 'u16',
+          offset: 'f64',
+          duration: 'f64',
+          cpu: 'f64',
+          coreWait: 'f32',
+          bytes: 'f64',
+          from: 'u16',
+          held: 'u8'
+        },
+        missing: { taskId: 'u32', worker: 'u16' }
+      }
+    ),
+    /** Answer to `takeBack`: ok 1 = it had not started and will not. */
+    takenBack: message(
+      {},
+      { tasks: { taskId: 'u32', runId: 'u32', ok: 'u8' } }
+    ),
+    /** Copies of results that other workers made, now held or dropped here. */
+    replicas: message(
+      {},
+      {
+        added: { taskId: 'u32', nbytes: 'f64' },
+        removed: { taskId: 'u32' }
+      }
+    ),
+    /**
+     * What was measured beside the runs. Columns as in the record log (records/tables.ts) less what the source knows: worker, lane (it has
+     * `thread` instead), node (`taskId`), and `second`, which it counts from `t`. Stack and frame ids are the worker's own, dense from 0.
+     */
+    measured: message(newNames, {
+      memory: {
+        t: 'f64',
+        process: 'f64',
+        managed: 'f64',
+        spilled: 'f64',
+        unmanagedOld: 'f64'
+      },
+      fine: {
+        t: 'f64',
+        context: 'u32',
+        span: 'u16',
+        function: 'u32',
+        activity: 'u32',
+        unit: 'u32',
+        value: 'f64'
+      },
+      stacks: { stack: 'u32', parent: 'u32', frame: 'u32' },
+      frames: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' },
+      samples: {
+        t: 'f64',
+        thread: 'u16',
+        span: 'u16',
+        function: 'u32',
+        stack: 'u32',
+        state: 'u8',
+        n: 'u16'
+      },
+      running: {
+        thread: 'u16',
+        taskId: 'u32',
+        function: 'u32',
+        span: 'u16',
+        started: 'f64'
+      },
+      stored: {
+        t: 'f64',
+        span: 'u16',
+        function: 'u32',
+        kind: 'u8',
+        change: 'f64'
+      },
+      transfers: {
+        start: 'f64',
+        duration: 'f64',
+        from: 'u16',
+        bytes: 'f64',
+        keys: 'u16',
+        firstTaskId: 'u32',
+        span: 'u16',
+        status: 'u8'
+      }
+    }),
+    state: message({ paused: flag, why: v.optional(text, '') }),
+    event: message({ kind: text, text: v.optional(text, '') }),
+    /** Blob 0: the value, or the error when not ok. */
+    runResult: message({ request: u32, ok: flag, why: v.optional(text) }),
+    flushed: message({ request: u32 })
+  },
+  down: {
+    assign: message(
+      {
+        templates: v.optional(v.array(v.object({ id: u32, blob })), []),
+        chunks: v.optional(v.array(v.object({ id: u32, blob })), []),
+        launch: v.optional(v.object({ path: v.array(text), cwd: text }))
+      },
+      {
+        tasks: {
+          taskId: 'u32',
+          runId: 'u32',
+          template: 'u32',
+          chunk: 'u32',
+          row: 'u32',
+          function: 'u32',
+          span: 'u16',
+          flags: 'u8',
+          priority: 'f64',
+          readyAt: 'f64',
+          firstDependency: 'u32'
+        },
+        dependencies: { taskId: 'u32', worker: 'u16', nbytes: 'f64' }
+      }
+    ),
+    release: message({}, { ids: { taskId: 'u32' } }),
+    /** → `takenBack` */
+    takeBack: message({}, { tasks: { taskId: 'u32', runId: 'u32' } }),
+    dropBlobs: message({
+      templates: v.optional(v.array(u32), []),
+      chunks: v.optional(v.array(u32), [])
+    }),
+    /** Names of the log's dictionary that the worker will meet (functions, spans' tags); same rule as elsewhere. */
+    names: message(newNames),
+    /** All workers that live. */
+    peers: message({
+      workers: v.array(v.object({ id: u16, address: text }))
+    }),
+    /** Bind data that a client put on the peer door. */
+    adopt: message(
+      {},
+      {
+        items: {
+          dataId: 'u32',
+          client: 'u16',
+          taskId: 'u32',
+          nbytes: 'f64'
+        }
+      }
+    ),
+    /** Blob 0: payload of (function, args, kwargs). → `runResult` */
+    run: message({ request: u32, wait: v.optional(flag, true) }),
+    /** → `flushed`, after everything measured before it. */
+    flush: message({ request: u32 }),
+    /** How often memory is measured. */
+    rates: message({ memorySeconds: seconds }),
+    close: message({})
+  }
+} as const;
+
+/** `proof.intro` of a worker. */
+export const WORKER_INTRO = v.looseObject({
+  worker: u16,
+  pid: u32,
+  threads: u16,
+  memoryLimit: v.number(),
+  host: v.optional(text, ''),
+  address: text,
+  versions: v.optional(map, {})
+});
