@@ -1,0 +1,153 @@
+/**
+ * Which cluster a panel belongs to. A panel is tied to a *target* that survives reloads, reruns and kernel restarts (a notebook, or a
+ * cluster's name), not to one cluster's id; this file finds the cluster that the target means now.
+ *
+ *   target {notebook: 'a.ipynb'}    cluster 1 (ended) → cluster 2 (ended) → cluster 3 (running)   ⇒ cluster 3
+ *   not following                   stays with the cluster it showed when following was switched off
+ */
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { ClusterInfo } from '../wire/panel-link';
+import type { IFeed } from './feed-types';
+
+/** Nothing given: the first cluster there is, and that one's notebook or name from then on. */
+export type ClusterTarget = {
+  /** Path of the notebook, as the contents service writes it. */
+  readonly notebook?: string;
+  /** The cluster's name; with a notebook, only its clusters of that name. */
+  readonly name?: string;
+};
+
+/** Path of the notebook a cluster was started from, as far as this page can tell. */
+export type NotebookOf = (cluster: ClusterInfo) => string | undefined;
+
+export class ClusterRef implements IDisposable {
+  constructor(options: ClusterRef.IOptions) {
+    this._feed = options.feed;
+    this._notebookOf = options.notebookOf;
+    this._target = options.target;
+    this._feed.clustersChanged.connect(this._refresh, this);
+    this._refresh();
+  }
+
+  /** The cluster, its figures, the target or following changed. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get target(): ClusterTarget {
+    return this._target;
+  }
+
+  /** What the target means now; null while no such cluster is known. */
+  get current(): ClusterInfo | null {
+    return this._current;
+  }
+
+  /** The name for titles: the cluster's, else the target's, else nothing. */
+  get name(): string | undefined {
+    return this._current?.name ?? this._target.name;
+  }
+
+  /** Whether the next cluster of the same target is shown by itself when this one has ended. */
+  get follows(): boolean {
+    return this._heldCluster === null;
+  }
+
+  setFollows(follows: boolean): void {
+    this._heldCluster = follows ? null : (this._current?.cluster ?? null);
+    this._refresh();
+    this._changed.emit();
+  }
+
+  /** Look again; called when the page learned which notebook a kernel belongs to. */
+  refresh(): void {
+    this._refresh();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._feed.clustersChanged.disconnect(this._refresh, this);
+    Signal.clearData(this);
+  }
+
+  private _refresh(): void {
+    const held = this._feed.clusters.find(
+      info => info.cluster === this._heldCluster
+    );
+    const next =
+      held ??
+      newestOf(
+        this._feed.clusters.filter(info =>
+          belongsTo(info, this._target, this._notebookOf)
+        )
+      );
+    if (next !== null && isOpen(this._target)) {
+      this._target = targetOf(next, this._notebookOf);
+    }
+    // A cluster that the observer has forgotten (it was restarted) is shown as it was last seen until another one comes.
+    const current = next ?? this._current;
+    if (current !== this._current) {
+      this._current = current;
+      this._changed.emit();
+    }
+  }
+
+  private readonly _feed: IFeed;
+  private readonly _notebookOf: NotebookOf;
+  private _target: ClusterTarget;
+  private _current: ClusterInfo | null = null;
+  private _heldCluster: string | null = null;
+  private readonly _changed = new Signal<this, void>(this);
+  private _isDisposed = false;
+}
+
+export namespace ClusterRef {
+  export interface IOptions {
+    readonly feed: IFeed;
+    readonly target: ClusterTarget;
+    readonly notebookOf: NotebookOf;
+  }
+}
+
+/** The lasting description of a cluster: its notebook if it has one, else its name. */
+export function targetOf(
+  info: ClusterInfo,
+  notebookOf: NotebookOf
+): ClusterTarget {
+  const notebook = notebookOf(info);
+  return notebook === undefined ? { name: info.name } : { notebook };
+}
+
+/** Equal targets have equal keys; also the key of the saved selection. */
+export function targetKey(target: ClusterTarget): string {
+  return JSON.stringify([target.notebook ?? null, target.name ?? null]);
+}
+
+function isOpen(target: ClusterTarget): boolean {
+  return target.notebook === undefined && target.name === undefined;
+}
+
+export function belongsTo(
+  info: ClusterInfo,
+  target: ClusterTarget,
+  notebookOf: NotebookOf
+): boolean {
+  return (
+    (target.notebook === undefined || notebookOf(info) === target.notebook) &&
+    (target.name === undefined || info.name === target.name)
+  );
+}
+
+/** The newest that has not ended; if all have, the newest. */
+export function newestOf(infos: readonly ClusterInfo[]): ClusterInfo | null {
+  const byAge = [...infos].sort((a, b) => b.startedAt - a.startedAt);
+  return byAge.find(info => info.state !== 'ended') ?? byAge[0] ?? null;
+}

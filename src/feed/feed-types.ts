@@ -1,0 +1,87 @@
+/**
+ * What panels and the sidebar may ask of the feed. Runs in the browser; the feed behind it is `feed.ts`, tests pass a fake.
+ */
+import type { IDisposable } from '@lumino/disposable';
+import type { ISignal } from '@lumino/signaling';
+import type {
+  ClusterInfo,
+  Filter,
+  RunDetail,
+  Snapshot,
+  TimeRange,
+  ViewName
+} from '../wire/panel-link';
+
+/** How the page's one link to the observer is; everything but `open` is a state that panels show. */
+export type LinkStatus =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'open' }
+  /** `since`: wall clock milliseconds at which the link broke; the pause before the next attempt grows. */
+  | { readonly kind: 'reconnecting'; readonly since: number }
+  | {
+      readonly kind: 'no-observer' | 'no-node' | 'version' | 'refused';
+      readonly sentence: string;
+    };
+
+export type WatchSpec = {
+  readonly cluster: string;
+  readonly view: ViewName;
+  readonly filter: Filter;
+  readonly time: TimeRange;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** At most so many answers a second; 4 if left out. */
+  readonly maxHz?: number;
+};
+
+export type WatchChange = Partial<
+  Pick<WatchSpec, 'filter' | 'time' | 'params'>
+>;
+
+/** One tile of the task stream: columns of equal length, one row a box; see `Tile` in wire/panel-link.ts. */
+export type TileData = {
+  readonly level: number;
+  readonly index: number;
+  /** Nothing in this tile changes any more. */
+  readonly settled: boolean;
+  readonly logSeq: number;
+  readonly functions: readonly string[];
+  readonly lane: Uint16Array;
+  /** In cells of 2^level µs, relative to the tile's left border. */
+  readonly from: Float32Array;
+  readonly to: Float32Array;
+  readonly function: Uint16Array;
+  readonly kind: Uint8Array;
+  readonly strip: Uint8Array;
+  readonly cover: Uint8Array;
+  readonly run: Uint32Array;
+  readonly tasks: Uint32Array;
+};
+
+/** A running watch. Its owner disposes it when it is hidden; disposing twice is safe. */
+export interface IWatch extends IDisposable {
+  /** The newest answer, null before the first. */
+  readonly snapshot: Snapshot | null;
+  /** A sentence when the observer could not answer; null again with the next snapshot. */
+  readonly failure: string | null;
+  /** New filter, time or params; what is left out stays. */
+  change(change: WatchChange): void;
+  /** A tile that is here, settled or not; null if it must be asked for. */
+  tile(level: number, index: number): TileData | null;
+  /** Ask for tiles; those here and settled, newest already, or on their way are left out. Requests of one turn are joined. */
+  requestTiles(level: number, first: number, count: number): void;
+  /** A tile of this watch arrived. */
+  readonly tileArrived: ISignal<IWatch, TileData>;
+}
+
+export interface IFeed extends IDisposable {
+  readonly clusters: readonly ClusterInfo[];
+  readonly clustersChanged: ISignal<IFeed, readonly ClusterInfo[]>;
+  readonly status: LinkStatus;
+  readonly statusChanged: ISignal<IFeed, LinkStatus>;
+  /** Starts a watch. `listener` is called after each snapshot or failure. */
+  watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch;
+  /** One run whole; null if the observer has it no more. Rejects after 10 s or when the link breaks. */
+  detail(cluster: string, run: number): Promise<RunDetail | null>;
+  /** Connect now instead of after the pause. */
+  reconnect(): void;
+}

@@ -1,0 +1,97 @@
+/**
+ * The row under the toolbar that says what is filtered, lets each condition be taken away, and says how the source honoured it. It is not
+ * there when nothing is filtered.
+ */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { Condition } from '../feed/selection';
+import type { Snapshot } from '../wire/panel-link';
+import { formatDuration, formatTimeRange } from './format';
+
+export type ChipRowProps = {
+  readonly conditions: readonly Condition[];
+  readonly honoured: Snapshot['honoured'] | null;
+  readonly trans: TranslationBundle;
+  /** Shown at the left ("Filter"); the sidebar has none. */
+  readonly label?: string;
+  onRemove(id: string): void;
+  onClear(): void;
+  onUndo(): void;
+};
+
+export function ChipRow(props: ChipRowProps): JSX.Element | null {
+  const { conditions, honoured, trans } = props;
+  if (conditions.length === 0) {
+    return null;
+  }
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key === 'z' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+      props.onUndo();
+    }
+  };
+  return (
+    <div className="sw-chips" onKeyDown={onKeyDown}>
+      {props.label && (
+        <span className="sw-chips-label" aria-hidden="true">
+          {props.label}
+        </span>
+      )}
+      <ul className="sw-chips-list" aria-label={trans.__('Filter')}>
+        {conditions.map(condition => (
+          <Chip key={condition.id} condition={condition} {...props} />
+        ))}
+      </ul>
+      <button type="button" className="sw-link" onClick={props.onClear}>
+        {trans.__('Clear filter')}
+      </button>
+      {honoured && (
+        <span className="sw-chips-honoured" title={honoured.why}>
+          {honoured.why ? `${honoured.how}: ${honoured.why}` : honoured.how}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Chip(
+  props: ChipRowProps & { readonly condition: Condition }
+): JSX.Element {
+  const { condition, trans } = props;
+  const { id, kind } = condition;
+  const value = chipValue(condition);
+  return (
+    <li className="sw-chip">
+      <span className="sw-chip-kind">{kind}</span>{' '}
+      <span className="sw-chip-value" title={value}>
+        {value}
+      </span>
+      <button
+        type="button"
+        className="sw-chip-remove"
+        aria-label={trans.__('Remove %1 %2', kind, value)}
+        onClick={() => props.onRemove(id)}
+        onKeyDown={event => {
+          if (event.key === 'Delete' || event.key === 'Backspace') {
+            event.preventDefault();
+            props.onRemove(id);
+          }
+        }}
+      >
+        ×
+      </button>
+    </li>
+  );
+}
+
+/** `data load`, `astype`, `2`, `4.10 s – 21.3 s`. */
+export function chipValue(condition: Condition): string {
+  if (condition.kind !== 'time') {
+    return condition.value;
+  }
+  const { range } = condition;
+  return 'last' in range
+    ? `last ${formatDuration(range.last)}`
+    : formatTimeRange(range.from, range.to);
+}

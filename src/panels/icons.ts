@@ -1,0 +1,59 @@
+/** The panels' own icons, drawn on a 24 px grid in JupyterLab's icon colour. */
+import { LabIcon } from '@jupyterlab/ui-components';
+
+function icon(name: string, shapes: string): LabIcon {
+  return new LabIcon({
+    name: `spanwise:${name}`,
+    svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><g class="jp-icon3 jp-icon-selectable" fill="#616161">${shapes}</g></svg>`
+  });
+}
+
+const bar = (x: number, y: number, width: number, height = 4) =>
+  `<rect x="${x}" y="${y}" width="${width}" height="${height}"/>`;
+
+/** Lanes of tasks; also the sidebar's own icon. */
+export const taskStreamIcon = icon(
+  'task-stream',
+  bar(2, 4, 8) +
+    bar(12, 4, 10) +
+    bar(5, 10, 12) +
+    bar(2, 16, 6) +
+    bar(10, 16, 11)
+);
+
+export const fineMetricsIcon = icon(
+  'fine-metrics',
+  bar(2, 2, 2, 20) + bar(6, 4, 15) + bar(6, 10, 9) + bar(6, 16, 5)
+);
+
+export const profileIcon = icon(
+  'profile',
+  bar(2, 4, 20) + bar(2, 10, 12) + bar(16, 10, 6) + bar(5, 16, 7)
+);
+
+export const memoryIcon = icon(
+  'memory',
+  '<path d="M2 16.5l5-6 4.5 4L18 6l4 4.2-1.3 1.4L18 8.8l-6.3 8.4-4.5-4-3.8 4.6z"/>' +
+    bar(2, 20, 20, 2)
+);
+
+export const gripIcon = icon(
+  'grip',
+  [4, 10, 16]
+    .map(
+      y =>
+        `<rect x="7" y="${y}" width="3" height="3"/><rect x="14" y="${y}" width="3" height="3"/>`
+    )
+    .join('')
+);
+
+export const tableIcon = icon(
+  'table',
+  '<path d="M3 4h18v16H3zm2 5v3h4V9zm6 0v3h8V9zm-6 5v4h4v-4zm6 0v4h8v-4z" fill-rule="evenodd"/>'
+);
+
+export const warningIcon = new LabIcon({
+  name: 'spanwise:warning',
+  svgstr:
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><path class="jp-icon-warn0" fill="#b8651b" d="M12 3l10 18H2zm-1 7v5h2v-5zm0 6.5v2h2v-2z" fill-rule="evenodd"/></svg>'
+});

@@ -1,0 +1,65 @@
+/**
+ * What a panel is given, and how a panel describes itself to the sidebar, palette, launcher and layout restorer.
+ */
+import type { ITranslator } from '@jupyterlab/translation';
+import type { LabIcon } from '@jupyterlab/ui-components';
+import type { JSONObject } from '@lumino/coreutils';
+import type { ISignal } from '@lumino/signaling';
+import type { Palette } from '../charts/theme';
+import type { ClusterRef } from '../feed/cluster-ref';
+import type { IFeed } from '../feed/feed-types';
+import type { SelectionModel } from '../feed/selection';
+import type { SpanwisePanel } from './panel';
+
+/** The colours that hold now. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
+export interface ITheme {
+  readonly palette: Palette;
+  readonly changed: ISignal<ITheme, Palette>;
+}
+
+/** `cluster` and `selection` are shared by all panels of one notebook or cluster name; the panel does not dispose them. */
+export type PanelContext = {
+  readonly feed: IFeed;
+  readonly cluster: ClusterRef;
+  readonly selection: SelectionModel;
+  readonly theme: ITheme;
+  readonly translator: ITranslator;
+};
+
+export type PanelOptions = {
+  readonly context: PanelContext;
+  /** What `savedState()` returned before a reload; may come from another version. */
+  readonly state?: JSONObject;
+};
+
+export type PanelName = 'task-stream' | 'fine-metrics' | 'profile' | 'memory';
+
+/** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
+export type PanelDescription = {
+  readonly name: PanelName;
+  readonly title: string;
+  /** The question it answers, shown under the title. */
+  readonly question: string;
+  readonly icon: LabIcon;
+  create(options: PanelOptions): SpanwisePanel;
+};
+
+/** A figure of the table twin: the text shown, and what sorting and export use. */
+export type TableCell = {
+  readonly text: string;
+  readonly value: string | number | null;
+};
+
+export type TableColumn = {
+  readonly name: string;
+  /** Figures are right-aligned. */
+  readonly numeric?: boolean;
+};
+
+/** A panel's figures as text, row by row; a row has one cell per column. */
+export type TableData = {
+  readonly columns: readonly TableColumn[];
+  readonly rows: readonly (readonly TableCell[])[];
+  /** Said under the table, e.g. "The first 500 of 12,640 tasks." */
+  readonly note?: string;
+};

@@ -1,0 +1,46 @@
+/** A menu at a toolbar button. It lives while it is open; its commands are its own. */
+import { CommandRegistry } from '@lumino/commands';
+import { Menu } from '@lumino/widgets';
+
+export type MenuItem = {
+  readonly label: string;
+  /** For a switch: whether it is on. */
+  readonly isToggled?: boolean;
+  readonly disabledBecause?: string;
+  readonly run: () => void;
+};
+
+/** Opens under `button` and gives the focus back to it. */
+export function openMenu(
+  button: HTMLElement,
+  items: readonly (MenuItem | 'separator')[]
+): void {
+  const commands = new CommandRegistry();
+  const menu = new Menu({ commands });
+  menu.addClass('sw-menu');
+  items.forEach((item, index) => {
+    if (item === 'separator') {
+      menu.addItem({ type: 'separator' });
+      return;
+    }
+    const command = `item-${index}`;
+    commands.addCommand(command, {
+      label: item.label,
+      caption: item.disabledBecause ?? '',
+      isEnabled: () => item.disabledBecause === undefined,
+      isToggleable: item.isToggled !== undefined,
+      isToggled: () => item.isToggled === true,
+      execute: item.run
+    });
+    menu.addItem({ command });
+  });
+  button.setAttribute('aria-expanded', 'true');
+  menu.aboutToClose.connect(() => {
+    button.setAttribute('aria-expanded', 'false');
+    button.focus();
+    // The menu runs the chosen command after it has closed.
+    requestAnimationFrame(() => menu.dispose());
+  });
+  const { left, bottom } = button.getBoundingClientRect();
+  menu.open(left, bottom + 2);
+}

@@ -1,0 +1,197 @@
+/**
+ * The exact sentences of a panel's states: what to show instead of figures, and the strips above them. Pure functions of the feed's and
+ * the cluster's state, so that each sentence is tested without a browser.
+ */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
+import * as React from 'react';
+import type { LinkStatus } from '../feed/feed-types';
+import { type SelectionModel, termLabel } from '../feed/selection';
+import type { ClusterInfo } from '../wire/panel-link';
+import { formatClock, formatCount, formatDuration } from './format';
+import { warningIcon } from './icons';
+import type { PanelState, PanelStrip } from './state-view';
+
+/** What stands in the way of any figure, or null. */
+export function linkState(
+  status: LinkStatus,
+  trans: TranslationBundle,
+  actions: { readonly reload: () => void; readonly tryAgain: () => void }
+): PanelState | null {
+  switch (status.kind) {
+    case 'version':
+      return {
+        icon: warningIcon,
+        title: trans.__('This page is older than the server.'),
+        sentence: status.sentence,
+        buttons: [{ label: trans.__('Reload'), onClick: actions.reload }],
+        broken: true
+      };
+    case 'no-node':
+    case 'no-observer':
+    case 'refused':
+      return {
+        icon: warningIcon,
+        title:
+          status.kind === 'no-node'
+            ? trans.__('Spanwise needs Node.js.')
+            : status.kind === 'refused'
+              ? trans.__('The server refused the connection.')
+              : trans.__('Spanwise’s observer is not running.'),
+        sentence: status.sentence,
+        buttons: [{ label: trans.__('Try again'), onClick: actions.tryAgain }],
+        broken: true
+      };
+    case 'connecting':
+    case 'open':
+    case 'reconnecting':
+      return null;
+  }
+}
+
+/** No cluster, or one that has not yet run anything. */
+export function clusterState(
+  cluster: ClusterInfo | null,
+  icon: LabIcon,
+  trans: TranslationBundle
+): PanelState | null {
+  if (cluster === null) {
+    return {
+      icon,
+      title: trans.__('No cluster is running.'),
+      sentence: (
+        <>
+          {trans.__('Run')} <code>client = Client()</code>{' '}
+          {trans.__('in a notebook.')}
+        </>
+      )
+    };
+  }
+  if (cluster.state === 'starting') {
+    const ready = cluster.workers.filter(isReady).length;
+    return {
+      icon,
+      title: trans.__('Starting %1…', cluster.name),
+      sentence: trans.__(
+        '%1 of %2 workers are ready.',
+        ready,
+        cluster.workers.length
+      )
+    };
+  }
+  if (cluster.tasks === 0 && cluster.running === 0) {
+    const ready = cluster.workers.filter(isReady).length;
+    return {
+      icon,
+      title: trans.__('No tasks yet.'),
+      sentence:
+        cluster.state === 'ended'
+          ? trans.__('%1 ended before it ran a task.', cluster.name)
+          : trans.__(
+              '%1 workers of %2 are ready. Tasks appear here as they start.',
+              ready,
+              cluster.name
+            )
+    };
+  }
+  return null;
+}
+
+function isReady(worker: ClusterInfo['workers'][number]): boolean {
+  return worker.state !== 'starting';
+}
+
+/** The filter leaves nothing: say how many tasks are hidden and which conditions exclude each other. */
+export function filterEmptyState(
+  selection: SelectionModel,
+  hiddenTasks: number,
+  trans: TranslationBundle
+): PanelState {
+  const { functions, spans } = selection.filter;
+  const name = functions?.length === 1 ? functions[0] : undefined;
+  const span =
+    spans?.any?.length === 1 && spans.any[0]
+      ? termLabel(spans.any[0])
+      : undefined;
+  const why =
+    name !== undefined && span !== undefined
+      ? ` ${trans.__('No task of “%1” is in span “%2”.', name, span)}`
+      : span !== undefined
+        ? ` ${trans.__('No task is in span “%1”.', span)}`
+        : name !== undefined
+          ? ` ${trans.__('No task of “%1” ran.', name)}`
+          : '';
+  return {
+    icon: filterIcon,
+    title: trans.__('The filter matches no task.'),
+    sentence: trans.__('%1 tasks are hidden.', formatCount(hiddenTasks)) + why,
+    buttons: [
+      { label: trans.__('Clear filter'), onClick: () => selection.clear() }
+    ]
+  };
+}
+
+/** What holds beside the figures: the link is down, the cluster ended, old tasks are only totals. */
+export function strips(
+  options: {
+    readonly status: LinkStatus;
+    readonly cluster: ClusterInfo | null;
+    /** Seconds since the start up to which the figures go; null if there are none. */
+    readonly figuresTo: number | null;
+    readonly now: number;
+    readonly follows: boolean;
+  },
+  trans: TranslationBundle,
+  actions: {
+    readonly reconnect: () => void;
+    readonly setFollows: (follows: boolean) => void;
+  }
+): PanelStrip[] {
+  const { status, cluster, figuresTo, now } = options;
+  const list: PanelStrip[] = [];
+  const upTo =
+    figuresTo === null
+      ? ''
+      : ` ${trans.__('Figures are from %1; your computation goes on.', formatDuration(figuresTo))}`;
+  if (status.kind === 'reconnecting') {
+    const seconds = Math.max(0, Math.round((now - status.since) / 1000));
+    list.push({
+      key: 'link',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo,
+      button: { label: trans.__('Try now'), onClick: actions.reconnect }
+    });
+  } else if (cluster?.state === 'reconnecting') {
+    list.push({
+      key: 'cluster',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: cluster.why ?? trans.__('Reconnecting.') + upTo
+    });
+  }
+  if (cluster?.state === 'ended') {
+    list.push({
+      key: 'ended',
+      icon: stopIcon,
+      tone: 'neutral',
+      sentence:
+        cluster.why ??
+        (cluster.endedAt === undefined
+          ? trans.__('Ended. The history is kept.')
+          : trans.__(
+              'Ended at %1. The history is kept.',
+              formatClock(cluster.endedAt, now / 1000)
+            )),
+      button: {
+        label: trans.__('Follow the next run'),
+        pressed: options.follows,
+        onClick: () => actions.setFollows(!options.follows)
+      }
+    });
+  }
+  if (cluster?.dropped) {
+    list.push({ key: 'dropped', tone: 'neutral', sentence: cluster.dropped });
+  }
+  return list;
+}

@@ -1,0 +1,155 @@
+/**
+ * The watch behind a panel: running while the panel is visible and has a cluster, stopped while it is hidden; follows the selection
+ * unless the panel is unlinked from it. Keeps the last answer, so that a panel shown again is not empty.
+ */
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { IWatch } from '../feed/feed-types';
+import type { Filter, Snapshot, TimeRange, ViewName } from '../wire/panel-link';
+import type { PanelContext } from './panel-context';
+
+export class PanelWatch implements IDisposable {
+  constructor(private readonly _options: PanelWatch.IOptions) {
+    const { cluster, selection } = _options.context;
+    cluster.changed.connect(this._onCluster, this);
+    selection.changed.connect(this._onSelection, this);
+  }
+
+  /** A new answer, a failure, another cluster, or another filter. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get snapshot(): Snapshot | null {
+    return this._snapshot;
+  }
+
+  get failure(): string | null {
+    return this._failure;
+  }
+
+  /** The running watch, for tiles; null while hidden or without a cluster. */
+  get watch(): IWatch | null {
+    return this._watch;
+  }
+
+  get filter(): Filter {
+    return this._frozen?.filter ?? this._options.context.selection.filter;
+  }
+
+  get time(): TimeRange {
+    return this._frozen?.time ?? this._options.context.selection.time;
+  }
+
+  /** An unlinked panel keeps the filter it had, whatever the selection does. */
+  get isUnlinked(): boolean {
+    return this._frozen !== null;
+  }
+
+  setUnlinked(isUnlinked: boolean): void {
+    const { filter, time } = this._options.context.selection;
+    this._frozen = isUnlinked ? { filter, time } : null;
+    this._onSelection();
+  }
+
+  start(): void {
+    this._isWanted = true;
+    this._open();
+  }
+
+  stop(): void {
+    this._isWanted = false;
+    this._close();
+  }
+
+  /** The panel's own params changed. */
+  setParams(params: Readonly<Record<string, unknown>>): void {
+    this._watch?.change({ params });
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    const { cluster, selection } = this._options.context;
+    cluster.changed.disconnect(this._onCluster, this);
+    selection.changed.disconnect(this._onSelection, this);
+    this._close();
+    Signal.clearData(this);
+  }
+
+  private _open(): void {
+    const { context, view, params, maxHz } = this._options;
+    const cluster = context.cluster.current;
+    if (!this._isWanted || this._watch !== null || cluster === null) {
+      return;
+    }
+    this._clusterId = cluster.cluster;
+    this._watch = context.feed.watch(
+      {
+        cluster: cluster.cluster,
+        view,
+        filter: this.filter,
+        time: this.time,
+        params: params(),
+        maxHz
+      },
+      watch => {
+        this._snapshot = watch.snapshot ?? this._snapshot;
+        this._failure = watch.failure;
+        this._changed.emit();
+      }
+    );
+  }
+
+  private _close(): void {
+    this._watch?.dispose();
+    this._watch = null;
+  }
+
+  private _onCluster(): void {
+    const id = this._options.context.cluster.current?.cluster ?? null;
+    if (id !== this._clusterId) {
+      this._close();
+      this._snapshot = null;
+      this._failure = null;
+      this._clusterId = id;
+      this._open();
+    }
+    this._changed.emit();
+  }
+
+  private _onSelection(): void {
+    const { filter, time } = this;
+    const key = JSON.stringify([filter, time]);
+    if (key !== this._sentKey) {
+      this._sentKey = key;
+      this._watch?.change({ filter, time });
+    }
+    this._changed.emit();
+  }
+
+  private _watch: IWatch | null = null;
+  private _snapshot: Snapshot | null = null;
+  private _failure: string | null = null;
+  private _frozen: { filter: Filter; time: TimeRange } | null = null;
+  private _clusterId: string | null = null;
+  private _sentKey = '';
+  private _isWanted = false;
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+}
+
+export namespace PanelWatch {
+  export interface IOptions {
+    readonly context: PanelContext;
+    readonly view: ViewName;
+    readonly params: () => Readonly<Record<string, unknown>>;
+    readonly maxHz?: number;
+  }
+}

@@ -1,0 +1,437 @@
+/**
+ * What all panels have in common: title, toolbar, chips, states, table twin, export, and a watch only while the panel is visible. A panel
+ * adds its view, its params, its chart and its figures as a table; docs/panels.md shows how.
+ *
+ *   ┌ tab: Task Stream · first-look ┐
+ *   │ tools of the panel      ⊞ ⤓ ⋯ │ toolbar `Task Stream tools`
+ *   │ Filter (any data load ×) …    │ chips, only when something is filtered
+ *   │ Ended at 09:22:10 …           │ strips
+ *   │ chart, or table, or state     │
+ *   └───────────────────────────────┘ region `Task Stream, first-look`
+ */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import {
+  downloadIcon,
+  ellipsesIcon,
+  ReactWidget
+} from '@jupyterlab/ui-components';
+import type { JSONObject } from '@lumino/coreutils';
+import type { Message } from '@lumino/messaging';
+import { type ISignal, Signal } from '@lumino/signaling';
+import * as React from 'react';
+import type { IWatch } from '../feed/feed-types';
+import type { Snapshot, ViewName, ViewResult } from '../wire/panel-link';
+import { ChipRow } from './chip-row';
+import { downloadText } from './download-text';
+import { tableIcon } from './icons';
+import { LiveLine } from './live-line';
+import { PanelBoundary } from './panel-boundary';
+import type {
+  PanelContext,
+  PanelDescription,
+  PanelOptions,
+  TableData
+} from './panel-context';
+import { type MenuItem, openMenu } from './panel-menu';
+import { clusterState, filterEmptyState, linkState } from './panel-states';
+import { PanelWatch } from './panel-watch';
+import { type PanelState, StateView } from './state-view';
+import { StripList } from './strip-list';
+import { TableTwin, tableAsCsv } from './table-twin';
+import { ToolButton } from './toolbar';
+
+export type PanelFace = Omit<PanelDescription, 'create'>;
+
+export abstract class SpanwisePanel<
+  R extends ViewResult = ViewResult
+> extends ReactWidget {
+  constructor(face: PanelFace, options: PanelOptions) {
+    super();
+    this.face = face;
+    this.context = options.context;
+    this.trans = options.context.translator.load('spanwise');
+    this._showsTable = options.state?.showsTable === true;
+    this.addClass('sw-panel-widget');
+    this.title.icon = face.icon;
+    this.title.closable = true;
+  }
+
+  readonly face: PanelFace;
+
+  /** Something that `savedState` holds changed; the layout restorer saves it. */
+  get stateChanged(): ISignal<this, void> {
+    return this._stateChanged;
+  }
+
+  /** What comes back as `options.state` after a reload. A panel adds its own parts. */
+  savedState(): JSONObject {
+    return { showsTable: this._showsTable };
+  }
+
+  /** `Task Stream, first-look`: the region's and the table's name. */
+  get accessibleName(): string {
+    const name = this.context.cluster.name;
+    return name === undefined ? this.face.title : `${this.face.title}, ${name}`;
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._watching?.dispose();
+    this.context.cluster.changed.disconnect(this._retitle, this);
+    this.context.feed.statusChanged.disconnect(this._onStatus, this);
+    Signal.clearData(this);
+    super.dispose();
+  }
+
+  // ------------------------------------------------------------ what a panel supplies
+
+  /** The view of the observer that the panel draws. */
+  protected abstract get view(): ViewName;
+
+  /** The view's params as they are now; call `paramsChanged()` after changing one. */
+  protected params(): Readonly<Record<string, unknown>> {
+    return {};
+  }
+
+  /** Answers a second at most. */
+  protected get maxHz(): number {
+    return 4;
+  }
+
+  /** Controls at the left of the toolbar; `result` is null before the first answer. */
+  protected renderTools(_result: R | null): React.ReactNode {
+    return null;
+  }
+
+  /** The chart. Only called with an answer for the present cluster. */
+  protected abstract renderChart(
+    result: R,
+    snapshot: Snapshot
+  ): React.ReactNode;
+
+  /** The chart's figures, for the table twin and the export. */
+  protected abstract tableData(result: R): TableData;
+
+  /** The table twin; a panel whose table is another view draws it itself (see `useWatch`). */
+  protected renderTable(result: R, _snapshot: Snapshot): React.ReactNode {
+    return (
+      <TableTwin label={this.accessibleName} data={this.tableData(result)} />
+    );
+  }
+
+  /** Whether the filter or the range leaves nothing; then the panel says so. `hidden`: the tasks that are left out. */
+  protected isEmpty(_result: R): { readonly hidden: number } | null {
+    return null;
+  }
+
+  /** A state of the panel's own, e.g. "No run is recorded yet."; asked after the common ones. */
+  protected ownState(_result: R): PanelState | null {
+    return null;
+  }
+
+  /** Whether the panel shows figures although its cluster has run no task yet. */
+  protected get showsWithoutTasks(): boolean {
+    return false;
+  }
+
+  /** Entries of `More` before the common ones. */
+  protected moreItems(): readonly MenuItem[] {
+    return [];
+  }
+
+  /** One line said to screen readers, at most every 5 s. */
+  protected liveLine(_result: R): string {
+    return '';
+  }
+
+  // ------------------------------------------------------------ what a panel may use
+
+  protected readonly context: PanelContext;
+  protected readonly trans: TranslationBundle;
+
+  /** The running watch, for `requestTiles`; null while hidden. */
+  protected get watch(): IWatch | null {
+    return this._watching?.watch ?? null;
+  }
+
+  protected get result(): R | null {
+    const result = this._watching?.snapshot?.result;
+    return result?.view === this.view ? (result as R) : null;
+  }
+
+  /** Tell the observer the new params, draw, and have them saved. */
+  protected paramsChanged(): void {
+    this._watching?.setParams(this.params());
+    this._stateChanged.emit();
+    this.update();
+  }
+
+  /** Called after each answer, before drawing; for canvases that draw by themselves. */
+  protected onSnapshot(_snapshot: Snapshot): void {
+    // Most panels draw in renderChart alone.
+  }
+
+  // ------------------------------------------------------------ Lumino
+
+  protected override onBeforeAttach(msg: Message): void {
+    super.onBeforeAttach(msg);
+    this.context.cluster.changed.connect(this._retitle, this);
+    this.context.feed.statusChanged.connect(this._onStatus, this);
+    this._retitle();
+  }
+
+  protected override onAfterAttach(msg: Message): void {
+    super.onAfterAttach(msg);
+    if (this.isVisible) {
+      this._watchNow().start();
+    }
+  }
+
+  protected override onAfterShow(msg: Message): void {
+    super.onAfterShow(msg);
+    this._watchNow().start();
+    this.update();
+  }
+
+  protected override onAfterHide(msg: Message): void {
+    super.onAfterHide(msg);
+    this._watching?.stop();
+  }
+
+  protected override onBeforeDetach(msg: Message): void {
+    this._watching?.stop();
+    super.onBeforeDetach(msg);
+  }
+
+  protected override onActivateRequest(msg: Message): void {
+    super.onActivateRequest(msg);
+    this.node.tabIndex = -1;
+    if (!this.node.contains(document.activeElement)) {
+      this.node.focus();
+    }
+  }
+
+  // ------------------------------------------------------------ drawing
+
+  render(): JSX.Element {
+    const watching = this._watchNow();
+    const snapshot = watching.snapshot;
+    const result = this.result;
+    const { feed, cluster, selection } = this.context;
+    const state = this._stateInsteadOf(result);
+    const showsTools = cluster.current !== null;
+    return (
+      <section className="sw-panel" aria-label={this.accessibleName}>
+        {showsTools && this._renderToolbar(result)}
+        {showsTools && result === null && state === null && (
+          <div className="sw-loading" aria-hidden="true" />
+        )}
+        <ChipRow
+          conditions={watching.isUnlinked ? [] : selection.conditions}
+          honoured={snapshot?.honoured ?? null}
+          trans={this.trans}
+          label={this.trans.__('Filter')}
+          onRemove={id => selection.remove(id)}
+          onClear={() => selection.clear()}
+          onUndo={() => selection.undo()}
+        />
+        <StripList
+          feed={feed}
+          cluster={cluster}
+          figuresTo={figuresTo(result)}
+          trans={this.trans}
+        />
+        <div className="sw-panel-body">
+          <PanelBoundary trans={this.trans}>
+            {state !== null ? (
+              <StateView state={state} />
+            ) : result !== null && snapshot !== null ? (
+              this._showsTable ? (
+                this.renderTable(result, snapshot)
+              ) : (
+                this.renderChart(result, snapshot)
+              )
+            ) : null}
+          </PanelBoundary>
+        </div>
+        <LiveLine text={result === null ? '' : this.liveLine(result)} />
+      </section>
+    );
+  }
+
+  private _renderToolbar(result: R | null): JSX.Element {
+    return (
+      <div
+        className="sw-toolbar"
+        role="toolbar"
+        aria-label={this.trans.__('%1 tools', this.face.title)}
+      >
+        {this.renderTools(result)}
+        <span className="sw-toolbar-spacer" />
+        <ToolButton
+          className="sw-tool-table"
+          label={this.trans.__('Show as table')}
+          icon={tableIcon}
+          pressed={this._showsTable}
+          onClick={() => this._toggleTable()}
+        />
+        <ToolButton
+          className="sw-tool-export"
+          label={this.trans.__('Export')}
+          icon={downloadIcon}
+          hasMenu
+          onClick={event => openMenu(event.currentTarget, this._exportItems())}
+        />
+        <ToolButton
+          label={this.trans.__('More')}
+          icon={ellipsesIcon}
+          hasMenu
+          onClick={event => openMenu(event.currentTarget, this._moreItems())}
+        />
+      </div>
+    );
+  }
+
+  /** What is shown in place of the chart, or null. */
+  private _stateInsteadOf(result: R | null): PanelState | null {
+    const { feed, cluster, selection } = this.context;
+    const link = linkState(feed.status, this.trans, {
+      reload: () => window.location.reload(),
+      tryAgain: () => feed.reconnect()
+    });
+    if (link !== null && result === null) {
+      return link;
+    }
+    const early = clusterState(cluster.current, this.face.icon, this.trans);
+    if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
+      return early;
+    }
+    if (this._watching?.failure) {
+      return {
+        title: this.trans.__('The observer could not answer.'),
+        sentence: this._watching.failure,
+        broken: true
+      };
+    }
+    if (result === null) {
+      return null;
+    }
+    const empty = this.isEmpty(result);
+    if (empty !== null && selection.isFiltered) {
+      return filterEmptyState(selection, empty.hidden, this.trans);
+    }
+    return this.ownState(result);
+  }
+
+  private _moreItems(): readonly (MenuItem | 'separator')[] {
+    const own = this.moreItems();
+    const isUnlinked = this._watchNow().isUnlinked;
+    return [
+      ...own,
+      ...(own.length > 0 ? (['separator'] as const) : []),
+      {
+        label: this.trans.__('Show as table'),
+        isToggled: this._showsTable,
+        run: () => this._toggleTable()
+      },
+      ...this._exportItems(),
+      {
+        label: this.trans.__('Unlink'),
+        isToggled: isUnlinked,
+        run: () => this._watchNow().setUnlinked(!isUnlinked)
+      }
+    ];
+  }
+
+  private _exportItems(): readonly MenuItem[] {
+    const result = this.result;
+    const disabledBecause =
+      result === null ? this.trans.__('there are no figures yet') : undefined;
+    const file = `${this.face.name} ${this.context.cluster.name ?? ''}`.trim();
+    return [
+      {
+        label: this.trans.__('Export table as CSV'),
+        disabledBecause,
+        run: () => {
+          if (result !== null) {
+            downloadText(
+              `${file}.csv`,
+              'text/csv',
+              tableAsCsv(this.tableData(result))
+            );
+          }
+        }
+      },
+      {
+        label: this.trans.__('Export figures as JSON'),
+        disabledBecause,
+        run: () =>
+          downloadText(
+            `${file}.json`,
+            'application/json',
+            JSON.stringify(result, null, 1)
+          )
+      }
+    ];
+  }
+
+  private _toggleTable(): void {
+    this._showsTable = !this._showsTable;
+    this._stateChanged.emit();
+    this.update();
+  }
+
+  /** Made at first use: `params()` and `view` belong to the subclass, whose constructor has run by then. */
+  private _watchNow(): PanelWatch {
+    if (this._watching === null) {
+      this._watching = new PanelWatch({
+        context: this.context,
+        view: this.view,
+        params: () => this.params(),
+        maxHz: this.maxHz
+      });
+      this._watching.changed.connect(sender => {
+        if (sender.snapshot !== null) {
+          this.onSnapshot(sender.snapshot);
+        }
+        this.update();
+      });
+    }
+    return this._watching;
+  }
+
+  private _retitle(): void {
+    const name = this.context.cluster.name;
+    const hasEnded = this.context.cluster.current?.state === 'ended';
+    const ended = hasEnded ? ` ${this.trans.__('(ended)')}` : '';
+    this.title.label =
+      name === undefined
+        ? this.face.title
+        : `${this.face.title} · ${name}${ended}`;
+    this.title.caption = `${this.face.title}: ${this.face.question}`;
+    this.update();
+  }
+
+  private _onStatus(): void {
+    this.update();
+  }
+
+  private _watching: PanelWatch | null = null;
+  private _showsTable: boolean;
+  private readonly _stateChanged = new Signal<this, void>(this);
+}
+
+/** Seconds since the start up to which a result's figures go, as far as it says. */
+function figuresTo(result: ViewResult | null): number | null {
+  switch (result?.view) {
+    case 'task-stream':
+      return result.now;
+    case 'fine-metrics':
+    case 'summary':
+      return result.wallSeconds;
+    default:
+      return null;
+  }
+}

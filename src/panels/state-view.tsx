@@ -1,0 +1,95 @@
+/**
+ * What a panel shows instead of, or above, its figures: an empty or broken state (icon, title, one sentence, at most three buttons), and
+ * the 30 px strip for what holds beside figures (reconnecting, ended, dropped). The sentences are in panel-states.tsx.
+ */
+import type { LabIcon } from '@jupyterlab/ui-components';
+import * as React from 'react';
+
+export type StateButton = {
+  readonly label: string;
+  readonly onClick: () => void;
+  /** Why it cannot act now. It stays focusable and says so. */
+  readonly disabledBecause?: string;
+  /** For a switch: whether it is on. */
+  readonly pressed?: boolean;
+};
+
+export type PanelState = {
+  readonly icon?: LabIcon;
+  readonly title: string;
+  /** One sentence; `code` parts as elements. */
+  readonly sentence: React.ReactNode;
+  /** At most three; the first is the primary one. */
+  readonly buttons?: readonly StateButton[];
+  /** A broken state is announced at once. */
+  readonly broken?: boolean;
+};
+
+export type PanelStrip = {
+  readonly key: string;
+  readonly icon?: LabIcon;
+  /** `warning` is tinted; `neutral` is grey. */
+  readonly tone: 'neutral' | 'warning';
+  readonly sentence: string;
+  readonly button?: StateButton;
+};
+
+export function StateView(props: { readonly state: PanelState }): JSX.Element {
+  const { icon: Icon, title, sentence, buttons = [], broken } = props.state;
+  return (
+    <div className="sw-state" role={broken ? 'alert' : 'status'}>
+      {Icon && <Icon.react tag="span" className="sw-state-icon" />}
+      <div className="sw-state-title">{title}</div>
+      <div className="sw-state-sentence">{sentence}</div>
+      {buttons.length > 0 && (
+        <div className="sw-state-buttons">
+          {buttons.slice(0, 3).map((button, index) => (
+            <StateAction
+              key={button.label}
+              button={button}
+              className={
+                index === 0 ? 'sw-button sw-button-primary' : 'sw-button'
+              }
+            />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+export function StateStrip(props: { readonly strip: PanelStrip }): JSX.Element {
+  const { icon: Icon, tone, sentence, button } = props.strip;
+  return (
+    <div className="sw-strip" data-tone={tone} role="status">
+      {Icon && <Icon.react tag="span" className="sw-strip-icon" />}
+      <span className="sw-strip-sentence" title={sentence}>
+        {sentence}
+      </span>
+      {button && <StateAction button={button} className="sw-link" />}
+    </div>
+  );
+}
+
+function StateAction(props: {
+  readonly button: StateButton;
+  readonly className: string;
+}): JSX.Element {
+  const { label, onClick, disabledBecause, pressed } = props.button;
+  return (
+    <button
+      type="button"
+      className={props.className}
+      aria-disabled={disabledBecause !== undefined || undefined}
+      aria-pressed={pressed}
+      title={disabledBecause}
+      onClick={() => {
+        if (disabledBecause === undefined) {
+          onClick();
+        }
+      }}
+    >
+      {label}
+    </button>
+  );
+}

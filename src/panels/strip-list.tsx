@@ -1,0 +1,47 @@
+/** The strips above a panel's figures. Counts the seconds while the link is down; otherwise it changes only with its inputs. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { ClusterRef } from '../feed/cluster-ref';
+import type { IFeed } from '../feed/feed-types';
+import { strips } from './panel-states';
+import { StateStrip } from './state-view';
+
+export function StripList(props: {
+  readonly feed: IFeed;
+  readonly cluster: ClusterRef;
+  readonly figuresTo: number | null;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { feed, cluster, figuresTo, trans } = props;
+  const [now, setNow] = React.useState(() => Date.now());
+  const isCounting = feed.status.kind === 'reconnecting';
+  React.useEffect(() => {
+    if (!isCounting) {
+      return;
+    }
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isCounting]);
+  const list = strips(
+    {
+      status: feed.status,
+      cluster: cluster.current,
+      figuresTo,
+      now,
+      follows: cluster.follows
+    },
+    trans,
+    {
+      reconnect: () => feed.reconnect(),
+      setFollows: follows => cluster.setFollows(follows)
+    }
+  );
+  return (
+    <>
+      {list.map(strip => (
+        <StateStrip key={strip.key} strip={strip} />
+      ))}
+    </>
+  );
+}
