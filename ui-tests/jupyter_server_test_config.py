@@ -1,0 +1,39 @@
+"""JupyterLab as the browser tests want it. Never for people: it asks for no token.
+
+Galata signs in nowhere and sends no XSRF cookie. The server listens on 127.0.0.1
+only, on a port picked for this run, in a folder of its own.
+"""
+
+# ruff: noqa: F821
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import jupyterlab
+
+name = os.environ["SPANWISE_BROWSER_SERVER"]
+folder = Path.cwd() / "servers" / name
+shutil.rmtree(folder, ignore_errors=True)
+for part in ("root", "workspaces", "settings"):
+    (folder / part).mkdir(parents=True)
+
+c = get_config()  # type: ignore[name-defined]
+c.ServerApp.ip = "127.0.0.1"
+c.ServerApp.port = int(os.environ["SPANWISE_BROWSER_PORT"])
+c.ServerApp.port_retries = 0
+c.ServerApp.base_url = os.environ["SPANWISE_BROWSER_BASE_URL"]
+c.ServerApp.open_browser = False
+c.ServerApp.root_dir = str(folder / "root")
+c.ServerApp.disable_check_xsrf = True
+c.IdentityProvider.token = ""
+c.ServerApp.password = ""
+
+c.LabApp.workspaces_dir = str(folder / "workspaces")
+c.LabApp.user_settings_dir = str(folder / "settings")
+c.LabApp.news_url = None
+c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
+# Galata drives JupyterLab through `window.jupyterapp` and its own small extension.
+c.LabApp.expose_app_in_browser = True
+c.LabServerApp.extra_labextensions_path = str(Path(jupyterlab.__file__).parent / "galata")

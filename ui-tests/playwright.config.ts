@@ -1,0 +1,85 @@
+/**
+ * Browser tests, run on the installed wheel by `bash scripts/test browser`, which
+ * sets the environment below. Two servers: one as on a laptop, one as behind a
+ * hub (base_url=/user/a/). Browsers are never downloaded: Debian's Chromium.
+ */
+import { defineConfig } from '@playwright/test';
+import * as path from 'node:path';
+
+/** Set by scripts/test; a sentence says so when the tests are run by hand. */
+function setting(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') {
+    throw new Error(`${name} is not set: run "bash scripts/test browser"`);
+  }
+  return value;
+}
+
+const root = path.resolve(__dirname, '..');
+const folder = setting('SPANWISE_BROWSER_FOLDER');
+const python = setting('SPANWISE_TEST_PYTHON');
+const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
+
+function server(name: string, port: number | undefined, baseUrl: string) {
+  const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
+  return {
+    command: `"${python}" -m jupyterlab --config "${config}" --allow-root`,
+    url: `http://127.0.0.1:${port}${baseUrl}api`,
+    cwd: folder,
+    timeout: 180_000,
+    reuseExistingServer: false,
+    gracefulShutdown: { signal: 'SIGTERM' as const, timeout: 20_000 },
+    env: {
+      SPANWISE_BROWSER_SERVER: name,
+      SPANWISE_BROWSER_PORT: String(port),
+      SPANWISE_BROWSER_BASE_URL: baseUrl
+    }
+  };
+}
+
+export default defineConfig({
+  testDir: path.join(root, 'ui-tests', 'tests'),
+  outputDir: path.join(folder, 'results'),
+  snapshotPathTemplate: '{testDir}/{testFileName}-snapshots/{arg}{ext}',
+  // Two slow cores: one browser at a time, and patience instead of retries.
+  workers: 1,
+  retries: 0,
+  forbidOnly: process.env['CI'] !== undefined,
+  timeout: 180_000,
+  expect: { timeout: 30_000 },
+  reporter: [['list'], ['json']],
+  use: {
+    viewport: { width: 1400, height: 900 },
+    trace: 'retain-on-failure',
+    screenshot: 'only-on-failure',
+    video: 'off',
+    launchOptions: {
+      executablePath: setting('SPANWISE_CHROMIUM'),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync'
+      ]
+    }
+  },
+  projects: [
+    {
+      name: 'laptop',
+      testIgnore: '**/behind-a-hub.spec.ts',
+      use: { baseURL: `http://127.0.0.1:${ports[0]}/` }
+    },
+    {
+      name: 'hub',
+      testMatch: '**/behind-a-hub.spec.ts',
+      use: { baseURL: `http://127.0.0.1:${ports[1]}/user/a/` }
+    }
+  ],
+  webServer: [
+    server('laptop', ports[0], '/'),
+    server('hub', ports[1], '/user/a/')
+  ]
+});
