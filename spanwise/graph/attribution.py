@@ -57,27 +57,34 @@ class Attribution:
     def of(self, key: Any) -> Source:
         """The source of a key of the graph, or of a key inside a fused task."""
         if self._by_key:
-            found = self._by_key.get(key)
-            if found is not None:
-                return found
-        name = name_of(key)
+            written = self._by_key.get(key)
+            if written is not None:
+                return written
+        name = key if type(key) is str else name_of(key)
         found = self._by_name.get(name)
         if found is None:
-            found = self._by_name[name] = self._resolve(name)
+            found = self._resolve(name)
+            if found is not self._ambient:
+                self._by_name[name] = found
         return found
 
     def _resolve(self, name: Any) -> Source:
-        if not isinstance(name, str):
+        if type(name) is not str:
             return self._ambient
-        for candidate in _spellings(name):
-            found = self._by_name.get(candidate)
-            if found is None:
-                found = self._provenance.find_layer(candidate)
-            if found is None:
-                found = self._provenance.find_expression(candidate)
-            if found is not None:
-                return self._settled(found)
-        return self._ambient
+        known = self._known(name)
+        if known is None and ("_" in name or name[-33:-32] == "-"):
+            for spelling in _spellings(name):
+                known = self._known(spelling)
+                if known is not None:
+                    break
+        return self._ambient if known is None else self._settled(known)
+
+    def _known(self, name: str) -> Source | None:
+        return (
+            self._by_name.get(name)
+            or self._provenance.find_layer(name)
+            or self._provenance.find_expression(name)
+        )
 
     def _settled(self, source: Source) -> Source:
         """Code outside all spans counts to the span around the submission."""
@@ -116,7 +123,7 @@ class Attribution:
     def _written_elsewhere(self, name: str, layer: Layer) -> Source | None:
         if "_spanwise_wrapped" not in layer.__dict__:
             return None
-        for candidate in _spellings(name):
+        for candidate in (name, *_spellings(name)):
             found = self._provenance.find_layer(candidate)
             if found is not None:
                 return found
@@ -183,7 +190,7 @@ def _spellings(name: str) -> list[str]:
     Blockwise fusion appends index symbols (``"add-77a…_.0_.1"``); an array that goes
     into a delayed call gets a suffix of 32 hexadecimal digits.
     """
-    spellings = [name]
+    spellings = []
     bare = without_reuse_suffix(name)
     if bare != name:
         spellings.append(bare)

@@ -1,0 +1,102 @@
+"""What the client has told the scheduler already: names, spans, shared templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spanwise.graph.provenance import Annotation
+from spanwise.spans import SpanRecord, record_of
+
+#: ``origin`` of a span, as the message `spans` numbers them.
+SPAN_ORIGIN = {"user": 0, "cell": 1, "notebook": 2, "default": 3, "inferred": 4}
+
+#: Span ids are u16; the last one stands for all that come after.
+LAST_SPAN = 0xFFFF
+
+
+class Names:
+    """Texts by number, in the order in which they were first used."""
+
+    __slots__ = ("_ids", "_sent", "_texts")
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._sent = 0
+
+    def id(self, text: str) -> int:
+        """The number of a text, new or not."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = len(self._texts)
+            self._texts.append(text)
+        return found
+
+    def take_new(self) -> dict[str, Any]:
+        """Header fields announcing the texts that the scheduler does not know yet."""
+        first, self._sent = self._sent, len(self._texts)
+        return {"firstName": first, "names": self._texts[first:]}
+
+
+class Spans:
+    """Numbers the spans of one client.
+
+    Parameters
+    ----------
+    closed
+        Called with the header row of a span that closes after it was announced.
+    """
+
+    __slots__ = ("__weakref__", "_by_id", "_closed", "_new", "records")
+
+    def __init__(self, closed: Callable[[dict[str, Any]], None]) -> None:
+        self._by_id: dict[str, int] = {}
+        self._new: list[dict[str, Any]] = []
+        self._closed = closed
+        #: number → record; 0 is the default span.
+        self.records: dict[int, SpanRecord] = {}
+
+    def id(self, annotation: Annotation | None) -> int:
+        """The number of the span an annotation means; 0 for none."""
+        if annotation is None:
+            return 0
+        found = self._by_id.get(annotation["ids"][-1])
+        if found is not None:
+            return found
+        return self._number(record_of(annotation))
+
+    def _number(self, record: SpanRecord) -> int:
+        found = self._by_id.get(record.id)
+        if found is not None:
+            return found
+        parent = 0 if record.parent is None else self._number(record.parent)
+        number = len(self._by_id) + 1
+        if number >= LAST_SPAN:
+            return LAST_SPAN
+        self._by_id[record.id] = number
+        self.records[number] = record
+        self._new.append(self._row(number, record, parent))
+        if record.closed is None:
+            record.watch(self._on_closed)
+        return number
+
+    def _row(self, number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+        return {
+            "id": number,
+            "parent": parent,
+            "tag": record.tag,
+            "opened": record.opened,
+            "closed": record.closed,
+            "origin": SPAN_ORIGIN[record.origin],
+        }
+
+    def _on_closed(self, record: SpanRecord) -> None:
+        number = self._by_id[record.id]
+        parent = 0 if record.parent is None else self._by_id[record.parent.id]
+        self._closed(self._row(number, record, parent))
+
+    def take_new(self) -> list[Mapping[str, Any]]:
+        """Rows of the spans that the scheduler does not know yet."""
+        new, self._new = self._new, []
+        return new  # type: ignore[return-value]

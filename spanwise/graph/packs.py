@@ -1,0 +1,437 @@
+"""Packs a prepared graph into `submit` messages: templates, chunks, columns.
+
+::
+
+    inc(0), inc(1), … inc(299)         template 7: inc, slots (-1,)
+                                       chunk 31: [(0,), (1,), … (255,)]
+                                       chunk 32: [(256,), … (299,)]
+    task columns   id        0   1   …  255  256 …
+                   template  7   7   …    7    7 …
+                   chunk    31  31   …   31   32 …
+                   row       0   1   …  255    0 …
+
+One loop over the tasks; whatever is the same for many of them is done once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dask._expr import ProhibitReuse
+from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef, _execute_subgraph
+from dask.sizeof import sizeof
+
+from spanwise.graph.attribution import Attribution
+from spanwise.graph.dictionaries import Names, Spans
+from spanwise.graph.key_text import KeyTexts
+from spanwise.graph.places import shape_of
+from spanwise.graph.prepare import PreparedGraph
+from spanwise.graph.template import Template, identity
+
+Key = Any
+Dump = Callable[[Any], bytes]
+
+#: Rows of literals in one chunk.
+CHUNK_ROWS = 256
+#: A chunk that holds large literals is closed at this size, so that a worker does
+#: not open 256 partitions to run one task.
+CHUNK_BYTES = 1 << 20
+#: Tasks in the first message of a graph, and in the following ones: workers start
+#: on the first while the rest is still being packed.
+FIRST_TASKS = 2_048
+MORE_TASKS = 8_192
+
+#: No template, or no literals.
+NONE = 0xFFFFFFFF
+
+WANTED = 1
+ALIAS = 2
+DATA = 4
+FUSED = 8
+
+ORIGIN_DEFAULT = 0
+ORIGIN_USER = 1
+ORIGIN_INFERRED = 2
+
+#: Literals of these types are taken to be small.
+_SMALL = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
+_NOT_PLAIN = (_execute_subgraph, ProhibitReuse._identity)
+
+
+class SubmitMessage:
+    """One `submit` message: header fields, columns, blobs."""
+
+    __slots__ = ("fields", "tasks", "dependencies", "blobs")
+
+    def __init__(
+        self,
+        fields: dict[str, Any],
+        tasks: dict[str, Any],
+        dependencies: Any,
+        blobs: list[bytes],
+    ) -> None:
+        self.fields = fields
+        self.tasks = tasks
+        self.dependencies = dependencies
+        self.blobs = blobs
+
+
+class _Group:
+    """Tasks that share a template, and the chunk that is being filled for them."""
+
+    __slots__ = ("template", "rows", "chunk", "nbytes", "fused")
+
+    def __init__(self, template: int, fused: bool) -> None:
+        self.template = template
+        self.rows: list[tuple[Any, ...]] = []
+        self.chunk = NONE
+        self.nbytes = 0
+        self.fused = fused
+
+
+class PartNaming:
+    """Names and spans of inner keys of fused tasks."""
+
+    __slots__ = ("_attribution", "_spans", "_texts")
+
+    def __init__(self, attribution: Attribution, spans: Spans, texts: KeyTexts) -> None:
+        self._attribution = attribution
+        self._spans = spans
+        self._texts = texts
+
+    def part(self, key: Key) -> tuple[str, int]:
+        source = self._attribution.of(key)
+        return self._texts.function(key), self._spans.id(source.span)
+
+
+class Packer:
+    """Packs graphs for one connection.
+
+    Parameters
+    ----------
+    dump
+        Object to payload bytes.
+    names, spans
+        What the scheduler knows already.
+    """
+
+    def __init__(self, dump: Dump, names: Names, spans: Spans) -> None:
+        self.names = names
+        self.spans = spans
+        self._dump = dump
+        self._templates = itertools.count()
+        self._chunks = itertools.count()
+        self._generations = itertools.count()
+
+    def new_template(self) -> int:
+        return next(self._templates)
+
+    def new_chunk(self) -> int:
+        return next(self._chunks)
+
+    def new_generation(self) -> int:
+        return next(self._generations)
+
+    def pack(
+        self,
+        graph: PreparedGraph,
+        ids: dict[Key, int],
+        wanted: Any,
+        first_id: int,
+    ) -> Iterator[SubmitMessage]:
+        """Yield the messages that submit a graph.
+
+        Parameters
+        ----------
+        graph
+            What to run.
+        ids
+            Key to task id of what exists already; the graph's own keys are added.
+        wanted
+            Container of the keys whose results the client will hold.
+        first_id
+            Id of the first task; the others follow.
+        """
+        return _Packing(self, self._dump, graph, ids, wanted).messages(first_id)
+
+
+class _Packing:
+    """The state of packing one graph."""
+
+    def __init__(
+        self,
+        packer: Packer,
+        dump: Dump,
+        graph: PreparedGraph,
+        ids: dict[Key, int],
+        wanted: Any,
+    ) -> None:
+        self.packer = packer
+        self.dump = dump
+        self.graph = graph
+        self.ids = ids
+        self.wanted = wanted
+        self.generation = packer.new_generation()
+        self.texts = KeyTexts()
+        self.naming = PartNaming(graph.attribution, packer.spans, self.texts)
+        self.groups: dict[Any, _Group] = {}
+        #: Kept so that ids of functions stay unique while the graph is packed.
+        self.kept: list[Any] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.template_rows: list[dict[str, int]] = []
+        self.chunk_rows: list[dict[str, int]] = []
+        self.blobs: list[bytes] = []
+        self.open_groups: dict[int, _Group] = {}
+
+    def messages(self, first_id: int) -> Iterator[SubmitMessage]:
+        items = iter(self.graph.nodes.items())
+        left = len(self.graph.nodes)
+        done = 0
+        size = FIRST_TASKS
+        while left:
+            count = min(size, left)
+            left -= count
+            yield self._message(
+                list(itertools.islice(items, count)), first_id + done, done, left == 0
+            )
+            done += count
+            size = MORE_TASKS
+
+    def _message(
+        self,
+        items: list[tuple[Key, GraphNode]],
+        first_id: int,
+        first_row: int,
+        last: bool,
+    ) -> SubmitMessage:
+        names = self.packer.names
+        span_id = self.packer.spans.id
+        source_of = self.graph.attribution.of
+        cut = self.texts.cut
+        ids = self.ids
+        wanted = self.wanted
+        name_ids: dict[str, int] = {}
+        groups: list[int] = []
+        rests: list[str] = []
+        functions: list[int] = []
+        spans: list[int] = []
+        origins = bytearray()
+        templates: list[int] = []
+        chunks: list[int] = []
+        rows: list[int] = []
+        flags = bytearray()
+        first_dependencies: list[int] = []
+        dependencies: list[int] = []
+        last_source = None
+        span = origin = 0
+
+        task_id = first_id
+        for key, node in items:
+            ids[key] = task_id
+            task_id += 1
+            group_text, rest, function_text = cut(key)
+            group_name = name_ids.get(group_text)
+            if group_name is None:
+                group_name = name_ids[group_text] = names.id(group_text)
+            function = name_ids.get(function_text)
+            if function is None:
+                function = name_ids[function_text] = names.id(function_text)
+            groups.append(group_name)
+            rests.append(rest)
+            functions.append(function)
+
+            flag = WANTED if key in wanted else 0
+            first_dependencies.append(len(dependencies))
+            if type(node) is Alias:
+                dependencies.append(ids[node.target])
+                templates.append(NONE)
+                chunks.append(NONE)
+                rows.append(0)
+                flag |= ALIAS
+                source = source_of(key)
+            else:
+                packed = self._plain(node)
+                if packed is None:
+                    group, inputs, literals = self._general(node)
+                else:
+                    group, inputs, literals = packed
+                for key_of_input in inputs:
+                    dependencies.append(ids[key_of_input])
+                templates.append(group.template)
+                if literals:
+                    if group.chunk == NONE:
+                        self._open(group)
+                    chunks.append(group.chunk)
+                    rows.append(len(group.rows))
+                    group.rows.append(literals)
+                    for value in literals:
+                        if type(value) not in _SMALL:
+                            group.nbytes += _weight(value)
+                    if len(group.rows) == CHUNK_ROWS or group.nbytes > CHUNK_BYTES:
+                        self._close(group)
+                else:
+                    chunks.append(NONE)
+                    rows.append(0)
+                if group.fused:
+                    flag |= FUSED
+                    source = source_of(_outer_key(key, node))
+                else:
+                    source = source_of(key)
+                if type(node) is DataNode:
+                    flag |= DATA
+            flags.append(flag)
+            if source is not last_source:
+                last_source = source
+                span = span_id(source.span)
+                if source.span is None:
+                    origin = ORIGIN_DEFAULT
+                else:
+                    origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
+            spans.append(span)
+            origins.append(origin)
+
+        for group in list(self.open_groups.values()):
+            self._close(group)
+        suffixes, keys_blob = _join(rests)
+        self.blobs.append(keys_blob)
+        priorities = self.graph.priorities[first_row : first_row + len(items)]
+        count = len(items)
+        fields = {
+            "generation": self.generation,
+            "last": last,
+            **names.take_new(),
+            "spans": self.packer.spans.take_new(),
+            "templates": self.template_rows,
+            "chunks": self.chunk_rows,
+            "keysBlob": len(self.blobs) - 1,
+        }
+        tasks = {
+            "id": array("I", range(first_id, first_id + count)),
+            "group": array("I", groups),
+            "suffix": suffixes,
+            "function": array("I", functions),
+            "span": array("H", spans),
+            "origin": origins,
+            "priority": array("i", priorities),
+            "template": array("I", templates),
+            "chunk": array("I", chunks),
+            "row": array("I", rows),
+            "flags": flags,
+            "retries": bytes(count),
+            "restriction": array("H", bytes(2 * count)),
+            "userPriority": array("i", bytes(4 * count)),
+            "firstDependency": array("I", first_dependencies),
+        }
+        message = SubmitMessage(fields, tasks, array("I", dependencies), self.blobs)
+        self._clear()
+        return message
+
+    # -- one task ---------------------------------------------------------
+
+    def _plain(self, node: GraphNode) -> tuple[_Group, Any, Any] | None:
+        """The short way for calls whose arguments are inputs and literals only."""
+        if type(node) is not Task or node.kwargs or node.func in _NOT_PLAIN:
+            return None
+        function = node.func
+        arguments = node.args
+        if not node._dependencies:
+            for argument in arguments:
+                if type(argument) not in _SMALL and isinstance(argument, GraphNode):
+                    return None
+            signature: Any = (id(function), len(arguments))
+            group = self.groups.get(signature)
+            if group is None:
+                order = tuple(~i for i in range(len(arguments)))
+                group = self._new_group(signature, Template(function, order), False)
+            return group, (), arguments
+        inputs: list[Key] = []
+        literals: list[Any] = []
+        slots: list[int] = []
+        for argument in arguments:
+            if isinstance(argument, TaskRef):
+                key = argument.key
+                if key in inputs:
+                    slots.append(inputs.index(key))
+                else:
+                    slots.append(len(inputs))
+                    inputs.append(key)
+            elif isinstance(argument, GraphNode):
+                return None
+            else:
+                literals.append(argument)
+                slots.append(-len(literals))
+        order = tuple(slots)
+        signature = (id(function), order)
+        group = self.groups.get(signature)
+        if group is None:
+            group = self._new_group(signature, Template(function, order), False)
+        return group, inputs, tuple(literals)
+
+    def _general(self, node: GraphNode) -> tuple[_Group, Any, Any]:
+        if type(node) is DataNode:
+            group = self.groups.get("data")
+            if group is None:
+                group = self._new_group("data", Template(identity, (-1,)), False)
+            return group, (), (node.value,)
+        shape = shape_of(node, self.naming)
+        group = self.groups.get(shape.signature)
+        if group is None:
+            group = self._new_group(shape.signature, shape.build(), shape.fused)
+            self.kept.append(node)
+        return group, shape.inputs, tuple(shape.literals)
+
+    # -- templates and chunks ---------------------------------------------
+
+    def _new_group(self, signature: Any, template: Template, fused: bool) -> _Group:
+        number = self.packer.new_template()
+        group = self.groups[signature] = _Group(number, fused)
+        self.template_rows.append({"id": number, "blob": len(self.blobs)})
+        self.blobs.append(self.dump(template))
+        self.kept.append(template)
+        return group
+
+    def _open(self, group: _Group) -> None:
+        group.chunk = self.packer.new_chunk()
+        self.open_groups[group.chunk] = group
+
+    def _close(self, group: _Group) -> None:
+        self.chunk_rows.append(
+            {"id": group.chunk, "blob": len(self.blobs), "rows": len(group.rows)}
+        )
+        self.blobs.append(self.dump(group.rows))
+        del self.open_groups[group.chunk]
+        group.chunk = NONE
+        group.rows = []
+        group.nbytes = 0
+
+
+def _outer_key(key: Key, node: GraphNode) -> Key:
+    """The key whose span a fused task has as a whole: that of its last part."""
+    if isinstance(node, Task) and node.func is _execute_subgraph:
+        return node.args[1]
+    return key
+
+
+def _weight(value: Any) -> int:
+    if isinstance(value, (str, bytes, bytearray)):
+        return len(value)
+    nbytes = getattr(value, "nbytes", None)
+    return nbytes if type(nbytes) is int else int(sizeof(value))
+
+
+def _join(rests: list[str]) -> tuple[array[int], bytes]:
+    """Start offsets in bytes, and the joined text."""
+    joined = "".join(rests)
+    blob = joined.encode("utf-8", "surrogatepass")
+    if len(blob) == len(joined):
+        lengths = map(len, rests)
+    else:
+        lengths = map(len, [rest.encode("utf-8", "surrogatepass") for rest in rests])
+    starts = array("I", itertools.accumulate(lengths, initial=0))
+    starts.pop()
+    return starts, blob

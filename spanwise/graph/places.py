@@ -1,0 +1,422 @@
+"""Takes a graph node apart: a pattern shared by many tasks, and this task's own values.
+
+::
+
+    Task(key, add, TaskRef("x"), 1)      shape: (add, slots (0, -1))
+                                         inputs: ["x"]     literals: [1]
+
+Two tasks of one shape share a template. Fused tasks become several parts; what
+cannot be taken apart (a subclass of Dask's nodes with its own way to run) is kept
+whole, as a literal that is called with its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Protocol
+
+from dask._expr import ProhibitReuse
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    Dict,
+    GraphNode,
+    List,
+    NestedContainer,
+    Set,
+    Task,
+    TaskRef,
+    Tuple,
+    _execute_subgraph,
+)
+
+from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, identity
+
+Key = Any
+Place = Slot | Run | Constant | Call
+
+#: Containers that a template can rebuild by calling the type with a list.
+_REBUILT = {List: list, Tuple: tuple, Set: set}
+
+#: Above this many inputs consecutive slots become one Run, so that a merge of
+#: 25,000 tasks has a template of two integers.
+_RUN_FROM = 8
+
+
+class PartNames(Protocol):
+    """Names and spans of the parts of fused tasks."""
+
+    def part(self, key: Key) -> tuple[str, int]:
+        """The function name and the span id of an inner key."""
+
+
+class Shape:
+    """What one task turned into.
+
+    Attributes
+    ----------
+    signature
+        Equal for tasks that may share a template.
+    inputs
+        Keys of the inputs, in the order of the slots.
+    literals
+        This task's own values.
+    build
+        Makes the template; called once per signature.
+    fused
+        Whether the template has parts.
+    """
+
+    __slots__ = ("signature", "inputs", "literals", "build", "fused")
+
+    def __init__(
+        self,
+        signature: Hashable,
+        inputs: list[Key],
+        literals: list[Any],
+        build: Callable[[], Template],
+        fused: bool = False,
+    ) -> None:
+        self.signature = signature
+        self.inputs = inputs
+        self.literals = literals
+        self.build = build
+        self.fused = fused
+
+
+class _Reader:
+    """Gives slots to the inputs and literals of one task while its node is read."""
+
+    __slots__ = ("inputs", "literals", "known")
+
+    def __init__(self) -> None:
+        self.inputs: list[Key] = []
+        self.literals: list[Any] = []
+        self.known: dict[Key, Place] = {}
+
+    def input(self, key: Key) -> Place:
+        place = self.known.get(key)
+        if place is None:
+            place = self.known[key] = Slot(len(self.inputs))
+            self.inputs.append(key)
+        return place
+
+    def literal(self, value: Any) -> Place:
+        self.literals.append(value)
+        return Slot(~(len(self.literals) - 1))
+
+
+class _Scope:
+    """Resolves keys inside one (possibly nested) fused task."""
+
+    __slots__ = ("reader", "places")
+
+    def __init__(self, reader: _Reader, places: dict[Key, Place] | None) -> None:
+        self.reader = reader
+        self.places = places
+
+    def find(self, key: Key) -> Place:
+        if self.places is not None:
+            found = self.places.get(key)
+            if found is not None:
+                return found
+        return self.reader.input(key)
+
+
+class NotSeparable(Exception):
+    """The node has its own way to run; it must be kept whole."""
+
+
+def shape_of(node: GraphNode, names: PartNames) -> Shape:
+    """Take one graph node apart.
+
+    Parameters
+    ----------
+    node
+        Not an Alias: those never run.
+    names
+        Asked for each part of a fused task.
+    """
+    try:
+        if _inner_of(node) is not None:
+            return _fused_shape(node, names)
+        return _plain_shape(node)
+    except NotSeparable:
+        return _whole_shape(node)
+
+
+def _plain_shape(node: GraphNode) -> Shape:
+    reader = _Reader()
+    function, places, keywords = _read_call(node, _Scope(reader, None))
+    order = _order_of(places) if not keywords else None
+
+    def build() -> Template:
+        if order is not None:
+            return Template(function, order)
+        return Template(function, None, places, keywords)
+
+    signature = (id(function), _describe(places), _describe_keywords(keywords))
+    return Shape(signature, reader.inputs, reader.literals, build)
+
+
+def _whole_shape(node: GraphNode) -> Shape:
+    inputs = list(node.dependencies)
+    places = (Slot(-1), Constant(inputs), Run(0, len(inputs)))
+    return Shape(
+        ("whole", id(node)),
+        inputs,
+        [node],
+        lambda: Template(run_whole, None, places),
+    )
+
+
+def run_whole(node: GraphNode, keys: list[Key], values: list[Any]) -> Any:
+    """Run a node that was not taken apart."""
+    return node(dict(zip(keys, values, strict=True)))
+
+
+# -- one call --------------------------------------------------------------
+
+
+def _read_call(
+    node: GraphNode, scope: _Scope
+) -> tuple[Callable[..., Any], tuple[Place, ...], dict[str, Place] | None]:
+    """Function, positional places and keyword places of a node."""
+    if isinstance(node, DataNode):
+        return identity, (scope.reader.literal(node.value),), None
+    if isinstance(node, NestedContainer):
+        return identity, (_read_place(node, scope),), None
+    if type(node) is not Task and not _runs_like_task(node):
+        raise NotSeparable
+    places = tuple(_read_place(argument, scope) for argument in node.args)
+    keywords = None
+    if node.kwargs:
+        keywords = {k: _read_place(value, scope) for k, value in node.kwargs.items()}
+    return node.func, places, keywords
+
+
+def _runs_like_task(node: GraphNode) -> bool:
+    """Subclasses that only add fields, such as the barriers of a shuffle."""
+    return isinstance(node, Task) and type(node).__call__ is Task.__call__
+
+
+def _read_place(argument: Any, scope: _Scope) -> Place:
+    if isinstance(argument, TaskRef):
+        return scope.find(argument.key)
+    if not isinstance(argument, GraphNode):
+        return scope.reader.literal(argument)
+    if isinstance(argument, Alias):
+        return scope.find(argument.target)
+    if isinstance(argument, DataNode):
+        return scope.reader.literal(argument.value)
+    if isinstance(argument, Dict):
+        items = [_read_place(item, scope) for item in argument.args]
+        pairs = tuple(
+            Call(tuple, (items[i], items[i + 1]), container=True)
+            for i in range(0, len(items), 2)
+        )
+        return Call(dict, pairs, container=True)
+    rebuilt = _REBUILT.get(type(argument))
+    if rebuilt is not None:
+        places = [_read_place(item, scope) for item in argument.args]
+        run = _as_run(places)
+        if run is not None:
+            return run if rebuilt is list else Call(rebuilt, (run,))
+        return Call(rebuilt, tuple(places), container=True)
+    if _inner_of(argument) is not None:
+        raise NotSeparable
+    function, arguments, keywords = _read_call(argument, scope)
+    return Call(function, arguments, keywords)
+
+
+def _as_run(places: list[Place]) -> Run | None:
+    if len(places) < _RUN_FROM:
+        return None
+    first = places[0]
+    if not isinstance(first, Slot) or first.index < 0:
+        return None
+    for offset, place in enumerate(places):
+        if not isinstance(place, Slot) or place.index != first.index + offset:
+            return None
+    return Run(first.index, first.index + len(places))
+
+
+def _order_of(places: tuple[Place, ...]) -> tuple[int, ...] | None:
+    if all(type(place) is Slot for place in places):
+        return tuple(place.index for place in places)  # type: ignore[union-attr]
+    return None
+
+
+def _describe(places: tuple[Place, ...]) -> Hashable:
+    return tuple(_describe_place(place) for place in places)
+
+
+def _describe_place(place: Place) -> Hashable:
+    if isinstance(place, Slot):
+        return place.index
+    if isinstance(place, Run):
+        return ("run", place.start, place.stop)
+    if isinstance(place, Constant):
+        return ("constant", id(place.value))
+    return (
+        id(place.function),
+        place.container,
+        _describe(place.arguments),
+        _describe_keywords(place.keywords),
+    )
+
+
+def _describe_keywords(keywords: dict[str, Place] | None) -> Hashable:
+    if not keywords:
+        return None
+    return tuple((name, _describe_place(place)) for name, place in keywords.items())
+
+
+# -- fused tasks -----------------------------------------------------------
+
+
+def _inner_of(node: Any) -> Task | None:
+    """The fused task that a node is, or only hands on; None for other nodes."""
+    while isinstance(node, Task):
+        if node.func is _execute_subgraph:
+            return node
+        if node.func is not ProhibitReuse._identity or len(node.args) != 1:
+            return None
+        node = node.args[0]
+    return None
+
+
+class _Parts:
+    """Parts of one fused task while it is flattened."""
+
+    __slots__ = ("reader", "names", "count", "found")
+
+    def __init__(self, reader: _Reader, names: PartNames, inputs: list[Key]) -> None:
+        self.reader = reader
+        self.names = names
+        for key in inputs:
+            reader.input(key)
+        self.count = len(inputs)
+        #: function, places, keywords, name, span
+        self.found: list[tuple[Any, tuple[Place, ...], Any, str, int]] = []
+
+    def flatten(self, node: Task, outer: _Scope) -> Place:
+        """Append the parts of `node`; return the place of its result."""
+        inner, result, inner_keys, *arguments = node.args
+        places = {
+            key: _read_place(argument, outer)
+            for key, argument in zip(inner_keys, arguments, strict=True)
+        }
+        scope = _Scope(self.reader, places)
+        for key in _topological(inner, result):
+            places[key] = self._add(key, inner[key], scope)
+        return places[result]
+
+    def _add(self, key: Key, node: Any, scope: _Scope) -> Place:
+        if not isinstance(node, GraphNode):
+            return self.reader.literal(node)
+        if isinstance(node, Alias):
+            return scope.find(node.target)
+        if isinstance(node, DataNode):
+            return self.reader.literal(node.value)
+        fused = _inner_of(node)
+        if fused is not None:
+            return self.flatten(fused, scope)
+        function, places, keywords = _read_call(node, scope)
+        name, span = self.names.part(key)
+        self.found.append((function, places, keywords, name, span))
+        return Slot(self.count + len(self.found) - 1)
+
+
+def _topological(inner: dict[Key, Any], result: Key) -> list[Key]:
+    ordered: dict[Key, None] = {}
+    stack = [(result, False)]
+    while stack:
+        key, expanded = stack.pop()
+        if key in ordered or key not in inner:
+            continue
+        if expanded:
+            ordered[key] = None
+            continue
+        stack.append((key, True))
+        node = inner[key]
+        if isinstance(node, GraphNode):
+            stack.extend((dependency, False) for dependency in node.dependencies)
+    return list(ordered)
+
+
+def _fused_shape(node: GraphNode, names: PartNames) -> Shape:
+    fused = _inner_of(node)
+    assert fused is not None
+    reader = _Reader()
+    parts = _Parts(reader, names, _inputs_of(fused))
+    result = parts.flatten(fused, _Scope(reader, None))
+    if len(reader.inputs) != parts.count or not isinstance(result, Slot):
+        raise NotSeparable  # an input that the node does not declare
+    if result.index < parts.count:
+        # Nothing but aliases: hand the input, or the literal, on.
+        order = (result.index,)
+        return Shape(
+            ("identity", order),
+            reader.inputs,
+            reader.literals,
+            lambda: Template(identity, order),
+        )
+    found = parts.found
+    signature = (
+        "fused",
+        parts.count,
+        tuple(
+            (id(function), _describe(places), _describe_keywords(keywords), name, span)
+            for function, places, keywords, name, span in found
+        ),
+    )
+    return Shape(
+        signature, reader.inputs, reader.literals, lambda: _template(parts), True
+    )
+
+
+def _inputs_of(fused: Task) -> list[Key]:
+    """Its inputs in the order of the arguments: the same in all blocks of a layer."""
+    ordered: dict[Key, None] = {}
+    for argument in fused.args[3:]:
+        if isinstance(argument, TaskRef):
+            ordered[argument.key] = None
+        elif isinstance(argument, GraphNode):
+            ordered.update(dict.fromkeys(argument.dependencies))
+    return list(ordered)
+
+
+def _template(parts: _Parts) -> Template:
+    last_use: dict[int, int] = {}
+    for position, (_, places, keywords, _, _) in enumerate(parts.found):
+        for place in (*places, *(keywords or {}).values()):
+            for index in _used(place):
+                last_use[index] = position
+    made: list[Part] = []
+    for position, (function, places, keywords, name, span) in enumerate(parts.found):
+        drops = tuple(index for index, last in last_use.items() if last == position)
+        order = _order_of(places) if not keywords else None
+        made.append(
+            Part(
+                function,
+                order,
+                () if order is not None else places,
+                keywords,
+                name,
+                span,
+                drops,
+            )
+        )
+    return Template(identity, parts=tuple(made))
+
+
+def _used(place: Place) -> list[int]:
+    if isinstance(place, Slot):
+        return [place.index] if place.index >= 0 else []
+    if isinstance(place, Run):
+        return list(range(place.start, place.stop))
+    if isinstance(place, Call):
+        inside = [*place.arguments, *(place.keywords or {}).values()]
+        return [index for each in inside for index in _used(each)]
+    return []
