@@ -27,6 +27,8 @@ if sys.byteorder != "little":  # pragma: no cover
 
 #: Anything with the buffer protocol.
 Buffer = bytes | bytearray | memoryview
+#: A blob to send: a buffer, or several that are one on the wire (a payload).
+Blob = Buffer | Sequence[Buffer]
 Rows = Sequence[Sequence[float]]
 TableInput = Mapping[str, Any] | Rows
 
@@ -112,7 +114,7 @@ def encode(
     kind: MessageType,
     fields: Mapping[str, Any] | None = None,
     tables: Mapping[str, TableInput] | None = None,
-    blobs: Sequence[Buffer] = (),
+    blobs: Sequence[Blob] = (),
     limit: int = BODY_LIMIT["link"],
 ) -> list[Buffer]:
     """One frame, length prefix included, as buffers for ``sendmsg``; blobs are not copied.
@@ -141,9 +143,15 @@ def encode(
         if sections:
             header["r"] = rows
     if blobs:
-        views = [memoryview(blob).cast("B") for blob in blobs]
-        header["b"] = [view.nbytes for view in views]
-        sections.extend((view.nbytes, [view]) for view in views if view.nbytes)
+        lengths = []
+        for blob in blobs:
+            pieces = [blob] if isinstance(blob, (bytes, bytearray, memoryview)) else blob
+            views: list[Buffer] = [_bytes_view(piece) for piece in pieces]
+            length = sum(map(len, views))
+            lengths.append(length)
+            if length:
+                sections.append((length, views))
+        header["b"] = lengths
     packed: bytes = _packb(header)
 
     at = 4 + len(packed)
@@ -197,6 +205,12 @@ def _encode_table(
         buffers.append(view)
         total += padding + view.nbytes
     return rows, total, buffers
+
+
+def _bytes_view(piece: Buffer) -> Buffer:
+    if isinstance(piece, (bytes, bytearray)):
+        return piece
+    return piece if piece.format == "B" and piece.ndim == 1 else piece.cast("B")
 
 
 def _column_view(letter: str, width: int, values: Any) -> memoryview:

@@ -1,0 +1,201 @@
+"""Links and doors over both transports."""
+
+import queue
+import socket
+import threading
+
+import pytest
+
+from spanwise.wire import addresses
+from spanwise.wire.door import listen
+from spanwise.wire.errors import HandshakeRefused, LinkClosed
+from spanwise.wire.handshake import new_secret
+from spanwise.wire.link import Link, dial
+
+LIMIT = 30.0
+
+
+@pytest.fixture(params=["unix", "tcp"])
+def transport(request):
+    return request.param
+
+
+@pytest.fixture
+def door(transport, tmp_path):
+    """A peer door; yields it, its secret and the queue of links that came in."""
+    tmp_path.chmod(0o700)
+    secret = new_secret()
+    links: queue.Queue[Link] = queue.Queue()
+
+    def welcome(role, intro):
+        if intro.get("worker") == 13:
+            raise HandshakeRefused("Not you.", "unlucky")
+        return {"role": role}
+
+    opened = listen(tmp_path, "peer", secret, ["peer"], links.put, welcome, transport)
+    yield opened, secret, links
+    opened.close()
+    while not links.empty():
+        links.get().close()
+
+
+def test_both_sides_know_each_other(door):
+    opened, secret, links = door
+    with_intro = dial(opened.address, secret, "peer", {"worker": 3})
+    accepted = links.get(timeout=LIMIT)
+    assert with_intro.welcome == {"role": "peer"}
+    assert accepted.intro == {"worker": 3}
+    with_intro.send("get", {"request": 1}, {"ids": [(5,), (6,)]})
+    message = accepted.read()
+    assert message.type == "get"
+    assert message.table("ids")["taskId"].tolist() == [5, 6]
+    with_intro.close()
+    with pytest.raises(LinkClosed):
+        accepted.read()
+
+
+def test_long_and_short_messages_keep_their_order(door):
+    opened, secret, links = door
+    calling = dial(opened.address, secret, "peer")
+    accepted = links.get(timeout=LIMIT)
+    sizes = [10, 3_000_000, 0, 65_536, 65_535, 1, 9_000_000, 100]
+    blobs = [bytes([i]) * size for i, size in enumerate(sizes)]
+
+    def send():
+        for i, blob in enumerate(blobs):
+            calling.send("put", {"request": i}, {"items": [(i,)]}, [blob])
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    for i, blob in enumerate(blobs):
+        message = accepted.read()
+        assert message.fields["request"] == i
+        assert message.blobs[0] == blob
+    sender.join(LIMIT)
+    calling.close()
+
+
+def test_threads_send_at_the_same_time(door):
+    opened, secret, links = door
+    calling = dial(opened.address, secret, "peer")
+    accepted = links.get(timeout=LIMIT)
+    threads, each = 8, 200
+
+    def send(number):
+        for i in range(each):
+            calling.send("put", {"request": number * each + i}, {}, [bytes(1000)])
+
+    running = [threading.Thread(target=send, args=(n,)) for n in range(threads)]
+    for thread in running:
+        thread.start()
+    seen = [accepted.read().fields["request"] for _ in range(threads * each)]
+    for thread in running:
+        thread.join(LIMIT)
+    assert sorted(seen) == list(range(threads * each))
+    for number in range(threads):
+        own = [n for n in seen if n // each == number]
+        assert own == sorted(own)
+    calling.close()
+
+
+def test_wrong_secret_is_refused_by_the_caller_first(door):
+    opened, _, links = door
+    with pytest.raises(HandshakeRefused, match="does not hold its secret"):
+        dial(opened.address, new_secret(), "peer")
+    assert links.empty()
+
+
+def test_wrong_role_is_refused(door):
+    opened, secret, _ = door
+    with pytest.raises(HandshakeRefused, match="not for"):
+        dial(opened.address, secret, "client")
+
+
+def test_the_welcome_may_refuse(door):
+    opened, secret, _ = door
+    with pytest.raises(HandshakeRefused, match="Not you") as refused:
+        dial(opened.address, secret, "peer", {"worker": 13})
+    assert refused.value.code == "unlucky"
+
+
+def test_another_protocol_is_refused_with_what_to_do(door, monkeypatch):
+    opened, secret, _ = door
+    monkeypatch.setattr("spanwise.wire.handshake.Initiator.hello", _hello_of_protocol_2)
+    with pytest.raises(HandshakeRefused, match="pip install --upgrade spanwise") as refused:
+        dial(opened.address, secret, "peer")
+    assert refused.value.code == "protocol"
+
+
+def _hello_of_protocol_2(self):
+    return "hello", {"protocol": 2, "build": "9.9", "role": "peer", "nonce": bytes(16)}
+
+
+def test_noise_and_long_frames_before_the_handshake_close_the_link(door):
+    opened, secret, links = door
+    for noise in [
+        b"GET / HTTP/1.1\r\n\r\n",
+        (70_000).to_bytes(4, "little"),
+        b"\x04\0\0\0\1\0\0\0x",
+    ]:
+        sock = addresses.connect(opened.address, LIMIT)
+        sock.sendall(noise)
+        while sock.recv(4096):
+            pass  # "refused", then end of file
+        sock.close()
+    assert links.empty()
+    dial(opened.address, secret, "peer").close()
+
+
+def test_nobody_there(tmp_path):
+    with pytest.raises(LinkClosed, match="Nobody answers"):
+        dial(f"unix:{tmp_path}/none.sock", new_secret(), "peer")
+
+
+def test_a_silent_door_costs_the_time_limit_only(tmp_path):
+    tmp_path.chmod(0o700)
+    sock, address = addresses.listen("unix", tmp_path, "silent")
+    with pytest.raises(LinkClosed, match="did not answer"):
+        dial(address, new_secret(), "peer", timeout=0.2)
+    sock.close()
+
+
+def test_closing_wakes_the_reader(door):
+    opened, secret, _ = door
+    calling = dial(opened.address, secret, "peer")
+    woken = threading.Event()
+
+    def read():
+        try:
+            calling.read()
+        except LinkClosed:
+            woken.set()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    calling.close()
+    assert woken.wait(LIMIT)
+    reader.join(LIMIT)
+    with pytest.raises(LinkClosed):
+        calling.send("put", {"request": 1})
+
+
+def test_a_folder_open_to_others_is_no_place_for_a_socket(tmp_path):
+    tmp_path.chmod(0o755)
+    with pytest.raises(addresses.LinkError, match="open to other users"):
+        addresses.listen("unix", tmp_path, "door")
+
+
+def test_a_path_that_is_too_long_says_what_to_do(tmp_path):
+    folder = tmp_path / ("x" * 90)
+    folder.mkdir(mode=0o700)
+    with pytest.raises(addresses.LinkError, match="SPANWISE_TRANSPORT=tcp"):
+        addresses.listen("unix", folder, "door")
+
+
+def test_sockets_are_the_users_alone(tmp_path):
+    tmp_path.chmod(0o700)
+    sock, address = addresses.listen("unix", tmp_path, "door")
+    with sock:
+        assert (tmp_path / "door.sock").stat().st_mode & 0o777 == 0o600
+        assert sock.family == socket.AF_UNIX
+        assert address == f"unix:{tmp_path}/door.sock"

@@ -1,0 +1,285 @@
+"""Links of the Python processes: one thread reads, any thread sends.
+
+::
+
+    link = dial(address, secret, "client", intro={...})
+    link.welcome                          # what the other side said
+    link.send("want", {}, {"ids": [(1,), (2,)]})
+    while True:                           # a reader thread
+        for message in link.read_batch():
+            ...
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spanwise.wire import addresses
+from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
+from spanwise.wire.frame import Blob, Buffer, Message, TableInput, decode, encode
+from spanwise.wire.frame_reader import FrameReader
+from spanwise.wire.handshake import TIME_LIMIT, Initiator
+from spanwise.wire.schema import BODY_LIMIT, link_type
+
+#: Buffers that the system takes in one gathered write.
+_IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
+#: A sender waits while so many bytes of others stand in the queue before it.
+_QUEUE_BYTES = 64 * 1024 * 1024
+
+
+class Link:
+    """One framed, authenticated connection.
+
+    Parameters
+    ----------
+    sock : socket
+        Connected.
+    role : str
+        The link's role: which messages there are.
+    sends : {"up", "down"}
+        up: this side dialled.
+
+    Attributes
+    ----------
+    welcome : dict
+        On the dialling side: what the acceptor said about itself.
+    intro : dict
+        On the accepting side: what the initiator said about itself.
+    """
+
+    def __init__(self, sock: socket.socket, role: str, sends: str) -> None:
+        self.welcome: dict[str, Any] = {}
+        self.intro: dict[str, Any] = {}
+        self._sock = sock
+        self._sends = sends
+        self._speak(role)
+        self._authenticated = False
+        self._reader = FrameReader(sock, BODY_LIMIT["unauthenticated"])
+        self._arrived: deque[Message] = deque()
+        self._lock = threading.Lock()
+        self._queue_shrank = threading.Condition(self._lock)
+        # Guarded by _lock: frames not yet given to the socket, and whether some thread is at it.
+        self._queue: list[Buffer] = []
+        self._queued_bytes = 0
+        self._sending = False
+        self._closed = False
+
+    def _speak(self, role: str) -> None:
+        kinds = link_type(role)
+        self.role = role
+        self._outgoing = kinds.up if self._sends == "up" else kinds.down
+        self._incoming = kinds.down if self._sends == "up" else kinds.up
+        self._limit = BODY_LIMIT["panel" if role == "panel" else "link"]
+
+    def become(self, role: str, intro: Mapping[str, Any]) -> None:
+        """On the accepting side, once the caller has proved its role."""
+        self._speak(role)
+        self.intro = dict(intro)
+        self.authenticated()
+
+    def authenticated(self) -> None:
+        """The handshake is over: frames may be long and take their time."""
+        self._authenticated = True
+        self._reader.limit = self._limit
+        self._sock.settimeout(None)
+
+    def fileno(self) -> int:
+        """For selectors; read with :meth:`receive_ready`."""
+        return self._sock.fileno()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the link was closed here, or found to be broken."""
+        return self._closed
+
+    def send(
+        self,
+        kind: str,
+        fields: Mapping[str, Any] | None = None,
+        tables: Mapping[str, TableInput] | None = None,
+        blobs: Sequence[Blob] = (),
+    ) -> None:
+        """Send a message; from any thread.
+
+        Frames of threads that send at the same time are written together by one of them.
+        Buffers must not change until the other side has answered in some way.
+
+        Raises
+        ------
+        FrameTooLong, LinkClosed
+        """
+        try:
+            message_type = self._outgoing[kind]
+        except KeyError:
+            raise ValueError(f'The {self.role} link does not send "{kind}".') from None
+        self._write(encode(message_type, fields, tables, blobs, self._limit))
+
+    def _write(self, buffers: list[Buffer]) -> None:
+        with self._lock:
+            if self._closed:
+                raise LinkClosed("The link is closed.")
+            self._queue += buffers
+            self._queued_bytes += sum(map(_nbytes, buffers))
+            if self._sending:
+                while self._queued_bytes > _QUEUE_BYTES and not self._closed:
+                    self._queue_shrank.wait()
+                return
+            self._sending = True
+        try:
+            while True:
+                with self._lock:
+                    if not self._queue:
+                        self._sending = False
+                        return
+                    batch, self._queue = self._queue, []
+                    self._queued_bytes = 0
+                    self._queue_shrank.notify_all()
+                self._write_all(batch)
+        except OSError as error:
+            self.close()
+            raise LinkClosed(f"The connection broke: {error}") from error
+
+    def _write_all(self, buffers: list[Buffer]) -> None:
+        sock = self._sock
+        at = 0
+        while at < len(buffers):
+            group = buffers[at : at + _IOV_MAX]
+            sent = sock.sendmsg(group)
+            for buffer in group:
+                length = _nbytes(buffer)
+                if sent < length:
+                    # The system took part of this buffer: go on behind it.
+                    buffers[at] = memoryview(buffer)[sent:]
+                    break
+                sent -= length
+                at += 1
+
+    def read_batch(self) -> list[Message]:
+        """Wait until something arrives; all that is complete, in order.
+
+        Raises
+        ------
+        LinkClosed, BrokenFrame
+            After either the link is closed.
+        """
+        if self._arrived:
+            batch = list(self._arrived)
+            self._arrived.clear()
+            return batch
+        while True:
+            batch = self.receive_ready()
+            if batch:
+                return batch
+
+    def read(self) -> Message:
+        """Wait for the next message."""
+        if not self._arrived:
+            self._arrived.extend(self.read_batch())
+        return self._arrived.popleft()
+
+    def receive_ready(self) -> list[Message]:
+        """One ``recv``, for a socket that a selector calls readable; perhaps no message is complete."""
+        try:
+            bodies = self._reader.receive()
+            if not bodies:
+                return []
+            incoming = self._incoming
+            messages = [decode(incoming, body) for body in bodies]
+        except BrokenFrame as error:
+            self.refuse("broken-frame", str(error))
+            raise
+        except LinkClosed:
+            self.close()
+            raise
+        if self._authenticated and messages[-1].type == "refused":
+            self.close()
+            raise LinkClosed(messages[-1].fields["sentence"])
+        return messages
+
+    def refuse(self, code: str, sentence: str) -> None:
+        """Say why, and close."""
+        try:
+            self._write(encode(self._outgoing["refused"], {"code": code, "sentence": sentence}))
+        except LinkClosed:
+            return  # nobody is left to be told
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection; wakes a thread that reads or waits to send. Twice is safe."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._queue_shrank.notify_all()
+        try:
+            # Wakes a blocked reader, which close() alone does not.
+            self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the other side was faster
+        self._sock.close()
+
+
+def _nbytes(buffer: Buffer) -> int:
+    return buffer.nbytes if isinstance(buffer, memoryview) else len(buffer)
+
+
+def dial(
+    address: str,
+    secret: bytes,
+    role: str,
+    intro: Mapping[str, Any] | None = None,
+    timeout: float = TIME_LIMIT,
+    build: str | None = None,
+) -> Link:
+    """An open link to a door.
+
+    Parameters
+    ----------
+    address : str
+        ``unix:/path`` or ``tcp:127.0.0.1:port``.
+    secret : bytes
+        The door's, 32 bytes.
+    role : str
+        client, worker, peer, source, panel or doorbell.
+    intro : mapping
+        What to say about oneself once the other side has proved who it is.
+    timeout : float
+        Seconds for connecting and the whole handshake.
+
+    Raises
+    ------
+    HandshakeRefused
+        With a sentence for the user.
+    LinkClosed
+        Nobody answers, not in time, or the connection broke.
+    """
+    try:
+        sock = addresses.connect(address, timeout)
+    except OSError as error:
+        raise LinkClosed(f"Nobody answers at {address}: {error}") from error
+    link = Link(sock, role, "up")
+    handshake = Initiator(secret, role, build, intro)
+    try:
+        link.send(*handshake.hello())
+        while handshake.welcome is None:
+            answer = handshake.receive(link.read())
+            if answer is not None:
+                link.send(*answer)
+    except TimeoutError as error:
+        link.close()
+        raise LinkClosed(f"{address} did not answer within {timeout:g} s.") from error
+    except HandshakeRefused as refused:
+        link.refuse(refused.code, refused.sentence)
+        raise
+    except BaseException:
+        link.close()
+        raise
+    link.welcome = handshake.welcome
+    link.authenticated()
+    return link
