@@ -1,0 +1,124 @@
+"""Runs `submit` messages in this process, as a worker would: the oracle of the packs."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import cloudpickle
+
+from spanwise.graph.dictionaries import Names, Spans
+from spanwise.graph.observe_dask import remember_provenance
+from spanwise.graph.packs import ALIAS, NONE, Packer, SubmitMessage
+from spanwise.graph.prepare import prepare
+from spanwise.graph.template import Part, Template
+
+
+class PartRun:
+    """One part (or one plain task) that ran: its function name, span id, callable."""
+
+    def __init__(self, name: str, span: int, origin: int, template: Template) -> None:
+        self.name = name
+        self.span = span
+        self.origin = origin
+        self.template = template
+
+
+class PackedRun:
+    """Prepares, packs, unpickles and runs graphs; keeps what ran where.
+
+    Attributes
+    ----------
+    runs
+        Every part that ran, in order.
+    """
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.spans = Spans(lambda row: None)
+        self.packer = Packer(
+            lambda obj: cloudpickle.dumps(obj, protocol=5), self.names, self.spans
+        )
+        self.provenance = remember_provenance()
+        self.next_id = 0
+        self.texts: list[str] = []
+        self.values: dict[int, Any] = {}
+        self.tags: dict[int, tuple[str, ...]] = {0: ()}
+        self.templates: dict[int, Template] = {}
+        self.chunks: dict[int, list[tuple[Any, ...]]] = {}
+        self.runs: list[PartRun] = []
+        self.key_texts: dict[int, str] = {}
+
+    def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
+        """Do what a client's ``get`` does."""
+        graph = prepare(dsk, keys, self.provenance)
+        wanted = set(_flatten(keys))
+        ids: dict[Any, int] = {}
+        for message in self.packer.pack(graph, ids, wanted, self.next_id):
+            self._run(message)
+        self.next_id += len(graph.nodes)
+        return _nested(keys, {key: self.values[ids[key]] for key in wanted})
+
+    def _run(self, message: SubmitMessage) -> None:
+        fields = message.fields
+        assert fields["firstName"] == len(self.texts)
+        self.texts += fields["names"]
+        for span in fields["spans"]:
+            self.tags[span["id"]] = (*self.tags[span["parent"]], span["tag"])
+        for row in fields["templates"]:
+            self.templates[row["id"]] = pickle.loads(message.blobs[row["blob"]])
+        for row in fields["chunks"]:
+            rows = pickle.loads(message.blobs[row["blob"]])
+            assert len(rows) == row["rows"]
+            self.chunks[row["id"]] = rows
+        tasks = message.tasks
+        keys = bytes(message.blobs[fields["keysBlob"]])
+        count = len(tasks["id"])
+        for i in range(count):
+            last = i + 1 == count
+            start = tasks["suffix"][i]
+            stop = len(keys) if last else tasks["suffix"][i + 1]
+            task_id = tasks["id"][i]
+            self.key_texts[task_id] = (
+                self.texts[tasks["group"][i]] + keys[start:stop].decode()
+            )
+            start = tasks["firstDependency"][i]
+            stop = (
+                len(message.dependencies) if last else tasks["firstDependency"][i + 1]
+            )
+            inputs = [self.values[d] for d in message.dependencies[start:stop]]
+            if tasks["flags"][i] & ALIAS:
+                assert len(inputs) == 1
+                self.values[task_id] = inputs[0]
+                continue
+            literals: tuple[Any, ...] = ()
+            if tasks["chunk"][i] != NONE:
+                literals = self.chunks[tasks["chunk"][i]][tasks["row"][i]]
+            template = self.templates[tasks["template"][i]]
+            name = self.texts[tasks["function"][i]]
+            for part in template.parts or [
+                Part(
+                    template.function,
+                    template.order,
+                    template.places,
+                    template.keywords,
+                    name,
+                    tasks["span"][i],
+                )
+            ]:
+                self.runs.append(
+                    PartRun(part.name, part.span, tasks["origin"][i], part)
+                )
+            self.values[task_id] = template.run(literals, inputs)
+
+
+def _flatten(keys: Any) -> list[Any]:
+    if isinstance(keys, list):
+        return [key for inner in keys for key in _flatten(inner)]
+    return [keys]
+
+
+def _nested(keys: Any, values: dict[Any, Any]) -> Any:
+    if isinstance(keys, list):
+        return [_nested(inner, values) for inner in keys]
+    return values[keys]
