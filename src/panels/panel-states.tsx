@@ -28,16 +28,13 @@ export function linkState(
         broken: true
       };
     case 'no-node':
-    case 'no-observer':
     case 'refused':
       return {
         icon: warningIcon,
         title:
           status.kind === 'no-node'
             ? trans.__('Spanwise needs Node.js.')
-            : status.kind === 'refused'
-              ? trans.__('The server refused the connection.')
-              : trans.__('Spanwise’s observer is not running.'),
+            : trans.__('The server refused the connection.'),
         sentence: status.sentence,
         buttons: [{ label: trans.__('Try again'), onClick: actions.tryAgain }],
         broken: true
@@ -45,6 +42,8 @@ export function linkState(
     case 'connecting':
     case 'open':
     case 'reconnecting':
+    // The observer starts with the first cluster: before that there is simply no cluster.
+    case 'no-observer':
       return null;
   }
 }
@@ -138,6 +137,7 @@ export function strips(
     readonly cluster: ClusterInfo | null;
     /** Seconds since the start up to which the figures go; null if there are none. */
     readonly figuresTo: number | null;
+    readonly failure: string | null;
     readonly now: number;
     readonly follows: boolean;
   },
@@ -160,6 +160,14 @@ export function strips(
       icon: warningIcon,
       tone: 'warning',
       sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo,
+      button: { label: trans.__('Try now'), onClick: actions.reconnect }
+    });
+  } else if ('sentence' in status && figuresTo !== null) {
+    list.push({
+      key: 'link',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: status.sentence + upTo,
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
     });
   } else if (cluster?.state === 'reconnecting') {
@@ -188,6 +196,14 @@ export function strips(
         pressed: options.follows,
         onClick: () => actions.setFollows(!options.follows)
       }
+    });
+  }
+  if (options.failure !== null) {
+    list.push({
+      key: 'failure',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: options.failure
     });
   }
   if (cluster?.dropped) {

@@ -241,6 +241,7 @@ export abstract class SpanwisePanel<
           feed={feed}
           cluster={cluster}
           figuresTo={figuresTo(result)}
+          failure={result === null ? null : watching.failure}
           trans={this.trans}
         />
         <div className="sw-panel-body">
@@ -308,7 +309,7 @@ export abstract class SpanwisePanel<
     if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
       return early;
     }
-    if (this._watching?.failure) {
+    if (this._watching?.failure && result === null) {
       return {
         title: this.trans.__('The observer could not answer.'),
         sentence: this._watching.failure,

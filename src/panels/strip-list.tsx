@@ -10,6 +10,8 @@ export function StripList(props: {
   readonly feed: IFeed;
   readonly cluster: ClusterRef;
   readonly figuresTo: number | null;
+  /** Why the newest question was not answered, while older figures are shown. */
+  readonly failure: string | null;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { feed, cluster, figuresTo, trans } = props;
@@ -28,6 +30,7 @@ export function StripList(props: {
       status: feed.status,
       cluster: cluster.current,
       figuresTo,
+      failure: props.failure,
       now,
       follows: cluster.follows
     },

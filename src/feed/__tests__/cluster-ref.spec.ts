@@ -1,0 +1,90 @@
+import type { ClusterInfo } from '../../wire/panel-link';
+import { ClusterRef, type ClusterTarget } from '../cluster-ref';
+import { clusterInfo, FakeFeed } from './fake-feed';
+
+const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+
+function make(target: ClusterTarget, ...clusters: ClusterInfo[]) {
+  const feed = new FakeFeed();
+  feed.setClusters(...clusters);
+  const ref = new ClusterRef({ feed, target, notebookOf });
+  return { feed, ref };
+}
+
+const of = (cluster: string, over: Partial<ClusterInfo>) =>
+  clusterInfo({ cluster, name: cluster, ...over });
+
+describe('ClusterRef', () => {
+  const a1 = of('a1', { startedAt: 1, notebook: { path: 'a.ipynb' } });
+  const b1 = of('b1', { startedAt: 2, notebook: { path: 'b.ipynb' } });
+
+  it('does not mix two notebooks', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' }, b1);
+    expect(ref.current).toBeNull();
+    feed.setClusters(b1, a1);
+    expect(ref.current).toBe(a1);
+    feed.setClusters(b1, { ...a1, state: 'ended' });
+    expect(ref.current?.cluster).toBe('a1');
+  });
+
+  it('follows the next cluster of its notebook by itself', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' }, a1);
+    const ended: ClusterInfo = { ...a1, state: 'ended' };
+    const next = of('a2', { startedAt: 9, notebook: { path: 'a.ipynb' } });
+    feed.setClusters(ended, next);
+    expect(ref.current).toBe(next);
+  });
+
+  it('prefers a running cluster to one that started later and ended', () => {
+    const late = of('a2', {
+      startedAt: 9,
+      state: 'ended',
+      notebook: { path: 'a.ipynb' }
+    });
+    expect(make({ notebook: 'a.ipynb' }, a1, late).ref.current).toBe(a1);
+  });
+
+  it('stays when following is off', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' }, a1);
+    ref.setFollows(false);
+    const next = of('a2', { startedAt: 9, notebook: { path: 'a.ipynb' } });
+    feed.setClusters({ ...a1, state: 'ended' }, next);
+    expect(ref.current?.cluster).toBe('a1');
+    ref.setFollows(true);
+    expect(ref.current).toBe(next);
+  });
+
+  it('binds an open target to the first cluster it meets', () => {
+    const { feed, ref } = make({});
+    expect(ref.name).toBeUndefined();
+    feed.setClusters(a1);
+    expect(ref.target).toEqual({ notebook: 'a.ipynb' });
+    feed.setClusters({ ...a1, state: 'ended' }, b1);
+    expect(ref.current?.cluster).toBe('a1');
+  });
+
+  it('knows scripts by their name', () => {
+    const script = of('first_look', { notebook: undefined });
+    const { ref } = make({}, script);
+    expect(ref.target).toEqual({ name: 'first_look' });
+  });
+
+  it('shows a forgotten cluster as it was last seen', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' }, a1);
+    feed.setClusters();
+    expect(ref.current).toBe(a1);
+  });
+
+  it('tells of changes and of nothing else', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' }, a1);
+    const told = jest.fn();
+    ref.changed.connect(told);
+    feed.setClusters(a1, b1);
+    expect(told).not.toHaveBeenCalled();
+    feed.setClusters({ ...a1, tasks: 99 }, b1);
+    expect(told).toHaveBeenCalledTimes(1);
+    ref.dispose();
+    feed.setClusters(b1);
+    expect(told).toHaveBeenCalledTimes(1);
+  });
+});

@@ -1,0 +1,279 @@
+import { Feed } from '../feed';
+import type { IWatch, LinkStatus, WatchSpec } from '../feed-types';
+import { FakeSocket } from './fake-socket';
+
+const SPEC: WatchSpec = {
+  cluster: 'c1',
+  view: 'spans',
+  filter: {},
+  time: 'all',
+  params: {}
+};
+
+function snapshot(id: number, seq: number, logSeq = seq) {
+  return {
+    id,
+    seq,
+    logId: 'log-1',
+    logSeq,
+    honoured: { how: 'exact' },
+    result: { view: 'spans', rows: [], totalThreadSeconds: 0, totalTasks: seq }
+  };
+}
+
+describe('Feed', () => {
+  let sockets: FakeSocket[];
+  let feed: Feed;
+  const last = () => sockets[sockets.length - 1] as FakeSocket;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
+    sockets = [];
+    feed = new Feed({
+      open: () => {
+        const socket = new FakeSocket();
+        sockets.push(socket);
+        return socket;
+      },
+      random: () => 0.5
+    });
+    feed.reconnect();
+    last().open();
+  });
+
+  afterEach(() => {
+    feed.dispose();
+    jest.useRealTimers();
+  });
+
+  it('opens one socket, whatever is watched', () => {
+    feed.watch(SPEC, () => undefined);
+    feed.watch(SPEC, () => undefined);
+    expect(sockets).toHaveLength(1);
+    expect(last().binaryType).toBe('arraybuffer');
+    const ids = last()
+      .taken()
+      .map(message => [message.type, message.fields.id]);
+    expect(ids).toEqual([
+      ['watch', 1],
+      ['watch', 2]
+    ]);
+  });
+
+  it('tells of clusters and is open from then on', () => {
+    const seen: LinkStatus['kind'][] = [];
+    feed.statusChanged.connect((_, status) => seen.push(status.kind));
+    last().answer('clusters', { clusters: [{ cluster: 'c1', name: 'a' }] });
+    expect(feed.clusters.map(info => info.name)).toEqual(['a']);
+    expect(seen).toEqual(['open']);
+  });
+
+  it('hands each snapshot to its watch and acknowledges it', () => {
+    const answers: number[] = [];
+    feed.watch(SPEC, watch => answers.push(watch.snapshot?.seq ?? -1));
+    const other = jest.fn();
+    feed.watch(SPEC, other);
+    last().taken();
+    last().answer('snapshot', snapshot(1, 1));
+    last().answer('snapshot', snapshot(1, 2));
+    expect(answers).toEqual([1, 2]);
+    expect(other).not.toHaveBeenCalled();
+    expect(last().taken()).toEqual([
+      { type: 'ack', fields: { id: 1, seq: 1 } },
+      { type: 'ack', fields: { id: 1, seq: 2 } }
+    ]);
+  });
+
+  it('sends nothing more for a disposed watch and ignores late answers', () => {
+    const listener = jest.fn();
+    const watch = feed.watch(SPEC, listener);
+    last().taken();
+    watch.dispose();
+    watch.dispose();
+    expect(last().taken()).toEqual([{ type: 'unwatch', fields: { id: 1 } }]);
+    last().answer('snapshot', snapshot(1, 1));
+    watch.change({ time: { last: 5 } });
+    watch.requestTiles(4, 0, 2);
+    expect(listener).not.toHaveBeenCalled();
+    expect(last().taken()).toEqual([]);
+  });
+
+  it('comes back after a break with growing pauses and resumes', () => {
+    last().answer('clusters', { clusters: [] });
+    feed.watch(SPEC, () => undefined);
+    last().answer('snapshot', snapshot(1, 1, 77));
+    last().drop();
+    expect(feed.status.kind).toBe('reconnecting');
+    jest.advanceTimersByTime(199);
+    expect(sockets).toHaveLength(1);
+    jest.advanceTimersByTime(1);
+    expect(sockets).toHaveLength(2);
+    last().drop();
+    jest.advanceTimersByTime(399);
+    expect(sockets).toHaveLength(2);
+    jest.advanceTimersByTime(1);
+    expect(sockets).toHaveLength(3);
+    last().open();
+    expect(last().taken()).toMatchObject([
+      { type: 'watch', fields: { id: 1, have: { logId: 'log-1', seq: 77 } } }
+    ]);
+    last().answer('clusters', { clusters: [] });
+    expect(feed.status.kind).toBe('open');
+  });
+
+  it('keeps trying, at most 15 s apart', () => {
+    for (let i = 0; i < 12; i++) {
+      last().drop();
+      const before = sockets.length;
+      jest.advanceTimersByTime(15_000);
+      expect(sockets.length).toBeGreaterThan(before);
+    }
+  });
+
+  it('shows what the relay says in place of an observer, then recovers', () => {
+    last().answer('state', { state: 'no-node', sentence: 'Install Node.' });
+    expect(feed.status).toEqual({ kind: 'no-node', sentence: 'Install Node.' });
+    last().drop();
+    expect(feed.status.kind).toBe('no-node');
+    jest.advanceTimersByTime(1000);
+    last().open();
+    last().answer('clusters', { clusters: [] });
+    expect(feed.status.kind).toBe('open');
+  });
+
+  it('does not knock again when the protocol differs', () => {
+    last().answer('refused', { code: 'protocol', sentence: 'Reload.' });
+    expect(feed.status).toEqual({ kind: 'version', sentence: 'Reload.' });
+    last().drop();
+    jest.advanceTimersByTime(60_000);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it('says so when a message cannot be read', () => {
+    last().onmessage?.({ data: new ArrayBuffer(3) } as MessageEvent);
+    expect(feed.status.kind).toBe('version');
+  });
+
+  it('answers details and rejects them when the link breaks or nothing comes', async () => {
+    const found = feed.detail('c1', 7);
+    last().answer('detail', { request: 1, run: { run: 7 } });
+    await expect(found).resolves.toEqual({ run: 7 });
+
+    const late = feed.detail('c1', 8);
+    jest.advanceTimersByTime(10_000);
+    await expect(late).rejects.toThrow('within 10 s');
+
+    last().answer('clusters', { clusters: [] });
+    const broken = feed.detail('c1', 9);
+    last().drop();
+    await expect(broken).rejects.toThrow('lost');
+    await expect(feed.detail('c1', 10)).rejects.toThrow('no connection');
+  });
+
+  it('asks again for a failed watch when the clusters change', () => {
+    const failures: (string | null)[] = [];
+    feed.watch(SPEC, watch => failures.push(watch.failure));
+    last().answer('failure', { id: 1, sentence: 'No such cluster.' });
+    last().taken();
+    last().answer('clusters', { clusters: [] });
+    expect(last().taken()).toMatchObject([{ type: 'watch' }]);
+    last().answer('snapshot', snapshot(1, 1));
+    expect(failures).toEqual(['No such cluster.', null]);
+  });
+
+  describe('tiles', () => {
+    const settledTile = (id: number, index: number, settled = true) => ({
+      id,
+      level: 4,
+      index,
+      settled,
+      logSeq: 1,
+      functions: ['inc']
+    });
+    const boxes = {
+      lane: [0],
+      from: [1.5],
+      to: [2.5],
+      function: [0],
+      kind: [0],
+      strip: [0],
+      cover: [255],
+      run: [9],
+      tasks: [1]
+    };
+    let watch: IWatch;
+
+    beforeEach(() => {
+      watch = feed.watch(SPEC, () => undefined);
+      last().answer('snapshot', snapshot(1, 1));
+      last().taken();
+    });
+
+    it('joins the requests of one turn and never asks twice', async () => {
+      watch.requestTiles(4, 0, 2);
+      watch.requestTiles(4, 1, 3);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([
+        { type: 'tiles', fields: { id: 1, level: 4, first: 0, count: 4 } }
+      ]);
+      watch.requestTiles(4, 0, 4);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([]);
+    });
+
+    it('splits long requests', async () => {
+      watch.requestTiles(4, 0, 100);
+      await Promise.resolve();
+      expect(last().taken()).toMatchObject([
+        { fields: { first: 0, count: 64 } },
+        { fields: { first: 64, count: 36 } }
+      ]);
+    });
+
+    it('keeps settled tiles and asks for the others after news', async () => {
+      const arrived: number[] = [];
+      watch.tileArrived.connect((_, tile) => arrived.push(tile.index));
+      watch.requestTiles(4, 0, 2);
+      await Promise.resolve();
+      last().answer('tile', settledTile(1, 0), { boxes });
+      last().answer('tile', settledTile(1, 1, false), { boxes });
+      expect(arrived).toEqual([0, 1]);
+      expect(Array.from(watch.tile(4, 0)?.from ?? [])).toEqual([1.5]);
+      last().answer('snapshot', snapshot(1, 2));
+      last().taken();
+      watch.requestTiles(4, 0, 2);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([
+        { type: 'tiles', fields: { id: 1, level: 4, first: 1, count: 1 } }
+      ]);
+    });
+
+    it('keeps tiles of an old filter out of the new one', async () => {
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      watch.change({ filter: { functions: ['inc'] } });
+      expect(last().taken().slice(-2)).toMatchObject([
+        { type: 'unwatch', fields: { id: 1 } },
+        { type: 'watch', fields: { id: 2, filter: { functions: ['inc'] } } }
+      ]);
+      last().answer('tile', settledTile(1, 0), { boxes });
+      expect(watch.tile(4, 0)).toBeNull();
+      last().answer('snapshot', snapshot(2, 1));
+      last().answer('tile', settledTile(2, 0), { boxes });
+      expect(watch.tile(4, 0)).not.toBeNull();
+      // Back to no filter: the tiles of a watch that is shown twice are shared, these were never here.
+      watch.change({ filter: {} });
+      expect(watch.tile(4, 0)).toBeNull();
+    });
+
+    it('changes time and params in place', () => {
+      watch.change({ time: { last: 5 }, params: { a: 1 } });
+      expect(last().taken()).toEqual([
+        {
+          type: 'change',
+          fields: { id: 1, time: { last: 5 }, params: { a: 1 } }
+        }
+      ]);
+    });
+  });
+});

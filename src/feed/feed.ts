@@ -1,0 +1,176 @@
+/**
+ * The feed of a page: one link to the observer, the clusters it tells of, and the watches of all panels. When the link breaks, watches
+ * keep their last answer; when it is back, each is asked again with what it has.
+ */
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { ClusterInfo, RunDetail } from '../wire/panel-link';
+import type { IFeed, IWatch, LinkStatus, WatchSpec } from './feed-types';
+import { type ObserverFrame, PageLink } from './page-link';
+import { TileCache } from './tile-cache';
+import { Watch } from './watch';
+
+const DETAIL_LIMIT_MS = 10_000;
+
+type Asked = {
+  readonly resolve: (run: RunDetail | null) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: ReturnType<typeof setTimeout>;
+};
+
+export class Feed implements IFeed {
+  constructor(options: PageLink.IOptions, tiles = new TileCache()) {
+    this._link = new PageLink(options);
+    this._tiles = tiles;
+    this._link.received.connect(this._onMessage, this);
+    this._link.opened.connect(this._onOpened, this);
+    this._link.statusChanged.connect(this._onStatus, this);
+  }
+
+  get clusters(): readonly ClusterInfo[] {
+    return this._clusters;
+  }
+
+  get clustersChanged(): ISignal<this, readonly ClusterInfo[]> {
+    return this._clustersChanged;
+  }
+
+  get status(): LinkStatus {
+    return this._link.status;
+  }
+
+  get statusChanged(): ISignal<this, LinkStatus> {
+    return this._statusChanged;
+  }
+
+  watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch {
+    return new Watch(
+      {
+        link: this._link,
+        tiles: this._tiles,
+        register: watch => {
+          const id = this._nextId;
+          this._nextId += 1;
+          this._watches.set(id, watch);
+          return id;
+        },
+        unregister: id => {
+          this._watches.delete(id);
+        }
+      },
+      spec,
+      listener
+    );
+  }
+
+  detail(cluster: string, run: number): Promise<RunDetail | null> {
+    return new Promise((resolve, reject) => {
+      if (!this._link.isOpen) {
+        reject(new Error('There is no connection to the observer.'));
+        return;
+      }
+      const request = this._nextId;
+      this._nextId += 1;
+      const timer = setTimeout(() => {
+        this._details.delete(request);
+        reject(new Error('The observer did not answer within 10 s.'));
+      }, DETAIL_LIMIT_MS);
+      this._details.set(request, { resolve, reject, timer });
+      this._link.send('detail', { request, cluster, run });
+    });
+  }
+
+  reconnect(): void {
+    this._link.connect();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._rejectDetails('The page is closing.');
+    for (const watch of [...this._watches.values()]) {
+      watch.dispose();
+    }
+    this._link.dispose();
+    this._tiles.clear();
+    Signal.clearData(this);
+  }
+
+  private _onMessage(_sender: PageLink, message: ObserverFrame): void {
+    switch (message.type) {
+      case 'clusters':
+        // The wire checks that these are maps; their fields are the observer's word.
+        this._clusters = message.fields
+          .clusters as unknown as readonly ClusterInfo[];
+        // An observer that was just started does not know a cluster until its source is back; then the watch can be answered.
+        for (const watch of this._watches.values()) {
+          if (watch.failure !== null) {
+            watch.askAgain();
+          }
+        }
+        this._clustersChanged.emit(this._clusters);
+        return;
+      case 'snapshot':
+        this._watches.get(message.fields.id)?.onSnapshot(message);
+        return;
+      case 'tile':
+        this._watches.get(message.fields.id)?.onTile(message);
+        return;
+      case 'failure':
+        this._watches
+          .get(message.fields.id)
+          ?.onFailure(message.fields.sentence);
+        return;
+      case 'detail': {
+        const asked = this._details.get(message.fields.request);
+        if (asked !== undefined) {
+          this._details.delete(message.fields.request);
+          clearTimeout(asked.timer);
+          asked.resolve(message.fields.run as unknown as RunDetail | null);
+        }
+        return;
+      }
+      default:
+        // The handshake's messages are between relay and observer; `state` and `refused` have become the status.
+        return;
+    }
+  }
+
+  private _onOpened(): void {
+    for (const watch of this._watches.values()) {
+      watch.askAgain();
+    }
+  }
+
+  private _onStatus(_sender: PageLink, status: LinkStatus): void {
+    if (status.kind !== 'open') {
+      this._rejectDetails('The connection to the observer was lost.');
+    }
+    this._statusChanged.emit(status);
+  }
+
+  private _rejectDetails(why: string): void {
+    for (const { reject, timer } of this._details.values()) {
+      clearTimeout(timer);
+      reject(new Error(why));
+    }
+    this._details.clear();
+  }
+
+  private _clusters: readonly ClusterInfo[] = [];
+  private _nextId = 1;
+  private _isDisposed = false;
+  private readonly _link: PageLink;
+  private readonly _tiles: TileCache;
+  private readonly _watches = new Map<number, Watch>();
+  private readonly _details = new Map<number, Asked>();
+  private readonly _clustersChanged = new Signal<this, readonly ClusterInfo[]>(
+    this
+  );
+  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
+}

@@ -1,0 +1,257 @@
+/**
+ * One watch of a view: what was asked, the newest answer, its tiles. It is asked again whenever the link opens anew.
+ *
+ * The observer's answers carry the watch's id and nothing of the filter, and a change takes a round trip. A tile that was on its way
+ * when the filter changed must not be kept as one of the new filter; so a new filter takes a **new id**, and answers to the old one
+ * find nobody.
+ */
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { Snapshot, ViewResult } from '../wire/panel-link';
+import type { IWatch, TileData, WatchChange, WatchSpec } from './feed-types';
+import type { ObserverFrame, PageLink } from './page-link';
+import type { TileCache } from './tile-cache';
+
+/** Tiles in one request; the observer takes no more. */
+const TILES_PER_REQUEST = 64;
+/** A tile asked for longer ago than this is asked for again. */
+const TILE_LIMIT_MS = 10_000;
+
+type SnapshotFrame = Extract<ObserverFrame, { type: 'snapshot' }>;
+type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
+
+export class Watch implements IWatch {
+  constructor(
+    private readonly _host: Watch.IHost,
+    private _spec: WatchSpec,
+    private readonly _listener: (watch: IWatch) => void
+  ) {
+    this._id = _host.register(this);
+    this._ask();
+  }
+
+  get snapshot(): Snapshot | null {
+    return this._snapshot;
+  }
+
+  get failure(): string | null {
+    return this._failure;
+  }
+
+  get tileArrived(): ISignal<IWatch, TileData> {
+    return this._tileArrived;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  change(change: WatchChange): void {
+    if (this._isDisposed) {
+      return;
+    }
+    const before = this._spec;
+    this._spec = { ...before, ...change };
+    if (
+      change.filter !== undefined &&
+      JSON.stringify(change.filter) !== JSON.stringify(before.filter)
+    ) {
+      this._host.link.send('unwatch', { id: this._id });
+      this._host.unregister(this._id);
+      this._id = this._host.register(this);
+      this._asked.clear();
+      this._wanted.clear();
+      this._ask();
+      return;
+    }
+    this._host.link.send('change', {
+      id: this._id,
+      filter: change.filter && mutable(change.filter),
+      time: change.time,
+      params: change.params && { ...change.params }
+    });
+  }
+
+  tile(level: number, index: number): TileData | null {
+    const scope = this._scope();
+    return scope === null ? null : this._host.tiles.get(scope, level, index);
+  }
+
+  requestTiles(level: number, first: number, count: number): void {
+    if (this._isDisposed) {
+      return;
+    }
+    const now = Date.now();
+    for (let index = first; index < first + count; index++) {
+      const key = `${level}/${index}`;
+      const askedAt = this._asked.get(key);
+      const isOnItsWay = askedAt !== undefined && now - askedAt < TILE_LIMIT_MS;
+      if (!isOnItsWay && !this._isFresh(this.tile(level, index))) {
+        this._asked.set(key, now);
+        this._want(level, index);
+      }
+    }
+  }
+
+  // ------------------------------------------------------------ for the feed
+
+  /** The link opened anew: nothing is known there. */
+  askAgain(): void {
+    this._asked.clear();
+    this._ask();
+  }
+
+  onSnapshot({ fields }: SnapshotFrame): void {
+    this._failure = null;
+    // Checked by the wire where it is routed; the rest is the observer's word, typed in panel-link.ts.
+    this._snapshot = {
+      type: 'snapshot',
+      id: fields.id,
+      seq: fields.seq,
+      logId: fields.logId,
+      logSeq: fields.logSeq,
+      honoured: fields.honoured as unknown as Snapshot['honoured'],
+      result: fields.result as unknown as ViewResult
+    };
+    this._host.link.send('ack', { id: fields.id, seq: fields.seq });
+    this._listener(this);
+  }
+
+  onTile({ fields, tables }: TileFrame): void {
+    this._asked.delete(`${fields.level}/${fields.index}`);
+    const scope = this._scope();
+    if (scope === null) {
+      return;
+    }
+    const { boxes } = tables;
+    const tile: TileData = {
+      level: fields.level,
+      index: fields.index,
+      settled: fields.settled,
+      logSeq: fields.logSeq,
+      functions: fields.functions,
+      lane: boxes.lane,
+      from: boxes.from,
+      to: boxes.to,
+      function: boxes.function,
+      kind: boxes.kind,
+      strip: boxes.strip,
+      cover: boxes.cover,
+      run: boxes.run,
+      tasks: boxes.tasks
+    };
+    this._host.tiles.put(scope, tile);
+    this._tileArrived.emit(tile);
+  }
+
+  onFailure(sentence: string): void {
+    this._failure = sentence;
+    this._asked.clear();
+    this._listener(this);
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._host.link.send('unwatch', { id: this._id });
+    this._host.unregister(this._id);
+    Signal.clearData(this);
+  }
+
+  private _ask(): void {
+    const { cluster, view, filter, time, params, maxHz } = this._spec;
+    this._host.link.send('watch', {
+      id: this._id,
+      cluster,
+      view,
+      filter: mutable(filter),
+      time,
+      params: { ...params },
+      maxHz,
+      have: this._snapshot
+        ? { logId: this._snapshot.logId, seq: this._snapshot.logSeq }
+        : undefined
+    });
+  }
+
+  private _isFresh(tile: TileData | null): boolean {
+    return (
+      tile !== null &&
+      (tile.settled || tile.logSeq >= (this._snapshot?.logSeq ?? 0))
+    );
+  }
+
+  /** Tiles belong to a log and a filter; before the first answer the log is not known. */
+  private _scope(): string | null {
+    return this._snapshot === null
+      ? null
+      : `${this._snapshot.logId} ${JSON.stringify(this._spec.filter)}`;
+  }
+
+  private _want(level: number, index: number): void {
+    const isFirst = this._wanted.size === 0;
+    const indices = this._wanted.get(level) ?? [];
+    indices.push(index);
+    this._wanted.set(level, indices);
+    if (isFirst) {
+      queueMicrotask(() => this._sendWanted());
+    }
+  }
+
+  private _sendWanted(): void {
+    for (const [level, indices] of this._wanted) {
+      for (const { first, count } of runsOf(indices, TILES_PER_REQUEST)) {
+        this._host.link.send('tiles', { id: this._id, level, first, count });
+      }
+    }
+    this._wanted.clear();
+  }
+
+  private _id: number;
+  private _snapshot: Snapshot | null = null;
+  private _failure: string | null = null;
+  private _isDisposed = false;
+  /** Tiles on their way, and since when. */
+  private readonly _asked = new Map<string, number>();
+  /** Tiles to ask for at the end of this turn, by level. */
+  private readonly _wanted = new Map<number, number[]>();
+  private readonly _tileArrived = new Signal<IWatch, TileData>(this);
+}
+
+export namespace Watch {
+  export interface IHost {
+    readonly link: PageLink;
+    readonly tiles: TileCache;
+    /** Gives the watch an id under which it gets answers. */
+    register(watch: Watch): number;
+    unregister(id: number): void;
+  }
+}
+
+/** 3 4 5 9 10 → {first 3, count 3}, {first 9, count 2}; none longer than `longest`. */
+export function runsOf(
+  indices: readonly number[],
+  longest: number
+): { first: number; count: number }[] {
+  const runs: { first: number; count: number }[] = [];
+  for (const index of [...new Set(indices)].sort((a, b) => a - b)) {
+    const last = runs[runs.length - 1];
+    if (last && index === last.first + last.count && last.count < longest) {
+      last.count += 1;
+    } else {
+      runs.push({ first: index, count: 1 });
+    }
+  }
+  return runs;
+}
+
+/** The wire's types have no `readonly`; nothing is written there. */
+function mutable<T>(value: T): Mutable<T> {
+  return value as Mutable<T>;
+}
+type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Mutable<T[K]> }
+    : T;
