@@ -70,7 +70,7 @@ export default defineConfig({
     {
       name: 'laptop',
       testIgnore: '**/behind-a-hub.spec.ts',
-      use: { baseURL: `http://127.0.0.1:${ports[0]}/` }
+      use: { baseURL: `http://127.0.0.1:${ports[0]}` }
     },
     {
       name: 'hub',
