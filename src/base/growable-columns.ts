@@ -1,0 +1,40 @@
+/** A typed array whose contents survive growth; the types that a column may have. */
+export type Column =
+  | Uint8Array
+  | Int8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array;
+
+/**
+ * A copy of `column` with room for `length` rows. New rows hold `fill`.
+ *
+ * The old array stays as it was, so that a reader who kept it does not see later writes: fetch a column again after every call that may
+ * add rows.
+ */
+export function grownColumn<T extends Column>(
+  column: T,
+  length: number,
+  fill = 0
+): T {
+  const grown = new (column.constructor as new (length: number) => T)(length);
+  grown.set(column);
+  if (fill !== 0) {
+    grown.fill(fill, column.length);
+  }
+  return grown;
+}
+
+/**
+ * The capacity to grow to for `needed` rows: the next power of two, so that n appended rows cost O(n) copies in all.
+ */
+export function nextCapacity(current: number, needed: number): number {
+  let capacity = Math.max(current, 16);
+  while (capacity < needed) {
+    capacity *= 2;
+  }
+  return capacity;
+}

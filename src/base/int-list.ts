@@ -1,0 +1,51 @@
+import { grownColumn, nextCapacity } from './growable-columns';
+
+/**
+ * An append-only list of 32-bit integers that keeps its memory when cleared: the buffer behind batches that are filled and handed over
+ * again and again.
+ */
+export class Int32List {
+  private _items: Int32Array;
+  private _length = 0;
+
+  constructor(capacity = 16) {
+    this._items = new Int32Array(Math.max(capacity, 1));
+  }
+
+  get length(): number {
+    return this._length;
+  }
+
+  push(value: number): void {
+    if (this._length === this._items.length) {
+      this._items = grownColumn(
+        this._items,
+        nextCapacity(this._items.length, this._length + 1)
+      );
+    }
+    this._items[this._length++] = value;
+  }
+
+  at(index: number): number {
+    return this._items[index]!;
+  }
+
+  /** Replaces the item at `index`, which must exist. */
+  set(index: number, value: number): void {
+    this._items[index] = value;
+  }
+
+  /** Drops every item from `length` on. */
+  truncate(length: number): void {
+    this._length = Math.min(this._length, length);
+  }
+
+  clear(): void {
+    this._length = 0;
+  }
+
+  /** A copy of the items, exactly as long as the list. */
+  toArray(): Int32Array {
+    return this._items.slice(0, this._length);
+  }
+}

@@ -1,0 +1,79 @@
+import { grownColumn, nextCapacity } from './growable-columns';
+import { Int32Queue } from './int-queue';
+
+/** Bits of an outer id that hold the dense id; the rest count its owners. */
+const DENSE_BITS = 22;
+const DENSE_MASK = (1 << DENSE_BITS) - 1;
+const VERSIONS = 1 << (32 - DENSE_BITS);
+
+/** The largest number of ids that can be handed out at once: 4,194,304. */
+export const MAX_DENSE_IDS = 1 << DENSE_BITS;
+
+/**
+ * Dense ids that are reused, and outer ids (u32) that tell one owner of a dense id from the next.
+ *
+ * ```
+ *   outer id   ┌ version: 10 bits ┬ dense id: 22 bits ┐        dense id 7, third owner  →  (2 << 22) | 7
+ * ```
+ *
+ * Tables are indexed by the dense id. Whoever may still speak of an earlier owner is given the outer id: {@link VersionedIds.resolve}
+ * recognises its late messages. Dense ids are reused oldest first, so the version of one comes round only after 1024 × (ids at rest)
+ * takes; a message cannot be under way for that long.
+ */
+export class VersionedIds {
+  private _versions = new Uint16Array(16);
+  private _taken = new Uint8Array(16);
+  private _free = new Int32Queue();
+  private _extent = 0;
+
+  /** One more than the largest dense id ever handed out: the length that columns indexed by it need. */
+  get extent(): number {
+    return this._extent;
+  }
+
+  /** How many ids are handed out now. */
+  get size(): number {
+    return this._extent - this._free.length;
+  }
+
+  /** A dense id, or −1 when all {@link MAX_DENSE_IDS} are taken. */
+  take(): number {
+    let id: number;
+    if (this._free.length > 0) {
+      id = this._free.shift();
+    } else if (this._extent === MAX_DENSE_IDS) {
+      return -1;
+    } else {
+      id = this._extent++;
+      if (id === this._versions.length) {
+        const capacity = nextCapacity(this._versions.length, id + 1);
+        this._versions = grownColumn(this._versions, capacity);
+        this._taken = grownColumn(this._taken, capacity);
+      }
+    }
+    this._taken[id] = 1;
+    return id;
+  }
+
+  /** Ends the present owner's time; its outer id resolves to −1 from now on. */
+  giveBack(id: number): void {
+    this._taken[id] = 0;
+    this._versions[id] = (this._versions[id]! + 1) % VERSIONS;
+    this._free.push(id);
+  }
+
+  /** The outer id (u32) of the present owner of a dense id. */
+  outer(id: number): number {
+    return ((this._versions[id]! << DENSE_BITS) | id) >>> 0;
+  }
+
+  /** The dense id that an outer id stands for, or −1 when its owner is gone or never was. */
+  resolve(outer: number): number {
+    const id = outer & DENSE_MASK;
+    return id < this._extent &&
+      this._taken[id] === 1 &&
+      this._versions[id] === outer >>> DENSE_BITS
+      ? id
+      : -1;
+  }
+}

@@ -1,0 +1,130 @@
+import { NONE } from './edge-table';
+import { transferSeconds } from './placement';
+import { hasRoom } from './room';
+import type { SchedulerState } from './scheduler-state';
+import { mayFollow } from './tasks-ahead';
+import { TaskFlag } from './task-table';
+import { assign } from './transitions';
+import type { WorkerRecord } from './worker-table';
+
+/** Tasks looked at per idle worker, so that a batch of finishes stays cheap however long the queues are. */
+const MAX_LOOKED_AT = 64;
+
+/**
+ * Finds work for workers that have threads free: first from another worker's queue, which costs nothing; else by asking a worker to give
+ * back what it has not started.
+ *
+ * @returns whether it moved tasks between queues and workers, so that others may fit now.
+ */
+export function balance(s: SchedulerState): boolean {
+  const workers = s.workers.all;
+  if (workers.length < 2) {
+    return false;
+  }
+  let hasMoved = false;
+  for (const thief of workers) {
+    if (!thief.paused && thief.processingCount < thief.threads) {
+      hasMoved = takeFromQueue(s, thief) || hasMoved;
+      if (thief.processingCount < thief.threads) {
+        askBack(s, thief);
+      }
+    }
+  }
+  return hasMoved;
+}
+
+function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
+  const victim = mostLoaded(s, thief, other => other.queuedCount > 0);
+  if (victim === null) {
+    return false;
+  }
+  const passedOver: number[] = [];
+  const share = Math.ceil(victim.queuedCount / 2);
+  let left = share;
+  for (
+    let looked = 0;
+    left > 0 && looked < MAX_LOOKED_AT && hasRoom(s, thief);
+    looked++
+  ) {
+    const task = s.peekQueue(victim);
+    if (task === NONE) {
+      break;
+    }
+    victim.queue.pop();
+    if (
+      s.isEligible(task, thief) &&
+      mayFollow(s, task, thief) &&
+      transferSeconds(s, task, thief) < victim.load
+    ) {
+      assign(s, task, thief);
+      left--;
+    } else {
+      passedOver.push(task);
+    }
+  }
+  for (const task of passedOver) {
+    victim.queue.push(task, s.tasks.rank[task]!);
+  }
+  return left < share;
+}
+
+function askBack(s: SchedulerState, thief: WorkerRecord): void {
+  const tasks = s.tasks;
+  const victim = mostLoaded(
+    s,
+    thief,
+    other =>
+      other.takeBacksPending === 0 &&
+      (other.processingCount > other.threads ||
+        (other.paused && other.processingCount > 0)) &&
+      other.occupancy > s.options.takeBackSeconds * other.threads
+  );
+  if (victim === null) {
+    return;
+  }
+  const unstarted = victim.processingCount - victim.threads;
+  let left = Math.min(
+    thief.threads - thief.processingCount,
+    Math.max(1, Math.ceil(unstarted / 2))
+  );
+  const wait = victim.occupancy / victim.threads;
+  // The newest first: those it will start last.
+  let task = victim.lastProcessing;
+  for (
+    let looked = 0;
+    left > 0 && task !== NONE && looked < MAX_LOOKED_AT;
+    looked++
+  ) {
+    if (
+      tasks.waitingOn[task] === 0 &&
+      !tasks.hasFlag(task, TaskFlag.TakeBackAsked) &&
+      !tasks.hasFlag(task, TaskFlag.TakeBackRefused) &&
+      s.isEligible(task, thief) &&
+      transferSeconds(s, task, thief) < wait
+    ) {
+      tasks.flags[task]! |= TaskFlag.TakeBackAsked;
+      victim.takeBacksPending++;
+      s.output.takeBack(victim, task, tasks.runId[task]!);
+      left--;
+    }
+    task = tasks.previousProcessing[task]!;
+  }
+}
+
+function mostLoaded(
+  s: SchedulerState,
+  thief: WorkerRecord,
+  isVictim: (worker: WorkerRecord) => boolean
+): WorkerRecord | null {
+  let best: WorkerRecord | null = null;
+  for (const worker of s.workers.all) {
+    if (
+      worker !== thief &&
+      isVictim(worker) &&
+      (best === null || worker.load > best.load)
+    ) {
+      best = worker;
+    }
+  }
+  return best;
+}

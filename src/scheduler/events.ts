@@ -1,0 +1,180 @@
+/**
+ * What can happen to a scheduler. Every event carries its time (`at`, seconds, never decreasing) and columns instead of rows: row `i` of
+ * an event is index `i` of each of its arrays. Task ids are dense and chosen by the caller (see `VersionedIds`), who may reuse one after
+ * the instruction `forgotten` named it.
+ */
+export type SchedulerEvent =
+  | GraphSubmitted
+  | DataPlaced
+  | ClientWants
+  | ClientReleases
+  | ClientCancels
+  | ClientRetries
+  | ClientLeft
+  | WorkerJoined
+  | WorkerLeft
+  | WorkerPaused
+  | WorkerResumed
+  | TasksFinished
+  | ReplicasChanged
+  | TakeBackAnswered;
+
+/** Where a task may run. */
+export interface Restriction {
+  readonly workers: readonly number[];
+  /** Whether another worker will do when none of `workers` is there. */
+  readonly allowOther: boolean;
+}
+
+/** A graph, or a part of a large one. */
+export interface GraphSubmitted {
+  readonly type: 'graphSubmitted';
+  readonly at: number;
+  readonly client: number;
+  /** Counts the client's submissions; several events with one generation are parts of one graph. */
+  readonly generation: number;
+  /** False: more parts of this graph follow. Tasks that are needed start at once; none is forgotten before the last part. */
+  readonly last: boolean;
+  /** Ids that are free now. */
+  readonly taskIds: Int32Array;
+  /** The place in the graph's order, from 0: smaller runs first. */
+  readonly order: Int32Array;
+  /** Larger runs first, before generation and order; null: all 0. Clamped to ±2047. */
+  readonly userPriority: Int32Array | null;
+  /** The function, whose average duration the task's time is estimated by. */
+  readonly functionIds: Uint32Array;
+  /** How often to run it again after an error; null: never. */
+  readonly retries: Uint8Array | null;
+  /** Index + 1 into `restrictionSets`, 0: none; null: all 0. */
+  readonly restrictions: Uint16Array | null;
+  readonly restrictionSets: readonly Restriction[];
+  /** Row i's inputs are `inputs[firstInput[i]]` up to `inputs[firstInput[i + 1]]`; as long as `taskIds`, plus one. */
+  readonly firstInput: Uint32Array;
+  /** Ids of tasks of this event or of earlier ones; −1: one that is not known any more. */
+  readonly inputs: Int32Array;
+  /** 1: the client wants this row's result; null: none. */
+  readonly wanted: Uint8Array | null;
+}
+
+/** A client has put data at workers: tasks that are in memory from the start and cannot be computed. */
+export interface DataPlaced {
+  readonly type: 'dataPlaced';
+  readonly at: number;
+  readonly client: number;
+  /** Ids that are free now. */
+  readonly taskIds: Int32Array;
+  readonly functionIds: Uint32Array;
+  readonly nbytes: Float64Array;
+  readonly wanted: Uint8Array;
+  /** Pairs (row, worker): who holds which row. */
+  readonly holderRows: Uint32Array;
+  readonly holderWorkers: Uint16Array;
+}
+
+export interface ClientWants {
+  readonly type: 'clientWants';
+  readonly at: number;
+  readonly client: number;
+  readonly taskIds: Int32Array;
+}
+
+export interface ClientReleases {
+  readonly type: 'clientReleases';
+  readonly at: number;
+  readonly client: number;
+  readonly taskIds: Int32Array;
+}
+
+/** The client gives up on these keys and on all that depends on them. */
+export interface ClientCancels {
+  readonly type: 'clientCancels';
+  readonly at: number;
+  readonly client: number;
+  readonly taskIds: Int32Array;
+}
+
+/** Erred keys are to be tried again, with the failed tasks they depend on. */
+export interface ClientRetries {
+  readonly type: 'clientRetries';
+  readonly at: number;
+  readonly client: number;
+  readonly taskIds: Int32Array;
+}
+
+/** Everything the client wanted is wanted by it no more. */
+export interface ClientLeft {
+  readonly type: 'clientLeft';
+  readonly at: number;
+  readonly client: number;
+}
+
+export interface WorkerJoined {
+  readonly type: 'workerJoined';
+  readonly at: number;
+  /** An id that no worker of this cluster has had. */
+  readonly worker: number;
+  readonly threads: number;
+  /** Bytes; 0: no limit. */
+  readonly memoryLimit: number;
+  readonly host: string;
+}
+
+export interface WorkerLeft {
+  readonly type: 'workerLeft';
+  readonly at: number;
+  readonly worker: number;
+  /** `closed`: it went in order, no task is to blame. `died`: a task that it ran may have killed it. */
+  readonly why: 'closed' | 'died';
+}
+
+/** The worker starts no more tasks until it resumes; it goes on serving its results. */
+export interface WorkerPaused {
+  readonly type: 'workerPaused';
+  readonly at: number;
+  readonly worker: number;
+}
+
+export interface WorkerResumed {
+  readonly type: 'workerResumed';
+  readonly at: number;
+  readonly worker: number;
+}
+
+/** Runs that ended, in the order in which they ended. */
+export interface TasksFinished {
+  readonly type: 'tasksFinished';
+  readonly at: number;
+  readonly worker: number;
+  readonly taskIds: Int32Array;
+  /** The run that ended; one that the scheduler has given up is ignored. */
+  readonly runIds: Uint32Array;
+  /** {@link RunStatus} */
+  readonly status: Uint8Array;
+  /** Size of the result in bytes. */
+  readonly nbytes: Float64Array;
+  /** Seconds for which the task held its thread. */
+  readonly duration: Float64Array;
+  /** For runs with `InputsMissing`: pairs (input, worker that did not have it). */
+  readonly missingInputs: Int32Array;
+  readonly missingWorkers: Uint16Array;
+}
+
+/** A worker has got copies of results from its peers, or dropped its own. */
+export interface ReplicasChanged {
+  readonly type: 'replicasChanged';
+  readonly at: number;
+  readonly worker: number;
+  readonly added: Int32Array;
+  readonly removed: Int32Array;
+}
+
+/** The answer to the instruction `takeBack`, row by row. */
+export interface TakeBackAnswered {
+  readonly type: 'takeBackAnswered';
+  readonly at: number;
+  readonly worker: number;
+  readonly taskIds: Int32Array;
+  readonly runIds: Uint32Array;
+  /** 1: given back, it will not run. 0: too late, it has started. */
+  readonly taken: Uint8Array;
+}

@@ -1,0 +1,208 @@
+import { Int32List } from '../base/int-list';
+import { invariant } from '../base/assert';
+import { NONE } from './edge-table';
+import type { DataPlaced, GraphSubmitted } from './events';
+import type { SchedulerState } from './scheduler-state';
+import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { TaskFlag } from './task-table';
+import { blame, dropIfUnneeded, move } from './transitions';
+
+/** User priorities are clamped to ± this, and tasks counted up to this, so that a rank is exact in 52 bits. */
+const MAX_USER_PRIORITY = 2047;
+const ORDER_SPAN = 2 ** 41;
+
+/** Where a client's present graph begins in the order of all tasks, and what has come of it so far. */
+interface OpenGraph {
+  readonly generation: number;
+  readonly firstOrder: number;
+  readonly tasks: Int32List;
+}
+
+/** Enters graphs and placed data into the task table. */
+export class GraphIntake {
+  private _graphs = new Map<number, OpenGraph>();
+  private _nextOrder = 0;
+
+  submit(s: SchedulerState, event: GraphSubmitted): void {
+    const { taskIds, firstInput, inputs } = event;
+    const graph = this._graphOf(event);
+    this._addRows(s, event, graph);
+    const tasks = s.tasks;
+    // From the last to the first: each edge goes to the front of its lists, so they end up in the order of the graph.
+    for (let i = taskIds.length - 1; i >= 0; i--) {
+      const task = taskIds[i]!;
+      for (let k = firstInput[i + 1]! - 1; k >= firstInput[i]!; k--) {
+        const input = inputs[k]!;
+        if (input === NONE || tasks.state[input] === TaskState.Forgotten) {
+          blame(s, task, task, FailureReason.LostDependencies);
+        } else {
+          tasks.addEdge(input, task);
+        }
+      }
+    }
+    for (let i = 0; i < taskIds.length; i++) {
+      const task = taskIds[i]!;
+      if (event.wanted !== null && event.wanted[i] === 1) {
+        want(s, task, event.client);
+      }
+      if (tasks.reason[task] !== FailureReason.None) {
+        move(s, task, TaskState.Erred);
+      }
+    }
+    if (event.last) {
+      this.close(s, event.client);
+    }
+  }
+
+  /** The client's present graph is complete, or its client has gone. */
+  close(s: SchedulerState, client: number): void {
+    const graph = this._graphs.get(client);
+    if (graph === undefined) {
+      return;
+    }
+    this._graphs.delete(client);
+    for (let i = 0; i < graph.tasks.length; i++) {
+      const task = graph.tasks.at(i);
+      s.tasks.flags[task]! &= ~TaskFlag.Open;
+      dropIfUnneeded(s, task);
+    }
+  }
+
+  place(s: SchedulerState, event: DataPlaced): void {
+    const { taskIds } = event;
+    const tasks = s.tasks;
+    tasks.ensure(extentOf(taskIds));
+    for (let i = 0; i < taskIds.length; i++) {
+      const task = taskIds[i]!;
+      checkFree(s, task);
+      tasks.add(
+        task,
+        this._nextOrder++,
+        event.functionIds[i]!,
+        TaskFlag.Placed
+      );
+      tasks.nbytes[task] = event.nbytes[i]!;
+    }
+    for (let k = 0; k < event.holderRows.length; k++) {
+      const task = taskIds[event.holderRows[k]!]!;
+      const worker = s.workers.get(event.holderWorkers[k]!);
+      if (worker !== undefined && !s.hasReplica(task, worker)) {
+        s.addReplica(task, worker);
+      }
+    }
+    for (let i = 0; i < taskIds.length; i++) {
+      const task = taskIds[i]!;
+      const isHeld = tasks.firstReplica[task] !== NONE;
+      if (event.wanted[i] === 1) {
+        want(s, task, event.client);
+      }
+      if (isHeld) {
+        move(s, task, TaskState.Memory);
+      } else {
+        blame(s, task, task, FailureReason.LostData);
+        move(s, task, TaskState.Erred);
+      }
+    }
+  }
+
+  private _graphOf(event: GraphSubmitted): OpenGraph {
+    const { client, generation } = event;
+    let graph = this._graphs.get(client);
+    invariant(
+      graph === undefined || graph.generation === generation,
+      'A client has one graph coming in at a time.'
+    );
+    if (graph === undefined) {
+      graph = {
+        generation,
+        firstOrder: this._nextOrder,
+        tasks: new Int32List()
+      };
+      this._graphs.set(client, graph);
+    }
+    return graph;
+  }
+
+  private _addRows(
+    s: SchedulerState,
+    event: GraphSubmitted,
+    graph: OpenGraph
+  ): void {
+    const { taskIds, order, userPriority, retries, restrictions } = event;
+    const tasks = s.tasks;
+    tasks.ensure(extentOf(taskIds));
+    const interned = event.restrictionSets.map(set => s.internRestriction(set));
+    for (let i = 0; i < taskIds.length; i++) {
+      const task = taskIds[i]!;
+      checkFree(s, task);
+      const place = graph.firstOrder + order[i]!;
+      const boost = userPriority === null ? 0 : userPriority[i]!;
+      tasks.add(
+        task,
+        place - clampPriority(boost) * ORDER_SPAN,
+        event.functionIds[i]!,
+        TaskFlag.Open
+      );
+      graph.tasks.push(task);
+      this._nextOrder = Math.max(this._nextOrder, place + 1);
+      if (retries !== null) {
+        tasks.retries[task] = retries[i]!;
+      }
+      if (restrictions !== null && restrictions[i]! > 0) {
+        tasks.restriction[task] = interned[restrictions[i]! - 1]!;
+      }
+    }
+  }
+}
+
+/** Enters a client's want for a task; a task that was at rest starts, one that has an outcome is reported. */
+export function want(s: SchedulerState, task: number, client: number): void {
+  const tasks = s.tasks;
+  const head = tasks.firstWant[task]!;
+  if (tasks.wants.has(head, client)) {
+    return;
+  }
+  tasks.firstWant[task] = tasks.wants.add(head, client);
+  switch (tasks.state[task] as TaskState) {
+    case TaskState.Released:
+      s.recommendations.push(task, TaskState.Waiting);
+      break;
+    case TaskState.Memory:
+      s.output.report(
+        client,
+        task,
+        ReportStatus.Memory,
+        NONE,
+        FailureReason.None
+      );
+      break;
+    case TaskState.Erred:
+      s.output.report(
+        client,
+        task,
+        ReportStatus.Erred,
+        tasks.cause[task]!,
+        tasks.reason[task]!
+      );
+      break;
+  }
+}
+
+function checkFree(s: SchedulerState, task: number): void {
+  invariant(
+    s.tasks.state[task] === TaskState.Forgotten,
+    () => `Task id ${task} is not free.`
+  );
+}
+
+function clampPriority(priority: number): number {
+  return Math.max(-MAX_USER_PRIORITY, Math.min(MAX_USER_PRIORITY, priority));
+}
+
+function extentOf(taskIds: Int32Array): number {
+  let extent = 0;
+  for (let i = 0; i < taskIds.length; i++) {
+    extent = Math.max(extent, taskIds[i]! + 1);
+  }
+  return extent;
+}

@@ -1,0 +1,181 @@
+import { Int32List } from '../base/int-list';
+import type { Instruction, Report } from './instructions';
+import { FailureReason, ReportStatus, TaskState } from './task-state';
+import type { TaskTable } from './task-table';
+import type { WorkerRecord } from './worker-table';
+
+interface ReportRows {
+  readonly tasks: Int32List;
+  readonly status: Int32List;
+  readonly cause: Int32List;
+  readonly reason: Int32List;
+}
+
+/** Collects instructions, row by row, until the shell takes them as batches. */
+export class InstructionBuffer {
+  private _told: WorkerRecord[] = [];
+  private _reports = new Map<number, ReportRows>();
+  private _forgotten = new Int32List();
+
+  constructor(private readonly _tasks: TaskTable) {}
+
+  assign(worker: WorkerRecord, task: number, runId: number): void {
+    worker.assignTasks.push(task);
+    worker.assignRuns.push(runId);
+    this._tell(worker);
+  }
+
+  release(worker: WorkerRecord, task: number): void {
+    worker.releaseTasks.push(task);
+    this._tell(worker);
+  }
+
+  takeBack(worker: WorkerRecord, task: number, runId: number): void {
+    worker.takeBackTasks.push(task);
+    worker.takeBackRuns.push(runId);
+    this._tell(worker);
+  }
+
+  report(
+    client: number,
+    task: number,
+    status: ReportStatus,
+    cause: number,
+    reason: FailureReason
+  ): void {
+    let rows = this._reports.get(client);
+    if (rows === undefined) {
+      rows = {
+        tasks: new Int32List(),
+        status: new Int32List(),
+        cause: new Int32List(),
+        reason: new Int32List()
+      };
+      this._reports.set(client, rows);
+    }
+    rows.tasks.push(task);
+    rows.status.push(status);
+    rows.cause.push(cause);
+    rows.reason.push(reason);
+  }
+
+  forgotten(task: number): void {
+    this._forgotten.push(task);
+  }
+
+  /** Forgets what was meant for a worker that has left. */
+  dropWorker(worker: WorkerRecord): void {
+    clearWorker(worker);
+    this._told = this._told.filter(other => other !== worker);
+  }
+
+  dropClient(client: number): void {
+    this._reports.delete(client);
+  }
+
+  /** Hands over all instructions, in the order in which they are to be carried out, and starts anew. */
+  take(): Instruction[] {
+    const instructions: Instruction[] = [];
+    const told = this._told;
+    this._told = [];
+    for (const worker of told) {
+      const id = worker.id;
+      if (worker.takeBackTasks.length > 0) {
+        instructions.push({
+          type: 'takeBack',
+          worker: id,
+          taskIds: worker.takeBackTasks.toArray(),
+          runIds: unsigned(worker.takeBackRuns.toArray())
+        });
+      }
+      if (worker.releaseTasks.length > 0) {
+        instructions.push({
+          type: 'release',
+          worker: id,
+          taskIds: worker.releaseTasks.toArray()
+        });
+      }
+    }
+    for (const worker of told) {
+      this._keepCurrentRuns(worker);
+      if (worker.assignTasks.length > 0) {
+        instructions.push({
+          type: 'assign',
+          worker: worker.id,
+          taskIds: worker.assignTasks.toArray(),
+          runIds: unsigned(worker.assignRuns.toArray())
+        });
+      }
+      clearWorker(worker);
+    }
+    for (const [client, rows] of this._reports) {
+      if (rows.tasks.length > 0) {
+        instructions.push(reportOf(client, rows));
+        rows.tasks.clear();
+        rows.status.clear();
+        rows.cause.clear();
+        rows.reason.clear();
+      }
+    }
+    if (this._forgotten.length > 0) {
+      instructions.push({
+        type: 'forgotten',
+        taskIds: this._forgotten.toArray()
+      });
+      this._forgotten.clear();
+    }
+    return instructions;
+  }
+
+  // A run that was assigned and given up within one batch must not be sent: its release precedes it.
+  private _keepCurrentRuns(worker: WorkerRecord): void {
+    const { state, runId } = this._tasks;
+    const tasks = worker.assignTasks;
+    const runs = worker.assignRuns;
+    let kept = 0;
+    for (let i = 0; i < tasks.length; i++) {
+      const task = tasks.at(i);
+      const run = runs.at(i);
+      if (state[task] === TaskState.Processing && runId[task] === run >>> 0) {
+        if (kept !== i) {
+          tasks.set(kept, task);
+          runs.set(kept, run);
+        }
+        kept++;
+      }
+    }
+    tasks.truncate(kept);
+    runs.truncate(kept);
+  }
+
+  private _tell(worker: WorkerRecord): void {
+    if (!worker.isTold) {
+      worker.isTold = true;
+      this._told.push(worker);
+    }
+  }
+}
+
+function clearWorker(worker: WorkerRecord): void {
+  worker.isTold = false;
+  worker.assignTasks.clear();
+  worker.assignRuns.clear();
+  worker.releaseTasks.clear();
+  worker.takeBackTasks.clear();
+  worker.takeBackRuns.clear();
+}
+
+function unsigned(values: Int32Array): Uint32Array {
+  return new Uint32Array(values.buffer);
+}
+
+function reportOf(client: number, rows: ReportRows): Report {
+  return {
+    type: 'report',
+    client,
+    taskIds: rows.tasks.toArray(),
+    status: Uint8Array.from(rows.status.toArray()),
+    cause: rows.cause.toArray(),
+    reason: Uint8Array.from(rows.reason.toArray())
+  };
+}

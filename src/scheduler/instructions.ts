@@ -1,0 +1,50 @@
+/**
+ * What the shell is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what to drop
+ * before it is told what to run, for a task may be both when it comes back to the same worker.
+ */
+export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
+
+/** Ask the worker to give back these runs if it has not started them; answered by the event `takeBackAnswered`. */
+export interface TakeBack {
+  readonly type: 'takeBack';
+  readonly worker: number;
+  readonly taskIds: Int32Array;
+  readonly runIds: Uint32Array;
+}
+
+/** The worker is to drop these tasks' results, copies and runs; what is running may end, its result is dropped. */
+export interface Release {
+  readonly type: 'release';
+  readonly worker: number;
+  readonly taskIds: Int32Array;
+}
+
+/**
+ * The worker is to run these tasks. A task comes after the inputs that the same worker is still to make. Inputs, their sizes and holders
+ * are read from the task table when the instruction is carried out.
+ */
+export interface Assign {
+  readonly type: 'assign';
+  readonly worker: number;
+  readonly taskIds: Int32Array;
+  readonly runIds: Uint32Array;
+}
+
+/** Tell the client what became of keys that it wants. */
+export interface Report {
+  readonly type: 'report';
+  readonly client: number;
+  readonly taskIds: Int32Array;
+  /** `ReportStatus` */
+  readonly status: Uint8Array;
+  /** For erred tasks: the task that failed first, else −1. */
+  readonly cause: Int32Array;
+  /** For erred tasks: `FailureReason`. */
+  readonly reason: Uint8Array;
+}
+
+/** These ids are free: nobody wants the tasks and nothing depends on them. */
+export interface Forgotten {
+  readonly type: 'forgotten';
+  readonly taskIds: Int32Array;
+}

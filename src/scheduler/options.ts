@@ -1,0 +1,35 @@
+/** The scheduler's settings; see {@link DEFAULT_OPTIONS} for what each is when not given. */
+export interface SchedulerOptions {
+  /** A task is blamed when workers have died this often + 1 while it could have been running. */
+  readonly allowedFailures: number;
+  /** Estimated seconds of a function that has not run yet. */
+  readonly unknownSeconds: number;
+  /** Seconds of work that a worker should have per thread, running and ahead. */
+  readonly aheadSeconds: number;
+  /** Tasks per thread, running and ahead, that a worker may always have. */
+  readonly aheadPerThread: number;
+  /** Tasks, running and ahead, that a worker never has more of (but `aheadPerThread` per thread it always may). */
+  readonly aheadMost: number;
+  /** Bytes per second between two workers. */
+  readonly bandwidth: number;
+  /** Seconds that any transfer takes, however small. */
+  readonly transferLatency: number;
+  /** Seconds of unstarted work from which on it pays to ask a worker to give some back. */
+  readonly takeBackSeconds: number;
+  /** Transitions that are kept for stories. */
+  readonly storyLength: number;
+}
+
+export const DEFAULT_OPTIONS: SchedulerOptions = {
+  allowedFailures: 3,
+  unknownSeconds: 0.5,
+  // A batch of finishes takes 0.2-0.5 ms to come in and be answered; 2 ms of work outlasts a slow answer.
+  aheadSeconds: 0.002,
+  aheadPerThread: 2,
+  aheadMost: 512,
+  // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.
+  bandwidth: 500e6,
+  transferLatency: 0.001,
+  takeBackSeconds: 0.002,
+  storyLength: 65536
+};

@@ -1,0 +1,114 @@
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+import type { WorkerRecord } from './worker-table';
+
+/** Decides for which worker a task with inputs queues. Called once all its inputs are in memory. */
+export interface IPlacementPolicy {
+  /** One of `candidates`, which are eligible for the task and at least one. */
+  choose(
+    state: SchedulerState,
+    task: number,
+    candidates: readonly WorkerRecord[]
+  ): WorkerRecord;
+}
+
+/**
+ * Takes the worker where the task could start first: the work already there, plus the time to move the inputs that are elsewhere. Equal
+ * costs: the one that stores less, then the one that joined first.
+ */
+export class CheapestPlacement implements IPlacementPolicy {
+  private _heldBytes = new Float64Array(16);
+  private _heldInputs = new Int32Array(16);
+
+  choose(
+    state: SchedulerState,
+    task: number,
+    candidates: readonly WorkerRecord[]
+  ): WorkerRecord {
+    const { tasks, options } = state;
+    const { edges, replicas, nbytes, firstReplica } = tasks;
+    this._reset(candidates);
+    const heldBytes = this._heldBytes;
+    const heldInputs = this._heldInputs;
+    let bytes = 0;
+    let inputs = 0;
+    for (let e = tasks.firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+      const input = edges.input[e]!;
+      const inputBytes = nbytes[input]!;
+      bytes += inputBytes;
+      inputs++;
+      for (
+        let node = firstReplica[input]!;
+        node !== NONE;
+        node = replicas.next(node)
+      ) {
+        const holder = replicas.value(node);
+        if (holder < heldBytes.length) {
+          heldBytes[holder]! += inputBytes;
+          heldInputs[holder]!++;
+        }
+      }
+    }
+    let best = candidates[0]!;
+    let bestCost = Infinity;
+    for (const worker of candidates) {
+      const cost =
+        worker.load +
+        (heldInputs[worker.id] === inputs ? 0 : options.transferLatency) +
+        (bytes - heldBytes[worker.id]!) / options.bandwidth;
+      if (
+        cost < bestCost ||
+        (cost === bestCost && worker.storedBytes < best.storedBytes)
+      ) {
+        best = worker;
+        bestCost = cost;
+      }
+    }
+    return best;
+  }
+
+  private _reset(candidates: readonly WorkerRecord[]): void {
+    let extent = 0;
+    for (const worker of candidates) {
+      extent = Math.max(extent, worker.id + 1);
+    }
+    if (extent > this._heldBytes.length) {
+      this._heldBytes = new Float64Array(2 * extent);
+      this._heldInputs = new Int32Array(2 * extent);
+    } else {
+      this._heldBytes.fill(0, 0, extent);
+      this._heldInputs.fill(0, 0, extent);
+    }
+  }
+}
+
+/** Takes any worker: the baseline for comparisons, and a way for tests to reach unusual states. */
+export class RandomPlacement implements IPlacementPolicy {
+  choose(
+    state: SchedulerState,
+    _task: number,
+    candidates: readonly WorkerRecord[]
+  ): WorkerRecord {
+    return state.random.pick(candidates);
+  }
+}
+
+/** Estimated seconds to move to `worker` those inputs of `task` that it does not hold. */
+export function transferSeconds(
+  state: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): number {
+  const { tasks, options } = state;
+  const { edges } = tasks;
+  let seconds = 0;
+  for (let e = tasks.firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    if (!state.hasReplica(input, worker)) {
+      seconds +=
+        (seconds === 0 ? options.transferLatency : 0) +
+        tasks.nbytes[input]! / options.bandwidth;
+    }
+  }
+  return seconds;
+}

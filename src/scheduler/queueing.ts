@@ -1,0 +1,28 @@
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+import type { WorkerRecord } from './worker-table';
+
+/**
+ * Puts a task that could run into a queue: one without inputs or restriction into the common queue, any other into that of the worker
+ * which the placement policy chooses. Some worker is eligible, as the caller knows.
+ */
+export function placeInQueue(s: SchedulerState, task: number): void {
+  const { firstInput, restriction } = s.tasks;
+  if (firstInput[task] === NONE && restriction[task] === NONE) {
+    s.enqueue(task, null);
+    return;
+  }
+  s.enqueue(task, s.policy.choose(s, task, candidates(s, task)));
+}
+
+// Paused workers only when there is no other: a task may be bound to them.
+function candidates(s: SchedulerState, task: number): readonly WorkerRecord[] {
+  const isBound = s.tasks.restriction[task] !== NONE;
+  const all = s.workers.all;
+  const eligible = isBound ? all.filter(w => s.isEligible(task, w)) : all;
+  if (!eligible.some(worker => worker.paused)) {
+    return eligible;
+  }
+  const running = eligible.filter(worker => !worker.paused);
+  return running.length > 0 ? running : eligible;
+}

@@ -1,0 +1,68 @@
+/**
+ * How much work a worker may have in hand, and which unfinished work may be sent along.
+ *
+ * A worker that gets its next task only after it has told of the last one stands still for a round trip (80 us at best). So it has
+ * about 2 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they
+ * are finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link.
+ */
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+import { TaskState } from './task-state';
+import type { WorkerRecord } from './worker-table';
+
+/** A task with more inputs is never shipped: looking at all of them each time one is assigned would be quadratic. */
+const MAX_SHIPPED_INPUTS = 8;
+
+/** Whether a worker may be given one task more. */
+export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
+  const { aheadPerThread, aheadMost, aheadSeconds } = s.options;
+  const count = worker.processingCount;
+  return (
+    !worker.paused &&
+    (count < aheadPerThread * worker.threads ||
+      (count < aheadMost && worker.occupancy < aheadSeconds * worker.threads))
+  );
+}
+
+/**
+ * The worker to which a waiting task can be shipped with its unfinished inputs, or null: all inputs are in its memory or processing there,
+ * and one at least is processing. Suspicious tasks
+ * (see `mayFollow`) are not shipped.
+ */
+export function shipTarget(
+  s: SchedulerState,
+  task: number
+): WorkerRecord | null {
+  const { edges, state, worker, firstInput, suspicious } = s.tasks;
+  if (suspicious[task]! > 0) {
+    return null;
+  }
+  let target = NONE;
+  let count = 0;
+  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    if (++count > MAX_SHIPPED_INPUTS) {
+      return null;
+    }
+    if (state[input] === TaskState.Processing) {
+      if (target === NONE) {
+        target = worker[input]!;
+      } else if (target !== worker[input]) {
+        return null;
+      }
+    } else if (state[input] !== TaskState.Memory) {
+      return null;
+    }
+  }
+  const record = target === NONE ? undefined : s.workers.get(target);
+  if (record === undefined || record.paused || !s.isEligible(task, record)) {
+    return null;
+  }
+  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    if (state[input] === TaskState.Memory && !s.hasReplica(input, record)) {
+      return null;
+    }
+  }
+  return record;
+}

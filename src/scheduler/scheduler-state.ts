@@ -1,0 +1,237 @@
+import { SeededRandom } from '../base/seeded-random';
+import { FunctionDurations } from './durations';
+import { NONE } from './edge-table';
+import type { Restriction } from './events';
+import { InstructionBuffer } from './instruction-buffer';
+import type { SchedulerOptions } from './options';
+import type { IPlacementPolicy } from './placement';
+import { Recommendations } from './recommendations';
+import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { TaskTable } from './task-table';
+import { RankedHeap } from '../base/ranked-heap';
+import { Int32Queue } from '../base/int-queue';
+import { TransitionLog } from './transition-log';
+import { WorkerRecord, WorkerTable } from './worker-table';
+
+/**
+ * All that a scheduler knows, and the small moves that keep its parts consistent with each other. Decides nothing: `transitions.ts`,
+ * `tasks-ahead.ts` and `balance.ts` do.
+ */
+export class SchedulerState {
+  readonly tasks = new TaskTable();
+  readonly workers = new WorkerTable();
+  readonly durations: FunctionDurations;
+  readonly random: SeededRandom;
+  readonly log: TransitionLog;
+  readonly output: InstructionBuffer;
+  readonly recommendations = new Recommendations();
+  readonly restrictions: Restriction[] = [];
+  private _restrictionIndex = new Map<string, number>();
+  /** `Queued` tasks that any worker may take. May hold dead entries. */
+  readonly commonQueue = new RankedHeap();
+  /** The living entries of `commonQueue`. */
+  commonCount = 0;
+  /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
+  readonly noWorker = new Int32Queue();
+  /** The present time in seconds: that of the present event. */
+  now = 0;
+  /** The run id of the next assignment. */
+  nextRunId = 1;
+
+  constructor(
+    readonly options: SchedulerOptions,
+    readonly policy: IPlacementPolicy,
+    seed: number
+  ) {
+    this.durations = new FunctionDurations(options.unknownSeconds);
+    this.random = new SeededRandom(seed);
+    this.log = new TransitionLog(options.storyLength);
+    this.output = new InstructionBuffer(this.tasks);
+  }
+
+  /** The index of a restriction in `restrictions`; equal ones share one. */
+  internRestriction(restriction: Restriction): number {
+    const key = `${restriction.allowOther}:${restriction.workers.join(',')}`;
+    let index = this._restrictionIndex.get(key);
+    if (index === undefined) {
+      index = this.restrictions.push(restriction) - 1;
+      this._restrictionIndex.set(key, index);
+    }
+    return index;
+  }
+
+  /** Whether the task's restriction, if it has one, lets it run at this worker. */
+  isEligible(task: number, worker: WorkerRecord): boolean {
+    const index = this.tasks.restriction[task]!;
+    if (index === NONE) {
+      return true;
+    }
+    const restriction = this.restrictions[index]!;
+    if (restriction.workers.includes(worker.id)) {
+      return true;
+    }
+    return (
+      restriction.allowOther &&
+      !restriction.workers.some(id => this.workers.get(id) !== undefined)
+    );
+  }
+
+  hasEligibleWorker(task: number): boolean {
+    if (this.tasks.restriction[task] === NONE) {
+      return this.workers.all.length > 0;
+    }
+    return this.workers.all.some(worker => this.isEligible(task, worker));
+  }
+
+  /** Puts a task into a queue: of one worker, or (null) the common one. */
+  enqueue(task: number, home: WorkerRecord | null): void {
+    const tasks = this.tasks;
+    const rank = tasks.rank[task]!;
+    if (home === null) {
+      tasks.worker[task] = NONE;
+      this.commonQueue.push(task, rank);
+      this.commonCount++;
+    } else {
+      const seconds = this.durations.estimate(tasks.functionId[task]!);
+      tasks.worker[task] = home.id;
+      tasks.estimate[task] = seconds;
+      home.queue.push(task, rank);
+      home.queuedCount++;
+      home.queuedSeconds += seconds;
+    }
+  }
+
+  /** Takes a task off its queue's books. Its entry in the heap is dead from now on, or was popped. */
+  dequeue(task: number): void {
+    const tasks = this.tasks;
+    const homeId = tasks.worker[task]!;
+    tasks.worker[task] = NONE;
+    if (homeId === NONE) {
+      this.commonCount--;
+      if (this.commonQueue.length > 2 * this.commonCount + 64) {
+        this.commonQueue.retain(other => this._isQueuedAt(other, NONE));
+      }
+      return;
+    }
+    const home = this.workers.get(homeId)!;
+    home.queuedCount--;
+    home.queuedSeconds =
+      home.queuedCount === 0
+        ? 0
+        : Math.max(0, home.queuedSeconds - tasks.estimate[task]!);
+    if (home.queue.length > 2 * home.queuedCount + 64) {
+      home.queue.retain(other => this._isQueuedAt(other, homeId));
+    }
+  }
+
+  /** The best task of a queue (null: the common one), or NONE; drops dead entries on the way. */
+  peekQueue(home: WorkerRecord | null): number {
+    const queue = home === null ? this.commonQueue : home.queue;
+    const homeId = home === null ? NONE : home.id;
+    for (;;) {
+      const task = queue.peek();
+      if (task === NONE || this._isQueuedAt(task, homeId)) {
+        return task;
+      }
+      queue.pop();
+    }
+  }
+
+  /** Enters a task into its worker's list and books. */
+  linkProcessing(task: number, worker: WorkerRecord): void {
+    const tasks = this.tasks;
+    const seconds = this.durations.estimate(tasks.functionId[task]!);
+    const last = worker.lastProcessing;
+    tasks.worker[task] = worker.id;
+    tasks.estimate[task] = seconds;
+    tasks.previousProcessing[task] = last;
+    tasks.nextProcessing[task] = NONE;
+    if (last === NONE) {
+      worker.firstProcessing = task;
+    } else {
+      tasks.nextProcessing[last] = task;
+    }
+    worker.lastProcessing = task;
+    worker.processingCount++;
+    worker.occupancy += seconds;
+  }
+
+  /** Takes a task off its worker's list and books. */
+  unlinkProcessing(task: number): WorkerRecord {
+    const tasks = this.tasks;
+    const worker = this.workers.get(tasks.worker[task]!)!;
+    const previous = tasks.previousProcessing[task]!;
+    const next = tasks.nextProcessing[task]!;
+    if (previous === NONE) {
+      worker.firstProcessing = next;
+    } else {
+      tasks.nextProcessing[previous] = next;
+    }
+    if (next === NONE) {
+      worker.lastProcessing = previous;
+    } else {
+      tasks.previousProcessing[next] = previous;
+    }
+    tasks.worker[task] = NONE;
+    tasks.flags[task]! &= ~RUN_FLAGS;
+    worker.processingCount--;
+    // Starting again from zero keeps rounding from adding up.
+    worker.occupancy =
+      worker.processingCount === 0
+        ? 0
+        : Math.max(0, worker.occupancy - tasks.estimate[task]!);
+    return worker;
+  }
+
+  /** Notes that a worker holds a task's result. */
+  addReplica(task: number, worker: WorkerRecord): void {
+    const tasks = this.tasks;
+    tasks.firstReplica[task] = tasks.replicas.add(
+      tasks.firstReplica[task]!,
+      worker.id
+    );
+    worker.storedBytes += tasks.nbytes[task]!;
+  }
+
+  /** Notes that a worker does not hold a task's result any more. */
+  removeReplica(task: number, worker: WorkerRecord): void {
+    const tasks = this.tasks;
+    const head = tasks.firstReplica[task]!;
+    tasks.firstReplica[task] = tasks.replicas.remove(head, worker.id);
+    worker.storedBytes = Math.max(0, worker.storedBytes - tasks.nbytes[task]!);
+  }
+
+  hasReplica(task: number, worker: WorkerRecord): boolean {
+    return this.tasks.replicas.has(this.tasks.firstReplica[task]!, worker.id);
+  }
+
+  /** Tells every client that wants the task what it has become. */
+  report(task: number, status: ReportStatus): void {
+    const tasks = this.tasks;
+    const { wants } = tasks;
+    const isErred = status === ReportStatus.Erred;
+    for (
+      let node = tasks.firstWant[task]!;
+      node !== NONE;
+      node = wants.next(node)
+    ) {
+      this.output.report(
+        wants.value(node),
+        task,
+        status,
+        isErred ? tasks.cause[task]! : NONE,
+        isErred ? (tasks.reason[task]! as FailureReason) : FailureReason.None
+      );
+    }
+  }
+
+  private _isQueuedAt(task: number, homeId: number): boolean {
+    return (
+      this.tasks.state[task] === TaskState.Queued &&
+      this.tasks.worker[task] === homeId
+    );
+  }
+}
+
+// Flags of a run, not of a task: TakeBackAsked | TakeBackRefused.
+const RUN_FLAGS = 2 | 4;

@@ -1,0 +1,156 @@
+import { assertUnreachable } from '../base/assert';
+import { balance } from './balance';
+import {
+  clientCancels,
+  clientLeft,
+  clientReleases,
+  clientRetries,
+  clientWants
+} from './client-events';
+import type { SchedulerEvent } from './events';
+import { GraphIntake } from './graph-intake';
+import type { Instruction } from './instructions';
+import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
+import { CheapestPlacement, type IPlacementPolicy } from './placement';
+import { SchedulerState } from './scheduler-state';
+import type { TaskTable } from './task-table';
+import { fillWorkers, shipHeldBack } from './tasks-ahead';
+import type { StoryLine } from './transition-log';
+import { settle } from './transitions';
+import { validateState } from './validate-state';
+import {
+  replicasChanged,
+  takeBackAnswered,
+  tasksFinished,
+  workerJoined,
+  workerLeft,
+  workerPaused,
+  workerResumed
+} from './worker-events';
+import type { WorkerTable } from './worker-table';
+
+/** How to make a {@link Scheduler}. */
+export interface SchedulerSetup {
+  /** Settings that differ from {@link DEFAULT_OPTIONS}. */
+  readonly options?: Partial<SchedulerOptions>;
+  /** Where tasks with inputs go; the cheapest place when not given. */
+  readonly policy?: IPlacementPolicy;
+  /** Of the generator behind every choice by chance. */
+  readonly seed?: number;
+}
+
+/**
+ * The scheduler: a pure machine. Events go in, instructions come out; the same events and seed give the same instructions.
+ *
+ * ```ts
+ *   scheduler.handle({ type: 'workerJoined', at: 0, worker: 0, threads: 2, memoryLimit: 0, host: 'a' });
+ *   scheduler.handle({ type: 'graphSubmitted', at: 0.1, … });
+ *   for (const instruction of scheduler.takeInstructions()) perform(instruction);
+ * ```
+ */
+export class Scheduler {
+  private readonly _state: SchedulerState;
+  private readonly _intake = new GraphIntake();
+
+  constructor(setup: SchedulerSetup = {}) {
+    this._state = new SchedulerState(
+      { ...DEFAULT_OPTIONS, ...setup.options },
+      setup.policy ?? new CheapestPlacement(),
+      setup.seed ?? 0
+    );
+  }
+
+  /** What is known of each task; to be read only, and between events. */
+  get tasks(): TaskTable {
+    return this._state.tasks;
+  }
+
+  /** What is known of each worker; to be read only, and between events. */
+  get workers(): WorkerTable {
+    return this._state.workers;
+  }
+
+  /** Tasks that could run and lie in a queue, for want of room at the workers. */
+  get queuedCount(): number {
+    let count = this._state.commonCount;
+    for (const worker of this._state.workers.all) {
+      count += worker.queuedCount;
+    }
+    return count;
+  }
+
+  /**
+   * Takes note of what has happened and decides what follows. Instructions gather until {@link Scheduler.takeInstructions}.
+   *
+   * @throws InvalidTransition when the scheduler is wrong.
+   */
+  handle(event: SchedulerEvent): void {
+    const s = this._state;
+    s.now = event.at;
+    s.log.begin(event.type, event.at);
+    this._note(event);
+    do {
+      settle(s);
+      shipHeldBack(s);
+      settle(s);
+      fillWorkers(s);
+      settle(s);
+    } while (balance(s) || s.recommendations.length > 0);
+  }
+
+  /** All instructions since the last call, to be carried out in their order and at once: they refer to the tables as they are now. */
+  takeInstructions(): Instruction[] {
+    return this._state.output.take();
+  }
+
+  /** The newest moves of a task, oldest first. */
+  story(task: number): StoryLine[] {
+    return this._state.log.story(task);
+  }
+
+  /**
+   * Checks every invariant; slow, for tests.
+   *
+   * @throws InvariantError naming what does not hold.
+   */
+  validateState(): void {
+    validateState(this._state);
+  }
+
+  private _note(event: SchedulerEvent): void {
+    const s = this._state;
+    switch (event.type) {
+      case 'graphSubmitted':
+        return this._intake.submit(s, event);
+      case 'dataPlaced':
+        return this._intake.place(s, event);
+      case 'clientWants':
+        return clientWants(s, event);
+      case 'clientReleases':
+        return clientReleases(s, event);
+      case 'clientCancels':
+        return clientCancels(s, event);
+      case 'clientRetries':
+        return clientRetries(s, event);
+      case 'clientLeft':
+        this._intake.close(s, event.client);
+        return clientLeft(s, event.client);
+      case 'workerJoined':
+        return workerJoined(s, event);
+      case 'workerLeft':
+        return workerLeft(s, event);
+      case 'workerPaused':
+        return workerPaused(s, event.worker);
+      case 'workerResumed':
+        return workerResumed(s, event.worker);
+      case 'tasksFinished':
+        return tasksFinished(s, event);
+      case 'replicasChanged':
+        return replicasChanged(s, event);
+      case 'takeBackAnswered':
+        return takeBackAnswered(s, event);
+      default:
+        return assertUnreachable(event);
+    }
+  }
+}

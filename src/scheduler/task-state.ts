@@ -1,0 +1,69 @@
+/**
+ * The states of a task, Dask's. `Forgotten` is zero, so that a fresh row of the task table is forgotten.
+ *
+ * ```
+ *                     ┌────────────► NoWorker ───────┐
+ *   Released ──► Waiting ──────────► Queued ─────────┴─► Processing ──► Memory ──► Released ──► Forgotten
+ *                     └─ (shipped with its inputs) ──────► ┘     └────► Erred
+ * ```
+ *
+ * The whole table of moves is in `transitions.ts`.
+ */
+export enum TaskState {
+  /** Not in the scheduler: the id is free. */
+  Forgotten = 0,
+  /** Known, not needed by anybody now, result nowhere. */
+  Released = 1,
+  /** Needed; some input is not in memory yet. */
+  Waiting = 2,
+  /** Needed, all inputs in memory, and no worker in the cluster may run it. */
+  NoWorker = 3,
+  /** Needed, all inputs in memory; no worker has room yet. Lies in the common queue or in the queue of one worker. */
+  Queued = 4,
+  /** Assigned to a worker. Its unfinished inputs, if any, are assigned to the same worker. */
+  Processing = 5,
+  /** The result lies at one worker or more. */
+  Memory = 6,
+  /** It failed, or an input did. */
+  Erred = 7
+}
+
+/** The number of states: the width of the transition table. */
+export const STATE_COUNT = 8;
+
+/** What happened to a run, as its worker says. The values are those of the worker link. */
+export enum RunStatus {
+  Ok = 0,
+  Erred = 1,
+  /** It could not get an input from where the scheduler said it was. */
+  InputsMissing = 2,
+  /** The worker gives it back unrun. */
+  Rescheduled = 3
+}
+
+/** Why a task is `Erred`. */
+export enum FailureReason {
+  None = 0,
+  /** The task's own function raised; the error is kept by the task's id outside the core. */
+  Raised = 1,
+  /** Workers died `allowedFailures` + 1 times while it could have been running. */
+  KilledWorker = 2,
+  /** It names an input that the scheduler does not know any more. */
+  LostDependencies = 3,
+  /** Data that a client had placed was at workers that are gone, and nothing can compute it again. */
+  LostData = 4
+}
+
+/** What a client is told of a key that it wants. The values are those of the client link. */
+export enum ReportStatus {
+  Memory = 1,
+  Erred = 2,
+  /** Its result was lost with a worker, or it is tried again after an error: it is being computed (again). */
+  Lost = 3,
+  Cancelled = 4
+}
+
+/** Whether a task in this state keeps its inputs: it counts among their waiters. */
+export function holdsInputs(state: TaskState): boolean {
+  return state >= TaskState.Waiting && state <= TaskState.Processing;
+}

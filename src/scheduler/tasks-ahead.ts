@@ -1,0 +1,109 @@
+import { NONE } from './edge-table';
+import { hasRoom, shipTarget } from './room';
+import type { SchedulerState } from './scheduler-state';
+import { TaskState } from './task-state';
+import { assign, move } from './transitions';
+import type { WorkerRecord } from './worker-table';
+
+/** Ships what was held back, to workers that have room again. */
+export function shipHeldBack(s: SchedulerState): void {
+  for (const worker of s.workers.all) {
+    const heldBack = worker.heldBack;
+    while (heldBack.length > 0 && hasRoom(s, worker)) {
+      const task = heldBack.shift();
+      if (
+        s.tasks.state[task] === TaskState.Waiting &&
+        s.tasks.waitingOn[task]! > 0 &&
+        shipTarget(s, task) === worker
+      ) {
+        move(s, task, TaskState.Processing);
+      }
+    }
+  }
+}
+
+/**
+ * Gives queued tasks to the workers that have room, the least loaded first.
+ *
+ * Of the common queue each worker takes one run of neighbours, for neighbours in the graph's order often have a dependent in common; but
+ * not more than its share by threads, so that two tasks go to two idle workers and not to one. What is left because some worker had less
+ * room than its share goes round again.
+ */
+export function fillWorkers(s: SchedulerState): void {
+  while (hasQueued(s) && fillOnce(s)) {
+    // Another round.
+  }
+}
+
+function hasQueued(s: SchedulerState): boolean {
+  return s.commonCount > 0 || s.workers.all.some(w => w.queuedCount > 0);
+}
+
+function fillOnce(s: SchedulerState): boolean {
+  const open = s.workers.all.filter(worker => hasRoom(s, worker));
+  open.sort(byRunning);
+  let threads = 0;
+  for (const worker of open) {
+    threads += worker.threads;
+  }
+  let hasAssigned = false;
+  for (const worker of open) {
+    const share = Math.ceil((s.commonCount * worker.threads) / threads);
+    hasAssigned = fillWorker(s, worker, share) || hasAssigned;
+    threads -= worker.threads;
+  }
+  return hasAssigned;
+}
+
+function byRunning(a: WorkerRecord, b: WorkerRecord): number {
+  return a.processingCount / a.threads - b.processingCount / b.threads;
+}
+
+function fillWorker(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  share: number
+): boolean {
+  const rank = s.tasks.rank;
+  let left = share;
+  let hasAssigned = false;
+  while (hasRoom(s, worker)) {
+    const own = following(s, worker, s.peekQueue(worker));
+    const common = left > 0 ? following(s, worker, s.peekQueue(null)) : NONE;
+    if (own === NONE && common === NONE) {
+      break;
+    }
+    hasAssigned = true;
+    if (common === NONE || (own !== NONE && rank[own]! <= rank[common]!)) {
+      worker.queue.pop();
+      assign(s, own, worker);
+    } else {
+      left--;
+      s.commonQueue.pop();
+      assign(s, common, worker);
+    }
+  }
+  return hasAssigned;
+}
+
+function following(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  task: number
+): number {
+  return task !== NONE && mayFollow(s, task, worker) ? task : NONE;
+}
+
+/**
+ * Whether a task may be sent behind those that a worker has. One that was at a worker when it died goes only to a free thread: so the
+ * guilty one is found after `allowedFailures` more deaths, and no crowd of tasks that happened to be ahead is blamed with it.
+ */
+export function mayFollow(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): boolean {
+  return (
+    s.tasks.suspicious[task] === 0 || worker.processingCount < worker.threads
+  );
+}

@@ -1,0 +1,511 @@
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+import { placeInQueue } from './queueing';
+import { hasRoom, shipTarget } from './room';
+import {
+  FailureReason,
+  holdsInputs,
+  ReportStatus,
+  STATE_COUNT,
+  TaskState
+} from './task-state';
+import { TaskFlag } from './task-table';
+import { formatStory } from './transition-log';
+import type { WorkerRecord } from './worker-table';
+
+const { Forgotten, Released, Waiting, NoWorker, Queued, Processing } =
+  TaskState;
+const { Memory, Erred } = TaskState;
+
+/** A move that the table does not list: a bug of the scheduler. The message carries the task's story. */
+export class InvalidTransition extends Error {
+  override readonly name = 'InvalidTransition';
+
+  constructor(state: SchedulerState, task: number, from: number, to: number) {
+    super(
+      `Task ${task} cannot go from ${TaskState[from]} to ${TaskState[to]}. Its story:\n` +
+        formatStory(state.log.story(task))
+    );
+  }
+}
+
+/**
+ * What else changes when a task moves. It runs after the task's state was set; it may recommend moves of any task, and makes none itself.
+ */
+type Transition = (state: SchedulerState, task: number) => void;
+
+/**
+ * The table of moves. Read: from the row's state to the column's.
+ *
+ * ```
+ *              Released  Waiting  NoWorker  Queued  Processing  Memory  Erred  Forgotten
+ *  Forgotten                (rows are added as Released by graph intake)
+ *  Released       –         ●                                     ●(1)     ●        ●
+ *  Waiting        ●         –        ●        ●        ●(2)               ●
+ *  NoWorker       ●         ●        –        ●                            ●
+ *  Queued         ●         ●        ●        –        ●                   ●
+ *  Processing     ●         ●                          –          ●        ●
+ *  Memory         ●                                               –        ●(3)
+ *  Erred          ●                                                        –        ●
+ *    (1) data placed by a client   (2) shipped with unfinished inputs   (3) placed data, lost
+ * ```
+ */
+const TABLE: readonly [TaskState, TaskState, Transition][] = [
+  [Released, Waiting, startWaiting],
+  [Released, Memory, enterMemory],
+  [Released, Erred, enterErred],
+  [Released, Forgotten, forget],
+  [Waiting, Released, letInputsGo],
+  [Waiting, NoWorker, enterNoWorker],
+  [Waiting, Queued, placeInQueue],
+  [Waiting, Processing, enterProcessing],
+  [Waiting, Erred, abandonErred],
+  [NoWorker, Released, letInputsGo],
+  [NoWorker, Waiting, waitAgain],
+  [NoWorker, Queued, placeInQueue],
+  [NoWorker, Erred, abandonErred],
+  [Queued, Released, leaveQueueReleased],
+  [Queued, Waiting, leaveQueueWaiting],
+  [Queued, NoWorker, leaveQueueNoWorker],
+  [Queued, Processing, leaveQueueProcessing],
+  [Queued, Erred, leaveQueueErred],
+  [Processing, Released, recallReleased],
+  [Processing, Waiting, recallWaiting],
+  [Processing, Memory, finishInMemory],
+  [Processing, Erred, stopErred],
+  [Memory, Released, leaveMemory],
+  [Memory, Erred, loseErred],
+  [Erred, Released, clearError],
+  [Erred, Forgotten, forget]
+];
+
+const BY_PAIR: (Transition | undefined)[] = [];
+for (const [from, to, transition] of TABLE) {
+  BY_PAIR[from * STATE_COUNT + to] = transition;
+}
+
+/** The moves that the table lists. */
+export function listedMoves(): { from: TaskState; to: TaskState }[] {
+  return TABLE.map(([from, to]) => ({ from, to }));
+}
+
+/**
+ * Moves a task.
+ *
+ * @throws InvalidTransition when the table does not list the move.
+ */
+export function move(s: SchedulerState, task: number, to: TaskState): void {
+  const from = s.tasks.state[task]! as TaskState;
+  const transition = BY_PAIR[from * STATE_COUNT + to];
+  if (transition === undefined) {
+    throw new InvalidTransition(s, task, from, to);
+  }
+  s.log.record(task, from, to);
+  s.tasks.state[task] = to;
+  transition(s, task);
+}
+
+/**
+ * Makes the recommended moves, and those that they recommend, until there are none.
+ *
+ * A recommendation may be overtaken by an earlier one (an input is recommended for release, then a new task needs it): each is judged
+ * when its turn comes.
+ */
+export function settle(s: SchedulerState): void {
+  const recommendations = s.recommendations;
+  while (recommendations.length > 0) {
+    const task = recommendations.task;
+    const target = recommendations.target;
+    recommendations.shift();
+    const from = s.tasks.state[task]! as TaskState;
+    if (from === target || !isDue(s, task, from, target)) {
+      continue;
+    }
+    if (target === Queued && !s.hasEligibleWorker(task)) {
+      if (from !== NoWorker) {
+        move(s, task, NoWorker);
+      }
+    } else {
+      move(s, task, target);
+    }
+  }
+}
+
+/** Whether a recommended move still makes sense. */
+function isDue(
+  s: SchedulerState,
+  task: number,
+  from: TaskState,
+  target: TaskState
+): boolean {
+  const tasks = s.tasks;
+  switch (target) {
+    case Released:
+      return (
+        from !== Forgotten &&
+        from !== Released &&
+        from !== Erred &&
+        !tasks.isNeeded(task)
+      );
+    case Waiting:
+      if (from === Released) {
+        return tasks.isNeeded(task);
+      }
+      // An input was lost. Or given up: then a task shipped with it is of no use where it is.
+      return (
+        tasks.waitingOn[task]! > 0 &&
+        (from === Queued ||
+          from === NoWorker ||
+          (from === Processing && !keepsItsInputs(s, task)))
+      );
+    case Queued:
+      return (
+        (from === Waiting || from === NoWorker) &&
+        tasks.waitingOn[task] === 0 &&
+        tasks.isNeeded(task)
+      );
+    case Processing: {
+      if (from !== Waiting || tasks.waitingOn[task] === 0) {
+        return false;
+      }
+      const worker = shipTarget(s, task);
+      if (worker !== null && !hasRoom(s, worker)) {
+        worker.heldBack.push(task);
+        return false;
+      }
+      return worker !== null;
+    }
+    case Erred:
+      return holdsInputs(from) && tasks.reason[task] !== FailureReason.None;
+    case Forgotten:
+      return (
+        (from === Released || from === Erred) &&
+        tasks.firstDependent[task] === NONE &&
+        !tasks.hasFlag(task, TaskFlag.Open) &&
+        !tasks.isNeeded(task)
+      );
+    case NoWorker:
+    case Memory:
+      return false;
+  }
+}
+
+/** Recommends to let go of a task that nobody needs (any more). */
+export function dropIfUnneeded(s: SchedulerState, task: number): void {
+  const tasks = s.tasks;
+  if (tasks.isNeeded(task)) {
+    return;
+  }
+  const from = tasks.state[task]!;
+  if (from !== Released && from !== Erred) {
+    s.recommendations.push(task, Released);
+  } else if (tasks.firstDependent[task] === NONE) {
+    s.recommendations.push(task, Forgotten);
+  }
+}
+
+/** Whether all unfinished inputs of a processing task are still to be made at its worker. */
+export function keepsItsInputs(s: SchedulerState, task: number): boolean {
+  const { edges, state, worker, firstInput } = s.tasks;
+  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    if (
+      state[input] !== Memory &&
+      !(state[input] === Processing && worker[input] === worker[task])
+    ) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/** Sets what a task failed of; {@link enterErred} tells clients and dependents. */
+export function blame(
+  s: SchedulerState,
+  task: number,
+  cause: number,
+  reason: FailureReason
+): void {
+  s.tasks.cause[task] = cause;
+  s.tasks.reason[task] = reason;
+}
+
+// ---- to Waiting
+
+function startWaiting(s: SchedulerState, task: number): void {
+  const { edges, state, waiters, waitingOn, firstInput } = s.tasks;
+  let unfinished = 0;
+  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    waiters[input]!++;
+    if (state[input] === Memory) {
+      continue;
+    }
+    unfinished++;
+    if (state[input] === Released) {
+      s.recommendations.push(input, Waiting);
+    } else if (state[input] === Erred) {
+      failBy(s, task, input);
+    }
+  }
+  waitingOn[task] = unfinished;
+  if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
+    blame(s, task, task, FailureReason.LostData);
+    s.recommendations.push(task, Erred);
+  } else if (unfinished === 0) {
+    s.recommendations.push(task, Queued);
+  }
+}
+
+function waitAgain(s: SchedulerState, task: number): void {
+  if (s.tasks.waitingOn[task] === 0) {
+    s.recommendations.push(task, Queued);
+  }
+  dropIfUnneeded(s, task);
+}
+
+function leaveQueueWaiting(s: SchedulerState, task: number): void {
+  s.dequeue(task);
+  waitAgain(s, task);
+}
+
+function recallWaiting(s: SchedulerState, task: number): void {
+  recall(s, task);
+  waitAgain(s, task);
+}
+
+/** Takes a run off its worker's books, tells the worker, and has the tasks that were shipped with it recalled too. */
+function recall(s: SchedulerState, task: number): void {
+  const worker = s.unlinkProcessing(task);
+  s.output.release(worker, task);
+  const { edges, state, firstDependent } = s.tasks;
+  for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
+    const dependent = edges.dependent[e]!;
+    if (state[dependent] === Processing) {
+      s.recommendations.push(dependent, Waiting);
+    }
+  }
+}
+
+// ---- to NoWorker
+
+function enterNoWorker(s: SchedulerState, task: number): void {
+  s.noWorker.push(task);
+}
+
+function leaveQueueNoWorker(s: SchedulerState, task: number): void {
+  s.dequeue(task);
+  enterNoWorker(s, task);
+}
+
+// ---- to Processing
+
+function leaveQueueProcessing(s: SchedulerState, task: number): void {
+  // `assign` has taken it off the queue and entered it into its worker's list.
+  recommendShipping(s, task);
+}
+
+function enterProcessing(s: SchedulerState, task: number): void {
+  const worker = shipTarget(s, task);
+  if (worker === null) {
+    throw new InvalidTransition(s, task, Waiting, Processing);
+  }
+  startRun(s, task, worker);
+  recommendShipping(s, task);
+}
+
+/** Moves a queued task to a worker. */
+export function assign(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): void {
+  s.dequeue(task);
+  startRun(s, task, worker);
+  move(s, task, Processing);
+}
+
+function startRun(s: SchedulerState, task: number, worker: WorkerRecord): void {
+  const runId = s.nextRunId;
+  s.nextRunId = (runId + 1) >>> 0;
+  s.tasks.runId[task] = runId;
+  s.linkProcessing(task, worker);
+  s.output.assign(worker, task, runId);
+}
+
+function recommendShipping(s: SchedulerState, task: number): void {
+  const { edges, state, firstDependent } = s.tasks;
+  for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
+    const dependent = edges.dependent[e]!;
+    if (state[dependent] === Waiting && shipTarget(s, dependent) !== null) {
+      s.recommendations.push(dependent, Processing);
+    }
+  }
+}
+
+// ---- to Memory
+
+function finishInMemory(s: SchedulerState, task: number): void {
+  const worker = s.unlinkProcessing(task);
+  s.addReplica(task, worker);
+  letGoOfInputs(s, task);
+  enterMemory(s, task);
+}
+
+function enterMemory(s: SchedulerState, task: number): void {
+  const { edges, state, waitingOn, firstDependent, firstWant } = s.tasks;
+  s.tasks.suspicious[task] = 0;
+  for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
+    const dependent = edges.dependent[e]!;
+    const dependentState = state[dependent]!;
+    if (dependentState === Waiting || dependentState === Processing) {
+      if (--waitingOn[dependent]! === 0 && dependentState === Waiting) {
+        s.recommendations.push(dependent, Queued);
+      }
+    }
+  }
+  if (firstWant[task] !== NONE) {
+    s.report(task, ReportStatus.Memory);
+  }
+  dropIfUnneeded(s, task);
+}
+
+// ---- to Erred
+
+function enterErred(s: SchedulerState, task: number): void {
+  const { edges, state, firstDependent } = s.tasks;
+  s.report(task, ReportStatus.Erred);
+  for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
+    const dependent = edges.dependent[e]!;
+    if (holdsInputs(state[dependent]!)) {
+      failBy(s, dependent, task);
+    }
+  }
+  dropIfUnneeded(s, task);
+}
+
+function failBy(s: SchedulerState, task: number, input: number): void {
+  const { cause, reason } = s.tasks;
+  blame(s, task, cause[input]!, reason[input]! as FailureReason);
+  s.recommendations.push(task, Erred);
+}
+
+function abandonErred(s: SchedulerState, task: number): void {
+  letGoOfInputs(s, task);
+  enterErred(s, task);
+}
+
+function leaveQueueErred(s: SchedulerState, task: number): void {
+  s.dequeue(task);
+  abandonErred(s, task);
+}
+
+function stopErred(s: SchedulerState, task: number): void {
+  const worker = s.unlinkProcessing(task);
+  // A task that failed of itself has ended there; one that fails of an input is still to be struck off.
+  if (s.tasks.cause[task] !== task) {
+    s.output.release(worker, task);
+  }
+  abandonErred(s, task);
+}
+
+function loseErred(s: SchedulerState, task: number): void {
+  dropReplicas(s, task);
+  enterErred(s, task);
+}
+
+// ---- to Released
+
+function letInputsGo(s: SchedulerState, task: number): void {
+  letGoOfInputs(s, task);
+  enterReleased(s, task);
+}
+
+/** Stops counting a task among the waiters of its inputs; those that nobody needs any more are recommended for release. */
+function letGoOfInputs(s: SchedulerState, task: number): void {
+  const { edges, waiters, waitingOn, firstInput } = s.tasks;
+  waitingOn[task] = 0;
+  for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+    const input = edges.input[e]!;
+    if (--waiters[input]! === 0) {
+      dropIfUnneeded(s, input);
+    }
+  }
+}
+
+function enterReleased(s: SchedulerState, task: number): void {
+  if (s.tasks.isNeeded(task)) {
+    s.recommendations.push(task, Waiting);
+  } else {
+    blame(s, task, NONE, FailureReason.None);
+    dropIfUnneeded(s, task);
+  }
+}
+
+function leaveQueueReleased(s: SchedulerState, task: number): void {
+  s.dequeue(task);
+  letInputsGo(s, task);
+}
+
+function recallReleased(s: SchedulerState, task: number): void {
+  recall(s, task);
+  letInputsGo(s, task);
+}
+
+function leaveMemory(s: SchedulerState, task: number): void {
+  const { edges, state, waiters, waitingOn, firstDependent } = s.tasks;
+  dropReplicas(s, task);
+  s.report(task, ReportStatus.Lost);
+  if (waiters[task]! > 0) {
+    for (
+      let e = firstDependent[task]!;
+      e !== NONE;
+      e = edges.nextDependent[e]!
+    ) {
+      const dependent = edges.dependent[e]!;
+      if (holdsInputs(state[dependent]!)) {
+        waitingOn[dependent]!++;
+        s.recommendations.push(dependent, Waiting);
+      }
+    }
+  }
+  enterReleased(s, task);
+}
+
+/** Tells all holders to drop the result. */
+function dropReplicas(s: SchedulerState, task: number): void {
+  const tasks = s.tasks;
+  while (tasks.firstReplica[task] !== NONE) {
+    const worker = s.workers.get(
+      tasks.replicas.value(tasks.firstReplica[task]!)
+    )!;
+    s.removeReplica(task, worker);
+    s.output.release(worker, task);
+  }
+}
+
+function clearError(s: SchedulerState, task: number): void {
+  blame(s, task, NONE, FailureReason.None);
+  s.tasks.suspicious[task] = 0;
+  s.report(task, ReportStatus.Lost);
+  enterReleased(s, task);
+}
+
+// ---- to Forgotten
+
+function forget(s: SchedulerState, task: number): void {
+  const tasks = s.tasks;
+  const edges = tasks.edges;
+  for (let e = tasks.firstInput[task]!; e !== NONE;) {
+    const input = edges.input[e]!;
+    const next = edges.nextInput[e]!;
+    tasks.detachDependent(e);
+    edges.giveBack(e);
+    if (tasks.firstDependent[input] === NONE) {
+      dropIfUnneeded(s, input);
+    }
+    e = next;
+  }
+  tasks.clear(task);
+  s.output.forgotten(task);
+}

@@ -1,0 +1,259 @@
+import { invariant } from '../base/assert';
+import { NONE } from './edge-table';
+import { hasRoom } from './room';
+import type { SchedulerState } from './scheduler-state';
+import { FailureReason, holdsInputs, TaskState } from './task-state';
+import { TaskFlag } from './task-table';
+import { formatStory } from './transition-log';
+import { keepsItsInputs } from './transitions';
+import { mayFollow } from './tasks-ahead';
+import type { WorkerRecord } from './worker-table';
+
+/**
+ * Recomputes everything that the scheduler keeps more than once, and compares. O(tasks + edges); run after every event in tests.
+ *
+ * @throws InvariantError with the story of the task concerned.
+ */
+export function validateState(s: SchedulerState): void {
+  const counts = new Map<WorkerRecord | null, number>();
+  let size = 0;
+  let edges = 0;
+  for (let task = 0; task < s.tasks.capacity; task++) {
+    if (s.tasks.state[task] === TaskState.Forgotten) {
+      checkEmptyRow(s, task);
+      continue;
+    }
+    size++;
+    edges += s.tasks.inputsOf(task).length;
+    checkEdges(s, task);
+    checkTask(s, task);
+    if (s.tasks.state[task] === TaskState.Queued) {
+      const home = s.tasks.worker[task]!;
+      const worker = home === NONE ? null : s.workers.get(home)!;
+      counts.set(worker, (counts.get(worker) ?? 0) + 1);
+    }
+  }
+  invariant(size === s.tasks.size, 'the number of tasks is wrong');
+  invariant(edges === s.tasks.edges.size, 'edges have leaked');
+  invariant(
+    (counts.get(null) ?? 0) === s.commonCount,
+    'the count of the common queue is wrong'
+  );
+  for (const worker of s.workers.all) {
+    checkWorker(s, worker, counts.get(worker) ?? 0);
+  }
+  checkNothingIdle(s);
+  invariant(s.recommendations.length === 0, 'recommendations are left');
+}
+
+function check(
+  s: SchedulerState,
+  task: number,
+  condition: boolean,
+  what: string
+): void {
+  invariant(
+    condition,
+    () =>
+      `task ${task} (${TaskState[s.tasks.state[task]!]}): ${what}\n` +
+      formatStory(s.log.story(task))
+  );
+}
+
+function checkEmptyRow(s: SchedulerState, task: number): void {
+  const t = s.tasks;
+  check(
+    s,
+    task,
+    t.firstInput[task] === NONE &&
+      t.firstDependent[task] === NONE &&
+      t.firstWant[task] === NONE &&
+      t.firstReplica[task] === NONE &&
+      t.waiters[task] === 0 &&
+      t.waitingOn[task] === 0 &&
+      t.flags[task] === 0 &&
+      t.worker[task] === NONE,
+    'a forgotten row is not empty'
+  );
+}
+
+function checkEdges(s: SchedulerState, task: number): void {
+  const { state } = s.tasks;
+  const inputs = s.tasks.inputsOf(task);
+  const dependents = s.tasks.dependentsOf(task);
+  for (const input of inputs) {
+    check(s, task, state[input] !== TaskState.Forgotten, 'input is forgotten');
+    check(
+      s,
+      task,
+      s.tasks.dependentsOf(input).includes(task),
+      `not among the dependents of its input ${input}`
+    );
+  }
+  for (const dependent of dependents) {
+    check(
+      s,
+      task,
+      s.tasks.inputsOf(dependent).includes(task),
+      `not among the inputs of its dependent ${dependent}`
+    );
+  }
+  const waiters = dependents.filter(d => holdsInputs(state[d]!)).length;
+  check(s, task, s.tasks.waiters[task] === waiters, 'waiters are miscounted');
+  const unfinished = inputs.filter(i => state[i] !== TaskState.Memory).length;
+  check(
+    s,
+    task,
+    s.tasks.waitingOn[task] === (holdsInputs(state[task]!) ? unfinished : 0),
+    'unfinished inputs are miscounted'
+  );
+}
+
+function checkTask(s: SchedulerState, task: number): void {
+  const t = s.tasks;
+  const state = t.state[task] as TaskState;
+  const isIn = (...states: TaskState[]): boolean => states.includes(state);
+  const { Released, Waiting, NoWorker, Queued, Processing, Memory, Erred } =
+    TaskState;
+  check(
+    s,
+    task,
+    (t.firstReplica[task] !== NONE) === isIn(Memory),
+    'replicas and memory disagree'
+  );
+  for (const holder of t.holdersOf(task)) {
+    check(s, task, s.workers.get(holder) !== undefined, 'a holder is gone');
+  }
+  check(
+    s,
+    task,
+    isIn(Erred) === (t.reason[task] !== FailureReason.None),
+    'reason and erred disagree'
+  );
+  check(
+    s,
+    task,
+    isIn(Erred) === (t.cause[task] !== NONE),
+    'cause and erred disagree'
+  );
+  check(
+    s,
+    task,
+    isIn(Processing, Queued) || t.worker[task] === NONE,
+    'has a worker'
+  );
+  check(
+    s,
+    task,
+    isIn(Released, Erred) || t.isNeeded(task),
+    'is kept though nobody needs it'
+  );
+  check(s, task, !isIn(Released) || !t.isNeeded(task), 'is needed but at rest');
+  check(
+    s,
+    task,
+    !isIn(Released, Erred) ||
+      t.isNeeded(task) ||
+      t.firstDependent[task] !== NONE ||
+      t.hasFlag(task, TaskFlag.Open),
+    'should be forgotten'
+  );
+  check(
+    s,
+    task,
+    !isIn(NoWorker, Queued) || t.waitingOn[task] === 0,
+    'could not run'
+  );
+  check(s, task, !isIn(Waiting) || t.waitingOn[task]! > 0, 'waits for nothing');
+  check(
+    s,
+    task,
+    !isIn(Waiting, NoWorker, Queued, Processing) ||
+      t.inputsOf(task).every(input => t.state[input] !== Erred),
+    'an input has erred'
+  );
+  check(
+    s,
+    task,
+    !isIn(Waiting, NoWorker, Queued, Processing) ||
+      t.inputsOf(task).every(input => t.state[input] !== Released),
+    'an input is not on its way'
+  );
+  check(
+    s,
+    task,
+    !isIn(NoWorker) || !s.hasEligibleWorker(task),
+    'a worker could run it'
+  );
+  check(
+    s,
+    task,
+    !isIn(Queued) || s.hasEligibleWorker(task),
+    'no worker could run it'
+  );
+  check(
+    s,
+    task,
+    !isIn(Processing) || keepsItsInputs(s, task),
+    'an input will never come to its worker'
+  );
+}
+
+function checkWorker(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  queued: number
+): void {
+  const t = s.tasks;
+  let count = 0;
+  let occupancy = 0;
+  let previous = NONE;
+  for (
+    let task = worker.firstProcessing;
+    task !== NONE;
+    task = t.nextProcessing[task]!
+  ) {
+    check(
+      s,
+      task,
+      t.state[task] === TaskState.Processing && t.worker[task] === worker.id,
+      `is in the list of worker ${worker.id}`
+    );
+    check(s, task, t.previousProcessing[task] === previous, 'is mislinked');
+    previous = task;
+    count++;
+    occupancy += t.estimate[task]!;
+  }
+  invariant(worker.lastProcessing === previous, 'the list ends elsewhere');
+  invariant(worker.processingCount === count, 'processing is miscounted');
+  invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
+  invariant(worker.queuedCount === queued, 'the queue is miscounted');
+  invariant(worker.takeBacksPending >= 0, 'answers without a question');
+  let stored = 0;
+  for (let task = 0; task < t.capacity; task++) {
+    if (t.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
+      stored += t.nbytes[task]!;
+    }
+  }
+  invariant(isNear(worker.storedBytes, stored), 'stored bytes are wrong');
+}
+
+function checkNothingIdle(s: SchedulerState): void {
+  const common = s.peekQueue(null);
+  for (const worker of s.workers.all) {
+    if (!hasRoom(s, worker)) {
+      continue;
+    }
+    const own = s.peekQueue(worker);
+    for (const task of [own, common]) {
+      invariant(
+        task === NONE || !mayFollow(s, task, worker),
+        `worker ${worker.id} has room, yet task ${task} is queued`
+      );
+    }
+  }
+}
+
+function isNear(a: number, b: number): boolean {
+  return Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(a), Math.abs(b));
+}

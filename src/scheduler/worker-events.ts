@@ -1,0 +1,230 @@
+import { NONE } from './edge-table';
+import type {
+  ReplicasChanged,
+  TakeBackAnswered,
+  TasksFinished,
+  WorkerJoined,
+  WorkerLeft
+} from './events';
+import type { SchedulerState } from './scheduler-state';
+import { FailureReason, RunStatus, TaskState } from './task-state';
+import { TaskFlag } from './task-table';
+import { blame, move } from './transitions';
+import { WorkerRecord } from './worker-table';
+
+/** What workers do and what becomes of them. Nothing here settles the moves that it leads to; `Scheduler.handle` does. */
+
+export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
+  s.workers.add(
+    new WorkerRecord(event.worker, event.threads, event.memoryLimit, event.host)
+  );
+  for (let n = s.noWorker.length; n > 0; n--) {
+    const task = s.noWorker.shift();
+    if (s.tasks.state[task] === TaskState.NoWorker) {
+      if (s.hasEligibleWorker(task)) {
+        s.recommendations.push(task, TaskState.Queued);
+      } else {
+        s.noWorker.push(task);
+      }
+    }
+  }
+}
+
+export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
+    return;
+  }
+  emptyQueue(s, worker);
+  giveUpRuns(s, worker, event.why === 'died');
+  giveUpReplicas(s, worker);
+  s.workers.remove(worker);
+  s.output.dropWorker(worker);
+  if (s.workers.all.length === 0) {
+    while (s.commonCount > 0) {
+      move(s, s.peekQueue(null), TaskState.NoWorker);
+    }
+    s.commonQueue.clear();
+  }
+}
+
+/** Takes everything out of a worker's queue; it is placed anew when the moves settle. */
+function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
+  while (worker.queuedCount > 0) {
+    const task = s.peekQueue(worker);
+    worker.queue.pop();
+    move(s, task, TaskState.Waiting);
+  }
+}
+
+function giveUpRuns(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  isSuspicious: boolean
+): void {
+  const tasks = s.tasks;
+  while (worker.firstProcessing !== NONE) {
+    const task = worker.firstProcessing;
+    // What still lacked an input cannot have been running.
+    if (isSuspicious && tasks.waitingOn[task] === 0) {
+      tasks.suspicious[task]!++;
+    }
+    if (tasks.suspicious[task]! > s.options.allowedFailures) {
+      blame(s, task, task, FailureReason.KilledWorker);
+      move(s, task, TaskState.Erred);
+    } else {
+      move(s, task, TaskState.Waiting);
+    }
+  }
+}
+
+// Workers come and go seldom: going through all tasks (a few ms for a million) is cheaper than a list per worker kept for this alone.
+function giveUpReplicas(s: SchedulerState, worker: WorkerRecord): void {
+  const tasks = s.tasks;
+  for (let task = 0; task < tasks.capacity; task++) {
+    if (tasks.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
+      loseReplica(s, task, worker);
+    }
+  }
+}
+
+/** A worker turns out not to hold a result. Without another holder the result is lost. */
+function loseReplica(
+  s: SchedulerState,
+  task: number,
+  worker: WorkerRecord
+): void {
+  s.removeReplica(task, worker);
+  if (s.tasks.firstReplica[task] !== NONE) {
+    return;
+  }
+  if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
+    blame(s, task, task, FailureReason.LostData);
+    move(s, task, TaskState.Erred);
+  } else {
+    move(s, task, TaskState.Released);
+  }
+}
+
+export function workerPaused(s: SchedulerState, workerId: number): void {
+  const worker = s.workers.get(workerId);
+  if (worker !== undefined && !worker.paused) {
+    worker.paused = true;
+    emptyQueue(s, worker);
+  }
+}
+
+export function workerResumed(s: SchedulerState, workerId: number): void {
+  const worker = s.workers.get(workerId);
+  if (worker !== undefined) {
+    worker.paused = false;
+  }
+}
+
+export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
+  const { taskIds, runIds, status, nbytes, duration } = event;
+  const tasks = s.tasks;
+  if (s.workers.get(event.worker) === undefined) {
+    return;
+  }
+  for (let k = 0; k < event.missingInputs.length; k++) {
+    inputMissing(s, event.missingInputs[k]!, event.missingWorkers[k]!);
+  }
+  for (let i = 0; i < taskIds.length; i++) {
+    const task = taskIds[i]!;
+    if (
+      tasks.state[task] !== TaskState.Processing ||
+      tasks.runId[task] !== runIds[i]
+    ) {
+      // A run that was given up: its worker has been told to drop the result.
+      continue;
+    }
+    switch (status[i] as RunStatus) {
+      case RunStatus.Ok:
+        tasks.nbytes[task] = nbytes[i]!;
+        s.durations.add(tasks.functionId[task]!, duration[i]!);
+        move(s, task, TaskState.Memory);
+        break;
+      case RunStatus.Erred:
+        if (tasks.retries[task]! > 0) {
+          tasks.retries[task]!--;
+          move(s, task, TaskState.Waiting);
+        } else {
+          blame(s, task, task, FailureReason.Raised);
+          move(s, task, TaskState.Erred);
+        }
+        break;
+      default:
+        move(s, task, TaskState.Waiting);
+    }
+  }
+}
+
+function inputMissing(s: SchedulerState, task: number, workerId: number): void {
+  const worker = s.workers.get(workerId);
+  if (
+    worker !== undefined &&
+    s.tasks.state[task] === TaskState.Memory &&
+    s.hasReplica(task, worker)
+  ) {
+    // Should the holder have it after all (its connection broke), it must not keep what nobody knows of.
+    s.output.release(worker, task);
+    loseReplica(s, task, worker);
+  }
+}
+
+export function replicasChanged(
+  s: SchedulerState,
+  event: ReplicasChanged
+): void {
+  const { state, worker: place } = s.tasks;
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
+    return;
+  }
+  for (const task of event.added) {
+    if (state[task] === TaskState.Memory) {
+      if (!s.hasReplica(task, worker)) {
+        s.addReplica(task, worker);
+      }
+    } else if (
+      state[task] !== TaskState.Processing ||
+      place[task] !== worker.id
+    ) {
+      // A copy of what has been given up meanwhile. (Where the task itself is running, a release would end its run.)
+      s.output.release(worker, task);
+    }
+  }
+  for (const task of event.removed) {
+    if (state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
+      loseReplica(s, task, worker);
+    }
+  }
+}
+
+export function takeBackAnswered(
+  s: SchedulerState,
+  event: TakeBackAnswered
+): void {
+  const { tasks } = s;
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
+    return;
+  }
+  for (let i = 0; i < event.taskIds.length; i++) {
+    const task = event.taskIds[i]!;
+    worker.takeBacksPending--;
+    if (
+      tasks.state[task] !== TaskState.Processing ||
+      tasks.runId[task] !== event.runIds[i]
+    ) {
+      continue;
+    }
+    if (event.taken[i] === 1) {
+      move(s, task, TaskState.Waiting);
+    } else {
+      tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;
+      tasks.flags[task]! |= TaskFlag.TakeBackRefused;
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { Int32List } from '../base/int-list';
+import { Int32Queue } from '../base/int-queue';
+import { RankedHeap } from '../base/ranked-heap';
+import { NONE } from './edge-table';
+
+/** What the scheduler knows of one worker. There are few workers, so these are objects. */
+export class WorkerRecord {
+  paused = false;
+  /** Tasks in `Processing` here, and the two ends of their list, oldest first. */
+  processingCount = 0;
+  firstProcessing = NONE;
+  lastProcessing = NONE;
+  /** Σ `estimate` of the processing tasks, in seconds. */
+  occupancy = 0;
+  /** Tasks in `Queued` that are meant for this worker because of where their inputs are. May hold dead entries. */
+  readonly queue = new RankedHeap();
+  /** The living entries of `queue`, and Σ of their `estimate` in seconds. */
+  queuedCount = 0;
+  queuedSeconds = 0;
+  /** Tasks that could have been shipped with their inputs but for want of room. May hold dead entries. */
+  readonly heldBack = new Int32Queue();
+  /** Runs that the worker has been asked to give back and has not answered for. */
+  takeBacksPending = 0;
+  /** Bytes of the results that it holds. */
+  storedBytes = 0;
+
+  /** Instructions of the present batch. */
+  readonly assignTasks = new Int32List();
+  readonly assignRuns = new Int32List();
+  readonly releaseTasks = new Int32List();
+  readonly takeBackTasks = new Int32List();
+  readonly takeBackRuns = new Int32List();
+  /** Whether the lists above are in the buffer's list of workers to tell. */
+  isTold = false;
+
+  constructor(
+    readonly id: number,
+    readonly threads: number,
+    readonly memoryLimit: number,
+    readonly host: string
+  ) {}
+
+  /** Estimated seconds until it has done all that is assigned to it or waits for it. */
+  get load(): number {
+    return (this.occupancy + this.queuedSeconds) / this.threads;
+  }
+}
+
+/** The workers of the cluster, by id and as lists. */
+export class WorkerTable {
+  private _byId: (WorkerRecord | undefined)[] = [];
+  private _all: WorkerRecord[] = [];
+
+  /** All workers, in the order in which they joined. */
+  get all(): readonly WorkerRecord[] {
+    return this._all;
+  }
+
+  get(id: number): WorkerRecord | undefined {
+    return this._byId[id];
+  }
+
+  add(worker: WorkerRecord): void {
+    this._byId[worker.id] = worker;
+    this._all.push(worker);
+  }
+
+  remove(worker: WorkerRecord): void {
+    this._byId[worker.id] = undefined;
+    this._all = this._all.filter(other => other !== worker);
+  }
+}

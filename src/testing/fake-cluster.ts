@@ -1,0 +1,425 @@
+import { VersionedIds } from '../base/versioned-ids';
+import {
+  NONE,
+  ReportStatus,
+  Scheduler,
+  TaskState,
+  type Instruction,
+  type Restriction,
+  type SchedulerEvent,
+  type SchedulerSetup
+} from '../scheduler';
+import {
+  FakeWorker,
+  type Behaviour,
+  type FromFakeWorker,
+  type IFakeSurroundings
+} from './fake-worker';
+
+/** A task of a random graph. */
+export interface NodeSpec {
+  /** Inputs: numbers of earlier tasks, counted over all submissions. */
+  readonly inputs: readonly number[];
+  /** How often it raises before it succeeds; Infinity: always. */
+  readonly raises: number;
+  readonly kills: boolean;
+  readonly retries: number;
+  readonly wanted: boolean;
+  readonly priority: number;
+  readonly restriction: Restriction | null;
+}
+
+/** One `graphSubmitted` event, or placed data. */
+export interface SubmissionSpec {
+  readonly type: 'graph' | 'placed';
+  readonly nodes: readonly NodeSpec[];
+  readonly last: boolean;
+}
+
+/** What the fake client knows of one task. */
+export interface FakeTask {
+  readonly number: number;
+  readonly outer: number;
+  readonly spec: NodeSpec;
+  readonly isPlaced: boolean;
+  /** It names an input that was gone when it was submitted. */
+  readonly isOrphan: boolean;
+  isWanted: boolean;
+  raised: number;
+  /** The last report, if any. */
+  reported: ReportStatus | null;
+  reportedCause: number;
+}
+
+const CLIENT = 7;
+
+/**
+ * A scheduler with fake workers and a fake client. Nothing happens by itself: the driver calls one step after the other. The state is
+ * validated after each event.
+ */
+export class FakeCluster implements IFakeSurroundings {
+  readonly scheduler: Scheduler;
+  readonly workers = new Map<number, FakeWorker>();
+  /** Every task ever submitted, by number. */
+  readonly tasks: FakeTask[] = [];
+  private _byOuter = new Map<number, FakeTask>();
+  private _ids = new VersionedIds();
+  private _nextWorker = 0;
+  private _generation = 0;
+  private _now = 0;
+
+  constructor(setup: SchedulerSetup) {
+    this.scheduler = new Scheduler(setup);
+  }
+
+  // ---- the cluster's events
+
+  join(threads: number): FakeWorker {
+    const worker = new FakeWorker(this._nextWorker++, threads, this);
+    this.workers.set(worker.id, worker);
+    this._handle({
+      type: 'workerJoined',
+      at: this._now,
+      worker: worker.id,
+      threads,
+      memoryLimit: 0,
+      host: 'here'
+    });
+    return worker;
+  }
+
+  end(worker: FakeWorker, why: 'closed' | 'died'): void {
+    this.workers.delete(worker.id);
+    this._handle({
+      type: 'workerLeft',
+      at: this._now,
+      worker: worker.id,
+      why
+    });
+  }
+
+  pause(worker: FakeWorker, isPaused: boolean): void {
+    this._handle({
+      type: isPaused ? 'workerPaused' : 'workerResumed',
+      at: this._now,
+      worker: worker.id
+    });
+  }
+
+  // ---- the client's events
+
+  submit(submission: SubmissionSpec): void {
+    if (submission.type === 'placed') {
+      this._place(submission);
+      return;
+    }
+    const { nodes, last } = submission;
+    const added = nodes.map(spec => this._add(spec, false));
+    const sets = nodes.flatMap(n => (n.restriction ? [n.restriction] : []));
+    const firstInput = [0];
+    const inputs: number[] = [];
+    for (const task of added) {
+      inputs.push(...task.spec.inputs.map(n => this._dense(this.tasks[n]!)));
+      firstInput.push(inputs.length);
+    }
+    this._handle({
+      type: 'graphSubmitted',
+      at: this._now,
+      client: CLIENT,
+      generation: this._generation,
+      last,
+      taskIds: Int32Array.from(added, task => this._dense(task)),
+      order: Int32Array.from(nodes, (_, i) => i),
+      userPriority: Int32Array.from(nodes, node => node.priority),
+      functionIds: Uint32Array.from(nodes, (_, i) => i % 3),
+      retries: Uint8Array.from(nodes, node => node.retries),
+      restrictions: Uint16Array.from(nodes, node =>
+        node.restriction ? sets.indexOf(node.restriction) + 1 : 0
+      ),
+      restrictionSets: sets,
+      firstInput: Uint32Array.from(firstInput),
+      inputs: Int32Array.from(inputs),
+      wanted: Uint8Array.from(nodes, node => Number(node.wanted))
+    });
+    if (last) {
+      this._generation++;
+    }
+  }
+
+  release(task: FakeTask): void {
+    task.isWanted = false;
+    this._clientSays('clientReleases', task);
+  }
+
+  cancel(task: FakeTask): void {
+    this._clientSays('clientCancels', task);
+  }
+
+  retry(task: FakeTask): void {
+    this._clientSays('clientRetries', task);
+  }
+
+  // ---- progress
+
+  /** Everything that could happen next at the workers and on the links. */
+  steps(): (() => void)[] {
+    const steps: (() => void)[] = [];
+    for (const worker of this.workers.values()) {
+      if (worker.outbox.length > 0) {
+        steps.push(() => this._hear(worker, worker.outbox.shift()!));
+      }
+      steps.push(...worker.steps());
+    }
+    return steps;
+  }
+
+  /** Takes steps, oldest possibility first, until there are none. */
+  drain(maxSteps = 100_000): void {
+    for (let n = 0; n < maxSteps; n++) {
+      const steps = this.steps();
+      if (steps.length === 0) {
+        return;
+      }
+      steps[n % steps.length]!();
+    }
+    throw new Error(`The cluster is not at rest after ${maxSteps} steps.`);
+  }
+
+  state(task: FakeTask): TaskState {
+    const dense = this._ids.resolve(task.outer);
+    return dense === NONE
+      ? TaskState.Forgotten
+      : this.scheduler.tasks.state[dense]!;
+  }
+
+  /** The task and all its ancestors. */
+  lineage(task: FakeTask): FakeTask[] {
+    const seen = new Set([task]);
+    for (const member of seen) {
+      member.spec.inputs.forEach(n => seen.add(this.tasks[n]!));
+    }
+    return [...seen];
+  }
+
+  // ---- IFakeSurroundings
+
+  peer(worker: number): FakeWorker | undefined {
+    return this.workers.get(worker);
+  }
+
+  behaviour(outer: number): Behaviour {
+    const task = this._byOuter.get(outer)!;
+    if (task.spec.kills) {
+      return 'kill';
+    }
+    if (task.raised < task.spec.raises) {
+      task.raised++;
+      return 'raise';
+    }
+    return 'ok';
+  }
+
+  died(worker: FakeWorker): void {
+    this.end(worker, 'died');
+    this.join(worker.threads);
+  }
+
+  // ---- inner parts
+
+  private _add(spec: NodeSpec, isPlaced: boolean): FakeTask {
+    const isOrphan = spec.inputs.some(
+      n => this._ids.resolve(this.tasks[n]!.outer) === NONE
+    );
+    const dense = this._ids.take();
+    const task: FakeTask = {
+      number: this.tasks.length,
+      outer: this._ids.outer(dense),
+      spec,
+      isPlaced,
+      isOrphan,
+      isWanted: spec.wanted,
+      raised: 0,
+      reported: null,
+      reportedCause: NONE
+    };
+    this.tasks.push(task);
+    this._byOuter.set(task.outer, task);
+    return task;
+  }
+
+  private _place({ nodes }: SubmissionSpec): void {
+    const holders = [...this.workers.values()];
+    const added = nodes.map(spec => this._add(spec, true));
+    added.forEach((task, i) =>
+      holders[i % holders.length]?.store.add(task.outer)
+    );
+    this._handle({
+      type: 'dataPlaced',
+      at: this._now,
+      client: CLIENT,
+      taskIds: Int32Array.from(added, task => this._dense(task)),
+      functionIds: new Uint32Array(nodes.length),
+      nbytes: new Float64Array(nodes.length).fill(1e6),
+      wanted: Uint8Array.from(nodes, node => Number(node.wanted)),
+      holderRows: Uint32Array.from(
+        holders.length > 0 ? nodes : [],
+        (_, i) => i
+      ),
+      holderWorkers: Uint16Array.from(
+        holders.length > 0 ? nodes : [],
+        (_, i) => holders[i % holders.length]!.id
+      )
+    });
+  }
+
+  private _dense(task: FakeTask): number {
+    return this._ids.resolve(task.outer);
+  }
+
+  private _clientSays(
+    type: 'clientReleases' | 'clientCancels' | 'clientRetries',
+    task: FakeTask
+  ): void {
+    const dense = this._dense(task);
+    if (dense !== NONE) {
+      this._handle({
+        type,
+        at: this._now,
+        client: CLIENT,
+        taskIds: Int32Array.of(dense)
+      });
+    }
+  }
+
+  private _hear(worker: FakeWorker, message: FromFakeWorker): void {
+    const common = { at: this._now, worker: worker.id };
+    const known = (outers: number[]): Int32Array =>
+      Int32Array.from(outers.map(o => this._ids.resolve(o))).filter(
+        id => id !== NONE
+      );
+    switch (message.type) {
+      case 'finished': {
+        const task = this._ids.resolve(message.task);
+        const missing = message.missing.filter(
+          m => this._ids.resolve(m.task) !== NONE
+        );
+        if (task === NONE && missing.length === 0) {
+          return;
+        }
+        const rows = task === NONE ? [] : [task];
+        return this._handle({
+          type: 'tasksFinished',
+          ...common,
+          taskIds: Int32Array.from(rows),
+          runIds: Uint32Array.from(rows, () => message.runId),
+          status: Uint8Array.from(rows, () => message.status),
+          nbytes: Float64Array.from(rows, () => 1000 * (message.runId % 7)),
+          duration: Float64Array.from(
+            rows,
+            () => 10 ** -((message.runId % 5) + 1)
+          ),
+          missingInputs: Int32Array.from(missing, m =>
+            this._ids.resolve(m.task)
+          ),
+          missingWorkers: Uint16Array.from(missing, m => m.holder)
+        });
+      }
+      case 'replicas': {
+        // Of a task that is forgotten, this worker has been told by its release already, unless the copy came later.
+        for (const outer of message.added) {
+          if (this._ids.resolve(outer) === NONE) {
+            worker.inbox.push({ type: 'release', tasks: [outer] });
+          }
+        }
+        return this._handle({
+          type: 'replicasChanged',
+          ...common,
+          added: known(message.added),
+          removed: known(message.removed)
+        });
+      }
+      case 'takenBack': {
+        const dense = this._ids.resolve(message.task);
+        return this._handle({
+          type: 'takeBackAnswered',
+          ...common,
+          taskIds: Int32Array.of(dense),
+          runIds: Uint32Array.of(message.runId),
+          taken: Uint8Array.of(Number(message.taken))
+        });
+      }
+    }
+  }
+
+  private _handle(event: SchedulerEvent): void {
+    this._now += 0.001;
+    this.scheduler.handle(event);
+    this.scheduler.validateState();
+    this.scheduler.takeInstructions().forEach(i => this._perform(i));
+  }
+
+  private _perform(instruction: Instruction): void {
+    const outer = (dense: number): number => this._ids.outer(dense);
+    switch (instruction.type) {
+      case 'assign': {
+        const runs = [...instruction.taskIds].map((task, i) => ({
+          task: outer(task),
+          runId: instruction.runIds[i]!,
+          inputs: this.scheduler.tasks.inputsOf(task).map(input => ({
+            task: outer(input),
+            holder: this._holder(input, instruction.worker)
+          }))
+        }));
+        this._inbox(instruction.worker).push({ type: 'assign', runs });
+        return;
+      }
+      case 'release':
+        this._inbox(instruction.worker).push({
+          type: 'release',
+          tasks: [...instruction.taskIds].map(outer)
+        });
+        return;
+      case 'takeBack':
+        this._inbox(instruction.worker).push({
+          type: 'takeBack',
+          runs: [...instruction.taskIds].map((task, i) => ({
+            task: outer(task),
+            runId: instruction.runIds[i]!
+          }))
+        });
+        return;
+      case 'report':
+        instruction.taskIds.forEach((dense, i) => {
+          const task = this._byOuter.get(outer(dense))!;
+          task.reported = instruction.status[i]!;
+          task.reportedCause = instruction.cause[i]!;
+          if (task.reported === ReportStatus.Cancelled) {
+            task.isWanted = false;
+          }
+        });
+        return;
+      case 'forgotten':
+        instruction.taskIds.forEach(dense => this._ids.giveBack(dense));
+    }
+  }
+
+  private _inbox(worker: number): FakeWorker['inbox'] {
+    const found = this.workers.get(worker);
+    if (found === undefined) {
+      throw new Error(`An instruction for worker ${worker}, which is gone.`);
+    }
+    return found.inbox;
+  }
+
+  private _holder(input: number, worker: number): number {
+    const { state, worker: place } = this.scheduler.tasks;
+    if (state[input] === TaskState.Processing) {
+      if (place[input] !== worker) {
+        throw new Error('An input is being made at another worker.');
+      }
+      return worker;
+    }
+    const holders = this.scheduler.tasks.holdersOf(input);
+    return holders.includes(worker) ? worker : holders[0]!;
+  }
+}
