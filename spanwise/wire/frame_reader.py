@@ -54,6 +54,7 @@ class FrameReader:
         self._long: bytearray | None = None
         self._long_view = memoryview(b"")
         self._long_filled = 0
+        self._deferred = False
 
     def receive(self) -> list[bytearray]:
         """The bodies that are complete after one ``recv``; perhaps none.
@@ -67,6 +68,11 @@ class FrameReader:
         TimeoutError
             The socket's timeout passed.
         """
+        if self._deferred:
+            self._deferred = False
+            bodies = self._split()
+            if bodies:
+                return bodies
         try:
             if self._long is not None:
                 got = self._sock.recv_into(self._long_view[self._long_filled :])
@@ -98,6 +104,10 @@ class FrameReader:
         while end - start >= 4:
             (length,) = _U32.unpack_from(view, start)
             if length > self.limit:
+                if bodies:
+                    # One of those before it may be the welcome that raises the limit: judge it when they are read.
+                    self._deferred = True
+                    break
                 raise BrokenFrame(
                     f"A message of {length} bytes is longer than the {self.limit} allowed."
                 )

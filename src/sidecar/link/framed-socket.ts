@@ -1,0 +1,138 @@
+/**
+ * A stream socket that carries bodies: reads are cut into frames as they come, writes wait for the end of the turn and leave together.
+ * Knows nothing of messages; `link.ts` stands on it once the handshake is over.
+ */
+import type { Socket } from 'node:net';
+import type { EncodedFrame } from '../../wire/frame';
+import { FrameSplitter } from './frame-splitter';
+
+/** How long the last bytes may take to leave. */
+const FAREWELL_MS = 5000;
+
+export type FramedSocketHandlers = {
+  /** Bytes came: pull bodies with `next()` until it gives null. Called once per read of the socket. */
+  arrived(): void;
+  /** The socket takes more again, after `queuedBytes` was high. */
+  drained(): void;
+  /** Once, whoever closed; `why` is for a log or a sentence. */
+  closed(why: string): void;
+};
+
+export class FramedSocket {
+  constructor(
+    private readonly _socket: Socket,
+    limit: number
+  ) {
+    this._splitter = new FrameSplitter(limit);
+    _socket.on('data', (chunk: Buffer) => {
+      this._splitter.push(chunk);
+      this.handlers?.arrived();
+    });
+    _socket.on('drain', () => this.handlers?.drained());
+    _socket.on('error', error => {
+      this._why = error.message;
+    });
+    _socket.on('close', () => {
+      this._closed = true;
+      this._outgoing = [];
+      const handlers = this.handlers;
+      this.handlers = null;
+      handlers?.closed(this._why);
+    });
+  }
+
+  handlers: FramedSocketHandlers | null = null;
+
+  get closed(): boolean {
+    return this._closed || this._socket.destroyed;
+  }
+
+  get limit(): number {
+    return this._splitter.limit;
+  }
+
+  set limit(bytes: number) {
+    this._splitter.limit = bytes;
+  }
+
+  /** The next complete body. Throws BrokenFrame. */
+  next(): Uint8Array | null {
+    return this._closed ? null : this._splitter.next();
+  }
+
+  /** Bytes that were written and that the system has not taken yet. */
+  get queuedBytes(): number {
+    return this._outgoingBytes + this._socket.writableLength;
+  }
+
+  /** Write at the end of this turn of the event loop, together with what else comes until then. */
+  write(frame: EncodedFrame): void {
+    if (this.closed) {
+      return;
+    }
+    if (this._outgoing.length === 0) {
+      setImmediate(() => this.flush());
+    }
+    this._outgoing.push(...frame.chunks);
+    this._outgoingBytes += frame.bodyLength + 4;
+  }
+
+  /** Write now what waits for the end of the turn. */
+  flush(): void {
+    const chunks = this._outgoing;
+    if (chunks.length === 0) {
+      return;
+    }
+    this._outgoing = [];
+    this._outgoingBytes = 0;
+    if (this.closed || this._socket.writableEnded) {
+      return;
+    }
+    // Corked, all chunks leave in one gathered system call.
+    this._socket.cork();
+    for (const chunk of chunks) {
+      this._socket.write(chunk);
+    }
+    this._socket.uncork();
+  }
+
+  /** Stop reading, so that the other side has to wait. */
+  pause(): void {
+    this._socket.pause();
+  }
+
+  resume(): void {
+    this._socket.resume();
+  }
+
+  /** Flush, then close; what the other side still sends is not read. */
+  end(why: string): void {
+    if (this.closed) {
+      return;
+    }
+    this._why = why;
+    this.flush();
+    this._socket.end(() => this._socket.destroy());
+    // One that does not read must not keep the socket for ever.
+    setTimeout(() => this._socket.destroy(), FAREWELL_MS).unref();
+  }
+
+  /** Close at once. */
+  destroy(why: string): void {
+    if (!this._closed) {
+      this._why = why;
+      this._socket.destroy();
+    }
+  }
+
+  /** Let the process end although this socket is open. */
+  unref(): void {
+    this._socket.unref();
+  }
+
+  private readonly _splitter: FrameSplitter;
+  private _outgoing: Uint8Array[] = [];
+  private _outgoingBytes = 0;
+  private _closed = false;
+  private _why = 'The other side closed the connection.';
+}

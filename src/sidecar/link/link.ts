@@ -1,0 +1,175 @@
+/**
+ * One open, authenticated link: messages in batches, one batch per read of the socket; writes leave together at the end of the turn.
+ * Runs in the Node programs.
+ */
+import { BrokenFrame } from '../../wire/broken-frame';
+import type { Direction } from '../../wire/describe';
+import {
+  BODY_LIMIT,
+  FrameDecoder,
+  FrameEncoder,
+  type EncodedFrame
+} from '../../wire/frame';
+import type { Intro } from '../../wire/handshake';
+import type {
+  FieldsInput,
+  LinkName,
+  Message,
+  TablesInput,
+  TypeOf
+} from '../../wire/schema';
+import type { FramedSocket } from './framed-socket';
+
+type Back<S extends Direction> = S extends 'up' ? 'down' : 'up';
+
+export type LinkHandlers<L extends LinkName, S extends Direction> = {
+  /** Everything that one read of the socket completed, in order. */
+  messages(batch: readonly Message<L, Back<S>>[]): void;
+  /** Once, whoever closed. */
+  closed(why: string): void;
+  /** The system takes more again, after {@link Link.queuedBytes} had grown. */
+  drained?(): void;
+};
+
+/**
+ * @typeParam L the link's role.
+ * @typeParam S what this side sends: `up` if it dialled.
+ */
+export class Link<L extends LinkName, S extends Direction> {
+  /** @param intro what the other side said about itself: in `proof`, or in `welcome`. */
+  constructor(
+    private readonly _socket: FramedSocket,
+    readonly role: L,
+    readonly sends: S,
+    readonly intro: Intro
+  ) {
+    const limit = role === 'panel' ? BODY_LIMIT.panel : BODY_LIMIT.link;
+    const receives = (sends === 'up' ? 'down' : 'up') as Back<S>;
+    this._encoder = new FrameEncoder(role, sends, limit);
+    this._decoder = new FrameDecoder(role, receives);
+    _socket.limit = limit;
+  }
+
+  /** Start to deliver; nothing that came before is lost. */
+  start(handlers: LinkHandlers<L, S>): void {
+    const socket = this._socket;
+    socket.handlers = {
+      arrived: () => this._deliver(handlers),
+      drained: () => handlers.drained?.(),
+      closed: why => handlers.closed(why)
+    };
+    if (socket.closed) {
+      // It broke between the handshake and now; tell it like any other end, not within this call.
+      socket.handlers = null;
+      setImmediate(() =>
+        handlers.closed('The other side closed the connection.')
+      );
+      return;
+    }
+    socket.resume();
+    setImmediate(() => this._deliver(handlers));
+  }
+
+  get closed(): boolean {
+    return this._socket.closed;
+  }
+
+  /** Bytes sent that the system has not taken yet: what a producer looks at before it makes more. */
+  get queuedBytes(): number {
+    return this._socket.queuedBytes;
+  }
+
+  /**
+   * Encode now, so that columns may be reused at once (blobs may not), and write at the end of the turn.
+   * On a closed link nothing happens: `closed` has told, or will.
+   *
+   * @throws FrameTooLong
+   */
+  send<T extends TypeOf<L, S>>(
+    type: T,
+    fields: FieldsInput<L, S, T>,
+    tables?: TablesInput<L, S, T>,
+    blobs?: readonly Uint8Array[]
+  ): void {
+    this._socket.write(this._encoder.encode(type, fields, tables, blobs));
+  }
+
+  /** Write now instead of at the end of the turn. */
+  flush(): void {
+    this._socket.flush();
+  }
+
+  /** Stop and go on reading: back-pressure on the other side. */
+  pause(): void {
+    this._socket.pause();
+  }
+
+  resume(): void {
+    this._socket.resume();
+  }
+
+  /** Say why, then close. */
+  refuse(code: string, sentence: string): void {
+    this._socket.write(refusal(code, sentence));
+    this._socket.end(sentence);
+  }
+
+  /** Flush, then close. Twice is safe. */
+  close(why = 'The link was closed here.'): void {
+    this._socket.end(why);
+  }
+
+  /** Close without flushing. */
+  destroy(why = 'The link was closed here.'): void {
+    this._socket.destroy(why);
+  }
+
+  /** Let the process end although this link is open. */
+  unref(): void {
+    this._socket.unref();
+  }
+
+  private _deliver(handlers: LinkHandlers<L, S>): void {
+    const batch: Message<L, Back<S>>[] = [];
+    let broken: BrokenFrame | null = null;
+    try {
+      for (
+        let body = this._socket.next();
+        body !== null;
+        body = this._socket.next()
+      ) {
+        batch.push(this._decoder.decode(body));
+      }
+    } catch (error) {
+      if (!(error instanceof BrokenFrame)) {
+        throw error;
+      }
+      broken = error;
+    }
+    const last = batch.at(-1);
+    const refused = last?.type === 'refused' ? last : null;
+    if (refused !== null) {
+      batch.pop();
+    }
+    if (batch.length > 0) {
+      handlers.messages(batch);
+    }
+    if (broken !== null) {
+      this.refuse('broken-frame', broken.message);
+    } else if (refused !== null) {
+      const { sentence } = refused.fields as { readonly sentence: string };
+      this._socket.destroy(sentence);
+    }
+  }
+
+  private readonly _encoder: FrameEncoder<L, S>;
+  private readonly _decoder: FrameDecoder<L, Back<S>>;
+}
+
+/** `refused` is the same on every link and in both directions. */
+export function refusal(code: string, sentence: string): EncodedFrame {
+  return new FrameEncoder('doorbell', 'down').encode('refused', {
+    code,
+    sentence
+  });
+}

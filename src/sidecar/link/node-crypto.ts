@@ -1,0 +1,9 @@
+/** The handshake's cryptography by Node. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IHandshakeCrypto } from '../../wire/handshake';
+
+export const NODE_CRYPTO: IHandshakeCrypto = {
+  random: byteLength => randomBytes(byteLength),
+  hmac: (secret, data) => createHmac('sha256', secret).update(data).digest(),
+  equal: (a, b) => a.length === b.length && timingSafeEqual(a, b)
+};

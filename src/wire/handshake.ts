@@ -1,0 +1,273 @@
+/**
+ * Who is there: the mutual challenge-response that opens every link (docs/contracts.md §2). Pure: a message goes in, the answer comes out;
+ * sockets, time limits and the cryptography are the caller's.
+ *
+ *     initiator                      acceptor
+ *     hello()             ─────▶     receive() ─▶ challenge
+ *     receive() ─▶ proof  ─────▶     receive() ─▶ known: role and intro are true
+ *     receive() ─▶ open   ◀─────     welcome()
+ */
+import type { Message } from './schema';
+import { PROTOCOL, ROLES, type Role } from './handshake-messages';
+
+/** What the handshake needs of the platform. */
+export interface IHandshakeCrypto {
+  /** Unpredictable bytes. */
+  random(byteLength: number): Uint8Array;
+  /** HMAC-SHA256. */
+  hmac(secret: Uint8Array, data: Uint8Array): Uint8Array;
+  /** Whether two byte strings are equal, in a time that does not tell where they differ. */
+  equal(a: Uint8Array, b: Uint8Array): boolean;
+}
+
+/** Somebody was turned away, with a sentence for people. */
+export class HandshakeRefused extends Error {
+  override readonly name = 'HandshakeRefused';
+
+  constructor(
+    readonly code: string,
+    readonly sentence: string
+  ) {
+    super(sentence);
+  }
+}
+
+export const NONCE_BYTES = 16;
+export const SECRET_BYTES = 32;
+/** Seconds that a handshake may take. */
+export const HANDSHAKE_SECONDS = 10;
+
+/** Who dials and who answers, in words. */
+const SIDES: Readonly<Record<Role, readonly [string, string]>> = {
+  client: ['client', 'scheduler'],
+  worker: ['worker', 'scheduler'],
+  peer: ['caller', 'worker'],
+  source: ['cluster', 'observer'],
+  panel: ['Jupyter server', 'observer'],
+  doorbell: ['kernel', 'Jupyter server']
+};
+
+type Party = { readonly protocol: number; readonly build: string };
+export type Intro = Readonly<Record<string, unknown>>;
+
+const isRole = (text: string): text is Role =>
+  (ROLES as readonly string[]).includes(text);
+
+/** Why these two cannot talk, and which one to upgrade. */
+export function protocolSentence(
+  role: string,
+  initiator: Party,
+  acceptor: Party
+): string {
+  const [dials, answers] = isRole(role)
+    ? SIDES[role]
+    : (['caller', 'other side'] as const);
+  const older = initiator.protocol < acceptor.protocol ? dials : answers;
+  return (
+    `The ${dials} has Spanwise ${initiator.build} (protocol ${initiator.protocol}), ` +
+    `the ${answers} Spanwise ${acceptor.build} (protocol ${acceptor.protocol}): they cannot talk. ` +
+    `Run "pip install --upgrade spanwise" in the environment of the ${older} and restart it.`
+  );
+}
+
+/** What only a holder of the secret can say; `side` keeps one's proof from being the other's. */
+function proofOf(
+  crypto: IHandshakeCrypto,
+  side: 'acceptor' | 'initiator',
+  secret: Uint8Array,
+  role: string,
+  nonces: readonly [initiator: Uint8Array, acceptor: Uint8Array]
+): Uint8Array {
+  const text = new TextEncoder().encode(`${side}:${role}`);
+  const data = new Uint8Array(
+    text.length + nonces[0].length + nonces[1].length
+  );
+  data.set(text);
+  data.set(nonces[0], text.length);
+  data.set(nonces[1], text.length + nonces[0].length);
+  return crypto.hmac(secret, data);
+}
+
+export type InitiatorOptions = {
+  readonly secret: Uint8Array;
+  readonly role: Role;
+  readonly build: string;
+  readonly intro?: Intro;
+};
+
+/** A message of the handshake to be sent. */
+export type InitiatorAnswer =
+  | {
+      readonly type: 'hello';
+      readonly fields: Party & {
+        readonly role: string;
+        readonly nonce: Uint8Array;
+      };
+    }
+  | {
+      readonly type: 'proof';
+      readonly fields: { readonly proof: Uint8Array; readonly intro: Intro };
+    };
+
+// The handshake's messages are the same on every link; that of the fewest messages stands for all.
+type FromInitiator = Message<'doorbell', 'up'>;
+type FromAcceptor = Message<'doorbell', 'down'>;
+
+/** The side that dialled. */
+export class Initiator {
+  constructor(
+    private readonly _crypto: IHandshakeCrypto,
+    private readonly _options: InitiatorOptions
+  ) {
+    this._nonce = _crypto.random(NONCE_BYTES);
+  }
+
+  /** What the other side said about itself; null until the link is open. */
+  welcome: Intro | null = null;
+
+  hello(): InitiatorAnswer {
+    const { role, build } = this._options;
+    return {
+      type: 'hello',
+      fields: { protocol: PROTOCOL, build, role, nonce: this._nonce }
+    };
+  }
+
+  /**
+   * @returns the answer, or null: the link is open.
+   * @throws HandshakeRefused by the other side, or because it does not hold the secret.
+   */
+  receive(message: FromAcceptor): InitiatorAnswer | null {
+    const { secret, role, build, intro } = this._options;
+    if (message.type === 'refused') {
+      throw new HandshakeRefused(message.fields.code, message.fields.sentence);
+    }
+    if (message.type === 'challenge' && !this._proved) {
+      const theirs = message.fields;
+      if (theirs.protocol !== PROTOCOL) {
+        throw new HandshakeRefused(
+          'protocol',
+          protocolSentence(role, { protocol: PROTOCOL, build }, theirs)
+        );
+      }
+      const nonces = [this._nonce, theirs.nonce] as const;
+      const expected = proofOf(this._crypto, 'acceptor', secret, role, nonces);
+      if (!this._crypto.equal(expected, theirs.proof)) {
+        throw new HandshakeRefused(
+          'secret',
+          'Whoever answers at this address does not hold its secret.'
+        );
+      }
+      this._proved = true;
+      return {
+        type: 'proof',
+        fields: {
+          proof: proofOf(this._crypto, 'initiator', secret, role, nonces),
+          intro: intro ?? {}
+        }
+      };
+    }
+    if (message.type === 'welcome' && this._proved) {
+      this.welcome = message.fields.intro;
+      return null;
+    }
+    throw outOfOrder(message.type);
+  }
+
+  private readonly _nonce: Uint8Array;
+  private _proved = false;
+}
+
+export type AcceptorOptions = {
+  readonly secret: Uint8Array;
+  /** Who may come in. */
+  readonly roles: readonly Role[];
+  readonly build: string;
+};
+
+export type Challenge = {
+  readonly type: 'challenge';
+  readonly fields: Party & {
+    readonly nonce: Uint8Array;
+    readonly proof: Uint8Array;
+  };
+};
+
+/** The side that was dialled. It sends `welcome` itself once {@link known} is there. */
+export class Acceptor {
+  constructor(
+    private readonly _crypto: IHandshakeCrypto,
+    private readonly _options: AcceptorOptions
+  ) {
+    this._nonce = _crypto.random(NONCE_BYTES);
+  }
+
+  /** Who dialled; null until it has proved that it holds the secret. */
+  known: { readonly role: Role; readonly intro: Intro } | null = null;
+
+  /**
+   * @returns the answer, or null: the other side is {@link known} and waits for `welcome`.
+   * @throws HandshakeRefused to be sent to the other side as `refused`.
+   */
+  receive(message: FromInitiator): Challenge | null {
+    const { secret, roles, build } = this._options;
+    if (message.type === 'refused') {
+      throw new HandshakeRefused(message.fields.code, message.fields.sentence);
+    }
+    if (message.type === 'hello' && this._hello === null) {
+      const { protocol, role, nonce } = message.fields;
+      if (protocol !== PROTOCOL) {
+        throw new HandshakeRefused(
+          'protocol',
+          protocolSentence(role, message.fields, { protocol: PROTOCOL, build })
+        );
+      }
+      if (!isRole(role) || !roles.includes(role)) {
+        throw new HandshakeRefused(
+          'role',
+          `This door is not for "${role.slice(0, 20)}".`
+        );
+      }
+      if (nonce.length !== NONCE_BYTES) {
+        throw new HandshakeRefused(
+          'nonce',
+          `A nonce has ${NONCE_BYTES} bytes.`
+        );
+      }
+      this._hello = { role, nonce };
+      return {
+        type: 'challenge',
+        fields: {
+          protocol: PROTOCOL,
+          build,
+          nonce: this._nonce,
+          proof: proofOf(this._crypto, 'acceptor', secret, role, [
+            nonce,
+            this._nonce
+          ])
+        }
+      };
+    }
+    if (message.type === 'proof' && this._hello !== null && !this.known) {
+      const { role, nonce } = this._hello;
+      const expected = proofOf(this._crypto, 'initiator', secret, role, [
+        nonce,
+        this._nonce
+      ]);
+      if (!this._crypto.equal(expected, message.fields.proof)) {
+        throw new HandshakeRefused('secret', "The secret is not this door's.");
+      }
+      this.known = { role, intro: message.fields.intro };
+      return null;
+    }
+    throw outOfOrder(message.type);
+  }
+
+  private readonly _nonce: Uint8Array;
+  private _hello: { readonly role: Role; readonly nonce: Uint8Array } | null =
+    null;
+}
+
+function outOfOrder(type: string): HandshakeRefused {
+  return new HandshakeRefused('order', `"${type}" does not belong here.`);
+}
