@@ -1,0 +1,151 @@
+"""The worker program: ``python -m spanwise.worker``, started by the scheduler.
+
+stdin: one JSON line ``{scheduler, secretHex, worker, name, threads, memoryLimit, folder,
+path, cwd, transport}``; the pipe then stays open for as long as the owner lives.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import signal
+import socket
+import sys
+import threading
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from spanwise.wire import door as wire_door
+from spanwise.wire import link as wire_link
+from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.worker.door import Server
+from spanwise.worker.executor import Executor
+from spanwise.worker.fetch import Fetching
+from spanwise.worker.launch import follow_launch
+from spanwise.worker.lifeline import read_first_line, take_stdin, watch_lifeline
+from spanwise.worker.scheduler import SchedulerLink
+from spanwise.worker.watch import Watch
+from spanwise.worker.worker import Worker
+
+#: A busy executor lets another thread run within this many seconds (Python's own
+#: default is 5 ms, and a peer's request needs several turns).
+SWITCH_SECONDS = 0.0005
+
+# exit codes
+CLOSED, OWNER_GONE, REFUSED, OUT_OF_MEMORY = 0, 0, 3, 4
+
+
+def main() -> int:
+    """Run a worker until its scheduler closes it or is gone."""
+    # The terminal's Ctrl-C reaches the whole process group; it is meant for the client.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    config = json.loads(read_first_line(0))
+    watch_lifeline(take_stdin(), lambda: _end(OWNER_GONE))
+    sys.setswitchinterval(SWITCH_SECONDS)
+    follow_launch(config.get("path") or [], config.get("cwd") or "")
+    _stay_sequential()
+    try:
+        return _run(config)
+    except LinkClosed:
+        return OWNER_GONE
+    except LinkError as error:
+        _complain(f"Worker {config['worker']}: {error}")
+        return REFUSED
+
+
+def _run(config: dict[str, Any]) -> int:
+    secret = bytes.fromhex(config["secretHex"])
+    worker = Worker(config["worker"], config["name"], config["threads"], config["memoryLimit"])
+    server = Server(worker)
+    door = wire_door.listen(
+        config["folder"],
+        f"worker-{worker.number}",
+        secret,
+        ["peer"],
+        server.serve,
+        transport=config.get("transport"),
+    )
+    try:
+        intro = {
+            "worker": worker.number,
+            "pid": os.getpid(),
+            "threads": worker.threads,
+            "memoryLimit": worker.memory_limit,
+            "host": socket.gethostname(),
+            "address": door.address,
+            "versions": _versions(),
+        }
+        link = wire_link.dial(config["scheduler"], secret, "worker", intro)
+        fetching = Fetching(worker, secret)
+        worker.connect(link.send, fetching.fetch)
+        worker.executors = [Executor(worker, i) for i in range(worker.threads)]
+        for executor in worker.executors:
+            executor.start()
+
+        def out_of_memory(sentence: str) -> None:
+            _complain(sentence)
+            worker.send("event", {"kind": "memory-limit", "text": sentence})
+            _end(OUT_OF_MEMORY)
+
+        watch = Watch(
+            worker, fetching, float(link.welcome.get("schedulerStart", 0.0)), out_of_memory
+        )
+        worker.watch = watch
+        watch.start()
+        threading.Thread(target=_warm_up, name="spanwise-warm-up", daemon=True).start()
+        SchedulerLink(link, worker, fetching, watch).serve()
+    finally:
+        door.close()
+    return CLOSED
+
+
+def _complain(sentence: str) -> None:
+    """Write to the scheduler's log, which is where stderr goes."""
+    sys.stderr.write(sentence + "\n")
+    sys.stderr.flush()
+
+
+def _stay_sequential() -> None:
+    """Let a `compute()` within a task run in the task's own thread.
+
+    By the environment, for Dask reads it when it is imported, and processes that tasks
+    start should do the same.
+    """
+    os.environ.setdefault("DASK_SCHEDULER", "synchronous")
+
+
+def _warm_up() -> None:
+    """Import what nearly every task needs while the scheduler is still being told of us."""
+    import dask.sizeof  # noqa: F401
+
+    # What is imported by now stays: collections need not look at it again.
+    gc.collect()
+    gc.freeze()
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in ("dask", "cloudpickle", "numpy", "pandas", "spanwise"):
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue  # not needed to run
+    return versions
+
+
+def _end(code: int) -> None:
+    """End at once, whatever tasks are doing: nothing waits for their threads."""
+    if "multiprocessing.process" in sys.modules:
+        from multiprocessing import active_children
+
+        for child in active_children():
+            child.terminate()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _end(main())

@@ -1,0 +1,60 @@
+"""Clocks of threads: CPU seconds of another thread, and seconds it waited for a core."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+_NAN = float("nan")
+
+
+class CoreWait:
+    """How long the calling thread has stood in the kernel's run queue (Linux; else NaN).
+
+    Reads ``/proc/self/task/<tid>/schedstat``: ``on core ns, waited ns, slices``;
+    half a microsecond by pread on a file that stays open.
+    """
+
+    def __init__(self) -> None:
+        path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
+        self.fd: int | None
+        try:
+            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._last = self.read()
+        except (OSError, ValueError, IndexError):
+            # Not Linux, or a kernel without scheduler statistics.
+            self.fd = None
+            self._last = _NAN
+
+    def read(self) -> float:
+        """Return seconds waited since the thread began, from any thread."""
+        if self.fd is None:
+            return _NAN
+        return int(os.pread(self.fd, 96, 0).split()[1]) * 1e-9
+
+    def mark(self) -> float:
+        """Return seconds waited since the last mark."""
+        now = self.read()
+        waited = now - self._last
+        self._last = now
+        return waited
+
+
+class ThreadClock:
+    """CPU seconds of another thread of this process.
+
+    Parameters
+    ----------
+    ident
+        ``Thread.ident`` of a thread that lives.
+    """
+
+    def __init__(self, ident: int) -> None:
+        self._clock: int | None = None
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(ident)
+
+    def read(self) -> float:
+        """Return CPU seconds; NaN where there is no such clock. The thread must live."""
+        return _NAN if self._clock is None else time.clock_gettime(self._clock)

@@ -1,0 +1,117 @@
+"""Serves a worker's results to peers and clients, and takes what clients put there.
+
+One thread per connected peer, which blocks: a busy worker answers within its thread
+switch interval (0.5 ms), and two workers that send each other large results cannot
+wait for each other, for fetching has threads of its own.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import payload
+from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.link import Link
+from spanwise.worker.errors import CannotPickle, describe
+from spanwise.worker.fetch import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
+
+if TYPE_CHECKING:
+    from spanwise.worker.worker import Worker
+
+#: A `data` frame holds about this much; the next item goes into another.
+FRAME_BYTES = 32 * 2**20
+#: Name of what is measured here, as in Dask.
+CONTEXT = "get-data"
+
+
+class Server:
+    """Answers what comes in through the peer door of `worker`."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def serve(self, link: Link) -> None:
+        """Answer one link until it ends; runs in a thread of its own."""
+        client = link.intro.get("client", 0)
+        try:
+            while True:
+                for message in link.read_batch():
+                    if message.type == "get":
+                        self._get(link, message)
+                    elif message.type == "put":
+                        self._put(link, message, client)
+        except LinkClosed:
+            return  # peers and clients come and go
+        except LinkError as error:
+            self._worker.send("event", {"kind": "peer-broken", "text": str(error)})
+        finally:
+            link.close()
+
+    def _get(self, link: Link, message: Any) -> None:
+        worker = self._worker
+        request = message.fields["request"]
+        items: list[tuple[int, int, float]] = []
+        blobs: list[Any] = []
+        size = 0
+        pickled = 0.0
+        sent = 0.0
+        total = 0
+        begin = perf_counter()
+        ids = [task_id for (task_id,) in message.table("ids")]
+        for task_id in ids:
+            with worker.lock:
+                table = worker.table
+                found = task_id in table.values
+                value = table.values.get(task_id)
+                nbytes = table.sizes.get(task_id, 0.0)
+            if not found:
+                items.append((task_id, ITEM_MISSING, 0.0))
+                continue
+            status, blob = _pickled(value)
+            del value
+            items.append((task_id, status, nbytes))
+            blobs.append(blob)
+            size += payload.nbytes(blob)
+            if size >= FRAME_BYTES:
+                total += size
+                now = perf_counter()
+                pickled += now - begin
+                link.send("data", {"request": request, "more": True}, {"items": items}, blobs)
+                begin = perf_counter()
+                sent += begin - now
+                items, blobs, size = [], [], 0
+        total += size
+        now = perf_counter()
+        pickled += now - begin
+        link.send("data", {"request": request, "more": False}, {"items": items}, blobs)
+        end = perf_counter()
+        ledger = worker.ledger
+        ledger.add(end, CONTEXT, "serialize", "seconds", pickled)
+        ledger.add(end, CONTEXT, "network", "seconds", sent + end - now)
+        ledger.add(end, CONTEXT, "memory-read", "bytes", float(total))
+        ledger.add(end, CONTEXT, "memory-read", "count", float(len(ids)))
+
+    def _put(self, link: Link, message: Any, client: int) -> None:
+        worker = self._worker
+        rows = zip(message.table("items"), message.blobs, strict=True)
+        for (data_id,), blob in rows:
+            value = payload.loads(blob)
+            nbytes = worker.sizes.of(value)
+            with worker.lock:
+                worker.puts[client, data_id] = (value, nbytes)
+        link.send("stored", {"request": message.fields["request"]})
+
+
+def _pickled(value: Any) -> tuple[int, Any]:
+    """Status and payload of a result, or of the error that says why there is none."""
+    try:
+        return ITEM_OK, payload.dumps(value)
+    except BaseException as error:  # noqa: BLE001 (told to who asked)
+        kind = type(value)
+        refused = CannotPickle(
+            f"The result is a {kind.__module__}.{kind.__qualname__}, which cannot be "
+            f"pickled ({type(error).__name__}: {error}), so it cannot leave the worker "
+            "that made it. Return something picklable, or use it within the task."
+        )
+        return ITEM_NOT_PICKLED, [describe(refused).blob]

@@ -1,0 +1,449 @@
+"""A thread that runs tasks and measures them.
+
+Stamps.  One task's stop is the next one's start, so what lies between two stamps is
+always somebody's::
+
+        stop A = start B                    stop B = start C
+            │ bind │ run B            │ size │ │ store B, report B, take C, bind C …
+            ├──────────── duration B ────────┤ ├───────────── duration C ───
+
+A new pair of stamps is taken only when the thread has been idle or has sent a
+message; the gap is nobody's, and its length is in the ledger as `report`.
+
+CPU is the thread's own clock at the same places (0.3 us a reading, against 0.07 us
+for the wall clock), so a run's cpu and duration cover the same stretch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import struct
+import threading
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import payload
+from spanwise.worker.clocks import CoreWait
+from spanwise.worker.errors import describe
+from spanwise.worker.held import placed_arrivals
+from spanwise.worker.library import NO_CHUNK, Opened
+from spanwise.worker.report import (
+    COMPUTE,
+    DESERIALIZE,
+    ERROR,
+    NO_PEER,
+    NOT_INLINE,
+    OK,
+    SERIALIZE,
+    Part,
+)
+from spanwise.worker.tasks import Entry, Row
+
+if TYPE_CHECKING:
+    from spanwise.worker.worker import Worker
+
+#: Message flag: a client holds the future, send the result along if it is small.
+WANTED = 1
+INLINE_BYTES = 4096
+#: Finished rows wait for more of them at most this long or this many.
+FLUSH_SECONDS = 0.001
+FLUSH_ROWS = 128
+#: After a run shorter than this the next one of its template is expected to be short.
+QUICK_SECONDS = 0.0003
+#: Sizing and pickling a result shorter than this is counted as compute.
+PART_SECONDS = 0.00005
+#: Plain runs from here on get a compute part, which carries the wait for a core:
+#: one more system call in 5 ms.
+LONG_SECONDS = 0.005
+
+_NAN = float("nan")
+_ONE_PART = struct.Struct("<IId")
+
+
+class Executor(threading.Thread):
+    """One lane of a worker.
+
+    Parameters
+    ----------
+    worker
+        Whose table it works on.
+    number
+        Its thread number, from 0.
+    """
+
+    def __init__(self, worker: Worker, number: int) -> None:
+        super().__init__(name=f"spanwise-executor-{number}", daemon=True)
+        self.worker = worker
+        self.number = number
+        #: Held while the thread is parked; releasing it wakes the thread.
+        self.wakeup = threading.Lock()
+        self.wakeup.acquire()
+        #: The row that is being run, or None. Read by the watch thread.
+        self.row: Row | None = None
+        #: Of a fused task: the inner part (see `Opened.parts`) that is being run.
+        self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
+        #: Wall and CPU stamps at the start of `row`.
+        self.clock = 0.0
+        self.cpu = 0.0
+        #: Since when the thread has not been idle.
+        self.busy_since = 0.0
+        self.core_wait: CoreWait | None = None
+
+    # ── the loop ──────────────────────────────────────────────────────────
+
+    def run(self) -> None:
+        """Take, run, report, until the process ends."""
+        self.core_wait = CoreWait()
+        worker = self.worker
+        templates = worker.library.templates
+        entry: Entry | None = None
+        self.clock = perf_counter()
+        while True:
+            if entry is None:
+                entry = self._idle()
+            else:
+                report = worker.report
+                if report.runs:
+                    opened = templates.get(entry[2][2])
+                    if (
+                        opened is None
+                        or not opened.quick
+                        or len(report.runs) >= FLUSH_ROWS
+                        or self.clock - report.since >= FLUSH_SECONDS
+                    ):
+                        self._flush()
+            entry = self._run(entry)
+
+    def _flush(self) -> None:
+        begin = self.clock
+        self.worker.flush()
+        self._stamp()
+        self.worker.ledger.add(self.clock, "report", "serialize", "seconds", self.clock - begin)
+
+    def _stamp(self) -> None:
+        self.core_wait.mark()  # type: ignore[union-attr]
+        self.cpu = thread_time()
+        self.clock = perf_counter()
+
+    def _idle(self) -> Entry:
+        worker = self.worker
+        idle_since = self.clock
+        self.row = None
+        while True:
+            worker.flush()
+            with worker.lock:
+                entry = worker.take()
+                if entry is None:
+                    worker.idle.append(self)
+            if entry is not None:
+                break
+            self.wakeup.acquire()
+        self._stamp()
+        self.busy_since = self.clock
+        waiting = entry[4]
+        if waiting is not None and waiting.arrivals:
+            # The thread stood still for what this task fetched: its run begins there.
+            first = min(arrival.asked for arrival, _ in waiting.arrivals)
+            self.clock = min(self.clock, max(idle_since, first))
+        watch = worker.watch
+        if watch is not None and watch.parked:
+            watch.wake()
+        return entry
+
+    # ── one task ──────────────────────────────────────────────────────────
+
+    def _run(self, entry: Entry) -> Entry | None:
+        """Run one task and return the next one, if there is one."""
+        worker = self.worker
+        row = entry[2]
+        start = self.clock
+        cpu = self.cpu
+        self.row = row
+        parts: list[Part] | None = None
+        waiting = entry[4]
+        begin = start
+        if waiting is not None and waiting.arrivals:
+            parts = placed_arrivals(waiting.arrivals, row, start)
+            begin = start + sum(part[4] for part in parts if part[9])
+        begin_cpu = cpu
+        try:
+            library = worker.library
+            opened = library.templates.get(row[2])
+            if row[3] == NO_CHUNK:
+                literals: Any = ()
+            else:
+                rows = library.chunks.get(row[3])
+                literals = None if rows is None else rows[row[4]]
+            if opened is None or literals is None:
+                opened, literals, begin, begin_cpu, part = self._open(row, start, begin, begin_cpu)
+                parts = [*parts, part] if parts else [part]
+            values = worker.table.values
+            try:
+                inputs: list[Any] = [values[each] for each in entry[3]]
+            except KeyError as gone:
+                return self._inputs_gone(row, gone.args[0])
+            if opened.parts is None:
+                value = opened.run(literals, inputs)
+            else:
+                value, inner = self._run_parts(opened, literals, inputs, start, begin, begin_cpu)
+                parts = [*parts, *inner] if parts else inner
+            nbytes = worker.sizes.fixed.get(type(value))
+            if nbytes is None and worker.sizes.is_awaitable(type(value)):
+                value = asyncio.run(_awaited(value))
+                nbytes = worker.sizes.fixed.get(type(value))
+        except BaseException as error:  # noqa: BLE001 (told to the client)
+            return self._failed(row, waiting, start, cpu, parts, error)
+        finally:
+            self.part = None
+
+        # ── stamps, size, inline result ──
+        stop = perf_counter()
+        stop_cpu = thread_time()
+        inline: bytes | None = None
+        fixed = nbytes is not None
+        if fixed:
+            if row[7] & WANTED:
+                inline = _one_part(pickle.dumps(value, 5))
+                stop = perf_counter()
+        else:
+            computed, computed_cpu = stop, stop_cpu
+            nbytes = worker.sizes.of(value)
+            sized = perf_counter()
+            if row[7] & WANTED and nbytes <= INLINE_BYTES:
+                inline = _inline(value)
+            stop = perf_counter()
+            if parts is not None or stop - computed > PART_SECONDS:
+                stop_cpu = thread_time()
+                if opened.parts is None:
+                    parts = parts or []
+                    parts.append(
+                        self._compute(row, start, begin, begin_cpu, computed, computed_cpu)
+                    )
+                if inline is not None:
+                    parts = parts or []
+                    parts.append(
+                        (
+                            SERIALIZE,
+                            row[5],
+                            row[6],
+                            sized - start,
+                            stop - sized,
+                            0.0,
+                            _NAN,
+                            float(len(inline)),
+                            NO_PEER,
+                            1,
+                        )
+                    )
+                    # Its cpu is not told apart from the sizing before it.
+        duration = stop - start
+        if fixed and parts is not None and opened.parts is None:
+            parts.append(self._compute(row, start, begin, begin_cpu, stop, stop_cpu))
+        elif parts is None and duration >= LONG_SECONDS:
+            parts = [self._compute(row, start, begin, begin_cpu, stop, stop_cpu)]
+        if opened.quick is not (duration < QUICK_SECONDS):
+            opened.quick = not opened.quick
+
+        self.clock = stop
+        self.cpu = stop_cpu
+        wait_inputs, wait_thread = _waits(waiting, row, start)
+        with worker.lock:
+            woken = worker.table.store(row, value, nbytes or 0.0, stop)
+            report = worker.report
+            if not report.runs:
+                report.since = stop
+            report.runs.append(
+                (
+                    row[0],
+                    row[1],
+                    OK,
+                    self.number,
+                    start,
+                    duration,
+                    stop_cpu - cpu,
+                    wait_inputs,
+                    wait_thread,
+                    nbytes,
+                    0 if inline is None else report.add_inline(inline),
+                    NOT_INLINE if inline is None else len(inline),
+                    len(report.parts),
+                )
+            )
+            if parts is not None:
+                report.parts += parts
+            following = worker.take()
+            if woken and worker.idle:
+                worker.wake(woken if following is None else woken - 1)
+        return following
+
+    def _run_parts(
+        self,
+        opened: Opened,
+        literals: Any,
+        values: list[Any],
+        start: float,
+        clock: float,
+        cpu: float,
+    ) -> tuple[Any, list[Part]]:
+        """Run a fused task part by part; what a part no longer needs is dropped at once."""
+        rows: list[Part] = []
+        for part in opened.parts:  # type: ignore[union-attr]
+            self.part = part
+            run, drops, function, span, _ = part
+            values.append(run(literals, values))
+            for index in drops:
+                values[index] = None
+            now = perf_counter()
+            now_cpu = thread_time()
+            rows.append(
+                (
+                    COMPUTE,
+                    function,
+                    span,
+                    clock - start,
+                    now - clock,
+                    now_cpu - cpu,
+                    _NAN,
+                    0.0,
+                    NO_PEER,
+                    1,
+                )
+            )
+            clock = now
+            cpu = now_cpu
+        return values[-1], rows
+
+    def _compute(
+        self,
+        row: Row,
+        start: float,
+        begin: float,
+        begin_cpu: float,
+        stop: float,
+        stop_cpu: float,
+    ) -> Part:
+        waited = self.core_wait.mark() if stop - begin >= LONG_SECONDS else _NAN  # type: ignore[union-attr]
+        return (
+            COMPUTE,
+            row[5],
+            row[6],
+            begin - start,
+            stop - begin,
+            stop_cpu - begin_cpu,
+            waited,
+            0.0,
+            NO_PEER,
+            1,
+        )
+
+    def _open(
+        self, row: Row, start: float, begin: float, begin_cpu: float
+    ) -> tuple[Opened, Any, float, float, Part]:
+        """Unpickle the template or the chunk of a task on its first use."""
+        library = self.worker.library
+        opened, nbytes = library.open_template(row[2])
+        literals: Any = ()
+        if row[3] != NO_CHUNK:
+            rows, more = library.open_chunk(row[3])
+            literals = rows[row[4]]
+            nbytes += more
+        now_cpu = thread_time()
+        now = perf_counter()
+        part: Part = (
+            DESERIALIZE,
+            row[5],
+            row[6],
+            begin - start,
+            now - begin,
+            now_cpu - begin_cpu,
+            _NAN,
+            float(nbytes),
+            NO_PEER,
+            1,
+        )
+        return opened, literals, now, now_cpu, part
+
+    # ── other ends ────────────────────────────────────────────────────────
+
+    def _failed(
+        self,
+        row: Row,
+        waiting: Any,
+        start: float,
+        cpu: float,
+        parts: list[Part] | None,
+        error: BaseException,
+    ) -> Entry | None:
+        worker = self.worker
+        described = describe(error)
+        # The traceback's frames hold the task's inputs.
+        error.__traceback__ = None
+        stop_cpu = thread_time()
+        stop = perf_counter()
+        self.clock = stop
+        self.cpu = stop_cpu
+        wait_inputs, wait_thread = _waits(waiting, row, start)
+        with worker.lock:
+            lacking = worker.table.failed(row)
+            report = worker.report
+            if not report.runs:
+                report.since = stop
+            report.errors.append((len(report.runs), described))
+            report.runs.append(
+                (
+                    row[0],
+                    row[1],
+                    ERROR,
+                    self.number,
+                    start,
+                    stop - start,
+                    stop_cpu - cpu,
+                    wait_inputs,
+                    wait_thread,
+                    0.0,
+                    0,
+                    NOT_INLINE,
+                    len(report.parts),
+                )
+            )
+            if parts is not None:
+                report.parts += parts
+            worker.report_lacking(lacking)
+            return worker.take()
+
+    def _inputs_gone(self, row: Row, lost: int) -> Entry | None:
+        worker = self.worker
+        with worker.lock:
+            lacking = worker.table.failed(row)
+            worker.report_lacking([(row, [(lost, worker.number)]), *lacking])
+            return worker.take()
+
+
+def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:
+    """Seconds from runnable to inputs here, and from there to the start."""
+    if waiting is None:
+        return 0.0, max(0.0, start - row[9])
+    here = min(max(waiting.inputs_at, waiting.ready_at), start)
+    return max(0.0, here - waiting.ready_at), start - here
+
+
+def _one_part(pickled: bytes) -> bytes:
+    """Return the payload of a pickle without buffers; see wire/payload.py."""
+    return _ONE_PART.pack(1, 0, len(pickled)) + pickled
+
+
+def _inline(value: Any) -> bytes | None:
+    """Return the payload of a small result; None if large or not picklable.
+
+    What cannot be pickled is an error only when somebody asks for it (see door.py).
+    """
+    try:
+        result = b"".join(payload.dumps(value))
+    except Exception:  # noqa: BLE001
+        return None
+    return result if len(result) <= INLINE_BYTES else None
+
+
+async def _awaited(value: Any) -> Any:
+    return await value

@@ -1,0 +1,271 @@
+"""Fetches inputs straight from the workers that hold them, behind the running tasks.
+
+One thread per peer, begun at the first need::
+
+    wanted   a b c ────────▶ get [a b c] ──▶ data [a b] ─▶ open, store, wake tasks
+             d e  (asked for meanwhile)      data [c]   ─▶ …
+                  ────────▶ get [d e]        …
+
+While an answer is under way, further wishes collect into the next request, so the
+number of requests is set by the peer's speed, not by the number of inputs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import link as wire_link
+from spanwise.wire import payload
+from spanwise.wire.errors import LinkError
+from spanwise.worker.errors import CannotOpen, Described, describe
+from spanwise.worker.tasks import Arrival, Fetch
+
+if TYPE_CHECKING:
+    from spanwise.worker.worker import Worker
+
+#: A request asks for at most this much, so that tasks begin before everything is here.
+REQUEST_BYTES = 64 * 2**20
+REQUEST_IDS = 4096
+#: status of an item in `data`
+ITEM_OK, ITEM_MISSING, ITEM_NOT_PICKLED = 0, 1, 2
+#: status of a row of the table `transfers`; what fails has no row
+TRANSFER_OK = 0
+
+
+class PeerFetcher(threading.Thread):
+    """Fetches from one peer.
+
+    Parameters
+    ----------
+    fetching
+        Who began it.
+    peer
+        The peer's worker number.
+    address
+        Its peer door.
+    """
+
+    def __init__(self, fetching: Fetching, peer: int, address: str) -> None:
+        super().__init__(name=f"spanwise-fetch-{peer}", daemon=True)
+        self.address = address
+        self._fetching = fetching
+        self._peer = peer
+        self._link: wire_link.Link | None = None
+        self._changed = threading.Condition()
+        # Guarded by _changed.
+        self._wanted: deque[Fetch] = deque()
+        self._closed = False
+        self._request = 0
+
+    def want(self, fetches: list[Fetch]) -> bool:
+        """Fetch these too; False if the thread has ended and cannot."""
+        with self._changed:
+            if self._closed:
+                return False
+            self._wanted.extend(fetches)
+            self._changed.notify()
+            return True
+
+    def close(self) -> None:
+        """Give up everything that is wanted: the peer is gone."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        link = self._link
+        if link is not None:
+            link.close()
+
+    def run(self) -> None:
+        """Ask and store until the peer is gone."""
+        asked: dict[int, Fetch] = {}
+        try:
+            while self._next(asked):
+                self._ask(asked)
+        except (LinkError, OSError) as error:
+            self._fetching.broke(self._peer, error)
+        finally:
+            with self._changed:
+                self._closed = True
+                given_up = [*asked.values(), *self._wanted]
+                self._wanted.clear()
+            if self._link is not None:
+                self._link.close()
+            self._fetching.ended(self, self._peer, given_up)
+
+    def _next(self, asked: dict[int, Fetch]) -> bool:
+        with self._changed:
+            while not self._wanted and not self._closed:
+                self._changed.wait()
+            if self._closed:
+                return False
+            nbytes = 0.0
+            wanted = self._wanted
+            while wanted and len(asked) < REQUEST_IDS and nbytes < REQUEST_BYTES:
+                fetch = wanted.popleft()
+                asked[fetch.task_id] = fetch
+                nbytes += fetch.nbytes
+            return True
+
+    def _ask(self, asked: dict[int, Fetch]) -> None:
+        begin = perf_counter()
+        link = self._link
+        if link is None:
+            link = self._link = self._fetching.dial(self.address)
+        self._request += 1
+        link.send("get", {"request": self._request}, {"ids": [(each,) for each in asked]})
+        more = True
+        while more:
+            message = link.read()
+            received = perf_counter()
+            if message.type != "data" or message.fields["request"] != self._request:
+                continue
+            more = message.fields["more"]
+            self._store(message, asked, begin, received)
+            begin = perf_counter()
+        if asked:
+            # The peer answered, but not for these.
+            left = list(asked.values())
+            asked.clear()
+            self._fetching.worker.not_there(left)
+
+    def _store(self, message: Any, asked: dict[int, Fetch], begin: float, received: float) -> None:
+        worker = self._fetching.worker
+        cpu = thread_time()
+        items: list[tuple[Fetch, Any, float]] = []
+        lost: list[Fetch] = []
+        blobs = iter(message.blobs)
+        total = 0.0
+        for task_id, status, nbytes in message.table("items"):
+            blob = None if status == ITEM_MISSING else next(blobs)
+            fetch = asked.pop(task_id, None)
+            if fetch is None:
+                continue
+            if blob is None:
+                lost.append(fetch)
+                continue
+            try:
+                value = payload.loads(blob)
+            except BaseException as reason:  # noqa: BLE001 (told to the client)
+                refused = CannotOpen(
+                    f"An input made on worker {self._peer} could not be unpickled on "
+                    f"worker {worker.number} ({type(reason).__name__}: {reason})."
+                )
+                refused.__cause__ = reason
+                worker.unusable(fetch, describe(refused))
+                continue
+            if status != ITEM_OK:
+                error, text = value["exception"], value["text"]
+                worker.unusable(
+                    fetch,
+                    Described(type(error).__name__, str(error), text, bytes(blob)),
+                )
+                continue
+            items.append((fetch, value, nbytes))
+            total += blob.nbytes
+        opened = perf_counter()
+        if items:
+            arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
+            first = items[0][0].task_id
+            worker.arrived(items, arrival)
+            self._fetching.note(
+                (
+                    begin,
+                    received - begin,
+                    self._peer,
+                    total,
+                    min(len(items), 65535),
+                    first,
+                    0,
+                    TRANSFER_OK,
+                )
+            )
+        if lost:
+            worker.not_there(lost)
+
+
+class Fetching:
+    """All fetchers of a worker.
+
+    Parameters
+    ----------
+    worker
+        Gets what arrives.
+    secret
+        Of the peers' doors.
+    """
+
+    def __init__(self, worker: Worker, secret: bytes) -> None:
+        self.worker = worker
+        self._secret = secret
+        self._lock = threading.Lock()
+        # Guarded by _lock.
+        self._addresses: dict[int, str] = {}
+        self._fetchers: dict[int, PeerFetcher] = {}
+        self._transfers: list[tuple[float, ...]] = []
+
+    def peers(self, addresses: dict[int, str]) -> None:
+        """Say who lives; what was wanted from others is given up."""
+        with self._lock:
+            self._addresses = addresses
+            gone = [
+                fetcher
+                for peer, fetcher in self._fetchers.items()
+                if addresses.get(peer) != fetcher.address
+            ]
+        for fetcher in gone:
+            fetcher.close()
+
+    def fetch(self, fetches: list[Fetch]) -> None:
+        """Begin to fetch; answers come to the worker by themselves."""
+        by_peer: dict[int, list[Fetch]] = {}
+        for each in fetches:
+            by_peer.setdefault(each.peer, []).append(each)
+        for peer, wanted in by_peer.items():
+            if not self._want(peer, wanted):
+                self.worker.not_there(wanted)
+
+    def _want(self, peer: int, wanted: list[Fetch]) -> bool:
+        with self._lock:
+            fetcher = self._fetchers.get(peer)
+            if fetcher is not None and fetcher.want(wanted):
+                return True
+            address = self._addresses.get(peer)
+            if address is None:
+                return False
+            fetcher = self._fetchers[peer] = PeerFetcher(self, peer, address)
+            fetcher.want(wanted)
+            fetcher.start()
+            return True
+
+    def dial(self, address: str) -> wire_link.Link:
+        """Return an open link to a peer's door."""
+        return wire_link.dial(address, self._secret, "peer", {"worker": self.worker.number})
+
+    def broke(self, peer: int, error: BaseException) -> None:
+        """Say that a peer could not be reached; its own death is the scheduler's to tell."""
+        self.worker.send(
+            "event",
+            {"kind": "peer-unreachable", "text": f"Worker {peer}: {error}"},
+        )
+
+    def ended(self, fetcher: PeerFetcher, peer: int, given_up: list[Fetch]) -> None:
+        """Forget a fetcher whose thread ends, and report what it owed."""
+        with self._lock:
+            if self._fetchers.get(peer) is fetcher:
+                del self._fetchers[peer]
+        if given_up:
+            self.worker.not_there(given_up)
+
+    def note(self, row: tuple[float, ...]) -> None:
+        """Keep a row of the table `transfers` until it is sent."""
+        with self._lock:
+            self._transfers.append(row)
+
+    def rows(self) -> list[tuple[float, ...]]:
+        """Return the rows of `transfers` collected so far and forget them."""
+        with self._lock:
+            rows, self._transfers = self._transfers, []
+        return rows

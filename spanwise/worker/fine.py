@@ -1,0 +1,46 @@
+"""Measures of what happens outside tasks: serving peers, reading and writing disk."""
+
+from __future__ import annotations
+
+import threading
+from math import floor
+
+from spanwise.worker.names import Names
+
+#: second, context, span, function, activity, unit
+_Key = tuple[int, str, int, int, str, str]
+
+#: `function` and `span` of what belongs to no task.
+NO_FUNCTION = 0xFFFF_FFFF
+NO_SPAN = 0
+
+
+class Ledger:
+    """Sums per second, until they are sent. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sums: dict[_Key, float] = {}
+
+    def add(self, t: float, context: str, activity: str, unit: str, value: float) -> None:
+        """Add `value` at time `t` (perf_counter seconds)."""
+        key = (floor(t), context, NO_SPAN, NO_FUNCTION, activity, unit)
+        with self._lock:
+            self._sums[key] = self._sums.get(key, 0.0) + value
+
+    def rows(self, names: Names) -> list[tuple[float, int, int, int, int, int, float]]:
+        """Return the rows of the table `fine` collected so far and forget them."""
+        with self._lock:
+            sums, self._sums = self._sums, {}
+        return [
+            (
+                float(second),
+                names.id_of(context),
+                span,
+                function,
+                names.id_of(activity),
+                names.id_of(unit),
+                value,
+            )
+            for (second, context, span, function, activity, unit), value in sums.items()
+        ]

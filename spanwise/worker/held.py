@@ -1,0 +1,64 @@
+"""Where a task's transfers lie against its run: what held the thread, and what did not.
+
+::
+
+    asked        received opened
+      ├─ transfer ──┤ open ┤                     fetch thread
+    ─ B runs ─┤ idle       │                     executor
+              ├── held ────┴── run of A ──┤      A's run begins when idleness did
+      ├ not h.┤
+
+What overlaps the run is held: its seconds are part of the run's duration. What lies
+before it went on behind other work, has a negative offset, and is not.
+"""
+
+from __future__ import annotations
+
+from spanwise.worker.report import DESERIALIZE, NO_PEER, TRANSFER, Part
+from spanwise.worker.tasks import Arrival, Row
+
+_NAN = float("nan")
+
+
+def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: float) -> list[Part]:
+    """Return the parts of what was fetched for a task.
+
+    Parameters
+    ----------
+    arrivals
+        What came, and how many bytes of it are booked to this task.
+    start
+        The run's start; what the thread waited for lies behind it.
+
+    Returns
+    -------
+    parts
+        Held ones do not overlap and follow one another from offset 0 on, so that
+        their durations add up to the wait.
+    """
+    function, span = row[5], row[6]
+    parts: list[Part] = []
+    covered = start
+    stretches = []
+    for arrival, nbytes in arrivals:
+        stretches.append((arrival.asked, arrival.received, TRANSFER, 0.0, nbytes, arrival.peer))
+        stretches.append(
+            (arrival.received, arrival.opened, DESERIALIZE, arrival.cpu, nbytes, NO_PEER)
+        )
+    stretches.sort(key=lambda stretch: stretch[1])
+    for begin, end, kind, cpu, nbytes, peer in stretches:
+        if end > covered:
+            # Gaps between answers are waiting for the next one: held by it.
+            parts.append(
+                (kind, function, span, covered - start, end - covered, 0.0, _NAN, nbytes, peer, 1)
+            )
+            nbytes = 0.0
+            before = min(covered, start)
+            covered = end
+        else:
+            before = end
+        if before > begin:
+            parts.append(
+                (kind, function, span, begin - start, before - begin, cpu, _NAN, nbytes, peer, 0)
+            )
+    return parts

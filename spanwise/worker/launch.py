@@ -1,0 +1,29 @@
+"""Imports and relative paths as the client has them."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from pathlib import Path
+
+
+def follow_launch(path: list[str], cwd: str) -> None:
+    """Take over the client's `sys.path` and working directory.
+
+    The worker's own entries stay at the end, so that it goes on finding what it is
+    made of. A directory that does not exist any more is left out: the client may run
+    where it can no longer return to.
+    """
+    if cwd and Path(cwd).is_dir():
+        os.chdir(cwd)
+    wanted: list[str] = []
+    for entry in path:
+        # The empty entry is the directory of a notebook or of an interactive session.
+        full = entry or cwd or str(Path.cwd())
+        if full not in wanted:
+            wanted.append(full)
+    wanted += [entry for entry in sys.path if entry and entry not in wanted]
+    sys.path[:] = wanted
+    # Finders remember directory listings; helper.py may be newer than these.
+    importlib.invalidate_caches()

@@ -1,0 +1,53 @@
+"""The worker lives as long as its owner holds the other end of its stdin."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+
+def read_first_line(fd: int) -> bytes:
+    """Return the line that the owner writes first, without reading on.
+
+    Raises
+    ------
+    EOFError
+        The owner went away before it had written a line.
+    """
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        # Byte by byte is 200 reads, once; what follows belongs to the lifeline.
+        read = os.read(fd, 1)
+        if not read:
+            raise EOFError("stdin ended before the configuration line")
+        line += read
+    return bytes(line)
+
+
+def take_stdin() -> int:
+    """Return a private copy of stdin; tasks and their children read /dev/null instead."""
+    private = os.dup(0)
+    os.set_inheritable(private, False)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return private
+
+
+def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:
+    """Call `owner_is_gone` once `fd` ends, from a thread of its own.
+
+    On Linux the kernel ends the process besides (SIGIO, whose default is to end it), for
+    a task in a long call that keeps the interpreter lock keeps the thread from running.
+    """
+
+    def wait() -> None:
+        try:
+            while os.read(fd, 4096):
+                pass  # nothing is expected, and nothing is done with it
+        except OSError:
+            pass  # the same as its end
+        owner_is_gone()
+
+    threading.Thread(target=wait, name="spanwise-lifeline", daemon=True).start()

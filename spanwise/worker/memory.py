@@ -1,0 +1,88 @@
+"""How much memory the worker has, and what follows from it.
+
+Measures (spec: distributed's, section 6): process = resident less shared pages;
+managed = sum of the sizes of the results kept; unmanagedOld = the least unmanaged
+memory of the last 30 s, that is what does not go away by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections import deque
+
+RECENT_SECONDS = 30.0
+#: Shares of the memory limit, as in Dask.
+PAUSE, TERMINATE = 0.80, 0.95
+
+
+class ProcessMemory:
+    """Reads this process's memory; 2 us by pread on a file that stays open."""
+
+    def __init__(self) -> None:
+        self._page = os.sysconf("SC_PAGE_SIZE")
+        self._statm: int | None
+        try:
+            self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._statm = None  # not Linux
+
+    def read(self) -> float:
+        """Return resident bytes less those shared with files and other processes."""
+        if self._statm is not None:
+            fields = os.pread(self._statm, 128, 0).split()
+            return float((int(fields[1]) - int(fields[2])) * self._page)
+        # The peak: elsewhere there is no current figure without another package.
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return float(peak if sys.platform == "darwin" else peak * 1024)
+
+
+class UnmanagedOld:
+    """Minimum of the unmanaged memory over the last 30 s, kept as a rising queue."""
+
+    def __init__(self) -> None:
+        self._rising: deque[tuple[float, float]] = deque()
+
+    def add(self, t: float, unmanaged: float) -> float:
+        """Add a measurement and return the minimum."""
+        rising = self._rising
+        # What is not smaller than a newer value can never be the minimum again.
+        while rising and rising[-1][1] >= unmanaged:
+            rising.pop()
+        rising.append((t, unmanaged))
+        while rising[0][0] < t - RECENT_SECONDS:
+            rising.popleft()
+        return rising[0][1]
+
+
+class MemoryMonitor:
+    """Rows of the table `memory`, and the decision to pause or to end.
+
+    Parameters
+    ----------
+    limit
+        Bytes that the worker may use; 0: no limit.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self._process = ProcessMemory()
+        self._old = UnmanagedOld()
+
+    def measure(
+        self, t: float, managed: float, spilled: float
+    ) -> tuple[float, float, float, float, float]:
+        """Return a row: t, process, managed, spilled, unmanagedOld."""
+        process = self._process.read()
+        managed = min(managed, process)
+        old = self._old.add(t, process - managed)
+        return t, process, managed, spilled, old
+
+    def is_short(self, process: float) -> bool:
+        """Whether no new task may begin."""
+        return self.limit > 0 and process >= PAUSE * self.limit
+
+    def is_over(self, process: float) -> bool:
+        """Whether the worker must end before the system ends something else."""
+        return self.limit > 0 and process >= TERMINATE * self.limit

@@ -1,0 +1,44 @@
+"""The worker's own dictionary: texts that the scheduler's log does not have yet."""
+
+from __future__ import annotations
+
+import threading
+
+#: Ids with this bit are the worker's; the rest are the log's.
+OWN = 0x8000_0000
+
+
+class Names:
+    """Text ↔ id, and which of them the scheduler has been told.
+
+    Coining is safe from any thread; announcing belongs to whoever holds the lock for
+    sending, so that an id is announced in or before the first message that uses it.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._announced = 0
+        self._coining = threading.Lock()
+
+    def id_of(self, text: str) -> int:
+        """Return the id of `text`, coining one if it is new."""
+        found = self._ids.get(text)
+        if found is not None:
+            return found
+        with self._coining:
+            found = self._ids.get(text)
+            if found is None:
+                found = OWN | len(self._texts)
+                self._texts.append(text)
+                self._ids[text] = found
+            return found
+
+    def announcement(self) -> dict[str, object]:
+        """Return the fields that announce what is new: put them into the next message."""
+        first = self._announced
+        texts = self._texts[first:]
+        if not texts:
+            return {}
+        self._announced = first + len(texts)
+        return {"firstName": OWN | first, "names": texts}

@@ -1,0 +1,107 @@
+"""What ended since the last message: the rows of the next `finished`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spanwise.worker.errors import Described
+
+# status of a run
+OK, ERROR, INPUTS_MISSING, RESCHEDULED = 0, 1, 2, 3
+# kind of a part
+TRANSFER, DISK_READ, DESERIALIZE, COMPUTE, SERIALIZE, DISK_WRITE = 1, 2, 3, 4, 5, 6
+#: `from` of a part that came from no peer.
+NO_PEER = 0xFFFF
+#: inlineLength of a run whose result is not in the message.
+NOT_INLINE = 0xFFFF_FFFF
+
+#: kind, function, span, offset, duration, cpu, coreWait, bytes, from, held
+Part = tuple[int, int, int, float, float, float, float, float, int, int]
+
+_NAN = float("nan")
+
+
+class Report:
+    """Rows being collected; the owner's lock is held around every call.
+
+    ``runs`` are tuples in the order of the message's columns: taskId, runId, status,
+    thread, start, duration, cpu, waitInputs, waitThread, outBytes, inlineStart,
+    inlineLength, firstPart. A run's parts are those from its firstPart to the next
+    run's.
+    """
+
+    __slots__ = ("errors", "inline", "missing", "parts", "runs", "since")
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[Any, ...]] = []
+        self.parts: list[Part] = []
+        self.missing: list[tuple[int, int]] = []
+        self.errors: list[tuple[int, Described]] = []
+        self.inline = bytearray()
+        #: Stop of the first run in it.
+        self.since = 0.0
+
+    def add_inline(self, result: bytes) -> int:
+        """Append a payload to blob 0 and return where it starts (8-aligned)."""
+        inline = self.inline
+        padding = -len(inline) % 8
+        if padding:
+            inline += bytes(padding)
+        start = len(inline)
+        inline += result
+        return start
+
+    def add_missing(
+        self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
+    ) -> None:
+        """Report a task that did not run: (input, worker asked) of what it lacks."""
+        self._add_unrun(task_id, run_id, INPUTS_MISSING, now)
+        self.missing += lost
+
+    def add_error(self, task_id: int, run_id: int, error: Described, now: float) -> None:
+        """Report a task that failed before it could run."""
+        self.errors.append((len(self.runs), error))
+        self._add_unrun(task_id, run_id, ERROR, now)
+
+    def _add_unrun(self, task_id: int, run_id: int, status: int, now: float) -> None:
+        if not self.runs:
+            self.since = now
+        self.runs.append(
+            (
+                task_id,
+                run_id,
+                status,
+                0,
+                now,
+                0.0,
+                0.0,
+                _NAN,
+                _NAN,
+                0.0,
+                0,
+                NOT_INLINE,
+                len(self.parts),
+            )
+        )
+
+    def message(self) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+        """Return fields, tables and blobs of the message `finished`."""
+        blobs: list[Any] = []
+        fields: dict[str, Any] = {}
+        if self.inline or self.errors:
+            blobs.append(self.inline)
+        if self.errors:
+            fields["errors"] = []
+            for row, error in self.errors:
+                fields["errors"].append(
+                    {
+                        "row": row,
+                        "type": error.type,
+                        "message": error.message,
+                        "text": error.text,
+                        "blob": len(blobs),
+                    }
+                )
+                blobs.append(error.blob)
+        tables = {"runs": self.runs, "parts": self.parts, "missing": self.missing}
+        return fields, tables, blobs

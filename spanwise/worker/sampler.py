@@ -1,0 +1,152 @@
+"""The statistical profiler: looks at the executors' stacks every 10 ms.
+
+A look happens when the sampler gets the interpreter lock, which is not a fair moment:
+a long call into C that keeps the lock delays it to the call's end. So a look stands
+for the time since the look before (`n` samples of 10 ms, the remainder is carried
+over), and the state is not what the thread does at that moment, when a pure-Python
+thread by necessity waits for the lock that the sampler holds, but follows from its
+CPU clock: the seconds on core, in the run queue and blocked since the last look, or
+since the task began, are added up per span and function, and each sample goes to the
+state that is owed most::
+
+    wall 10 ms, cpu 4 ms   owed: on core 0.4  blocked 0.6  →  blocked, 0.4 −0.4
+    wall 10 ms, cpu 4 ms         on core 0.8  blocked 0.2  →  on core, −0.2  0.2
+
+so samples on core × 10 ms is the thread's CPU time, per span and function.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import floor, isnan
+from typing import TYPE_CHECKING
+
+from spanwise.worker.clocks import ThreadClock
+from spanwise.worker.stacks import StackTree
+
+if TYPE_CHECKING:
+    from spanwise.worker.executor import Executor
+    from spanwise.worker.worker import Worker
+
+#: Nominal seconds between looks; what one sample stands for.
+INTERVAL = 0.01
+#: A look stands for at most this many seconds: the process may have been stopped.
+LONGEST = 1.0
+# state of a sample
+ON_CORE, WAITING, BLOCKED, UNKNOWN = 0, 1, 2, 3
+
+_SampleKey = tuple[int, int, int, int, int, int]
+
+
+class _Lane:
+    """What the sampler remembers of one executor."""
+
+    def __init__(self, executor: Executor) -> None:
+        assert executor.ident is not None
+        self.executor = executor
+        self.clock = ThreadClock(executor.ident)
+        self.looked = 0.0
+        self.cpu = 0.0
+        self.waited = 0.0
+        #: Samples owed, below 1.
+        self.carry = 0.0
+        #: (span, function) → samples owed to on core, waiting, blocked.
+        self.owed: dict[tuple[int, int], list[float]] = {}
+
+
+class Sampler:
+    """Samples of all executors of one worker, summed per second until they are sent.
+
+    Parameters
+    ----------
+    worker
+        Whose executors, started already.
+    epoch
+        perf_counter value at which second 0 began.
+    """
+
+    def __init__(self, worker: Worker, epoch: float) -> None:
+        self._worker = worker
+        self._epoch = epoch
+        base = type(worker.executors[0]).run.__code__
+        self.stacks = StackTree(worker.names, base)
+        self._lanes = [_Lane(executor) for executor in worker.executors]
+        self._samples: dict[_SampleKey, int] = {}
+        #: Looks at a busy thread: the true rate.
+        self.looks = 0
+
+    def look(self, now: float) -> int:
+        """Sample every busy executor and return how many there were."""
+        busy = 0
+        frames = None
+        for lane in self._lanes:
+            if lane.executor.row is None:
+                lane.looked = now
+                continue
+            busy += 1
+            if frames is None:
+                frames = sys._current_frames()
+            self._look_at(lane, now, frames)
+        if busy:
+            self.looks += 1
+        return busy
+
+    def _look_at(self, lane: _Lane, now: float, frames: dict) -> None:  # type: ignore[type-arg]
+        executor = lane.executor
+        # Read once: the executor goes on as soon as this thread loses the lock.
+        row, part = executor.row, executor.part
+        started, started_cpu = executor.clock, executor.cpu
+        if row is None:
+            return
+        cpu = lane.clock.read()
+        wait = executor.core_wait
+        waited = wait.read() if wait is not None else float("nan")
+        since = max(lane.looked, executor.busy_since, now - LONGEST)
+        if started > since:
+            begin, begin_cpu = started, started_cpu
+        else:
+            begin, begin_cpu = lane.looked, lane.cpu
+        begin = min(begin, now - 1e-6)
+        on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
+        in_queue = min(1.0 - on_core, max(0.0, (waited - lane.waited) / (now - begin)))
+
+        lane.carry += max(0.0, now - since) / INTERVAL
+        n = int(lane.carry)
+        lane.carry -= n
+        lane.looked, lane.cpu, lane.waited = now, cpu, waited
+        if n == 0:
+            return
+        span, function = (part[3], part[2]) if part is not None else (row[6], row[5])
+        if isnan(cpu):
+            state = UNKNOWN
+        else:
+            owed = lane.owed.get((span, function))
+            if owed is None:
+                owed = lane.owed[span, function] = [0.0, 0.0, 0.0]
+            if isnan(in_queue):
+                in_queue = 0.0
+            owed[ON_CORE] += n * on_core
+            owed[WAITING] += n * in_queue
+            owed[BLOCKED] += n * (1.0 - on_core - in_queue)
+            state = owed.index(max(owed))
+            owed[state] -= n
+        if part is not None:
+            called = part[4].function
+        else:
+            opened = self._worker.library.templates.get(row[2])
+            called = opened.template.function if opened is not None else None
+        assert executor.ident is not None
+        stack = self.stacks.stack_of(frames.get(executor.ident), called)
+        second = floor(now - self._epoch)
+        key = (second, executor.number, span, function, stack, state)
+        self._samples[key] = self._samples.get(key, 0) + n
+
+    def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
+        """Return the rows of the table `samples` collected so far and forget them."""
+        samples, self._samples = self._samples, {}
+        epoch = self._epoch
+        # Half past: whoever counts seconds from the same epoch finds the same second.
+        return [
+            (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
+            for (second, thread, span, function, stack, state), n in samples.items()
+        ]

@@ -1,0 +1,147 @@
+"""What the scheduler says, and what is done about it: the link thread of a worker."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import payload
+from spanwise.wire.frame import Message
+from spanwise.wire.link import Link
+from spanwise.worker.errors import describe
+from spanwise.worker.launch import follow_launch
+
+if TYPE_CHECKING:
+    from spanwise.worker.fetch import Fetching
+    from spanwise.worker.watch import Watch
+    from spanwise.worker.worker import Worker
+
+
+class SchedulerLink:
+    """Reads the scheduler's messages until it is gone or says `close`.
+
+    Parameters
+    ----------
+    link
+        Open, role `worker`.
+    worker, fetching, watch
+        What the messages act on.
+    """
+
+    def __init__(self, link: Link, worker: Worker, fetching: Fetching, watch: Watch) -> None:
+        self._link = link
+        self._worker = worker
+        self._fetching = fetching
+        self._watch = watch
+        self._handlers: dict[str, Callable[[Message], None]] = {
+            "assign": self._assign,
+            "release": self._release,
+            "takeBack": self._take_back,
+            "dropBlobs": self._drop_blobs,
+            "peers": self._peers,
+            "adopt": self._adopt,
+            "run": self._run,
+            "flush": self._flush,
+            "rates": self._rates,
+        }
+
+    def serve(self) -> None:
+        """Handle messages until `close`.
+
+        Raises
+        ------
+        LinkError
+            The scheduler is gone, or says what cannot be understood.
+        """
+        handlers = self._handlers
+        while True:
+            for message in self._link.read_batch():
+                if message.type == "close":
+                    self._worker.flush()
+                    self._watch.send_measured()
+                    return
+                handler = handlers.get(message.type)
+                if handler is not None:
+                    handler(message)
+
+    def _assign(self, message: Message) -> None:
+        library = self._worker.library
+        fields = message.fields
+        launch = fields.get("launch")
+        if launch is not None:
+            follow_launch(launch["path"], launch["cwd"])
+        for template in fields["templates"]:
+            library.add_template(template["id"], message.blobs[template["blob"]])
+        for chunk in fields["chunks"]:
+            library.add_chunk(chunk["id"], message.blobs[chunk["blob"]])
+        dependencies = message.table("dependencies")
+        self._worker.assign(
+            list(message.table("tasks")),  # type: ignore[arg-type]
+            dependencies["taskId"].tolist(),
+            dependencies["worker"].tolist(),
+            dependencies["nbytes"].tolist(),
+        )
+
+    def _release(self, message: Message) -> None:
+        self._worker.release(message.table("ids")["taskId"].tolist())
+
+    def _take_back(self, message: Message) -> None:
+        answers = self._worker.take_back(message.table("tasks"))
+        self._worker.send("takenBack", None, {"tasks": answers})
+
+    def _drop_blobs(self, message: Message) -> None:
+        fields = message.fields
+        self._worker.library.drop(fields["templates"], fields["chunks"])
+
+    def _peers(self, message: Message) -> None:
+        own = self._worker.number
+        self._fetching.peers(
+            {peer["id"]: peer["address"] for peer in message.fields["workers"] if peer["id"] != own}
+        )
+
+    def _adopt(self, message: Message) -> None:
+        for data_id, client, task_id, _ in message.table("items"):
+            if not self._worker.adopt(data_id, client, task_id):
+                self._worker.send(
+                    "event",
+                    {"kind": "data-lost", "text": f"Data {data_id} was never put here."},
+                )
+
+    def _flush(self, message: Message) -> None:
+        self._worker.flush()
+        self._watch.send_measured()
+        self._worker.send("flushed", {"request": message.fields["request"]})
+
+    def _rates(self, message: Message) -> None:
+        self._watch.memory_seconds = message.fields["memorySeconds"]
+
+    def _run(self, message: Message) -> None:
+        # A thread of its own: the function may take any time, or ask the cluster.
+        threading.Thread(
+            target=self._run_function,
+            args=(message.fields["request"], message.blobs[0]),
+            name="spanwise-run",
+            daemon=True,
+        ).start()
+
+    def _run_function(self, request: int, blob: Any) -> None:
+        fields: dict[str, Any] = {"request": request, "ok": True}
+        try:
+            function, args, kwargs = payload.loads(blob)
+            if _takes_worker(function) and "dask_worker" not in kwargs:
+                kwargs = {**kwargs, "dask_worker": self._worker}
+            result: Any = payload.dumps(function(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 (told to the client)
+            described = describe(error)
+            fields |= {"ok": False, "why": f"{described.type}: {described.message}"}
+            result = described.blob
+        self._worker.send("runResult", fields, None, [result])
+
+
+def _takes_worker(function: Any) -> bool:
+    try:
+        return "dask_worker" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False  # builtins without a signature

@@ -1,0 +1,55 @@
+"""How many bytes a result takes, cheaply for the types that most results have."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable
+from typing import Any
+
+
+class Sizes:
+    """Sizes by type.
+
+    `fixed` answers for types whose instances are (nearly) all of one size, at the
+    price of one dict lookup; everything else goes through ``dask.sizeof``, whose
+    lookup by class is remembered here.
+    """
+
+    def __init__(self) -> None:
+        #: Types whose instances have one size; never awaitable.
+        self.fixed: dict[type, float] = {
+            kind: float(sys.getsizeof(example))
+            for kind, example in (
+                (int, 1),
+                (float, 1.0),
+                (complex, 1j),
+                (bool, True),
+                (type(None), None),
+            )
+        }
+        self._measures: dict[type, Any] = dict.fromkeys((str, bytes, bytearray), sys.getsizeof)
+        self._awaitable: dict[type, bool] = {}
+
+    def is_awaitable(self, kind: type) -> bool:
+        """Return whether instances of `kind` are to be awaited for their value."""
+        known = self._awaitable.get(kind)
+        if known is None:
+            known = self._awaitable[kind] = issubclass(kind, Awaitable)
+        return known
+
+    def of(self, value: Any) -> float:
+        """Return the size of `value` in bytes; never raises, as a size is no reason to fail."""
+        kind = type(value)
+        size = self.fixed.get(kind)
+        if size is not None:
+            return size
+        measure = self._measures.get(kind)
+        try:
+            if measure is None:
+                from dask.sizeof import sizeof
+
+                measure = self._measures[kind] = sizeof.dispatch(kind)
+            return float(measure(value))
+        except Exception:  # noqa: BLE001
+            # User types register sizes of their own, which may be wrong in any way.
+            return float(sys.getsizeof(value, 64))

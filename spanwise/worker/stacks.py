@@ -1,0 +1,122 @@
+"""Stacks as a tree of frames, so that a sample is one number.
+
+::
+
+    work (a.py:3)            stack 0: parent none, frame work
+      └ inner (a.py:9)       stack 1: parent 0, frame inner
+          └ sorted           …
+
+One frame per function, as in Dask's profiles, not per line.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import CodeType, FrameType
+
+from spanwise.worker.names import Names
+
+#: Parent of an outermost frame.
+NO_PARENT = 0xFFFF_FFFF
+#: Frames kept of a stack, counted from the innermost.
+DEPTH = 100
+#: More different stacks than this go to the leaf "truncated".
+STACKS = 100_000
+
+_WORKER_FOLDER = str(Path(__file__).parent)
+_TEMPLATE_FILE = str(Path(__file__).parent.parent / "graph" / "template.py")
+_SKIPPED = -1
+
+
+class StackTree:
+    """Ids of stacks and frames, and the rows that describe them.
+
+    Parameters
+    ----------
+    names
+        Where the texts of frames get their ids.
+    base
+        The outermost code of a task's stack; it and what is outside it are not shown.
+    """
+
+    def __init__(self, names: Names, base: CodeType) -> None:
+        self._names = names
+        self._base = base
+        #: code → frame id, or _SKIPPED for Spanwise's own.
+        self._frame_of_code: dict[CodeType, int] = {}
+        #: (function, file, line) → frame id: notebook functions get new code objects.
+        self._frames: dict[tuple[str, str, int], int] = {}
+        self._stacks: dict[tuple[int, int], int] = {}
+        self._new_frames: list[tuple[int, int, int, int]] = []
+        self._new_stacks: list[tuple[int, int, int]] = []
+
+    def stack_of(self, frame: FrameType | None, called: object) -> int:
+        """Return the id of the stack that ends in `frame`.
+
+        Parameters
+        ----------
+        frame
+            Innermost frame of the thread.
+        called
+            What the task calls; stands for itself if it has no Python frames.
+        """
+        path: list[int] = []
+        innermost = frame.f_code.co_filename if frame is not None else ""
+        known = self._frame_of_code
+        while frame is not None and len(path) < DEPTH:
+            code = frame.f_code
+            if code is self._base:
+                break
+            number = known.get(code)
+            if number is None:
+                number = known[code] = self._number(code)
+            if number != _SKIPPED:
+                path.append(number)
+            frame = frame.f_back
+        if not path:
+            path.append(self._without_frames(innermost, called))
+        stack = NO_PARENT
+        for number in reversed(path):
+            stack = self._child(stack, number)
+        return stack
+
+    def rows(
+        self,
+    ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int, int]]]:
+        """Return the rows of `stacks` and `frames` that are new, and forget them."""
+        stacks, self._new_stacks = self._new_stacks, []
+        frames, self._new_frames = self._new_frames, []
+        return stacks, frames
+
+    def _number(self, code: CodeType) -> int:
+        file = code.co_filename
+        if file == _TEMPLATE_FILE or file.startswith(_WORKER_FOLDER):
+            return _SKIPPED
+        return self._frame(code.co_qualname, file, code.co_firstlineno)
+
+    def _without_frames(self, innermost: str, called: object) -> int:
+        if innermost != _TEMPLATE_FILE:
+            return self._frame("(worker)", "<spanwise>", 0)
+        name = getattr(called, "__qualname__", None) or type(called).__qualname__
+        return self._frame(str(name), "<built-in>", 0)
+
+    def _frame(self, function: str, file: str, line: int) -> int:
+        key = (function, file, line)
+        number = self._frames.get(key)
+        if number is None:
+            number = self._frames[key] = len(self._frames)
+            id_of = self._names.id_of
+            self._new_frames.append((number, id_of(function), id_of(file), line))
+        return number
+
+    def _child(self, parent: int, frame: int) -> int:
+        key = (parent, frame)
+        stack = self._stacks.get(key)
+        if stack is None:
+            if len(self._stacks) >= STACKS:
+                key = (NO_PARENT, self._frame("truncated", "", 0))
+                if key in self._stacks:
+                    return self._stacks[key]
+            stack = self._stacks[key] = len(self._stacks)
+            self._new_stacks.append((stack, *key))
+        return stack

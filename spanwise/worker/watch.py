@@ -1,0 +1,167 @@
+"""The watch thread: samples stacks, measures memory, tells of long tasks.
+
+Wakes every 10 ms while a task runs; while none does, only to measure memory
+(every 0.2 s, some 50 us each).
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from time import perf_counter, sleep
+from typing import TYPE_CHECKING
+
+from spanwise.worker.memory import MemoryMonitor
+from spanwise.worker.sampler import INTERVAL, Sampler
+from spanwise.worker.tasks import Row
+
+if TYPE_CHECKING:
+    from spanwise.worker.fetch import Fetching
+    from spanwise.worker.worker import Worker
+
+#: Seconds between measurements of memory, until the scheduler sets another rate.
+MEMORY_SECONDS = 0.2
+#: Samples are sent this often.
+SAMPLES_SECONDS = 1.0
+#: Tasks from here on are shown while they run.
+RUNNING_SECONDS = 0.1
+#: After so many looks at idle threads the sampler rests.
+IDLE_LOOKS = 10
+#: Rows that an executor meant to send later leave at the latest now.
+OVERDUE_SECONDS = 0.002
+#: taskId of a row of `running` that says: nothing any more.
+NOTHING = 0xFFFF_FFFF
+
+
+class Watch(threading.Thread):
+    """Measures what executors cannot measure themselves.
+
+    Parameters
+    ----------
+    worker, fetching
+        Whose rows it collects.
+    epoch
+        perf_counter value at which the scheduler began.
+    end
+        Called with a sentence if the worker must end for want of memory.
+    """
+
+    def __init__(
+        self,
+        worker: Worker,
+        fetching: Fetching,
+        epoch: float,
+        end: Callable[[str], None],
+    ) -> None:
+        super().__init__(name="spanwise-watch", daemon=True)
+        self.memory_seconds = MEMORY_SECONDS
+        #: The sampler rests; whoever begins a task calls :meth:`wake`.
+        self.parked = False
+        self.sampler = Sampler(worker, epoch)
+        self._worker = worker
+        self._fetching = fetching
+        self._end = end
+        self._memory = MemoryMonitor(worker.memory_limit)
+        self._unpark = threading.Event()
+        #: Around what is collected and not yet sent.
+        self._lock = threading.Lock()
+        self._memory_rows: list[tuple[float, float, float, float, float]] = []
+        self._running_rows: list[tuple[int, int, int, int, float]] = []
+        #: Thread → the row that it was last said to be running.
+        self._said: dict[int, Row] = {}
+
+    def wake(self) -> None:
+        """Begin to sample: a task has begun."""
+        self.parked = False
+        self._unpark.set()
+
+    def run(self) -> None:
+        """Watch until the process ends."""
+        idle_looks = 0
+        next_memory = next_look = next_samples = perf_counter()
+        while True:
+            now = perf_counter()
+            with self._lock:
+                busy = self.sampler.look(now)
+                self._tell_running(now)
+            idle_looks = 0 if busy else idle_looks + 1
+            self._push_overdue(now)
+            if now >= next_memory:
+                self._measure_memory(now)
+                next_memory = max(next_memory + self.memory_seconds, now)
+                with_samples = now >= next_samples or idle_looks > 0
+                if now >= next_samples:
+                    next_samples = now + SAMPLES_SECONDS
+                self.send_measured(with_samples)
+            if idle_looks >= IDLE_LOOKS:
+                self._unpark.clear()
+                self.parked = True
+                self._unpark.wait(max(0.0, next_memory - perf_counter()))
+                self.parked = False
+                next_look = perf_counter()
+            # Looks that were missed are not made up for; the next stands for them.
+            now = perf_counter()
+            next_look += INTERVAL
+            if next_look > now:
+                sleep(next_look - now)
+            else:
+                next_look = now
+
+    def send_measured(self, with_samples: bool = True) -> None:
+        """Send what has been collected."""
+        worker = self._worker
+        with self._lock:
+            tables = {
+                "memory": self._memory_rows,
+                "running": self._running_rows,
+                "transfers": self._fetching.rows(),
+                "fine": worker.ledger.rows(worker.names),
+            }
+            self._memory_rows = []
+            self._running_rows = []
+            if with_samples:
+                tables["samples"] = self.sampler.rows()
+                tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
+            tables = {name: rows for name, rows in tables.items() if rows}
+            if tables:
+                worker.send("measured", None, tables)
+
+    def _tell_running(self, now: float) -> None:
+        said = self._said
+        for executor in self._worker.executors:
+            row, started = executor.row, executor.clock
+            before = said.get(executor.number)
+            if before is not None and row is not before:
+                del said[executor.number]
+                self._running_rows.append((executor.number, NOTHING, 0, 0, now))
+                before = None
+            if row is not None and before is None and now - started > RUNNING_SECONDS:
+                said[executor.number] = row
+                self._running_rows.append((executor.number, row[0], row[5], row[6], started))
+
+    def _push_overdue(self, now: float) -> None:
+        report = self._worker.report
+        if report.runs and now - report.since > OVERDUE_SECONDS:
+            self._worker.flush()
+
+    def _measure_memory(self, now: float) -> None:
+        worker = self._worker
+        row = self._memory.measure(now, worker.table.managed, 0.0)
+        with self._lock:
+            self._memory_rows.append(row)
+        process = row[1]
+        if not self._memory.is_short(process):
+            worker.pause(False, "")
+            return
+        if self._memory.is_over(process):
+            self._end(
+                f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
+                f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."
+            )
+        if not worker.paused:
+            gc.collect()
+            worker.pause(
+                True,
+                f"{process / 2**20:.0f} MiB of {self._memory.limit / 2**20:.0f} MiB are in use",
+            )

@@ -1,0 +1,217 @@
+"""The worker: one task table, its lock, and the threads that live on it.
+
+Who does what::
+
+    link thread      reads the scheduler's messages, changes the table (scheduler.py)
+    executor threads take, run, measure, store, report               (executor.py)
+    fetch threads    one per peer: ask for inputs, store them        (fetch.py)
+    door threads     one per connected peer: serve results           (door.py)
+    watch thread     stacks, memory, long tasks                      (watch.py)
+
+All of them change `table` and `report` under `lock`, and none blocks while it holds
+it. `sending` is held while a message goes to the scheduler; it is taken before
+`lock`, never after it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from spanwise.worker.errors import Described
+from spanwise.worker.fine import Ledger
+from spanwise.worker.library import Library
+from spanwise.worker.names import Names
+from spanwise.worker.report import Report
+from spanwise.worker.sizes import Sizes
+from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
+
+if TYPE_CHECKING:
+    from spanwise.worker.executor import Executor
+    from spanwise.worker.watch import Watch
+
+#: Sends a message to the scheduler: type, fields, tables, blobs.
+Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
+
+
+class Worker:
+    """State shared by the threads of one worker.
+
+    Parameters
+    ----------
+    number
+        The worker's number in its cluster.
+    name
+        Its name for people.
+    threads
+        How many executor threads it has.
+    memory_limit
+        Bytes; 0: none.
+    """
+
+    def __init__(self, number: int, name: str, threads: int, memory_limit: float) -> None:
+        self.number = number
+        self.name = name
+        self.threads = threads
+        self.memory_limit = memory_limit
+        self.names = Names()
+        self.library = Library(self.names)
+        self.sizes = Sizes()
+        self.ledger = Ledger()
+
+        #: Around table, report, idle, paused, puts.
+        self.lock = threading.Lock()
+        self.table = TaskTable(number)
+        self.report = Report()
+        #: Executors that have nothing to do, each blocked on its `wakeup`.
+        self.idle: list[Executor] = []
+        #: No new task is begun: memory is short.
+        self.paused = False
+        #: (client, dataId) → value and bytes of what clients put here.
+        self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
+
+        #: Around everything that is sent to the scheduler.
+        self.sending = threading.Lock()
+        self.executors: list[Executor] = []
+        self.watch: Watch | None = None
+        self._send: Send | None = None
+        self._fetch: Callable[[list[Fetch]], None] | None = None
+
+    def connect(self, send: Send, fetch: Callable[[list[Fetch]], None]) -> None:
+        """Say how messages reach the scheduler and how inputs are fetched."""
+        self._send = send
+        self._fetch = fetch
+
+    # ── to the scheduler ──────────────────────────────────────────────────
+
+    def send(
+        self,
+        kind: str,
+        fields: dict[str, Any] | None = None,
+        tables: dict[str, Any] | None = None,
+        blobs: list[Any] | None = None,
+    ) -> None:
+        """Send one message; safe from any thread."""
+        with self.sending:
+            self._send_now(kind, fields or {}, tables or {}, blobs or [])
+
+    def flush(self) -> None:
+        """Send what has been reported. Runs leave in the order in which they ended."""
+        with self.sending:
+            with self.lock:
+                report = self.report
+                if not report.runs:
+                    return
+                self.report = Report()
+            fields, tables, blobs = report.message()
+            self._send_now("finished", fields, tables, blobs)
+
+    def _send_now(
+        self, kind: str, fields: dict[str, Any], tables: dict[str, Any], blobs: Any
+    ) -> None:
+        assert self._send is not None
+        if kind in ("finished", "measured"):
+            fields.update(self.names.announcement())
+        self._send(kind, fields, tables, blobs)
+
+    # ── from the scheduler ────────────────────────────────────────────────
+
+    def assign(self, rows: list[Row], dependencies: Any, holders: Any, nbytes: Any) -> None:
+        """Take over tasks; see :meth:`TaskTable.assign`."""
+        with self.lock:
+            fetches, lacking = self.table.assign(rows, dependencies, holders, nbytes)
+            self.report_lacking(lacking)
+            self.wake(len(self.table.runnable))
+        if fetches:
+            assert self._fetch is not None
+            self._fetch(fetches)
+        if lacking:
+            self.flush()
+
+    def release(self, task_ids: Any) -> None:
+        """Forget results, replicas and runs."""
+        with self.lock:
+            lacking = self.table.release(task_ids)
+            self.report_lacking(lacking)
+        if lacking:
+            self.flush()
+
+    def take_back(self, rows: Any) -> list[tuple[int, int, int]]:
+        """Give back (taskId, runId) that have not started; return these with ok 0 or 1."""
+        answers = []
+        with self.lock:
+            for task_id, run_id in rows:
+                taken, lacking = self.table.take_back(task_id, run_id)
+                self.report_lacking(lacking)
+                answers.append((task_id, run_id, int(taken)))
+        self.flush()
+        return answers
+
+    def adopt(self, data_id: int, client: int, task_id: int) -> bool:
+        """Bind data that a client put here to a task id."""
+        with self.lock:
+            # A client may not know its number when it puts, and then says 0.
+            found = self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
+            if found is None:
+                return False
+            self.wake(self.table.adopt(task_id, *found, perf_counter()))
+        return True
+
+    # ── from peers ────────────────────────────────────────────────────────
+
+    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None:
+        """Keep inputs that a peer sent and tell the scheduler of the copies."""
+        with self.lock:
+            replicas, woken = self.table.arrived(items, arrival)
+            self.wake(woken)
+        if replicas:
+            self.send("replicas", None, {"added": replicas})
+
+    def not_there(self, fetches: list[Fetch]) -> None:
+        """Report the tasks whose inputs a peer could not give."""
+        with self.lock:
+            for fetch in fetches:
+                self.report_lacking(self.table.not_there(fetch))
+        self.flush()
+
+    def unusable(self, fetch: Fetch, error: Described) -> None:
+        """Fail the tasks one of whose inputs came but cannot be used: asking again is no help."""
+        with self.lock:
+            now = perf_counter()
+            for row, lost in self.table.not_there(fetch):
+                if lost[0][0] == fetch.task_id:
+                    self.report.add_error(row[0], row[1], error, now)
+                else:
+                    self.report_lacking([(row, lost)])
+        self.flush()
+
+    # ── executors ─────────────────────────────────────────────────────────
+
+    def take(self) -> Entry | None:
+        """Return the next task to run; the lock is held by the caller."""
+        return None if self.paused else self.table.take()
+
+    def pause(self, paused: bool, why: str) -> None:
+        """Stop or go on beginning tasks."""
+        with self.lock:
+            if self.paused == paused:
+                return
+            self.paused = paused
+            if not paused:
+                self.wake(len(self.table.runnable))
+        self.send("state", {"paused": paused, "why": why})
+
+    def wake(self, tasks: int) -> None:
+        """Wake as many idle executors as there are new tasks; the lock is held."""
+        idle = self.idle
+        while tasks > 0 and idle:
+            idle.pop().wakeup.release()
+            tasks -= 1
+
+    def report_lacking(self, lacking: list[Lacking]) -> None:
+        """Report tasks that cannot run here; the lock is held."""
+        now = perf_counter()
+        for row, lost in lacking:
+            self.report.add_missing(row[0], row[1], lost, now)
