@@ -23,6 +23,7 @@ const esModules = [
 
 const shared = {
   rootDir: __dirname,
+  cacheDirectory: '<rootDir>/.build/jest',
   transform: { '\\.([cm]?[jt]sx?|svg|css)$': '<rootDir>/jest-transform.cjs' },
   transformIgnorePatterns: [`/node_modules/(?!(${esModules})/)`],
   modulePathIgnorePatterns: [

@@ -26,6 +26,7 @@ c.ServerApp.port_retries = 0
 c.ServerApp.base_url = os.environ["SPANWISE_BROWSER_BASE_URL"]
 c.ServerApp.open_browser = False
 c.ServerApp.root_dir = str(folder / "root")
+c.FileContentsManager.delete_to_trash = False
 c.ServerApp.disable_check_xsrf = True
 c.IdentityProvider.token = ""
 c.ServerApp.password = ""

@@ -23,7 +23,7 @@ const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
 function server(name: string, port: number | undefined, baseUrl: string) {
   const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
   return {
-    command: `"${python}" -m jupyterlab --config "${config}" --allow-root`,
+    command: `exec "${python}" -m jupyterlab --config "${config}" --allow-root >"${name}.log" 2>&1`,
     url: `http://127.0.0.1:${port}${baseUrl}api`,
     cwd: folder,
     timeout: 180_000,
