@@ -168,6 +168,11 @@ export abstract class SpanwisePanel<
     this.update();
   }
 
+  /** Something of `savedState` changed that is no param. */
+  protected stateHasChanged(): void {
+    this._stateChanged.emit();
+  }
+
   /** Called after each answer, before drawing; for canvases that draw by themselves. */
   protected onSnapshot(_snapshot: Snapshot): void {
     // Most panels draw in renderChart alone.

@@ -1,0 +1,300 @@
+/**
+ * Turns the boxes of one tile into pixels. No canvas here: a lane looks the
+ * same on most of its scan lines, so each lane is painted into one line and
+ * copied down, some ten times faster than a fillRect per box (32,000 boxes on
+ * 24 lanes: 3 ms against 30).
+ *
+ *   boxes of a lane     ▐███▌▐██▌     ▐███████▌      one line for the work,
+ *                         ▐▒▒▒▌                      one for the strip
+ *
+ *   scan lines   0      transparent                  air
+ *                1…     work                         upper 74 %
+ *                       work, holes above the strip  one line, so that they part
+ *                …h-2   work under strip             lower 26 %
+ *                h-1    transparent
+ *
+ * Pixels are device pixels. x is counted on a grid that is anchored at time 0,
+ * so that a box that crosses tiles has no seam and panning moves whole pixels.
+ */
+
+/** The columns of a tile that are drawn; one row a box, `from`/`to` in cells. */
+export type BoxColumns = {
+  readonly lane: Uint16Array;
+  readonly from: Float32Array;
+  readonly to: Float32Array;
+  readonly function: Uint16Array;
+  readonly kind: Uint8Array;
+  readonly strip: Uint8Array;
+  readonly cover: Uint8Array;
+};
+
+/** How a box is filled: RGBA as ImageData has it, little-endian (0xAABBGGRR). */
+export type BoxFill = {
+  readonly colour: number;
+  readonly pattern: 'plain' | 'slash' | 'horizontal';
+  /** Light lines along the top: the function's second or third dozen. */
+  readonly topLines: number;
+};
+
+export type RasterOptions = {
+  /** Left border of the tile and width of a cell in device pixels since time 0. */
+  readonly originPixels: number;
+  readonly pixelsPerCell: number;
+  readonly cells: number;
+  readonly firstLane: number;
+  readonly lanes: number;
+  /** Heights in device pixels. */
+  readonly laneHeight: number;
+  readonly stripHeight: number;
+  readonly pixelRatio: number;
+  readonly patternLine: number;
+  /** By row: kind and function decide. */
+  fillOf(kind: number, functionIndex: number): BoxFill;
+};
+
+export type LaneRaster = {
+  /** Global pixel of the first column. */
+  readonly x: number;
+  readonly width: number;
+  readonly height: number;
+  readonly pixels: Uint32Array<ArrayBuffer>;
+};
+
+const patternOf = { plain: 0, slash: 1, horizontal: 2 } as const;
+const failedKind = 4;
+/** From this width on (CSS pixels) a box shows its pattern. */
+const patternFrom = 5;
+/** From this width on (CSS pixels) a box leaves a pixel of air at its right. */
+const gapFrom = 3;
+
+export function rasteriseTile(
+  boxes: BoxColumns,
+  options: RasterOptions
+): LaneRaster {
+  const { originPixels, pixelsPerCell, lanes, laneHeight } = options;
+  const x = Math.floor(originPixels);
+  const width = Math.max(
+    1,
+    Math.floor(originPixels + options.cells * pixelsPerCell) - x
+  );
+  const height = lanes * laneHeight;
+  const pixels = new Uint32Array(width * height);
+  const order = rowsByLane(boxes, options);
+  const line = new LaneLines(width, x, options);
+  for (let lane = 0; lane < lanes; lane += 1) {
+    const rows = order[lane];
+    if (rows === undefined) {
+      continue;
+    }
+    line.clear();
+    for (const row of rows) {
+      line.paint(boxes, row);
+    }
+    line.copyTo(pixels, lane * laneHeight * width);
+  }
+  return { x, width, height, pixels };
+}
+
+/** The rows of each lane in the order of drawing: as given, failed ones last. */
+function rowsByLane(
+  boxes: BoxColumns,
+  options: RasterOptions
+): (number[] | undefined)[] {
+  const rows: (number[] | undefined)[] = new Array(options.lanes);
+  for (const failed of [false, true]) {
+    for (let row = 0; row < boxes.lane.length; row += 1) {
+      if ((boxes.kind[row] === failedKind) !== failed) {
+        continue;
+      }
+      const lane = (boxes.lane[row] as number) - options.firstLane;
+      if (lane >= 0 && lane < options.lanes) {
+        (rows[lane] ??= []).push(row);
+      }
+    }
+  }
+  return rows;
+}
+
+/** The scan lines of one lane; used again for each lane of a tile. */
+class LaneLines {
+  constructor(
+    private readonly _width: number,
+    private readonly _x: number,
+    private readonly _options: RasterOptions
+  ) {
+    this._work = new Uint32Array(_width);
+    this._strip = new Uint32Array(_width);
+    this._workPattern = new Uint8Array(_width);
+    this._stripPattern = new Uint8Array(_width);
+    this._topLines = new Uint8Array(_width);
+    this._scan = new Uint32Array(_width);
+  }
+
+  clear(): void {
+    this._work.fill(0);
+    this._workPattern.fill(0);
+    this._topLines.fill(0);
+    this._hasWorkPattern = false;
+    this._hasTopLines = false;
+    if (this._hasStrip) {
+      this._strip.fill(0);
+      this._stripPattern.fill(0);
+      this._hasStrip = false;
+    }
+  }
+
+  paint(boxes: BoxColumns, row: number): void {
+    const { originPixels, pixelsPerCell, pixelRatio } = this._options;
+    const left =
+      Math.round(originPixels + (boxes.from[row] as number) * pixelsPerCell) -
+      this._x;
+    const right =
+      Math.round(originPixels + (boxes.to[row] as number) * pixelsPerCell) -
+      this._x;
+    const size = right - left;
+    const isFailed = boxes.kind[row] === failedKind;
+    const gap = size >= gapFrom * pixelRatio ? Math.round(pixelRatio) : 0;
+    const smallest = isFailed ? 2 : 1;
+    const from = Math.max(0, left);
+    const to = Math.min(this._width, Math.max(left + smallest, right - gap));
+    if (to <= from) {
+      return;
+    }
+    const fill = this._options.fillOf(
+      boxes.kind[row] as number,
+      boxes.function[row] as number
+    );
+    const cover = boxes.cover[row] as number;
+    const colour = cover === 255 ? fill.colour : faded(fill.colour, cover);
+    const pattern =
+      size >= patternFrom * pixelRatio ? patternOf[fill.pattern] : 0;
+    if (boxes.strip[row] === 1) {
+      this._hasStrip = true;
+      this._strip.fill(colour, from, to);
+      this._stripPattern.fill(pattern, from, to);
+      return;
+    }
+    this._work.fill(colour, from, to);
+    this._workPattern.fill(pattern, from, to);
+    this._topLines.fill(fill.topLines, from, to);
+    this._hasWorkPattern ||= pattern !== 0;
+    this._hasTopLines ||= fill.topLines > 0;
+  }
+
+  /** Copies the lane's scan lines to `offset` and below. */
+  copyTo(pixels: Uint32Array, offset: number): void {
+    const { laneHeight, stripHeight } = this._options;
+    const air = Math.max(1, Math.round(this._options.pixelRatio));
+    const bottom = laneHeight - air;
+    const stripTop = bottom - stripHeight;
+    for (let y = air; y < bottom; y += 1) {
+      const isPlain =
+        !this._hasWorkPattern &&
+        !this._hasTopLines &&
+        !(this._hasStrip && y >= stripTop - air);
+      pixels.set(
+        isPlain ? this._work : this._scanLine(y - air, y, stripTop, air),
+        offset + y * this._width
+      );
+    }
+  }
+
+  /** One scan line with patterns, top lines and the strip. */
+  private _scanLine(
+    row: number,
+    y: number,
+    stripTop: number,
+    air: number
+  ): Uint32Array {
+    const { patternLine, pixelRatio } = this._options;
+    const scan = this._scan;
+    scan.set(this._work);
+    if (this._hasWorkPattern) {
+      this._drawPattern(scan, this._workPattern, y);
+    }
+    if (this._hasTopLines) {
+      // 2 px of line, 2 px of box, 2 px of line.
+      const band = Math.floor(row / (2 * pixelRatio));
+      const needed = band === 0 ? 1 : band === 2 ? 2 : 99;
+      for (let x = 0; x < scan.length; x += 1) {
+        if ((this._topLines[x] as number) >= needed) {
+          scan[x] = over(patternLine, scan[x] as number);
+        }
+      }
+    }
+    if (this._hasStrip && y >= stripTop - air) {
+      const isHole = y < stripTop;
+      for (let x = 0; x < scan.length; x += 1) {
+        if (this._strip[x] !== 0) {
+          scan[x] = isHole ? 0 : (this._strip[x] as number);
+        }
+      }
+      if (!isHole) {
+        this._drawPattern(scan, this._stripPattern, y);
+      }
+    }
+    return scan;
+  }
+
+  private _drawPattern(
+    scan: Uint32Array,
+    pattern: Uint8Array,
+    y: number
+  ): void {
+    const { patternLine, pixelRatio } = this._options;
+    const period = Math.round(6 * pixelRatio);
+    const thick = Math.max(1, Math.round(2 * pixelRatio));
+    const isHorizontalLine =
+      y % Math.round(4 * pixelRatio) < Math.round(pixelRatio);
+    for (let x = 0; x < scan.length; x += 1) {
+      const kind = pattern[x];
+      if (
+        kind !== 0 &&
+        (kind === patternOf.slash
+          ? (x + this._x + y) % period < thick
+          : isHorizontalLine)
+      ) {
+        scan[x] = over(patternLine, scan[x] as number);
+      }
+    }
+  }
+
+  private readonly _work: Uint32Array;
+  private readonly _strip: Uint32Array;
+  private readonly _workPattern: Uint8Array;
+  private readonly _stripPattern: Uint8Array;
+  private readonly _topLines: Uint8Array;
+  private readonly _scan: Uint32Array;
+  private _hasWorkPattern = false;
+  private _hasTopLines = false;
+  private _hasStrip = false;
+}
+
+/** `red`, `green`, `blue` 0…255 and `alpha` 0…1 as one pixel. */
+export function pixelOf(
+  red: number,
+  green: number,
+  blue: number,
+  alpha = 1
+): number {
+  return (
+    ((Math.round(alpha * 255) << 24) | (blue << 16) | (green << 8) | red) >>> 0
+  );
+}
+
+/** An aggregate of n tasks that cover a share of their cell: paler, but never too pale to be seen. */
+function faded(colour: number, cover: number): number {
+  const alpha = Math.max(90, cover);
+  return ((colour & 0xffffff) | (alpha << 24)) >>> 0;
+}
+
+/** `line` with its alpha over `ground`, which keeps its own. */
+function over(line: number, ground: number): number {
+  const share = (line >>> 24) / 255;
+  const mixed = (shift: number) =>
+    Math.round(
+      ((line >>> shift) & 255) * share +
+        ((ground >>> shift) & 255) * (1 - share)
+    ) << shift;
+  return ((ground & 0xff000000) | mixed(16) | mixed(8) | mixed(0)) >>> 0;
+}

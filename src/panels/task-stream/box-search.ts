@@ -1,0 +1,122 @@
+/**
+ * Finding boxes in tiles: which one is under the pointer, which one comes
+ * next. Works on the tiles that are here; the observer is not asked.
+ */
+import type { TileData } from '../../feed/feed-types';
+import { cellSeconds, tileSeconds } from './tile-plan';
+
+/** `run` of a box that stands for several. */
+export const aggregateRun = 0xffffffff;
+
+export type FoundBox = {
+  readonly tile: TileData;
+  readonly row: number;
+  readonly from: number;
+  readonly to: number;
+};
+
+/**
+ * The box at `seconds` in `lane`; `slack` widens boxes so that those of a
+ * pixel can be hit. Of several the one drawn last wins: strips lie over work,
+ * failed over the rest.
+ */
+export function boxAt(
+  tile: TileData,
+  lane: number,
+  seconds: number,
+  inStrip: boolean,
+  slack: number
+): FoundBox | null {
+  const origin = tile.index * tileSeconds(tile.level);
+  const cell = cellSeconds(tile.level);
+  const at = (seconds - origin) / cell;
+  const room = slack / cell;
+  let found: number | null = null;
+  let foundInStrip = false;
+  for (let row = 0; row < tile.lane.length; row += 1) {
+    if (tile.lane[row] !== lane) {
+      continue;
+    }
+    const from = tile.from[row] as number;
+    const to = tile.to[row] as number;
+    if (at < from - room || at > to + room) {
+      continue;
+    }
+    const isStrip = tile.strip[row] === 1;
+    if (isStrip && !inStrip) {
+      continue;
+    }
+    const isInside = at >= from && at <= to;
+    if (
+      found === null ||
+      (isStrip && !foundInStrip) ||
+      (isInside && isStrip === foundInStrip)
+    ) {
+      found = row;
+      foundInStrip = isStrip;
+    }
+  }
+  return found === null ? null : boxOf(tile, found);
+}
+
+export function boxOf(tile: TileData, row: number): FoundBox {
+  const origin = tile.index * tileSeconds(tile.level);
+  const cell = cellSeconds(tile.level);
+  return {
+    tile,
+    row,
+    from: origin + (tile.from[row] as number) * cell,
+    to: origin + (tile.to[row] as number) * cell
+  };
+}
+
+/** The nearest box of a single run in `lane` that starts after (before) `seconds`. */
+export function neighbourOf(
+  tiles: readonly TileData[],
+  lane: number,
+  seconds: number,
+  direction: 1 | -1,
+  skipRun: number | null = null
+): FoundBox | null {
+  let best: FoundBox | null = null;
+  for (const tile of tiles) {
+    for (let row = 0; row < tile.lane.length; row += 1) {
+      const run = tile.run[row] as number;
+      if (
+        tile.lane[row] !== lane ||
+        tile.strip[row] === 1 ||
+        run === aggregateRun ||
+        run === skipRun
+      ) {
+        continue;
+      }
+      const box = boxOf(tile, row);
+      const distance = (box.from - seconds) * direction;
+      if (
+        distance >= 0 &&
+        (best === null || distance < (best.from - seconds) * direction)
+      ) {
+        best = box;
+      }
+    }
+  }
+  return best;
+}
+
+export function boxOfRun(
+  tiles: readonly TileData[],
+  run: number
+): FoundBox | null {
+  const boxes = tiles
+    .map(tile => ({ tile, row: tile.run.indexOf(run) }))
+    .filter(({ tile, row }) => row >= 0 && tile.strip[row] !== 1)
+    .map(({ tile, row }) => boxOf(tile, row));
+  const [first] = boxes;
+  return first === undefined
+    ? null
+    : {
+        ...first,
+        from: Math.min(...boxes.map(box => box.from)),
+        to: Math.max(...boxes.map(box => box.to))
+      };
+}

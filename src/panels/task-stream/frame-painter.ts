@@ -1,0 +1,122 @@
+/** Draws the frame around the lanes: time axis, span bands, whole-run strip. Runs in the browser. */
+import type { Palette } from '../../charts/theme';
+import type { BandShape, StripShape, Tick } from './figure';
+
+export const bandHeight = 16;
+
+export function paintAxis(
+  context: CanvasRenderingContext2D,
+  ticks: readonly Tick[],
+  size: { readonly width: number; readonly height: number },
+  palette: Palette
+): void {
+  context.clearRect(0, 0, size.width, size.height);
+  context.font = `11px ${palette.uiFont}`;
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.secondaryText;
+  for (const tick of ticks) {
+    const width = context.measureText(tick.text).width;
+    // A tick at the border keeps its whole label in view, if it can.
+    const left = tick.x - width / 2;
+    if (left > -width && left < size.width) {
+      const x = Math.min(size.width - width - 2, Math.max(2, left));
+      if (Math.abs(x - left) < width / 2) {
+        context.fillText(tick.text, x, size.height / 2 + 1);
+      }
+    }
+  }
+}
+
+export function paintBands(
+  context: CanvasRenderingContext2D,
+  bands: readonly BandShape[],
+  size: { readonly width: number; readonly height: number },
+  palette: Palette
+): void {
+  context.clearRect(0, 0, size.width, size.height);
+  context.font = `11px ${palette.uiFont}`;
+  context.textBaseline = 'middle';
+  for (const band of bands) {
+    const colours = palette.bands[band.tint % palette.bands.length];
+    const y = band.level * bandHeight;
+    context.fillStyle = colours?.fill ?? palette.headerFill;
+    context.fillRect(band.x, y, band.width - 1, bandHeight - 2);
+    context.fillStyle = colours?.line ?? palette.line;
+    context.fillRect(band.x, y, band.width - 1, 2);
+    const room = band.x + band.width - band.textX - 3;
+    const text = elided(context, band.tag, room);
+    if (text !== '') {
+      context.fillStyle = palette.text;
+      context.fillText(text, band.textX, y + 9);
+    }
+  }
+}
+
+export function paintStrip(
+  context: CanvasRenderingContext2D,
+  shapes: readonly StripShape[],
+  size: { readonly width: number; readonly height: number },
+  palette: Palette
+): void {
+  context.clearRect(0, 0, size.width, size.height);
+  const top = 4;
+  const height = size.height - top;
+  for (const shape of shapes) {
+    if (shape.role === 'failed-mark') {
+      paintCross(context, shape.x, top + 3, palette.text);
+      continue;
+    }
+    context.fillStyle =
+      shape.role === 'kind-disk'
+        ? palette.kinds.disk
+        : shape.role === 'kind-transfer'
+          ? palette.kinds.transfer
+          : palette.shade === 'light'
+            ? '#9aa5b1'
+            : '#7d8792';
+    context.fillRect(
+      shape.x,
+      top + shape.top * height,
+      shape.width,
+      shape.height * height
+    );
+  }
+}
+
+function paintCross(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  colour: string
+): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 1.6;
+  context.beginPath();
+  context.moveTo(x - 3, y - 3);
+  context.lineTo(x + 3, y + 3);
+  context.moveTo(x + 3, y - 3);
+  context.lineTo(x - 3, y + 3);
+  context.stroke();
+}
+
+/** `text`, or as much of it as fits with an ellipsis, or nothing below three letters. */
+export function elided(
+  context: CanvasRenderingContext2D,
+  text: string,
+  room: number
+): string {
+  if (context.measureText(text).width <= room) {
+    return text;
+  }
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low < 3 ? '' : `${text.slice(0, low)}…`;
+}

@@ -1,0 +1,127 @@
+/**
+ * Where workers and their lanes lie from top to bottom, in CSS pixels of the
+ * scrolled content. A lane has a work row and a strip; what ran behind other
+ * work is drawn in the strip only.
+ *
+ *   ┌ worker 0 · 2 threads · busy 89 % ┐ headerHeight
+ *   │ thread 1   ██████████ ███████    │ laneHeight   work row (upper 74 %)
+ *   │               ▒▒▒       ▒▒       │              strip (lower 26 %)
+ *   │ thread 2   ████ ██████████       │
+ *   └ worker 1 ▸ (collapsed)           ┘
+ */
+export const headerHeight = 18;
+export const stripShare = 0.26;
+const shortestLane = 14;
+const tallestLane = 43;
+
+export type LaneRow = {
+  readonly lane: number;
+  readonly thread: number;
+  readonly top: number;
+};
+export type WorkerRow = {
+  readonly worker: number;
+  readonly top: number;
+  readonly height: number;
+  readonly collapsed: boolean;
+  readonly lanes: readonly LaneRow[];
+};
+export type LaneLayout = {
+  readonly laneHeight: number;
+  readonly height: number;
+  readonly workers: readonly WorkerRow[];
+};
+
+type Lane = {
+  readonly lane: number;
+  readonly worker: number;
+  readonly thread: number;
+};
+
+/** Lanes fill `available` pixels between 14 and 43 px each; beyond that the chart scrolls. */
+export function layOutLanes(
+  lanes: readonly Lane[],
+  workers: readonly number[],
+  collapsed: ReadonlySet<number>,
+  available: number
+): LaneLayout {
+  const lanesOf = new Map<number, Lane[]>(workers.map(worker => [worker, []]));
+  for (const lane of lanes) {
+    const list = lanesOf.get(lane.worker);
+    if (list === undefined) {
+      lanesOf.set(lane.worker, [lane]);
+    } else {
+      list.push(lane);
+    }
+  }
+  let shown = 0;
+  for (const [worker, list] of lanesOf) {
+    shown += collapsed.has(worker) ? 0 : list.length;
+  }
+  const room = available - lanesOf.size * headerHeight;
+  const laneHeight = Math.min(
+    tallestLane,
+    Math.max(shortestLane, Math.floor(shown > 0 ? room / shown : 0))
+  );
+  const rows: WorkerRow[] = [];
+  let top = 0;
+  for (const [worker, list] of lanesOf) {
+    const isCollapsed = collapsed.has(worker);
+    const laneRows: LaneRow[] = isCollapsed
+      ? []
+      : [...list]
+          .sort((a, b) => a.thread - b.thread)
+          .map(({ lane, thread }, index) => ({
+            lane,
+            thread,
+            top: top + headerHeight + index * laneHeight
+          }));
+    const height = headerHeight + laneRows.length * laneHeight;
+    rows.push({ worker, top, height, collapsed: isCollapsed, lanes: laneRows });
+    top += height;
+  }
+  return { laneHeight, height: top, workers: rows };
+}
+
+/** Work row and strip within a lane: a pixel of air on both sides of the work. */
+export function rowsInLane(laneHeight: number): {
+  readonly workTop: number;
+  readonly workHeight: number;
+  readonly fullHeight: number;
+  readonly stripTop: number;
+  readonly stripHeight: number;
+} {
+  const full = laneHeight - 2;
+  const strip = Math.max(3, Math.round(full * stripShare));
+  return {
+    workTop: 1,
+    workHeight: full - strip,
+    fullHeight: full,
+    stripTop: 1 + full - strip,
+    stripHeight: strip
+  };
+}
+
+/** The lane at content pixel `y`, and whether that is in its strip. */
+export function laneAt(
+  layout: LaneLayout,
+  y: number
+): {
+  readonly lane: LaneRow;
+  readonly worker: number;
+  readonly inStrip: boolean;
+} | null {
+  const worker = layout.workers.find(
+    row => y >= row.top && y < row.top + row.height
+  );
+  if (worker === undefined) {
+    return null;
+  }
+  const index = Math.floor((y - worker.top - headerHeight) / layout.laneHeight);
+  const lane = index < 0 ? undefined : worker.lanes[index];
+  if (lane === undefined) {
+    return null;
+  }
+  const { stripTop } = rowsInLane(layout.laneHeight);
+  return { lane, worker: worker.worker, inStrip: y - lane.top >= stripTop };
+}

@@ -1,0 +1,380 @@
+/**
+ * The canvases of the lanes: their sizes, when they are drawn, what the pixels
+ * under the pointer mean. One animation frame draws axis, bands and lanes
+ * together, so that they never part.
+ */
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { SelectionModel } from '../../feed/selection';
+import type { ITheme } from '../panel-context';
+import { aggregateRun, boxAt, type FoundBox } from './box-search';
+import { axisTicks, bandShapes } from './figure';
+import { bandHeight, paintAxis, paintBands } from './frame-painter';
+import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
+import { LanePainter, type LaneScene } from './lane-painter';
+import type { TaskStreamModel } from './model';
+import { bandLevels, boxKinds, type HoveredBox } from './rows';
+import type { TileRange } from './tile-plan';
+import { secondsAt, xOf } from './viewport';
+
+export type LanesCanvases = {
+  readonly scroller: HTMLElement;
+  readonly axis: HTMLCanvasElement;
+  readonly bands: HTMLCanvasElement;
+  readonly lanes: HTMLCanvasElement;
+};
+
+/** Growth of running tasks, in milliseconds between frames. */
+const growthMs = 33;
+const calmGrowthMs = 500;
+
+export class LanesDrawing implements IDisposable {
+  constructor(
+    private readonly _model: TaskStreamModel,
+    private readonly _theme: ITheme,
+    private readonly _selection: SelectionModel
+  ) {}
+
+  /** The lanes were laid out anew. */
+  get laidOut(): ISignal<this, void> {
+    return this._laidOut;
+  }
+
+  /** A frame was drawn; whether no box at all is in view. */
+  get painted(): ISignal<this, boolean> {
+    return this._painted;
+  }
+
+  /** How long frames took, the last 240 of them, for measuring. */
+  get frameMilliseconds(): readonly number[] {
+    return this._frames;
+  }
+
+  get layout(): LaneLayout {
+    return this._layout;
+  }
+
+  /** Width of the lanes in CSS pixels, without the gutter. */
+  get width(): number {
+    return this._width;
+  }
+
+  attach(canvases: LanesCanvases): void {
+    this._canvases = canvases;
+    this._isDisposed = false;
+    this._resize = new ResizeObserver(() => this._onResize());
+    this._resize.observe(canvases.scroller);
+    canvases.scroller.addEventListener('scroll', this._onMoved, {
+      passive: true
+    });
+    this._model.moved.connect(this._onMoved, this);
+    this._model.changed.connect(this._onChanged, this);
+    this._theme.changed.connect(this._onMoved, this);
+    this._selection.changed.connect(this._onMoved, this);
+    this._onResize();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    this._resize?.disconnect();
+    this._resize = null;
+    this._canvases?.scroller.removeEventListener('scroll', this._onMoved);
+    this._model.moved.disconnect(this._onMoved, this);
+    this._model.changed.disconnect(this._onChanged, this);
+    this._theme.changed.disconnect(this._onMoved, this);
+    this._selection.changed.disconnect(this._onMoved, this);
+    cancelAnimationFrame(this._frame);
+    clearTimeout(this._growth);
+    this._frame = 0;
+    this._canvases = null;
+    this._painter.clear();
+  }
+
+  // -------------------------------------------------------------- reading
+
+  secondsAtX(x: number): number {
+    return secondsAt(this._model.view, this._width, x);
+  }
+
+  xOfSeconds(seconds: number): number {
+    return xOf(this._model.view, this._width, seconds);
+  }
+
+  /** Lane under `y`, in CSS pixels from the top of the visible part. */
+  laneAtY(y: number): ReturnType<typeof laneAt> {
+    return laneAt(this._layout, y + (this._canvases?.scroller.scrollTop ?? 0));
+  }
+
+  /** The box under a point of the lanes, running ones first. */
+  hit(x: number, y: number): HoveredBox | null {
+    const place = this.laneAtY(y);
+    const result = this._model.result;
+    if (place === null || result === null || this._width === 0) {
+      return null;
+    }
+    const seconds = this.secondsAtX(x);
+    const worker =
+      result.workers.find(item => item.worker === place.worker)?.name ??
+      `worker ${place.worker}`;
+    const common = { worker, thread: place.lane.thread };
+    const running = result.running.find(
+      task =>
+        task.lane === place.lane.lane &&
+        seconds >= task.started &&
+        seconds <= this._model.now
+    );
+    if (running !== undefined) {
+      return {
+        ...common,
+        run: null,
+        function: running.function,
+        kind: 'compute',
+        inStrip: false,
+        tasks: 1,
+        from: running.started,
+        to: this._model.now,
+        running: true,
+        key: running.key
+      };
+    }
+    const found = this.boxAt(place.lane.lane, seconds, place.inStrip);
+    if (found === null) {
+      return null;
+    }
+    const { tile, row } = found;
+    const run = tile.run[row] as number;
+    return {
+      ...common,
+      run: run === aggregateRun ? null : run,
+      function: tile.functions[tile.function[row] as number] ?? '',
+      kind: boxKinds[tile.kind[row] as number] ?? 'compute',
+      inStrip: tile.strip[row] === 1,
+      tasks: tile.tasks[row] as number,
+      from: found.from,
+      to: found.to,
+      running: false
+    };
+  }
+
+  boxAt(lane: number, seconds: number, inStrip: boolean): FoundBox | null {
+    const slack =
+      ((this._model.view.to - this._model.view.from) /
+        Math.max(1, this._width)) *
+      2;
+    let best: FoundBox | null = null;
+    for (const tile of this._model.tilesHere(this._tiles)) {
+      const found = boxAt(tile, lane, seconds, inStrip, slack);
+      const isInside =
+        found !== null && seconds >= found.from && seconds <= found.to;
+      if (found !== null && (best === null || isInside)) {
+        best = found;
+      }
+    }
+    return best;
+  }
+
+  get tiles(): TileRange {
+    return this._tiles;
+  }
+
+  // -------------------------------------------------------------- drawing
+
+  private readonly _onMoved = (): void => {
+    if (this._frame === 0 && this._canvases !== null) {
+      this._frame = requestAnimationFrame(() => this._draw());
+    }
+  };
+
+  private _onChanged(): void {
+    this._layOut();
+    this._onMoved();
+  }
+
+  private _onResize(): void {
+    this._layOut();
+    this._onMoved();
+  }
+
+  private _layOut(): void {
+    const canvases = this._canvases;
+    const result = this._model.result;
+    if (canvases === null || result === null) {
+      return;
+    }
+    const next = layOutLanes(
+      result.lanes,
+      result.workers.map(worker => worker.worker),
+      this._model.collapsed,
+      canvases.scroller.clientHeight
+    );
+    const isSame =
+      next.height === this._layout.height &&
+      next.laneHeight === this._layout.laneHeight &&
+      next.workers.length === this._layout.workers.length &&
+      next.workers.every(
+        (row, index) =>
+          row.collapsed === this._layout.workers[index]?.collapsed &&
+          row.lanes.length === this._layout.workers[index]?.lanes.length
+      );
+    if (!isSame) {
+      this._layout = next;
+      this._laidOut.emit();
+    }
+  }
+
+  private _draw(): void {
+    this._frame = 0;
+    const canvases = this._canvases;
+    const model = this._model;
+    if (canvases === null || model.result === null) {
+      return;
+    }
+    const began = performance.now();
+    model.tick();
+    const palette = this._theme.palette;
+    const ratio = window.devicePixelRatio || 1;
+    const gutter = gutterOf(canvases.scroller);
+    const width = Math.max(0, canvases.scroller.clientWidth - gutter);
+    const height = canvases.scroller.clientHeight;
+    this._width = width;
+    if (width === 0 || height === 0) {
+      return;
+    }
+    const { view } = model;
+    this._tiles = model.wantTiles(width * ratio);
+
+    const axis = contextOf(canvases.axis, width, 20, ratio);
+    const ticks = axisTicks(view, width);
+    axis && paintAxis(axis, ticks, { width, height: 20 }, palette);
+
+    const bandsHeight = bandLevels(model.bands) * bandHeight;
+    const bands = contextOf(canvases.bands, width, bandsHeight, ratio);
+    if (bands && bandsHeight > 0) {
+      paintBands(
+        bands,
+        bandShapes(model.bands, view, width),
+        { width, height: bandsHeight },
+        palette
+      );
+    }
+
+    const lanes = contextOf(canvases.lanes, width, height, ratio);
+    if (lanes) {
+      const scene: LaneScene = {
+        view,
+        width,
+        height,
+        scrollTop: canvases.scroller.scrollTop,
+        pixelRatio: ratio,
+        layout: this._layout,
+        tiles: this._tiles,
+        tileOf: (level, index) => model.tileOf(level, index),
+        slots: model.slots,
+        slotsVersion: model.slotsVersion,
+        colourBy: model.colourBy,
+        palette,
+        running: model.result.running,
+        now: model.isLive ? model.now : null,
+        selectedRun: this._selection.selectedRun
+      };
+      const isComplete = this._painter.paint(lanes, scene);
+      if (!isComplete) {
+        this._onMoved();
+      }
+    }
+    this._frames.push(performance.now() - began);
+    if (this._frames.length > 240) {
+      this._frames.shift();
+    }
+    this._sayPainted();
+    this._growLater();
+  }
+
+  private _sayPainted(): void {
+    const { model, tiles } = { model: this._model, tiles: this._tiles };
+    const here = model.tilesHere(tiles);
+    const isKnown = here.length === tiles.count;
+    const { from, to } = model.view;
+    const overlapsRunning =
+      model.isLive &&
+      model.result?.running.some(
+        task => task.started < to && model.now > from
+      ) === true;
+    const isEmpty =
+      isKnown &&
+      !overlapsRunning &&
+      !here.some(tile => {
+        const cells = 2 ** tile.level * 1e-6;
+        const origin = tile.index * 512 * cells;
+        for (let row = 0; row < tile.lane.length; row += 1) {
+          if (
+            origin + (tile.from[row] as number) * cells < to &&
+            origin + (tile.to[row] as number) * cells > from
+          ) {
+            return true;
+          }
+        }
+        return false;
+      });
+    this._painted.emit(isEmpty);
+  }
+
+  /** Running tasks grow: up to 30 frames a second, 2 if the user wants little motion. */
+  private _growLater(): void {
+    clearTimeout(this._growth);
+    const running = this._model.result?.running.length ?? 0;
+    if (!this._model.isLive || running === 0) {
+      return;
+    }
+    const isCalm =
+      typeof window.matchMedia === 'function' &&
+      window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+    this._growth = window.setTimeout(
+      this._onMoved,
+      isCalm ? calmGrowthMs : growthMs
+    );
+  }
+
+  private _canvases: LanesCanvases | null = null;
+  private _resize: ResizeObserver | null = null;
+  private _layout: LaneLayout = { laneHeight: 20, height: 0, workers: [] };
+  private _width = 0;
+  private _tiles: TileRange = { level: 0, first: 0, count: 0 };
+  private _frame = 0;
+  private _growth = 0;
+  private _isDisposed = false;
+  private readonly _frames: number[] = [];
+  private readonly _painter = new LanePainter();
+  private readonly _laidOut = new Signal<this, void>(this);
+  private readonly _painted = new Signal<this, boolean>(this);
+}
+
+/** Width of the label gutter, from the style sheet; it is narrower in small panels. */
+export function gutterOf(element: Element): number {
+  const text = getComputedStyle(element).getPropertyValue('--sw-gutter');
+  return Number.parseFloat(text) || 112;
+}
+
+/** A context scaled to CSS pixels on a canvas of the right size; sizing clears it. */
+export function contextOf(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  ratio: number
+): CanvasRenderingContext2D | null {
+  const deviceWidth = Math.max(1, Math.round(width * ratio));
+  const deviceHeight = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== deviceWidth || canvas.height !== deviceHeight) {
+    canvas.width = deviceWidth;
+    canvas.height = deviceHeight;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext('2d');
+  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}

@@ -1,0 +1,237 @@
+/**
+ * The lanes with everything that is timed the same way above them: whole-run
+ * strip, time axis, span bands. React places the boxes and the texts; the
+ * canvases inside are drawn by `LanesDrawing`, once per animation frame and
+ * only when something moved.
+ */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { SelectionModel } from '../../feed/selection';
+import { formatDuration, formatTimeRange } from '../format';
+import type { ITheme } from '../panel-context';
+import { bandHeight } from './frame-painter';
+import { HoverCard } from './hover-card';
+import { headerHeight } from './lane-layout';
+import { LanesDrawing } from './lanes-drawing';
+import type { TaskStreamModel } from './model';
+import type { LanePointer } from './pointer';
+import { bandLevels, summaryText, workerHeaders } from './rows';
+import { WholeRun } from './whole-run';
+
+export type LanesViewProps = {
+  readonly model: TaskStreamModel;
+  readonly pointer: LanePointer;
+  readonly selection: SelectionModel;
+  readonly theme: ITheme;
+  readonly trans: TranslationBundle;
+};
+
+export function LanesView(props: LanesViewProps): JSX.Element {
+  const { model, pointer, theme, trans, selection } = props;
+  const [drawing] = React.useState(
+    () => new LanesDrawing(model, theme, selection)
+  );
+  const [, redraw] = React.useReducer((count: number) => count + 1, 0);
+  const scroller = React.useRef<HTMLDivElement>(null);
+  const axis = React.useRef<HTMLCanvasElement>(null);
+  const bands = React.useRef<HTMLCanvasElement>(null);
+  const lanes = React.useRef<HTMLCanvasElement>(null);
+  const summary = React.useId();
+
+  React.useEffect(() => {
+    const onLayout = () => redraw();
+    model.changed.connect(onLayout);
+    drawing.laidOut.connect(onLayout);
+    return () => {
+      model.changed.disconnect(onLayout);
+      drawing.laidOut.disconnect(onLayout);
+    };
+  }, [model, drawing]);
+
+  React.useEffect(() => {
+    if (scroller.current && axis.current && bands.current && lanes.current) {
+      drawing.attach({
+        scroller: scroller.current,
+        axis: axis.current,
+        bands: bands.current,
+        lanes: lanes.current
+      });
+      pointer.attach(drawing, scroller.current);
+    }
+    return () => {
+      pointer.detach();
+      drawing.dispose();
+    };
+  }, [drawing, pointer]);
+
+  const result = model.result;
+  if (result === null) {
+    return <div className="sw-TaskStream-chart" />;
+  }
+  const layout = drawing.layout;
+  const headers = new Map(
+    workerHeaders(result).map(header => [header.worker, header])
+  );
+  const levels = bandLevels(model.bands);
+  return (
+    <div className="sw-TaskStream-chart">
+      <WholeRun model={model} theme={theme} trans={trans} />
+      <div className="sw-TaskStream-row" data-part="axis">
+        <div className="sw-TaskStream-gutter">{trans.__('since start')}</div>
+        <canvas ref={axis} className="sw-TaskStream-axis" aria-hidden="true" />
+      </div>
+      <div
+        className="sw-TaskStream-row"
+        data-part="bands"
+        style={{ height: levels * bandHeight }}
+      >
+        <div className="sw-TaskStream-gutter">
+          {levels > 0 ? trans.__('spans') : ''}
+        </div>
+        <canvas
+          ref={bands}
+          className="sw-TaskStream-bands"
+          aria-hidden="true"
+        />
+      </div>
+      <div
+        ref={scroller}
+        className="sw-TaskStream-lanes"
+        role="application"
+        tabIndex={0}
+        aria-label={trans.__('Task Stream chart')}
+        aria-describedby={summary}
+        aria-roledescription={trans.__('chart of tasks by thread and time')}
+      >
+        <canvas
+          ref={lanes}
+          className="sw-TaskStream-canvas"
+          aria-hidden="true"
+        />
+        <div
+          className="sw-TaskStream-workers"
+          style={{ height: layout.height }}
+        >
+          {layout.workers.map(worker => {
+            const header = headers.get(worker.worker);
+            return (
+              <div
+                key={worker.worker}
+                className="sw-TaskStream-worker"
+                style={{ height: worker.height }}
+              >
+                <div
+                  className="sw-TaskStream-workerHeader"
+                  style={{ height: headerHeight }}
+                >
+                  <button
+                    type="button"
+                    className="sw-TaskStream-workerName"
+                    tabIndex={-1}
+                    aria-expanded={!worker.collapsed}
+                    title={header?.name}
+                    onClick={() => model.toggleWorker(worker.worker)}
+                  >
+                    <span aria-hidden="true">
+                      {worker.collapsed ? '▸' : '▾'}
+                    </span>{' '}
+                    {header?.name ?? worker.worker}
+                  </button>
+                  <span className="sw-TaskStream-workerText">
+                    {header?.text}
+                  </span>
+                </div>
+                {worker.lanes.map(lane => (
+                  <div
+                    key={lane.lane}
+                    className="sw-TaskStream-laneName"
+                    style={{ height: layout.laneHeight }}
+                  >
+                    {trans.__('thread %1', lane.thread + 1)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <div id={summary} className="sw-TaskStream-summary">
+        {summaryText(result)}
+      </div>
+      <EmptyRange model={model} drawing={drawing} trans={trans} />
+      <HoverCard pointer={pointer} trans={trans} />
+    </div>
+  );
+}
+
+/** "Nothing ran in this range.", with the way out. */
+function EmptyRange(props: {
+  readonly model: TaskStreamModel;
+  readonly drawing: LanesDrawing;
+  readonly trans: TranslationBundle;
+}): JSX.Element | null {
+  const { model, drawing, trans } = props;
+  const [isEmpty, setIsEmpty] = React.useState(false);
+  React.useEffect(() => {
+    const onPainted = (_: LanesDrawing, seesNothing: boolean) =>
+      setIsEmpty(seesNothing);
+    drawing.painted.connect(onPainted);
+    return () => {
+      drawing.painted.disconnect(onPainted);
+    };
+  }, [drawing]);
+  const result = model.result;
+  if (!isEmpty || result === null || result.tasks === 0) {
+    return null;
+  }
+  const { from, to } = model.view;
+  return (
+    <div className="sw-TaskStream-emptyRange" role="status">
+      <div className="sw-state-title">
+        {trans.__('Nothing ran in this range.')}
+      </div>
+      <div className="sw-state-sentence">
+        {trans.__(
+          '%1 is in view; the run is %2.',
+          formatTimeRange(Math.max(0, from), to),
+          formatTimeRange(result.from, result.to)
+        )}
+      </div>
+      <div className="sw-state-buttons">
+        <button
+          type="button"
+          className="sw-button sw-button-primary"
+          onClick={() => model.fit()}
+        >
+          {trans.__('Show the whole run')}
+        </button>
+        <button
+          type="button"
+          className="sw-button"
+          onClick={() => model.reset()}
+        >
+          {trans.__('Follow')}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** "8 running · live at 29.6 s", or how long the run took. */
+export function nowText(
+  model: TaskStreamModel,
+  trans: TranslationBundle
+): string {
+  const result = model.result;
+  if (result === null) {
+    return '';
+  }
+  if (!result.live) {
+    return formatDuration(result.to - result.from);
+  }
+  return trans.__(
+    '%1 running · live at %2',
+    result.running.length,
+    formatDuration(result.now)
+  );
+}

@@ -1,0 +1,77 @@
+/** What the colours mean, with the time of each. A click selects the function, Alt-click leaves it out, as everywhere. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { SelectionModel } from '../../feed/selection';
+import type { TaskStreamModel } from './model';
+import { legendItems } from './rows';
+
+export function Legend(props: {
+  readonly model: TaskStreamModel;
+  readonly selection: SelectionModel;
+  readonly trans: TranslationBundle;
+}): JSX.Element | null {
+  const { model, selection, trans } = props;
+  const [, redraw] = React.useReducer((count: number) => count + 1, 0);
+  React.useEffect(() => {
+    const onChange = () => redraw();
+    model.changed.connect(onChange);
+    selection.changed.connect(onChange);
+    return () => {
+      model.changed.disconnect(onChange);
+      selection.changed.disconnect(onChange);
+    };
+  }, [model, selection]);
+  const result = model.result;
+  if (result === null) {
+    return null;
+  }
+  const { functions } = selection.filter;
+  return (
+    <ul className="sw-legend" aria-label={trans.__('Legend')}>
+      {legendItems(result, model.colourBy).map(item => (
+        <li key={`${item.kind} ${item.name}`} title={item.title}>
+          {item.kind === 'function' ? (
+            <button
+              type="button"
+              className="sw-legend-item"
+              aria-pressed={functions?.includes(item.name) ?? false}
+              onClick={event => {
+                selection.toggleFunction(item.name, event.altKey);
+              }}
+            >
+              <Swatch slot={item.slot} round={item.round} />
+              <span className="sw-legend-name">{item.name}</span>
+              <span className="sw-legend-figure">{item.text}</span>
+            </button>
+          ) : (
+            <span className="sw-legend-item">
+              <span
+                className="sw-swatch"
+                data-kind={item.kind === 'compute' ? 'cpu' : item.kind}
+                aria-hidden="true"
+              />
+              <span className="sw-legend-name">{item.name}</span>
+              <span className="sw-legend-figure">{item.text}</span>
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A function's colour; second and third dozen with their lines along the top. */
+export function Swatch(props: {
+  readonly slot: number;
+  readonly round: number;
+}): JSX.Element {
+  const name = props.slot >= 0 ? String(props.slot + 1) : 'other';
+  return (
+    <span
+      className="sw-swatch"
+      data-fn={name}
+      data-round={props.slot < 0 ? 0 : Math.min(2, props.round)}
+      aria-hidden="true"
+    />
+  );
+}

@@ -1,0 +1,372 @@
+/**
+ * What the Task Stream shows and how the user moves it: view, following,
+ * colours, collapsed workers. Holds the newest answer and asks for tiles; draws
+ * nothing. Two signals, because most moves need a repaint of the canvases and
+ * no React: `moved` (view or data) and `changed` (what React shows).
+ */
+import type { JSONObject } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { IWatch, TileData } from '../../feed/feed-types';
+import type { TaskStreamResult } from '../../wire/panel-link';
+import { bandRows, type BandRow, slotsByName } from './rows';
+import { levelFor, tilesFor, type TileRange } from './tile-plan';
+import {
+  around,
+  clamped,
+  type Extent,
+  fit,
+  followed,
+  panned,
+  type Viewport,
+  zoomedAt
+} from './viewport';
+
+export type ColourBy = 'function' | 'kind';
+
+/** While the whole run is followed its right border moves in steps, so that the scale does not change with every frame. */
+const growStep = 1.12;
+/** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
+const standInLevels = 3;
+
+export class TaskStreamModel implements IDisposable {
+  constructor(
+    state: JSONObject = {},
+    now: () => number = () => performance.now() / 1000
+  ) {
+    this._clock = now;
+    this._colourBy = state.colourBy === 'kind' ? 'kind' : 'function';
+    if (Array.isArray(state.collapsed)) {
+      this._collapsed = new Set(
+        state.collapsed.filter(item => typeof item === 'number')
+      );
+    }
+    const { from, to } = state;
+    if (
+      state.paused === true &&
+      typeof from === 'number' &&
+      typeof to === 'number' &&
+      to > from
+    ) {
+      this._view = { from, to };
+      this._isFollowing = false;
+      this._showsWhole = false;
+    }
+  }
+
+  /** What React shows changed: following, colours, collapsed workers, an answer. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The canvases are out of date. */
+  get moved(): ISignal<this, void> {
+    return this._moved;
+  }
+
+  savedState(): JSONObject {
+    return {
+      colourBy: this._colourBy,
+      collapsed: [...this._collapsed],
+      paused: !this._isFollowing,
+      from: this._view.from,
+      to: this._view.to
+    };
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (!this._isDisposed) {
+      this._isDisposed = true;
+      this.setWatch(null);
+      Signal.clearData(this);
+    }
+  }
+
+  // ------------------------------------------------------------------ data
+
+  get result(): TaskStreamResult | null {
+    return this._result;
+  }
+
+  get bands(): readonly BandRow[] {
+    return this._bands;
+  }
+
+  get slots(): ReadonlyMap<
+    string,
+    { readonly slot: number; readonly round: number }
+  > {
+    return this._slots;
+  }
+
+  get slotsVersion(): number {
+    return this._slotsVersion;
+  }
+
+  setResult(result: TaskStreamResult): void {
+    if (result === this._result) {
+      return;
+    }
+    this._result = result;
+    this._arrivedAt = this._clock();
+    this._bands = bandRows(result);
+    const slots = slotsByName(result.functions);
+    const isSame =
+      slots.size === this._slots.size &&
+      [...slots].every(([name, { slot, round }]) => {
+        const had = this._slots.get(name);
+        return had?.slot === slot && had.round === round;
+      });
+    if (!isSame) {
+      this._slots = slots;
+      this._slotsVersion += 1;
+    }
+    this._askedFor = '';
+    this._follow();
+    this._changed.emit();
+    this._moved.emit();
+  }
+
+  setWatch(watch: IWatch | null): void {
+    if (watch === this._watch) {
+      return;
+    }
+    if (this._watch !== null && !this._watch.isDisposed) {
+      this._watch.tileArrived.disconnect(this._onTile, this);
+    }
+    this._watch = watch;
+    this._askedFor = '';
+    watch?.tileArrived.connect(this._onTile, this);
+    this._moved.emit();
+  }
+
+  tileOf(level: number, index: number): TileData | null {
+    return this._watch?.tile(level, index) ?? null;
+  }
+
+  /** Scheduler time now; grows between answers while the run is live. */
+  get now(): number {
+    const result = this._result;
+    if (result === null) {
+      return 0;
+    }
+    // At most 2 s ahead: if answers stop, so does the clock.
+    const ahead = Math.min(2, this._clock() - this._arrivedAt);
+    return result.live ? result.now + Math.max(0, ahead) : result.now;
+  }
+
+  get isLive(): boolean {
+    return this._result?.live === true;
+  }
+
+  get extent(): Extent {
+    const result = this._result;
+    if (result === null) {
+      return { from: 0, to: 1 };
+    }
+    const busy = result.live && result.running.length > 0;
+    return {
+      from: Math.min(result.from, result.to),
+      to: busy ? Math.max(result.to, this.now) : result.to
+    };
+  }
+
+  /** The tiles of the view, asked for if they are not here. `devicePixels`: width of the lanes. */
+  wantTiles(devicePixels: number): TileRange {
+    const level = levelFor(this._view, devicePixels);
+    const extent = this._result === null ? { from: 0, to: 0 } : this.extent;
+    const wanted = tilesFor(this._view, level, extent);
+    if (this._watch !== null && this._result !== null) {
+      const key = `${level} ${wanted.first} ${wanted.count}`;
+      if (key !== this._askedFor) {
+        this._askedFor = key;
+        // Coarse ones first: they are few and stand in for the rest.
+        const coarse = tilesFor(this._view, level + standInLevels, extent, 1);
+        const near = tilesFor(this._view, level, extent, 1);
+        this._watch.requestTiles(level, wanted.first, wanted.count);
+        this._watch.requestTiles(coarse.level, coarse.first, coarse.count);
+        if (near.count > wanted.count) {
+          this._watch.requestTiles(level, near.first, near.count);
+        }
+      }
+    }
+    return wanted;
+  }
+
+  /** Tiles of the view that are here. */
+  tilesHere(range: TileRange): TileData[] {
+    const tiles: TileData[] = [];
+    for (
+      let index = range.first;
+      index < range.first + range.count;
+      index += 1
+    ) {
+      const tile = this.tileOf(range.level, index);
+      if (tile !== null) {
+        tiles.push(tile);
+      }
+    }
+    return tiles;
+  }
+
+  // ------------------------------------------------------------------ view
+
+  get view(): Viewport {
+    return this._view;
+  }
+
+  get isFollowing(): boolean {
+    return this._isFollowing;
+  }
+
+  /** Called once a frame while the run is live and followed. */
+  tick(): void {
+    if (this._isFollowing && this.isLive) {
+      this._follow();
+    }
+  }
+
+  pan(seconds: number): void {
+    this._setView(panned(this._view, seconds, this.extent));
+  }
+
+  panByShare(share: number): void {
+    this.pan((this._view.to - this._view.from) * share);
+  }
+
+  zoomAt(seconds: number, factor: number): void {
+    this._setView(zoomedAt(this._view, seconds, factor, this.extent));
+  }
+
+  zoom(factor: number): void {
+    const middle = (this._view.from + this._view.to) / 2;
+    // While following, the newest edge stays.
+    this.zoomAt(this._isFollowing ? this.extent.to : middle, factor);
+  }
+
+  /** The whole run; goes on following if it did. */
+  fit(): void {
+    this._showsWhole = true;
+    this._view = fit(this.extent);
+    this._grown = this.extent.to;
+    this._changed.emit();
+    this._moved.emit();
+  }
+
+  show(range: Extent, room = 0.25): void {
+    this._setView(clamped(around(range, room), this.extent));
+  }
+
+  setView(view: Viewport): void {
+    this._setView(clamped(view, this.extent));
+  }
+
+  setFollowing(isFollowing: boolean): void {
+    this._isFollowing = isFollowing;
+    if (isFollowing) {
+      const whole = fit(this.extent);
+      this._showsWhole ||=
+        this._view.to - this._view.from >= (whole.to - whole.from) * 0.98;
+      this._grown = 0;
+      this._follow();
+    }
+    this._changed.emit();
+    this._moved.emit();
+  }
+
+  /** The whole run, following: as at opening. */
+  reset(): void {
+    this._showsWhole = true;
+    this.setFollowing(true);
+  }
+
+  // ------------------------------------------------------------------ looks
+
+  get colourBy(): ColourBy {
+    return this._colourBy;
+  }
+
+  setColourBy(colourBy: ColourBy): void {
+    this._colourBy = colourBy;
+    this._changed.emit();
+    this._moved.emit();
+  }
+
+  get collapsed(): ReadonlySet<number> {
+    return this._collapsed;
+  }
+
+  toggleWorker(worker: number): void {
+    const next = new Set(this._collapsed);
+    if (!next.delete(worker)) {
+      next.add(worker);
+    }
+    this._collapsed = next;
+    this._changed.emit();
+    this._moved.emit();
+  }
+
+  private _setView(view: Viewport): void {
+    const wasFollowing = this._isFollowing;
+    this._view = view;
+    this._isFollowing = false;
+    this._showsWhole = false;
+    this._moved.emit();
+    // "paused at …" is text: React shows it, at the end of a burst of moves.
+    if (wasFollowing) {
+      this._changed.emit();
+    }
+  }
+
+  private _follow(): void {
+    if (!this._isFollowing || this._result === null) {
+      return;
+    }
+    const extent = this.extent;
+    if (!this._showsWhole) {
+      this._view = followed(this._view, extent);
+      return;
+    }
+    if (!this._result.live) {
+      this._grown = extent.to;
+    } else if (
+      extent.to > this._grown ||
+      extent.to < this._grown / (growStep * growStep)
+    ) {
+      this._grown = extent.from + (extent.to - extent.from) * growStep;
+    }
+    this._view = fit({
+      from: extent.from,
+      to: Math.max(this._grown, extent.from + 0.05)
+    });
+  }
+
+  private _onTile(): void {
+    this._moved.emit();
+  }
+
+  private readonly _clock: () => number;
+  private _watch: IWatch | null = null;
+  private _result: TaskStreamResult | null = null;
+  private _arrivedAt = 0;
+  private _bands: readonly BandRow[] = [];
+  private _slots: ReadonlyMap<
+    string,
+    { readonly slot: number; readonly round: number }
+  > = new Map();
+  private _slotsVersion = 0;
+  private _view: Viewport = { from: 0, to: 1 };
+  private _isFollowing = true;
+  private _showsWhole = true;
+  private _grown = 0;
+  private _askedFor = '';
+  private _colourBy: ColourBy;
+  private _collapsed: ReadonlySet<number> = new Set();
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _moved = new Signal<this, void>(this);
+}

@@ -1,0 +1,366 @@
+/** The Task Stream as a panel: its tools, and which part shows what. */
+import { Notification } from '@jupyterlab/apputils';
+import type { JSONObject } from '@lumino/coreutils';
+import * as React from 'react';
+import type {
+  RunDetail,
+  Snapshot,
+  TaskStreamResult
+} from '../../wire/panel-link';
+import { formatTimeRange } from '../format';
+import { type PanelFace, SpanwisePanel } from '../panel';
+import type { PanelOptions, TableData } from '../panel-context';
+import { openMenu } from '../panel-menu';
+import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
+import {
+  fitIcon,
+  followIcon,
+  followingIcon,
+  zoomInIcon,
+  zoomOutIcon
+} from './icons';
+import { LanesView, nowText } from './lanes-view';
+import { Legend } from './legend';
+import { type ColourBy, TaskStreamModel } from './model';
+import { LanePointer } from './pointer';
+import { SelectedTask } from './selected-task';
+import { askTasks, type TaskQuestion } from './task-query';
+import { TaskTable } from './task-table';
+import { legendItems } from './rows';
+
+const zoomStep = 1.6;
+
+export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
+  constructor(face: PanelFace, options: PanelOptions) {
+    super(face, options);
+    this.addClass('sw-TaskStreamPanel');
+    this._model = new TaskStreamModel(options.state);
+    this._pointer = new LanePointer(this._model, this.context.selection, run =>
+      this._detailOf(run)
+    );
+    this._model.changed.connect(this.update, this);
+  }
+
+  get model(): TaskStreamModel {
+    return this._model;
+  }
+
+  override savedState(): JSONObject {
+    return { ...super.savedState(), ...this._model.savedState() };
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._model.changed.disconnect(this.update, this);
+      this._model.dispose();
+      super.dispose();
+    }
+  }
+
+  protected get view() {
+    return 'task-stream' as const;
+  }
+
+  protected override params() {
+    return { laneBy: 'worker', colourBy: this._model.colourBy };
+  }
+
+  protected override onSnapshot(snapshot: Snapshot): void {
+    const isOtherLog = this._logId !== null && this._logId !== snapshot.logId;
+    this._logId = snapshot.logId;
+    this._model.setWatch(this.watch);
+    if (snapshot.result.view === 'task-stream') {
+      this._model.setResult(snapshot.result);
+      if (isOtherLog) {
+        // The next run of the same notebook: its times have nothing to do with the view of the last one.
+        this._model.reset();
+      }
+    }
+  }
+
+  protected override isEmpty(result: TaskStreamResult) {
+    return result.tasks === 0 && result.running.length === 0
+      ? { hidden: result.hidden }
+      : null;
+  }
+
+  protected override liveLine(result: TaskStreamResult): string {
+    const failed = result.kinds.failed;
+    return this.trans.__(
+      '%1 tasks, %2 running, %3 failed',
+      result.tasks,
+      result.running.length,
+      failed
+    );
+  }
+
+  protected override renderTools(
+    _result: TaskStreamResult | null
+  ): React.ReactNode {
+    const { trans, _model: model } = this;
+    return (
+      <>
+        <ToolButton
+          label={trans.__('Follow')}
+          text={trans.__('Follow')}
+          icon={model.isFollowing ? followingIcon : followIcon}
+          pressed={model.isFollowing}
+          shortcut="F"
+          onClick={() =>
+            this._change(() => model.setFollowing(!model.isFollowing))
+          }
+        />
+        <PausedText model={model} paused={trans.__('paused at')} />
+        <ToolButton
+          label={trans.__('Zoom in')}
+          icon={zoomInIcon}
+          shortcut="+"
+          onClick={() => this._change(() => model.zoom(zoomStep))}
+        />
+        <ToolButton
+          label={trans.__('Zoom out')}
+          icon={zoomOutIcon}
+          shortcut="-"
+          onClick={() => this._change(() => model.zoom(1 / zoomStep))}
+        />
+        <ToolButton
+          label={trans.__('Fit')}
+          icon={fitIcon}
+          shortcut="0"
+          onClick={() => this._change(() => model.fit())}
+        />
+        <ToolButton
+          className="sw-tool-wide"
+          label={trans.__('Jump to')}
+          text={trans.__('Jump to')}
+          hasMenu
+          onClick={event => this._openJumps(event.currentTarget)}
+        />
+        <SearchBox
+          className="sw-tool-search"
+          label={trans.__('Find key')}
+          value={this._search}
+          count={this._found}
+          onChange={value => {
+            this._search = value;
+            this._found = undefined;
+            this._matches = null;
+            this.update();
+          }}
+          onEnter={() => void this._findNext()}
+        />
+        <ToolSelect<ColourBy>
+          className="sw-tool-wide"
+          label={trans.__('Colour by')}
+          prefix={trans.__('Colour: ')}
+          value={model.colourBy}
+          options={[
+            { value: 'function', label: trans.__('function') },
+            { value: 'kind', label: trans.__('kind') }
+          ]}
+          onChange={value => {
+            model.setColourBy(value);
+            this.paramsChanged();
+          }}
+        />
+        <span className="sw-toolbar-note sw-figure">
+          {nowText(model, trans)}
+        </span>
+      </>
+    );
+  }
+
+  protected renderChart(_result: TaskStreamResult): React.ReactNode {
+    return (
+      <div className="sw-TaskStream">
+        <LanesView
+          model={this._model}
+          pointer={this._pointer}
+          selection={this.context.selection}
+          theme={this.context.theme}
+          trans={this.trans}
+        />
+        <Legend
+          model={this._model}
+          selection={this.context.selection}
+          trans={this.trans}
+        />
+        <SelectedTask
+          context={this.context}
+          trans={this.trans}
+          onShow={run => this._show(run)}
+        />
+      </div>
+    );
+  }
+
+  protected override renderTable(): React.ReactNode {
+    return (
+      <TaskTable
+        context={this.context}
+        label={this.accessibleName}
+        search={this._search}
+      />
+    );
+  }
+
+  /** For the export: the legend, which is what the answer holds; the tasks themselves are the table's. */
+  protected tableData(result: TaskStreamResult): TableData {
+    return {
+      columns: [
+        { name: 'Colour' },
+        { name: 'Thread time', numeric: true },
+        { name: 'Tasks', numeric: true }
+      ],
+      rows: legendItems(result, 'function').map(item => {
+        const known = result.functions.find(other => other.name === item.name);
+        return [
+          { text: item.name, value: item.name },
+          { text: item.text, value: known?.seconds ?? null },
+          { text: item.title, value: known?.tasks ?? null }
+        ];
+      })
+    };
+  }
+
+  private _change(act: () => void): void {
+    act();
+    // The layout restorer keeps the view.
+    this.stateHasChanged();
+  }
+
+  private _detailOf(run: number): Promise<RunDetail | null> {
+    const cluster = this.context.cluster.current;
+    return cluster === null
+      ? Promise.resolve(null)
+      : this.context.feed.detail(cluster.cluster, run);
+  }
+
+  private _openJumps(button: HTMLElement): void {
+    const { trans } = this;
+    const jump = (label: string, question: TaskQuestion) => ({
+      label,
+      run: () => void this._jump(label, question)
+    });
+    openMenu(button, [
+      jump(trans.__('First'), { limit: 1 }),
+      jump(trans.__('Last'), { limit: 1, descending: true }),
+      jump(trans.__('Longest'), {
+        limit: 1,
+        sort: 'duration',
+        descending: true
+      }),
+      jump(trans.__('Next failed'), { limit: 500, failedOnly: true })
+    ]);
+  }
+
+  private async _jump(label: string, question: TaskQuestion): Promise<void> {
+    const runs = await this._ask(question);
+    if (runs === null) {
+      return;
+    }
+    // "Next failed" goes on from the selected one, and round.
+    const selected = runs.findIndex(
+      run => run.run === this.context.selection.selectedRun
+    );
+    const run = runs[(selected + 1) % Math.max(1, runs.length)];
+    if (run === undefined) {
+      Notification.info(this.trans.__('%1: no such task.', label), {
+        autoClose: 3000
+      });
+      return;
+    }
+    this._show(run);
+  }
+
+  /** Enter in `Find key`: the first match, then the next, and round. */
+  private async _findNext(): Promise<void> {
+    if (this._search === '') {
+      return;
+    }
+    if (this._matches === null) {
+      const search = this._search;
+      const runs = await this._ask({ limit: 500, search });
+      if (runs === null || search !== this._search) {
+        return;
+      }
+      this._matches = { runs, at: -1 };
+    }
+    const { runs } = this._matches;
+    const at = runs.length === 0 ? -1 : (this._matches.at + 1) % runs.length;
+    this._matches = { runs, at };
+    this._found = this.trans.__('%1 of %2', at + 1, runs.length);
+    const run = runs[at];
+    if (run !== undefined) {
+      this._show(run);
+    }
+    this.update();
+  }
+
+  private async _ask(
+    question: TaskQuestion
+  ): Promise<readonly RunDetail[] | null> {
+    try {
+      return await askTasks(this.context, question);
+    } catch (error) {
+      Notification.error(
+        error instanceof Error ? error.message : String(error),
+        {
+          autoClose: 5000
+        }
+      );
+      return null;
+    }
+  }
+
+  private _show(run: RunDetail): void {
+    this.context.selection.select({ kind: 'run', run: run.run });
+    this._change(() =>
+      this._model.show({ from: run.start, to: run.start + run.duration }, 2)
+    );
+  }
+
+  private readonly _model: TaskStreamModel;
+  private readonly _pointer: LanePointer;
+  private _logId: string | null = null;
+  private _search = '';
+  private _found: string | undefined;
+  private _matches: {
+    readonly runs: readonly RunDetail[];
+    readonly at: number;
+  } | null = null;
+}
+
+/** "paused at 14.6 s – 30.6 s"; follows a pan without drawing the panel anew. */
+function PausedText(props: {
+  readonly model: TaskStreamModel;
+  readonly paused: string;
+}): JSX.Element | null {
+  const { model, paused } = props;
+  const [, redraw] = React.useReducer((count: number) => count + 1, 0);
+  React.useEffect(() => {
+    let frame = 0;
+    const later = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        redraw();
+      });
+    };
+    model.moved.connect(later);
+    return () => {
+      cancelAnimationFrame(frame);
+      model.moved.disconnect(later);
+    };
+  }, [model]);
+  if (model.isFollowing) {
+    return null;
+  }
+  const { from, to } = model.view;
+  const range = formatTimeRange(Math.max(0, from), Math.max(0, to));
+  return (
+    <span className="sw-TaskStream-paused sw-figure">
+      <span aria-hidden="true">⏸ </span>
+      {model.isLive ? `${paused} ${range}` : range}
+    </span>
+  );
+}

@@ -1,0 +1,431 @@
+/**
+ * Pointer and keys over the lanes, after ui.md section 6: drag pans, Ctrl-wheel
+ * zooms at the pointer, Shift-wheel pans, wheel scrolls, click selects, double
+ * click zooms to a task. Holds what is hovered; the card shows it after 80 ms.
+ */
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { SelectionModel } from '../../feed/selection';
+import type { RunDetail } from '../../wire/panel-link';
+import { boxOfRun, neighbourOf } from './box-search';
+import { gutterOf, type LanesDrawing } from './lanes-drawing';
+import type { TaskStreamModel } from './model';
+import type { HoveredBox } from './rows';
+import type { Viewport } from './viewport';
+
+export type Hovered = {
+  readonly box: HoveredBox;
+  readonly detail: RunDetail | null;
+  /** CSS pixels within the chart. */
+  readonly x: number;
+  readonly y: number;
+};
+
+const hoverDelayMs = 80;
+/** A press that moves less than this is a click. */
+const dragFrom = 4;
+const keyPan = 0.15;
+const keyZoom = 1.5;
+
+export class LanePointer {
+  constructor(
+    private readonly _model: TaskStreamModel,
+    private readonly _selection: SelectionModel,
+    private readonly _detailOf: (run: number) => Promise<RunDetail | null>
+  ) {}
+
+  /** What is hovered, or nothing. */
+  get hoveredChanged(): ISignal<this, Hovered | null> {
+    return this._hoveredChanged;
+  }
+
+  attach(drawing: LanesDrawing, element: HTMLElement): void {
+    this._drawing = drawing;
+    this._element = element;
+    element.addEventListener('pointerdown', this._onDown);
+    element.addEventListener('pointermove', this._onMove);
+    element.addEventListener('pointerup', this._onUp);
+    element.addEventListener('pointercancel', this._onCancel);
+    element.addEventListener('pointerleave', this._onLeave);
+    element.addEventListener('dblclick', this._onDoubleClick);
+    element.addEventListener('keydown', this._onKey);
+    // Not passive: Ctrl-wheel would zoom the page.
+    element.addEventListener('wheel', this._onWheel, { passive: false });
+  }
+
+  detach(): void {
+    const element = this._element;
+    this._setHovered(null);
+    clearTimeout(this._hoverTimer);
+    if (element !== null) {
+      element.removeEventListener('pointerdown', this._onDown);
+      element.removeEventListener('pointermove', this._onMove);
+      element.removeEventListener('pointerup', this._onUp);
+      element.removeEventListener('pointercancel', this._onCancel);
+      element.removeEventListener('pointerleave', this._onLeave);
+      element.removeEventListener('dblclick', this._onDoubleClick);
+      element.removeEventListener('keydown', this._onKey);
+      element.removeEventListener('wheel', this._onWheel);
+    }
+    this._element = null;
+    this._drawing = null;
+  }
+
+  // ----------------------------------------------------------------- pointer
+
+  private readonly _onDown = (event: PointerEvent): void => {
+    if (event.button !== 0 || isControl(event.target)) {
+      return;
+    }
+    this._press = {
+      x: event.clientX,
+      y: event.clientY,
+      view: this._model.view,
+      wasFollowing: this._model.isFollowing,
+      isDrag: false
+    };
+    this._setHovered(null);
+  };
+
+  private readonly _onMove = (event: PointerEvent): void => {
+    const press = this._press;
+    if (press === null) {
+      this._hoverLater(event);
+      return;
+    }
+    const moved = event.clientX - press.x;
+    if (!press.isDrag && Math.abs(moved) < dragFrom) {
+      return;
+    }
+    if (!press.isDrag) {
+      press.isDrag = true;
+      this._element?.setPointerCapture(event.pointerId);
+      this._element?.classList.add('sw-is-dragging');
+    }
+    const { from, to } = press.view;
+    const width = this._drawing?.width ?? 1;
+    const seconds = (-moved / Math.max(1, width)) * (to - from);
+    this._model.setView({ from: from + seconds, to: to + seconds });
+  };
+
+  private readonly _onUp = (event: PointerEvent): void => {
+    const press = this._press;
+    this._endPress();
+    if (press === null || press.isDrag) {
+      return;
+    }
+    const box = this._boxUnder(event);
+    if (event.altKey && box !== null) {
+      this._selection.toggleFunction(box.function, true);
+    } else if (box === null || box.run === null) {
+      this._selection.select(null);
+    } else {
+      this._selection.select({ kind: 'run', run: box.run });
+    }
+  };
+
+  private readonly _onCancel = (): void => this._endPress();
+
+  private readonly _onLeave = (): void => {
+    clearTimeout(this._hoverTimer);
+    this._setHovered(null);
+  };
+
+  private readonly _onDoubleClick = (event: MouseEvent): void => {
+    const box = this._boxUnder(event);
+    if (box !== null && !isControl(event.target)) {
+      this._model.show(box, box.tasks > 1 ? 0 : 1);
+    }
+  };
+
+  private readonly _onWheel = (event: WheelEvent): void => {
+    const drawing = this._drawing;
+    if (drawing === null) {
+      return;
+    }
+    const { x } = this._placeOf(event);
+    const step = event.deltaMode === 1 ? 16 : 1;
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      const factor = Math.exp((-event.deltaY * step) / 240);
+      this._model.zoomAt(drawing.secondsAtX(x), factor);
+    } else if (
+      event.shiftKey ||
+      Math.abs(event.deltaX) > Math.abs(event.deltaY)
+    ) {
+      event.preventDefault();
+      const delta = (event.deltaX || event.deltaY) * step;
+      const { from, to } = this._model.view;
+      this._model.pan((delta / Math.max(1, drawing.width)) * (to - from));
+    }
+    this._setHovered(null);
+  };
+
+  private _endPress(): void {
+    this._press = null;
+    this._element?.classList.remove('sw-is-dragging');
+  }
+
+  // ------------------------------------------------------------------- hover
+
+  private _hoverLater(event: PointerEvent): void {
+    clearTimeout(this._hoverTimer);
+    const at = { clientX: event.clientX, clientY: event.clientY };
+    const delay = this._hovered === null ? hoverDelayMs : 16;
+    this._hoverTimer = window.setTimeout(() => this._hover(at), delay);
+  }
+
+  private _hover(at: { clientX: number; clientY: number }): void {
+    const box = this._boxUnder(at);
+    if (box === null) {
+      this._setHovered(null);
+      return;
+    }
+    const chart = this._element?.parentElement?.getBoundingClientRect();
+    const hovered = {
+      box,
+      detail: box.run === null ? null : (this._details.get(box.run) ?? null),
+      x: at.clientX - (chart?.left ?? 0),
+      y: at.clientY - (chart?.top ?? 0)
+    };
+    this._setHovered(hovered);
+    if (box.run !== null && hovered.detail === null) {
+      void this._fetchDetail(box.run);
+    }
+  }
+
+  private async _fetchDetail(run: number): Promise<void> {
+    let detail: RunDetail | null;
+    try {
+      detail = await this._detailOf(run);
+    } catch {
+      return; // The link broke; the strip above says so, and the card keeps what the tile told.
+    }
+    if (detail === null) {
+      return;
+    }
+    if (this._details.size > 500) {
+      this._details.clear();
+    }
+    this._details.set(run, detail);
+    if (this._hovered?.box.run === run) {
+      this._setHovered({ ...this._hovered, detail });
+    }
+  }
+
+  private _setHovered(hovered: Hovered | null): void {
+    if (hovered !== this._hovered) {
+      this._hovered = hovered;
+      this._hoveredChanged.emit(hovered);
+    }
+  }
+
+  // -------------------------------------------------------------------- keys
+
+  private readonly _onKey = (event: KeyboardEvent): void => {
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      isControl(event.target)
+    ) {
+      return;
+    }
+    const act = this._actionOf(event.key);
+    if (act !== null) {
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    }
+  };
+
+  private _actionOf(key: string): (() => void) | null {
+    const model = this._model;
+    switch (key.length === 1 ? key.toLowerCase() : key) {
+      case 'a':
+      case 'ArrowLeft':
+        return () => model.panByShare(-keyPan);
+      case 'd':
+      case 'ArrowRight':
+        return () => model.panByShare(keyPan);
+      case 'w':
+      case '+':
+      case '=':
+        return () => model.zoom(keyZoom);
+      case 's':
+      case '-':
+        return () => model.zoom(1 / keyZoom);
+      case '0':
+        return () => model.fit();
+      case 'f':
+        return () => model.setFollowing(!model.isFollowing);
+      case '.':
+        return () => this._step(1);
+      case ',':
+        return () => this._step(-1);
+      case 'ArrowDown':
+        return () => this._changeLane(1);
+      case 'ArrowUp':
+        return () => this._changeLane(-1);
+      case 'c':
+        return () => this._collapse();
+      case 'Enter':
+        return () => this._showSelected();
+      case 'Escape':
+        return () => {
+          this._setHovered(null);
+          this._selection.select(null);
+        };
+      default:
+        return null;
+    }
+  }
+
+  /** The next task of the lane, in view or brought there. */
+  private _step(direction: 1 | -1): void {
+    const drawing = this._drawing;
+    if (drawing === null) {
+      return;
+    }
+    const tiles = this._model.tilesHere(drawing.tiles);
+    const run = this._selection.selectedRun;
+    const current = run === null ? null : boxOfRun(tiles, run);
+    const lane =
+      current?.tile.lane[current.row] ?? this._lane ?? this._firstLane();
+    if (lane === null) {
+      return;
+    }
+    const { from, to } = this._model.view;
+    const start = current?.from ?? (direction > 0 ? from : to);
+    const next = neighbourOf(tiles, lane, start, direction, run);
+    if (next === null) {
+      this._model.panByShare(direction * 0.5);
+      return;
+    }
+    this._lane = lane;
+    this._selection.select({
+      kind: 'run',
+      run: next.tile.run[next.row] as number
+    });
+    this._bringIntoView(next);
+  }
+
+  private _changeLane(step: 1 | -1): void {
+    const drawing = this._drawing;
+    if (drawing === null) {
+      return;
+    }
+    const lanes = drawing.layout.workers.flatMap(worker => worker.lanes);
+    const tiles = this._model.tilesHere(drawing.tiles);
+    const run = this._selection.selectedRun;
+    const current = run === null ? null : boxOfRun(tiles, run);
+    const lane = current?.tile.lane[current.row] ?? this._lane;
+    const index = lanes.findIndex(item => item.lane === lane);
+    const next = lanes[index < 0 ? 0 : index + step];
+    if (next === undefined) {
+      return;
+    }
+    this._lane = next.lane;
+    const at = current === null ? this._model.view.from : current.from;
+    const box =
+      neighbourOf(tiles, next.lane, at, 1) ??
+      neighbourOf(tiles, next.lane, at, -1);
+    if (box !== null) {
+      this._selection.select({
+        kind: 'run',
+        run: box.tile.run[box.row] as number
+      });
+      this._bringIntoView(box);
+    }
+    this._element?.scrollTo?.({
+      top: Math.max(
+        0,
+        next.top - (this._element.clientHeight - drawing.layout.laneHeight) / 2
+      )
+    });
+  }
+
+  private _bringIntoView(range: Viewport): void {
+    const { from, to } = this._model.view;
+    if (range.to < from || range.from > to) {
+      const width = to - from;
+      const middle = (range.from + range.to) / 2;
+      this._model.setView({ from: middle - width / 2, to: middle + width / 2 });
+    }
+  }
+
+  private _collapse(): void {
+    const drawing = this._drawing;
+    const worker =
+      drawing?.layout.workers.find(row =>
+        row.lanes.some(lane => lane.lane === this._lane)
+      ) ?? drawing?.layout.workers[0];
+    if (worker !== undefined) {
+      this._model.toggleWorker(worker.worker);
+    }
+  }
+
+  private _showSelected(): void {
+    const drawing = this._drawing;
+    const run = this._selection.selectedRun;
+    const box =
+      drawing === null || run === null
+        ? null
+        : boxOfRun(this._model.tilesHere(drawing.tiles), run);
+    if (box !== null) {
+      this._model.show(box, 1);
+    }
+  }
+
+  private _firstLane(): number | null {
+    return (
+      this._drawing?.layout.workers.flatMap(worker => worker.lanes)[0]?.lane ??
+      null
+    );
+  }
+
+  // ------------------------------------------------------------------ places
+
+  private _placeOf(event: { clientX: number; clientY: number }): {
+    x: number;
+    y: number;
+  } {
+    const element = this._element;
+    const box = element?.getBoundingClientRect();
+    const gutter =
+      element === null || element === undefined ? 0 : gutterOf(element);
+    return {
+      x: event.clientX - (box?.left ?? 0) - gutter,
+      y: event.clientY - (box?.top ?? 0)
+    };
+  }
+
+  private _boxUnder(event: {
+    clientX: number;
+    clientY: number;
+  }): HoveredBox | null {
+    const { x, y } = this._placeOf(event);
+    return x < 0 ? null : (this._drawing?.hit(x, y) ?? null);
+  }
+
+  private _drawing: LanesDrawing | null = null;
+  private _element: HTMLElement | null = null;
+  private _press: {
+    readonly x: number;
+    readonly y: number;
+    readonly view: Viewport;
+    readonly wasFollowing: boolean;
+    isDrag: boolean;
+  } | null = null;
+  private _hovered: Hovered | null = null;
+  private _hoverTimer = 0;
+  private _lane: number | null = null;
+  private readonly _details = new Map<number, RunDetail>();
+  private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
+}
+
+function isControl(target: EventTarget | null): boolean {
+  return (
+    target instanceof Element &&
+    target.closest('button, input, select') !== null
+  );
+}

@@ -1,0 +1,512 @@
+/**
+ * The task stream's answer as rows: worker headers, span bands, the whole-run
+ * strip, the legend, the text of a hover card, the table twin. Pure, no
+ * pixels, no colours.
+ */
+import type {
+  FunctionSlot,
+  RunDetail,
+  TaskStreamResult
+} from '../../wire/panel-link';
+import {
+  englishNumerals,
+  formatBytes,
+  formatCount,
+  formatCounted,
+  formatDuration,
+  formatExactCount,
+  formatInstant,
+  formatShare,
+  type Numerals,
+  unknown
+} from '../format';
+
+// ------------------------------------------------------------------ workers
+
+export type WorkerHeader = {
+  readonly worker: number;
+  readonly name: string;
+  /** "2 threads · busy 89 % · 4.00 GiB" */
+  readonly text: string;
+};
+
+export function workerHeaders(
+  result: TaskStreamResult,
+  numerals: Numerals = englishNumerals
+): WorkerHeader[] {
+  return result.workers.map(worker => {
+    const parts = [
+      formatCounted(worker.threads, 'thread', 'threads', numerals),
+      `busy ${formatShare(worker.busy, numerals)}`
+    ];
+    if (worker.memoryLimit > 0) {
+      parts.push(
+        worker.process > 0
+          ? `${formatBytes(worker.process, numerals)} of ${formatBytes(worker.memoryLimit, numerals)}`
+          : formatBytes(worker.memoryLimit, numerals)
+      );
+    }
+    if (worker.left !== null) {
+      parts.push(`left at ${formatInstant(worker.left, numerals)}`);
+    }
+    return {
+      worker: worker.worker,
+      name: worker.name,
+      text: parts.join(' · ')
+    };
+  });
+}
+
+// -------------------------------------------------------------------- bands
+
+export type BandRow = {
+  readonly span: number;
+  readonly tag: string;
+  readonly from: number;
+  readonly to: number;
+  /** 0 = outermost. */
+  readonly level: number;
+  /** 0…5, by order of first appearance within its level. */
+  readonly tint: number;
+};
+
+/**
+ * At most `levels` rows of bands. A span may come back later; its bands keep
+ * their tint. Bands of one level that overlap in time (two notebooks' spans)
+ * go to the next free row of the same depth or below:
+ *
+ *   depth 0   |——— Alice's workflow ———————————————|
+ *   depth 1   |— data load —|— ML preprocessing ———|
+ *   depth 2                 |— clean —|— features —|
+ */
+export function bandRows(result: TaskStreamResult, levels = 3): BandRow[] {
+  const tints: Map<number, number>[] = [];
+  const ends: number[] = [];
+  const rows: BandRow[] = [];
+  const byDepth = [...result.bands].sort(
+    (a, b) => a.depth - b.depth || a.from - b.from
+  );
+  for (const band of byDepth) {
+    let level = band.depth;
+    while ((ends[level] ?? -Infinity) > band.from + 1e-9) {
+      level += 1;
+    }
+    if (level >= levels) {
+      continue;
+    }
+    ends[level] = Math.max(ends[level] ?? -Infinity, band.to);
+    const tintOf = (tints[level] ??= new Map<number, number>());
+    const tint = tintOf.get(band.span) ?? (tintOf.size + level) % 6;
+    tintOf.set(band.span, tint);
+    rows.push({
+      span: band.span,
+      tag: band.tag,
+      from: band.from,
+      to: band.to,
+      level,
+      tint
+    });
+  }
+  return rows;
+}
+
+export function bandLevels(bands: readonly BandRow[]): number {
+  return bands.reduce((most, band) => Math.max(most, band.level + 1), 0);
+}
+
+// ----------------------------------------------------- whole run and legend
+
+/** The parts of a strip bar from the bottom up, each as a share of all threads. */
+export type StripBar = {
+  readonly compute: number;
+  readonly disk: number;
+  readonly transfer: number;
+  readonly failed: number;
+};
+
+/** Bars of the whole-run strip; a bar as high as the strip is all threads busy. */
+export function stripBars(result: TaskStreamResult): StripBar[] {
+  const { compute, transfer, disk, other, failed } = result.strip;
+  const seconds = (result.to - result.from) / Math.max(1, compute.length);
+  const capacity = seconds * Math.max(1, result.lanes.length);
+  const share = (value: number | undefined) =>
+    capacity > 0 ? Math.min(1, (value ?? 0) / capacity) : 0;
+  return compute.map((value, index) => ({
+    compute: share(value + (other[index] ?? 0)),
+    disk: share(disk[index]),
+    transfer: share(transfer[index]),
+    failed: failed[index] ?? 0
+  }));
+}
+
+export type LegendItem =
+  | {
+      readonly kind: 'function';
+      readonly name: string;
+      readonly slot: number;
+      readonly round: number;
+      readonly seconds: number;
+      /** "54.1 s" */
+      readonly text: string;
+      /** "32 tasks" */
+      readonly title: string;
+    }
+  | {
+      readonly kind: 'transfer' | 'disk' | 'serialize' | 'failed' | 'compute';
+      readonly name: string;
+      readonly text: string;
+      readonly title: string;
+    };
+
+const kindNames = {
+  transfer: 'transfer',
+  disk: 'disk',
+  serialize: '(de)serialise',
+  failed: 'failed'
+} as const;
+
+/** Functions by time, then the kinds that occurred. */
+export function legendItems(
+  result: TaskStreamResult,
+  colourBy: 'function' | 'kind',
+  numerals: Numerals = englishNumerals
+): LegendItem[] {
+  const items: LegendItem[] = [];
+  if (colourBy === 'function') {
+    for (const item of result.functions) {
+      items.push({
+        kind: 'function',
+        name: item.name,
+        slot: item.slot,
+        round: item.round,
+        seconds: item.seconds,
+        text: formatDuration(item.seconds, numerals),
+        title: formatCounted(item.tasks, 'task', 'tasks', numerals)
+      });
+    }
+  } else {
+    const seconds = result.functions.reduce(
+      (sum, item) => sum + item.seconds,
+      0
+    );
+    items.push({
+      kind: 'compute',
+      name: 'compute',
+      text: formatDuration(seconds, numerals),
+      title: formatCounted(result.tasks, 'task', 'tasks', numerals)
+    });
+  }
+  for (const kind of ['transfer', 'disk', 'serialize'] as const) {
+    const seconds = result.kinds[kind];
+    if (seconds > 0) {
+      const text = formatDuration(seconds, numerals);
+      items.push({ kind, name: kindNames[kind], text, title: text });
+    }
+  }
+  if (result.kinds.failed > 0) {
+    const text = formatCount(result.kinds.failed, numerals);
+    items.push({
+      kind: 'failed',
+      name: kindNames.failed,
+      text,
+      title: formatCounted(result.kinds.failed, 'task', 'tasks', numerals)
+    });
+  }
+  return items;
+}
+
+/** Slot and round by function name, for boxes whose tile names the function. */
+export function slotsByName(
+  functions: readonly FunctionSlot[]
+): ReadonlyMap<string, { readonly slot: number; readonly round: number }> {
+  return new Map(
+    functions.map(({ name, slot, round }) => [name, { slot, round }])
+  );
+}
+
+// --------------------------------------------------------------- hover card
+
+export const boxKinds = [
+  'compute',
+  'transfer',
+  'disk',
+  'serialize',
+  'failed'
+] as const;
+export type BoxKind = (typeof boxKinds)[number];
+
+/** What the canvas found under the pointer. */
+export type HoveredBox = {
+  readonly run: number | null;
+  readonly function: string;
+  readonly kind: BoxKind;
+  readonly inStrip: boolean;
+  readonly tasks: number;
+  readonly from: number;
+  readonly to: number;
+  readonly worker: string;
+  readonly thread: number;
+  readonly running: boolean;
+  readonly key?: string;
+  readonly span?: string;
+};
+
+export type Card = {
+  readonly title: string;
+  /** Right of the title: "failed, attempt 1 of 2". */
+  readonly aside: string;
+  readonly key: string;
+  readonly rows: readonly { readonly label: string; readonly text: string }[];
+  readonly error: string;
+  readonly hint: string;
+};
+
+/** The hover card: at once from the box, with the rest when the run's detail is here. */
+export function cardOf(
+  box: HoveredBox,
+  detail: RunDetail | null,
+  numerals: Numerals = englishNumerals
+): Card {
+  const duration = (seconds: number | null) =>
+    formatDuration(seconds, numerals);
+  const rows: { label: string; text: string }[] = [];
+  const where = `${box.worker}, thread ${box.thread + 1}`;
+  if (box.tasks > 1) {
+    rows.push(
+      { label: 'where', text: where },
+      { label: 'between', text: rangeText(box.from, box.to, numerals) }
+    );
+    return {
+      title: `${formatExactCount(box.tasks, numerals)} ${kindNoun(box)}`,
+      aside: `mostly ${box.function}`,
+      key: '',
+      rows,
+      error: '',
+      hint: 'double click: zoom until each is seen'
+    };
+  }
+  const span = detail === null ? box.span : spanText(detail);
+  if (span !== undefined && span !== '') {
+    rows.push({ label: 'span', text: span });
+  }
+  rows.push({ label: 'where', text: where });
+  const isPart = box.kind !== 'compute' && box.kind !== 'failed';
+  if (box.running) {
+    rows.push(
+      { label: 'since', text: formatInstant(box.from, numerals) },
+      { label: 'running', text: duration(box.to - box.from) }
+    );
+  } else if (detail === null || isPart) {
+    rows.push(
+      { label: 'ran', text: rangeText(box.from, box.to, numerals) },
+      { label: 'duration', text: duration(box.to - box.from) }
+    );
+  } else {
+    rows.push({
+      label: 'ran',
+      text: rangeText(detail.start, detail.start + detail.duration, numerals)
+    });
+    const cpu = detail.cpu === null ? '' : `, CPU ${duration(detail.cpu)}`;
+    rows.push({ label: 'duration', text: duration(detail.duration) + cpu });
+  }
+  if (detail !== null) {
+    const waits = waitText(detail, numerals);
+    if (waits !== '') {
+      rows.push({ label: 'waited', text: waits });
+    }
+    if (detail.nbytes !== null) {
+      rows.push({ label: 'size', text: formatBytes(detail.nbytes, numerals) });
+    }
+  }
+  return {
+    title: isPart
+      ? `${kindNames[box.kind as keyof typeof kindNames]} for ${box.function}`
+      : box.function,
+    aside: asideText(box, detail),
+    key: detail?.key ?? box.key ?? '',
+    rows,
+    error: detail?.error ?? '',
+    hint: 'click: details · double click: zoom · Alt click: hide'
+  };
+}
+
+function kindNoun(box: HoveredBox): string {
+  return box.kind === 'compute' || box.kind === 'failed'
+    ? 'tasks'
+    : `${kindNames[box.kind]} parts`;
+}
+
+function asideText(box: HoveredBox, detail: RunDetail | null): string {
+  if (box.running) {
+    return 'running';
+  }
+  if (box.inStrip) {
+    return 'behind other work';
+  }
+  if (detail === null) {
+    return box.kind === 'failed' ? 'failed' : '';
+  }
+  const words: string[] = detail.status === 'ok' ? [] : [detail.status];
+  if (detail.attempt > 1 || detail.status === 'failed') {
+    words.push(`attempt ${detail.attempt}`);
+  }
+  return words.join(', ');
+}
+
+function rangeText(from: number, to: number, numerals: Numerals): string {
+  return `${formatInstant(from, numerals)} – ${formatInstant(to, numerals)}`;
+}
+
+/** "Alice's workflow › Model training"; an inferred place says so. */
+export function spanText(detail: RunDetail): string {
+  const path = detail.span.join(' › ');
+  return detail.origin === 'inferred' && path !== ''
+    ? `${path} (inferred)`
+    : path;
+}
+
+/** "inputs 12.4 ms, thread 0 s", what is unknown left out. */
+export function waitText(
+  detail: RunDetail,
+  numerals: Numerals = englishNumerals
+): string {
+  return (
+    [
+      ['queue', detail.waitReady],
+      ['inputs', detail.waitInputs],
+      ['thread', detail.waitThread]
+    ] as const
+  )
+    .filter(([, seconds]) => seconds !== null)
+    .map(([what, seconds]) => `${what} ${formatDuration(seconds, numerals)}`)
+    .join(', ');
+}
+
+// -------------------------------------------------------------- whole chart
+
+/** What a screen reader hears for the picture. */
+export function summaryText(
+  result: TaskStreamResult,
+  numerals: Numerals = englishNumerals
+): string {
+  const sentences = [
+    `${formatCounted(result.tasks, 'task', 'tasks', numerals)} on ${formatCounted(result.workers.length, 'worker', 'workers', numerals)} with ${formatCounted(result.lanes.length, 'thread', 'threads', numerals)} in ${formatDuration(result.to - result.from, numerals)}.`
+  ];
+  if (result.running.length > 0) {
+    sentences.push(`${formatCount(result.running.length, numerals)} running.`);
+  }
+  if (result.kinds.failed > 0) {
+    sentences.push(`${formatCount(result.kinds.failed, numerals)} failed.`);
+  }
+  const most = result.functions
+    .slice(0, 3)
+    .map(item => `${item.name} ${formatDuration(item.seconds, numerals)}`);
+  if (most.length > 0) {
+    sentences.push(`Most time: ${most.join(', ')}.`);
+  }
+  return sentences.join(' ');
+}
+
+/** Columns of view `tasks`; `sort` is what the observer calls the column. */
+export const taskColumns = [
+  { name: 'Key', sort: 'key', numeric: false },
+  { name: 'Function', sort: 'function', numeric: false },
+  { name: 'Span', sort: 'span', numeric: false },
+  { name: 'Worker', sort: 'worker', numeric: false },
+  { name: 'Thread', sort: 'thread', numeric: true },
+  { name: 'Status', sort: 'status', numeric: false },
+  { name: 'Start', sort: 'start', numeric: true },
+  { name: 'Duration', sort: 'duration', numeric: true },
+  { name: 'CPU', sort: 'cpu', numeric: true },
+  { name: 'Waited', sort: 'waitInputs', numeric: true },
+  { name: 'Size', sort: 'nbytes', numeric: true },
+  { name: 'Error', sort: 'error', numeric: false }
+] as const;
+
+type Cell = { readonly text: string; readonly value: string | number | null };
+
+export function taskRow(
+  run: RunDetail,
+  numerals: Numerals = englishNumerals
+): readonly Cell[] {
+  const text = (value: string): Cell => ({ text: value, value });
+  const seconds = (value: number | null): Cell => ({
+    text: formatDuration(value, numerals),
+    value
+  });
+  const waits = [run.waitReady, run.waitInputs, run.waitThread];
+  const waited = waits.every(wait => wait === null)
+    ? null
+    : waits.reduce<number>((sum, wait) => sum + (wait ?? 0), 0);
+  return [
+    text(run.key),
+    text(run.function),
+    text(spanText(run)),
+    text(run.worker),
+    { text: String(run.thread + 1), value: run.thread + 1 },
+    text(
+      run.attempt > 1 ? `${run.status}, attempt ${run.attempt}` : run.status
+    ),
+    { text: formatInstant(run.start, numerals), value: run.start },
+    seconds(run.duration),
+    seconds(run.cpu),
+    seconds(waited),
+    {
+      text: run.nbytes === null ? unknown : formatBytes(run.nbytes, numerals),
+      value: run.nbytes
+    },
+    text(run.error ?? '')
+  ];
+}
+
+/** The parts of a run as a bar: what its thread time went into, in order. */
+export type PartRow = {
+  readonly kind: 'compute' | 'transfer' | 'disk' | 'serialize' | 'other';
+  readonly label: string;
+  readonly seconds: number;
+  readonly held: boolean;
+  readonly bytes: number | null;
+};
+
+const partKinds: Readonly<Record<string, PartRow['kind']>> = {
+  compute: 'compute',
+  transfer: 'transfer',
+  'disk-read': 'disk',
+  'disk-write': 'disk',
+  deserialize: 'serialize',
+  serialize: 'serialize'
+};
+
+/** Parts that held the thread, in order, filled up to the run's duration; then what ran behind other work. */
+export function partRows(run: RunDetail): PartRow[] {
+  const rows = run.parts.map(part => ({
+    kind: partKinds[part.kind] ?? 'other',
+    label:
+      part.kind === 'compute' && part.function !== ''
+        ? part.function
+        : part.kind,
+    seconds: part.duration,
+    held: part.held,
+    bytes: part.bytes
+  }));
+  const held = rows.filter(row => row.held);
+  const rest = run.duration - held.reduce((sum, row) => sum + row.seconds, 0);
+  if (held.length === 0) {
+    held.push({
+      kind: 'compute',
+      label: 'compute',
+      seconds: run.duration,
+      held: true,
+      bytes: null
+    });
+  } else if (rest > run.duration * 0.005) {
+    held.push({
+      kind: 'other',
+      label: 'other',
+      seconds: rest,
+      held: true,
+      bytes: null
+    });
+  }
+  return [...held, ...rows.filter(row => !row.held)];
+}

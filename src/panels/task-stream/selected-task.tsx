@@ -1,0 +1,179 @@
+/** The drawer under the lanes: the selected task whole, what its time went into, and what can be done with it. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { closeIcon, copyIcon } from '@jupyterlab/ui-components';
+import * as React from 'react';
+import type { RunDetail } from '../../wire/panel-link';
+import { formatBytes, formatDuration, formatInstant } from '../format';
+import type { PanelContext } from '../panel-context';
+import { ToolButton } from '../toolbar';
+import { partRows, spanText, waitText } from './rows';
+
+type Answer =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly sentence: string }
+  | { readonly kind: 'run'; readonly run: RunDetail };
+
+export function SelectedTask(props: {
+  readonly context: PanelContext;
+  readonly trans: TranslationBundle;
+  onShow(run: RunDetail): void;
+}): JSX.Element | null {
+  const { context, trans } = props;
+  const { selection, feed, cluster } = context;
+  const [run, setRun] = React.useState(selection.selectedRun);
+  const [answer, setAnswer] = React.useState<Answer>({ kind: 'waiting' });
+  React.useEffect(() => {
+    const onSelection = () => setRun(selection.selectedRun);
+    selection.changed.connect(onSelection);
+    return () => {
+      selection.changed.disconnect(onSelection);
+    };
+  }, [selection]);
+  const clusterId = cluster.current?.cluster;
+  React.useEffect(() => {
+    if (run === null || clusterId === undefined) {
+      return;
+    }
+    let isWanted = true;
+    const set = (next: Answer) => isWanted && setAnswer(next);
+    feed.detail(clusterId, run).then(
+      detail =>
+        set(detail === null ? { kind: 'gone' } : { kind: 'run', run: detail }),
+      (error: Error) => set({ kind: 'failed', sentence: error.message })
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [feed, clusterId, run]);
+  if (run === null) {
+    return null;
+  }
+  return (
+    <section
+      className="sw-drawer"
+      role="region"
+      aria-label={trans.__('Selected task')}
+    >
+      <div className="sw-drawer-tools">
+        {answer.kind === 'run' && (
+          <ToolButton
+            label={trans.__('Copy key')}
+            icon={copyIcon}
+            onClick={() => {
+              void navigator.clipboard?.writeText(answer.run.key);
+            }}
+          />
+        )}
+        <ToolButton
+          label={trans.__('Close')}
+          icon={closeIcon}
+          onClick={() => selection.select(null)}
+        />
+      </div>
+      {answer.kind === 'run' ? (
+        <RunFacts
+          run={answer.run}
+          trans={trans}
+          onShow={() => props.onShow(answer.run)}
+          onFilter={() => selection.toggleFunction(answer.run.function)}
+        />
+      ) : (
+        <div className="sw-drawer-note">
+          {answer.kind === 'gone'
+            ? trans.__('This task is kept only as part of the totals.')
+            : answer.kind === 'failed'
+              ? answer.sentence
+              : ''}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function RunFacts(props: {
+  readonly run: RunDetail;
+  readonly trans: TranslationBundle;
+  onShow(): void;
+  onFilter(): void;
+}): JSX.Element {
+  const { run, trans } = props;
+  const parts = partRows(run);
+  const held = parts.filter(part => part.held);
+  const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
+  const waits = waitText(run);
+  const cpu = run.cpu === null ? '' : ` (CPU ${formatDuration(run.cpu)})`;
+  return (
+    <div className="sw-drawer-body">
+      <div className="sw-drawer-title">
+        <strong>{run.function}</strong> <code>{run.key}</code>
+      </div>
+      <div className="sw-drawer-where">
+        {[
+          spanText(run),
+          `${run.worker}, thread ${run.thread + 1}`,
+          run.status === 'ok' ? '' : `${run.status}, attempt ${run.attempt}`,
+          run.nbytes === null ? '' : formatBytes(run.nbytes)
+        ]
+          .filter(text => text !== '')
+          .join(' · ')}
+      </div>
+      <div className="sw-drawer-ends sw-figure">
+        <span>{trans.__('started %1', formatInstant(run.start))}</span>
+        <span>
+          {trans.__('done %1', formatInstant(run.start + run.duration))}
+        </span>
+      </div>
+      <div
+        className="sw-bar"
+        role="img"
+        aria-label={trans.__('What its time went into')}
+      >
+        {held.map((part, index) => (
+          <span
+            key={index}
+            className="sw-bar-part"
+            data-kind={part.kind === 'compute' ? 'cpu' : part.kind}
+            style={{ width: `${(part.seconds / total) * 100}%` }}
+            title={`${part.label} ${formatDuration(part.seconds)}`}
+          />
+        ))}
+      </div>
+      <ul className="sw-legend">
+        {parts.map((part, index) => (
+          <li key={index} className="sw-legend-item">
+            <span
+              className="sw-swatch"
+              data-kind={part.kind === 'compute' ? 'cpu' : part.kind}
+              aria-hidden="true"
+            />
+            <span className="sw-legend-name">
+              {part.label}
+              {part.held ? '' : ` ${trans.__('(behind other work)')}`}
+            </span>
+            <span className="sw-legend-figure">
+              {formatDuration(part.seconds)}
+              {part.bytes ? `, ${formatBytes(part.bytes)}` : ''}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div className="sw-drawer-where">
+        {trans.__('duration %1', formatDuration(run.duration))}
+        {cpu}
+        {waits === '' ? '' : ` · ${trans.__('waited')}: ${waits}`}
+      </div>
+      {run.error !== undefined && (
+        <pre className="sw-card-error">{run.error}</pre>
+      )}
+      <div className="sw-drawer-actions">
+        <button type="button" className="sw-button" onClick={props.onShow}>
+          {trans.__('Zoom to this task')}
+        </button>
+        <button type="button" className="sw-button" onClick={props.onFilter}>
+          {trans.__('Filter by %1', run.function)}
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+/** One question to view `tasks` (find a key, the longest task, the next failed one), answered once. */
+import type { RunDetail, TasksResult } from '../../wire/panel-link';
+import type { PanelContext } from '../panel-context';
+
+const limitMs = 10_000;
+
+export type TaskQuestion = {
+  readonly sort?: string;
+  readonly descending?: boolean;
+  readonly limit: number;
+  readonly search?: string;
+  readonly failedOnly?: boolean;
+};
+
+/** Rejects after 10 s, or with the observer's sentence. */
+export function askTasks(
+  context: PanelContext,
+  question: TaskQuestion
+): Promise<readonly RunDetail[]> {
+  const cluster = context.cluster.current;
+  if (cluster === null) {
+    return Promise.resolve([]);
+  }
+  const { filter, time } = context.selection;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      watch.dispose();
+      reject(new Error('The observer did not answer in 10 s.'));
+    }, limitMs);
+    const watch = context.feed.watch(
+      {
+        cluster: cluster.cluster,
+        view: 'tasks',
+        filter: question.failedOnly
+          ? { ...filter, status: ['failed'] }
+          : filter,
+        time,
+        params: {
+          sort: question.sort ?? 'start',
+          descending: question.descending ?? false,
+          offset: 0,
+          limit: question.limit,
+          search: question.search ?? ''
+        },
+        maxHz: 0
+      },
+      answered => {
+        clearTimeout(timer);
+        const result = answered.snapshot?.result;
+        // Not at once: the feed may still be inside `watch(…)`, before `watch` has a value.
+        queueMicrotask(() => watch.dispose());
+        if (answered.failure !== null || result?.view !== 'tasks') {
+          reject(
+            new Error(answered.failure ?? 'The observer gave another view.')
+          );
+        } else {
+          resolve((result as TasksResult).rows);
+        }
+      }
+    );
+  });
+}

@@ -1,0 +1,98 @@
+/** The table twin: the tasks behind the boxes, 500 at a time, sorted by the observer. A click selects as in the chart. */
+import * as React from 'react';
+import type { TasksResult } from '../../wire/panel-link';
+import { formatCount } from '../format';
+import type { PanelContext, TableData } from '../panel-context';
+import { type TableSort, TableTwin } from '../table-twin';
+import { useWatch } from '../use-watch';
+import { taskColumns, taskRow } from './rows';
+
+const pageRows = 500;
+
+export function TaskTable(props: {
+  readonly context: PanelContext;
+  readonly label: string;
+  readonly search: string;
+}): JSX.Element {
+  const { context, label, search } = props;
+  const trans = context.translator.load('spanwise');
+  const [sort, setSort] = React.useState<TableSort>({
+    column: taskColumns.findIndex(column => column.sort === 'start'),
+    descending: false
+  });
+  const [offset, setOffset] = React.useState(0);
+  const { snapshot, failure } = useWatch(context, 'tasks', {
+    sort: taskColumns[sort.column]?.sort ?? 'start',
+    descending: sort.descending,
+    offset,
+    limit: pageRows,
+    search
+  });
+  const result =
+    snapshot?.result.view === 'tasks' ? (snapshot.result as TasksResult) : null;
+  const data = React.useMemo(
+    () => tasksAsTable(result, offset),
+    [result, offset]
+  );
+  if (result === null) {
+    return <div className="sw-drawer-note">{failure ?? ''}</div>;
+  }
+  const pages = Math.max(1, Math.ceil(result.total / pageRows));
+  return (
+    <div className="sw-TaskTable">
+      <TableTwin
+        label={label}
+        data={data}
+        sort={sort}
+        onSort={next => {
+          setSort(next);
+          setOffset(0);
+        }}
+        onRowClick={row => {
+          const run = result.rows[row];
+          if (run !== undefined) {
+            context.selection.select({ kind: 'run', run: run.run });
+          }
+        }}
+      />
+      {pages > 1 && (
+        <div className="sw-TaskTable-pages">
+          <button
+            type="button"
+            className="sw-button"
+            disabled={offset === 0}
+            onClick={() => setOffset(Math.max(0, offset - pageRows))}
+          >
+            {trans.__('Previous')}
+          </button>
+          <span>{trans.__('page %1 of %2', offset / pageRows + 1, pages)}</span>
+          <button
+            type="button"
+            className="sw-button"
+            disabled={offset + pageRows >= result.total}
+            onClick={() => setOffset(offset + pageRows)}
+          >
+            {trans.__('Next')}
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Rows `offset` … of the tasks, with what is left out said below. */
+export function tasksAsTable(
+  result: TasksResult | null,
+  offset = 0
+): TableData {
+  const rows = result?.rows ?? [];
+  const last = offset + rows.length;
+  return {
+    columns: taskColumns.map(({ name, numeric }) => ({ name, numeric })),
+    rows: rows.map(run => taskRow(run)),
+    note:
+      result !== null && result.total > rows.length
+        ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(result.total)} tasks.`
+        : undefined
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * The part of the run in view, in seconds since the start, and how the user
+ * moves it. Plain data and pure functions: a layout restore keeps it, a test
+ * needs no canvas.
+ *
+ *   0 s ──────────────[ from ········· to ]──────────── now
+ *                      x = 0            x = width
+ */
+export type Viewport = { readonly from: number; readonly to: number };
+
+/** The run's extent: what "fit" shows and what panning stops at. */
+export type Extent = { readonly from: number; readonly to: number };
+
+/** Below 2 µs over the whole width a box is no more than the clock's noise. */
+const shortestView = 2e-6;
+/** Room right of the newest task, so that its edge does not touch the border. */
+const fitMargin = 0.035;
+
+export function fit(extent: Extent): Viewport {
+  const width = Math.max(extent.to - extent.from, 1e-3);
+  return {
+    from: extent.from - width * fitMargin * 0.15,
+    to: extent.to + width * fitMargin
+  };
+}
+
+/** A jump to `range` with room on both sides. */
+export function around(range: Extent, room = 0.25): Viewport {
+  const width = Math.max(range.to - range.from, shortestView);
+  return { from: range.from - width * room, to: range.to + width * room };
+}
+
+/** The following view: the newest `to - from` seconds, or all while the run is shorter. */
+export function followed(view: Viewport, extent: Extent): Viewport {
+  const width = view.to - view.from;
+  const whole = fit(extent);
+  if (whole.to - whole.from <= width) {
+    return whole;
+  }
+  return { from: whole.to - width, to: whole.to };
+}
+
+export function panned(
+  view: Viewport,
+  seconds: number,
+  extent: Extent
+): Viewport {
+  return clamped({ from: view.from + seconds, to: view.to + seconds }, extent);
+}
+
+/** Zoom by `factor` (> 1: closer) so that `at` stays where it is on the screen. */
+export function zoomedAt(
+  view: Viewport,
+  at: number,
+  factor: number,
+  extent: Extent
+): Viewport {
+  const whole = fit(extent);
+  const widest = (whole.to - whole.from) * 1.5;
+  const width = view.to - view.from;
+  const next = Math.min(widest, Math.max(shortestView, width / factor));
+  const share = (at - view.from) / width;
+  const from = at - share * next;
+  return clamped({ from, to: from + next }, extent);
+}
+
+/** At least a tenth of the view shows some of the run. */
+export function clamped(view: Viewport, extent: Extent): Viewport {
+  const width = view.to - view.from;
+  const keep = Math.min(width * 0.1, Math.max(extent.to - extent.from, 1e-9));
+  const from = Math.min(
+    Math.max(view.from, extent.from - width + keep),
+    extent.to - keep
+  );
+  return { from, to: from + width };
+}
+
+export function xOf(view: Viewport, width: number, seconds: number): number {
+  return ((seconds - view.from) / (view.to - view.from)) * width;
+}
+
+export function secondsAt(view: Viewport, width: number, x: number): number {
+  return view.from + (x / width) * (view.to - view.from);
+}

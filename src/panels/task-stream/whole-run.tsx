@@ -1,0 +1,179 @@
+/** The strip of the whole run, and the window on it that is the view: a slider to move, by pointer and by keys. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import { formatDuration, formatTimeRange } from '../format';
+import type { ITheme } from '../panel-context';
+import { stripShapes } from './figure';
+import { paintStrip } from './frame-painter';
+import { contextOf } from './lanes-drawing';
+import type { TaskStreamModel } from './model';
+import { stripBars } from './rows';
+import { fit, type Viewport, xOf } from './viewport';
+
+const height = 32;
+
+export function WholeRun(props: {
+  readonly model: TaskStreamModel;
+  readonly theme: ITheme;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { model, theme, trans } = props;
+  const canvas = React.useRef<HTMLCanvasElement>(null);
+  const box = React.useRef<HTMLDivElement>(null);
+  const slider = React.useRef<HTMLDivElement>(null);
+
+  React.useEffect(() => {
+    let frame = 0;
+    const draw = () => {
+      frame = 0;
+      const result = model.result;
+      if (!canvas.current || !box.current || !slider.current || !result) {
+        return;
+      }
+      const width = box.current.clientWidth;
+      const context = contextOf(
+        canvas.current,
+        width,
+        height,
+        window.devicePixelRatio || 1
+      );
+      const whole = fit({ from: result.from, to: result.to });
+      if (context && width > 0) {
+        const left = xOf(whole, width, result.from);
+        const right = xOf(whole, width, result.to);
+        const shapes = stripShapes(stripBars(result), right - left).map(
+          shape => ({ ...shape, x: shape.x + left })
+        );
+        paintStrip(context, shapes, { width, height }, theme.palette);
+      }
+      placeWindow(slider.current, whole, model.view, width);
+    };
+    const later = () => {
+      frame ||= requestAnimationFrame(draw);
+    };
+    model.moved.connect(later);
+    theme.changed.connect(later);
+    const observer = new ResizeObserver(later);
+    if (box.current) {
+      observer.observe(box.current);
+    }
+    later();
+    return () => {
+      cancelAnimationFrame(frame);
+      observer.disconnect();
+      model.moved.disconnect(later);
+      theme.changed.disconnect(later);
+    };
+  }, [model, theme]);
+
+  const drag = React.useRef<{ x: number; view: Viewport } | null>(null);
+  const onPointerDown = (event: React.PointerEvent<HTMLDivElement>) => {
+    const target = box.current;
+    const result = model.result;
+    if (!target || !result || event.button !== 0) {
+      return;
+    }
+    const rect = target.getBoundingClientRect();
+    const whole = fit({ from: result.from, to: result.to });
+    const at =
+      whole.from +
+      ((event.clientX - rect.left) / rect.width) * (whole.to - whole.from);
+    const { from, to } = model.view;
+    // A press outside the window brings it there; then it is dragged.
+    const isInside = at >= from && at <= to;
+    const half = (to - from) / 2;
+    const view = isInside ? model.view : { from: at - half, to: at + half };
+    if (!isInside) {
+      model.setView(view);
+    }
+    drag.current = { x: event.clientX, view };
+    target.setPointerCapture(event.pointerId);
+  };
+  const onPointerMove = (event: React.PointerEvent<HTMLDivElement>) => {
+    const result = model.result;
+    if (!drag.current || !result || !box.current) {
+      return;
+    }
+    const whole = fit({ from: result.from, to: result.to });
+    const seconds =
+      ((event.clientX - drag.current.x) / box.current.clientWidth) *
+      (whole.to - whole.from);
+    const { from, to } = drag.current.view;
+    if (Math.abs(event.clientX - drag.current.x) > 2) {
+      model.setView({ from: from + seconds, to: to + seconds });
+    }
+  };
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const steps: Record<string, number> = {
+      ArrowLeft: -0.1,
+      ArrowRight: 0.1,
+      PageUp: -1,
+      PageDown: 1
+    };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      model.panByShare(step);
+    } else if (event.key === 'Home' || event.key === 'End') {
+      const { from, to } = model.view;
+      const edge =
+        event.key === 'Home' ? model.extent.from - from : model.extent.to - to;
+      model.pan(edge);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const result = model.result;
+  const total = result === null ? 0 : result.to - result.from;
+  const { from, to } = model.view;
+  return (
+    <div className="sw-TaskStream-row" data-part="whole">
+      <div className="sw-TaskStream-gutter">
+        {trans.__('whole run')}
+        <br />
+        <span className="sw-figure">{formatDuration(total)}</span>
+      </div>
+      <div
+        ref={box}
+        className="sw-TaskStream-whole"
+        onPointerDown={onPointerDown}
+        onPointerMove={onPointerMove}
+        onPointerUp={() => {
+          drag.current = null;
+        }}
+        onPointerCancel={() => {
+          drag.current = null;
+        }}
+        onDoubleClick={() => model.fit()}
+      >
+        <canvas ref={canvas} aria-hidden="true" />
+        <div
+          ref={slider}
+          className="sw-TaskStream-window"
+          role="slider"
+          tabIndex={0}
+          aria-label={trans.__('Whole run')}
+          aria-valuemin={0}
+          aria-valuemax={Number(total.toFixed(3))}
+          aria-valuenow={Number(Math.max(0, from).toFixed(3))}
+          aria-valuetext={formatTimeRange(Math.max(0, from), to)}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** By style, not by React: it moves with every frame of a pan. */
+function placeWindow(
+  element: HTMLElement,
+  whole: Viewport,
+  view: Viewport,
+  width: number
+): void {
+  const left = Math.max(0, xOf(whole, width, view.from));
+  const right = Math.min(width, xOf(whole, width, view.to));
+  element.style.left = `${left}px`;
+  element.style.width = `${Math.max(4, right - left)}px`;
+}
