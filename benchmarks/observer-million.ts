@@ -1,0 +1,114 @@
+/**
+ * A million synthetic runs through the observer: how fast they come in, how soon a tile is there, and what memory it takes.
+ *
+ *     npx esbuild benchmarks/observer-million.ts --bundle --platform=node --format=esm --outfile=.build/observer-million.mjs
+ *     node --expose-gc .build/observer-million.mjs [--runs 1000000] [--json FILE]
+ *
+ * Limits (first slice, row 10): first tile ≤ 250 ms, filtered tile ≤ 100 ms, process ≤ 400 MB.
+ */
+import { writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { compileFilter } from '../src/observer/filter';
+import { complete } from '../src/observer/folds/context';
+import { ingestBlock } from '../src/observer/store/ingest';
+import type { BlockRows } from '../src/observer/store/ingest';
+import { LogStore } from '../src/observer/store/log-store';
+import { Pyramid } from '../src/observer/tiles/pyramid';
+import { makeTile } from '../src/observer/tiles/tile';
+import { syntheticLog } from '../src/testing/synthetic-log';
+
+const runs = Number(argument('--runs') ?? 1_000_000);
+const figures: Record<string, number> = {};
+
+function argument(name: string): string | undefined {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+function megabytes(): number {
+  (globalThis as { gc?: () => void }).gc?.();
+  return process.memoryUsage().rss / 1e6;
+}
+
+function milliseconds<R>(name: string, body: () => R): R {
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  const result = body();
+  figures[name] = performance.now() - start;
+  // On shared cores wall time measures the neighbours too.
+  const spent = process.cpuUsage(cpu);
+  figures[`${name} of CPU`] = (spent.user + spent.system) / 1000;
+  return result;
+}
+
+const log = new LogStore('synthetic');
+let ingestMilliseconds = 0;
+// Blocks are made a few at a time, so that the memory measured is the observer's and not the generator's.
+let batch: BlockRows[] = [];
+function flush(): void {
+  const start = performance.now();
+  for (const block of batch) {
+    ingestBlock(log, block);
+  }
+  ingestMilliseconds += performance.now() - start;
+  batch = [];
+}
+for (const block of syntheticLog({
+  runs,
+  workers: 4,
+  threadsPerWorker: 2,
+  functions: 20,
+  spans: 30,
+  meanMilliseconds: 0.5,
+  partsShare: 0.1
+})) {
+  batch.push(block);
+  if (batch.length >= 50) {
+    flush();
+  }
+}
+flush();
+figures['ingest, runs per second'] = (runs / ingestMilliseconds) * 1000;
+
+const open = compileFilter({}, log);
+const pyramid = new Pyramid(log, open);
+const seconds = log.lastStop;
+const whole = Math.ceil(Math.log2((seconds * 1e6) / 512));
+milliseconds('first tile, whole run, ms', () =>
+  complete(makeTile(log, pyramid, whole, 0, Infinity))
+);
+const filtered = new Pyramid(
+  log,
+  compileFilter({ spans: { any: [{ tag: 'span 2' }] } }, log)
+);
+milliseconds('filtered tile, whole run, ms', () =>
+  complete(makeTile(log, filtered, whole, 0, Infinity))
+);
+const panned: number[] = [];
+for (let level = whole - 1; level >= 4; level--) {
+  const tiles = Math.ceil((seconds * 1e6) / (512 * 2 ** level));
+  for (let i = 0; i < 8; i++) {
+    const index = Math.floor((tiles * i) / 8);
+    const start = performance.now();
+    complete(makeTile(log, pyramid, level, index, Infinity));
+    panned.push(performance.now() - start);
+  }
+}
+panned.sort((a, b) => a - b);
+figures['tile while panning and zooming, median ms'] =
+  panned[panned.length >> 1]!;
+figures['tile while panning and zooming, worst ms'] =
+  panned[panned.length - 1]!;
+figures['tables, MB'] = log.nbytes / 1e6;
+figures['pages, MB'] = (pyramid.nbytes + filtered.nbytes) / 1e6;
+figures['process, MB'] = megabytes();
+
+for (const [name, value] of Object.entries(figures)) {
+  const text =
+    value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
+  console.log(`${name.padEnd(48)} ${text.padStart(12)}`);
+}
+const file = argument('--json');
+if (file !== undefined) {
+  writeFileSync(file, `${JSON.stringify({ runs, ...figures }, null, 2)}\n`);
+}

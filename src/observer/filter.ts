@@ -1,0 +1,213 @@
+import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
+import { DEFAULT_SPAN } from './store/span-tree';
+import type { LogStore } from './store/log-store';
+import { STATUS_REPLACED } from './store/log-store';
+
+/** status column of runs, by the filter's word. `lost` covers inputs that were missing: neither gave a result, neither failed. */
+const STATUS_OF: Readonly<Record<'ok' | 'failed' | 'lost', readonly number[]>> =
+  { ok: [0], failed: [1], lost: [2, 3] };
+
+/**
+ * A filter compiled for one log: per row four look-ups in byte tables decide.
+ *
+ *     passes  =  spans[span] & functions[function] & lanes[laneIndex] & statuses[status]
+ */
+export type CompiledFilter = {
+  /** Equal for equal filters: names caches. */
+  readonly key: string;
+  /** True if it lets everything pass. */
+  readonly isOpen: boolean;
+  /** By span id, 65,536 bytes. */
+  readonly spans: Uint8Array;
+  /** By function name id; ids beyond it pass as `otherFunctions` says. */
+  readonly functions: Uint8Array;
+  readonly otherFunctions: 0 | 1;
+  /** By worker, 65,536 bytes. */
+  readonly workers: Uint8Array;
+  /** By lane id, 65,536 bytes. */
+  readonly lanes: Uint8Array;
+  /** By status, 256 bytes. Rows that were replaced never pass. */
+  readonly statuses: Uint8Array;
+  readonly bySpan: boolean;
+  readonly byFunction: boolean;
+  readonly byWorker: boolean;
+  readonly byStatus: boolean;
+};
+
+export function filterKey(filter: Filter): string {
+  return JSON.stringify([
+    filter.spans?.any ?? [],
+    filter.spans?.all ?? [],
+    filter.spans?.not ?? [],
+    filter.functions ?? [],
+    filter.notFunctions ?? [],
+    filter.workers ?? [],
+    filter.status ?? []
+  ]);
+}
+
+/** Compiles a filter; good for as long as spans, names and lanes of the log do not change (`compiledFor`). */
+export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
+  const { any = [], all = [], not = [] } = filter.spans ?? {};
+  const bySpan = any.length + all.length + not.length > 0;
+  const names = filter.functions ?? [];
+  const notNames = filter.notFunctions ?? [];
+  const byFunction = names.length + notNames.length > 0;
+  const byWorker = (filter.workers ?? []).length > 0;
+  const byStatus = (filter.status ?? []).length > 0;
+  const workers = new Uint8Array(65536).fill(byWorker ? 0 : 1);
+  for (const worker of filter.workers ?? []) {
+    workers[worker] = 1;
+  }
+  return {
+    key: filterKey(filter),
+    isOpen: !bySpan && !byFunction && !byWorker && !byStatus,
+    spans: spanTable(log, any, all, not),
+    functions: functionTable(log, names, notNames),
+    otherFunctions: names.length > 0 ? 0 : 1,
+    workers,
+    lanes: laneTable(log, workers, byWorker),
+    statuses: statusTable(filter.status ?? []),
+    bySpan,
+    byFunction,
+    byWorker,
+    byStatus
+  };
+}
+
+/** Changes whenever a compiled filter must be compiled anew. */
+export function compiledFor(log: LogStore): string {
+  return `${log.spans.version}/${log.names.size}/${log.shape.lanes.length}`;
+}
+
+export function passesFunction(filter: CompiledFilter, fn: number): boolean {
+  return (
+    (fn < filter.functions.length
+      ? filter.functions[fn]
+      : filter.otherFunctions) === 1
+  );
+}
+
+/**
+ * any: in at least one of these subtrees; all: in every one; not: in none.
+ *
+ *     spans   a ── b ── c        any [a,b]        b c
+ *             └─ d               all [a] [tag c]  c
+ *                                not [a,d]        a b c
+ */
+function spanTable(
+  log: LogStore,
+  any: readonly SpanTerm[],
+  all: readonly SpanTerm[],
+  not: readonly SpanTerm[]
+): Uint8Array {
+  const table = new Uint8Array(65536).fill(any.length > 0 ? 0 : 1);
+  for (const term of any) {
+    for (const span of matching(log, term)) {
+      table[span] = 1;
+    }
+  }
+  for (const term of all) {
+    const inside = new Uint8Array(65536);
+    for (const span of matching(log, term)) {
+      inside[span] = 1;
+    }
+    for (let span = 0; span < 65536; span++) {
+      table[span]! &= inside[span]!;
+    }
+  }
+  for (const term of not) {
+    for (const span of matching(log, term)) {
+      table[span] = 0;
+    }
+  }
+  return table;
+}
+
+/** The spans in the subtrees that a term names. The same path may occur many times: one span per entry of a `with` block. */
+function matching(log: LogStore, term: SpanTerm): Set<number> {
+  const found = new Set<number>();
+  const path = 'path' in term ? term.path : [term.tag];
+  const anyDepth = !('path' in term);
+  for (const span of log.spans.all()) {
+    if (anyDepth ? span.tag === term.tag : startsWith(span.path, path)) {
+      log.spans.walk(span.span, below => found.add(below));
+    }
+  }
+  if (path.length === 1 && path[0] === 'default') {
+    found.add(DEFAULT_SPAN);
+    addUndescribed(log, found);
+  }
+  return found;
+}
+
+function startsWith(path: SpanPath, prefix: SpanPath): boolean {
+  return (
+    path.length >= prefix.length &&
+    prefix.every((tag, depth) => path[depth] === tag)
+  );
+}
+
+/** Span ids that rows use and no row describes are shown as the default. */
+function addUndescribed(log: LogStore, found: Set<number>): void {
+  for (let cell = 0; cell < log.held.length; cell++) {
+    const span = log.held.span(cell);
+    if (log.spans.get(span) === undefined) {
+      found.add(span);
+    }
+  }
+}
+
+function functionTable(
+  log: LogStore,
+  names: readonly string[],
+  notNames: readonly string[]
+): Uint8Array {
+  const wanted = new Set(names);
+  const unwanted = new Set(notNames);
+  let extent = 0;
+  for (const id of log.names.keys()) {
+    extent = Math.max(extent, id < 1 << 24 ? id + 1 : 0);
+  }
+  const table = new Uint8Array(extent).fill(names.length > 0 ? 0 : 1);
+  for (const [id, name] of log.names) {
+    if (wanted.has(name)) {
+      table[id] = 1;
+    }
+    if (unwanted.has(name)) {
+      table[id] = 0;
+    }
+  }
+  return table;
+}
+
+function laneTable(
+  log: LogStore,
+  workers: Uint8Array,
+  byWorker: boolean
+): Uint8Array {
+  const table = new Uint8Array(65536).fill(byWorker ? 0 : 1);
+  for (const lane of log.shape.lanes) {
+    table[lane.lane] = workers[lane.worker]!;
+  }
+  return table;
+}
+
+function statusTable(
+  statuses: readonly ('ok' | 'failed' | 'lost')[]
+): Uint8Array {
+  const table = new Uint8Array(256).fill(statuses.length > 0 ? 0 : 1);
+  for (const status of statuses) {
+    for (const number of STATUS_OF[status]) {
+      table[number] = 1;
+    }
+  }
+  table[STATUS_REPLACED] = 0;
+  return table;
+}
+
+/** Whether a lane's capacity counts under the filter. */
+export function passesWorker(filter: CompiledFilter, worker: number): boolean {
+  return filter.workers[worker] === 1;
+}
+

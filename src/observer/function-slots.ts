@@ -1,0 +1,62 @@
+/** Colours of one dozen; ui.md §4. */
+const SLOTS = 12;
+/** The third dozen is the last with a colour of its own. */
+const ROUNDS = 3;
+/** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
+const STEP = 5;
+
+export type Slot = { readonly slot: number; readonly round: number };
+/** From the 37th function on: grey, with the label "other". */
+export const OTHER_SLOT: Slot = { slot: -1, round: 0 };
+
+const encoder = new TextEncoder();
+
+/** FNV-1a, 32 bit, over the UTF-8 bytes. */
+export function fnv1a32(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of encoder.encode(text)) {
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+/**
+ * Which colour a function has. A name prefers the slot of its hash, so that it looks the same in most clusters; the first to come keeps a
+ * contested one and the other steps on by 5. One table per log: all panels, tabs and reloads agree.
+ *
+ *     "inc" → 7           slot 7, round 0
+ *     "add" → 7 (taken)   slot 0, round 0        (7 + 5) mod 12
+ */
+export class FunctionSlots {
+  private readonly _slots = new Map<string, Slot>();
+
+  /** The slot of a name; a name that is new takes one. */
+  assign(name: string): Slot {
+    const known = this._slots.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    const round = Math.floor(this._slots.size / SLOTS);
+    if (round >= ROUNDS) {
+      return OTHER_SLOT;
+    }
+    const taken = new Set<number>();
+    for (const slot of this._slots.values()) {
+      if (slot.round === round) {
+        taken.add(slot.slot);
+      }
+    }
+    let slot = fnv1a32(name) % SLOTS;
+    while (taken.has(slot)) {
+      slot = (slot + STEP) % SLOTS;
+    }
+    const assigned = { slot, round };
+    this._slots.set(name, assigned);
+    return assigned;
+  }
+
+  /** The slot of a name that was assigned, else "other". */
+  of(name: string): Slot {
+    return this._slots.get(name) ?? OTHER_SLOT;
+  }
+}

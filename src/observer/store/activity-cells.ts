@@ -1,0 +1,190 @@
+/**
+ * What the seconds of tasks went to, in the order in which they are drawn. `compute` is computing of which the CPU share is not known.
+ */
+export const ACTIVITIES = [
+  'thread-cpu',
+  'thread-noncpu',
+  'compute',
+  'transfer',
+  'disk-read',
+  'disk-write',
+  'deserialize',
+  'serialize',
+  'other'
+] as const;
+export type ActivityName = (typeof ACTIVITIES)[number];
+export const ACTIVITY_COUNT = ACTIVITIES.length;
+export const THREAD_CPU = 0;
+export const THREAD_NONCPU = 1;
+export const COMPUTE = 2;
+export const TRANSFER = 3;
+export const OTHER = 8;
+
+/** part.kind → activity; compute (4) is divided by CPU time instead. */
+export const ACTIVITY_OF_PART: readonly number[] = [OTHER, 3, 4, 6, COMPUTE, 7, 5];
+
+/** The function under which pairs beyond the bound are added up. */
+export const OTHER_FUNCTION = 0xffffffff;
+const MOST_CELLS = 200_000;
+
+/**
+ * Integer nanoseconds, bytes and counts per (span, function, activity), and runs per (span, function).
+ *
+ * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
+ *
+ *     cell  span  function     ns[cell * 9 + activity]
+ *     0     1     inc          thread-cpu 12 000, thread-noncpu 800, …
+ *     1     1     add          …
+ */
+export class ActivityCells {
+  private _ns = new Float64Array(16 * ACTIVITY_COUNT);
+  private _bytes = new Float64Array(16 * ACTIVITY_COUNT);
+  private _events = new Float64Array(16 * ACTIVITY_COUNT);
+  private _runs = new Float64Array(16);
+  private _failed = new Float64Array(16);
+  private _inner = new Float64Array(16);
+  private _spans = new Uint16Array(16);
+  private _functions = new Uint32Array(16);
+  private readonly _cellOf = new Map<number, number>();
+  private _length = 0;
+  private _lastSpan = -1;
+  private _lastFunction = -1;
+  private _lastCell = -1;
+
+  /** @param _onNew - called when a pair is met for the first time, in that order. */
+  constructor(
+    private readonly _onNew: (span: number, fn: number) => void = () => {}
+  ) {}
+
+  get length(): number {
+    return this._length;
+  }
+
+  span(cell: number): number {
+    return this._spans[cell]!;
+  }
+
+  function(cell: number): number {
+    return this._functions[cell]!;
+  }
+
+  runs(cell: number): number {
+    return this._runs[cell]!;
+  }
+
+  failed(cell: number): number {
+    return this._failed[cell]!;
+  }
+
+  /** Inner parts of fused tasks. */
+  inner(cell: number): number {
+    return this._inner[cell]!;
+  }
+
+  nanoseconds(cell: number, activity: number): number {
+    return this._ns[cell * ACTIVITY_COUNT + activity]!;
+  }
+
+  bytes(cell: number, activity: number): number {
+    return this._bytes[cell * ACTIVITY_COUNT + activity]!;
+  }
+
+  events(cell: number, activity: number): number {
+    return this._events[cell * ACTIVITY_COUNT + activity]!;
+  }
+
+  /** All activities of a cell. */
+  totalNanoseconds(cell: number): number {
+    let sum = 0;
+    const from = cell * ACTIVITY_COUNT;
+    for (let i = from; i < from + ACTIVITY_COUNT; i++) {
+      sum += this._ns[i]!;
+    }
+    return sum;
+  }
+
+  cell(span: number, fn: number): number {
+    if (span === this._lastSpan && fn === this._lastFunction) {
+      return this._lastCell;
+    }
+    const key = span * 0x100000000 + fn;
+    let cell = this._cellOf.get(key);
+    if (cell === undefined) {
+      if (this._length >= MOST_CELLS && fn !== OTHER_FUNCTION) {
+        return this.cell(span, OTHER_FUNCTION);
+      }
+      cell = this._add(span, fn);
+      this._cellOf.set(key, cell);
+    }
+    this._lastSpan = span;
+    this._lastFunction = fn;
+    this._lastCell = cell;
+    return cell;
+  }
+
+  addRun(cell: number, failed: boolean): void {
+    this._runs[cell]! += 1;
+    if (failed) {
+      this._failed[cell]! += 1;
+    }
+  }
+
+  removeRun(cell: number, failed: boolean): void {
+    this._runs[cell]! -= 1;
+    if (failed) {
+      this._failed[cell]! -= 1;
+    }
+  }
+
+  addInner(cell: number): void {
+    this._inner[cell]! += 1;
+  }
+
+  /** Negative to take back what was booked before more was known. */
+  addNanoseconds(cell: number, activity: number, ns: number): void {
+    this._ns[cell * ACTIVITY_COUNT + activity]! += ns;
+  }
+
+  addEvent(cell: number, activity: number, bytes: number): void {
+    this._events[cell * ACTIVITY_COUNT + activity]! += 1;
+    if (bytes > 0) {
+      this._bytes[cell * ACTIVITY_COUNT + activity]! += bytes;
+    }
+  }
+
+  private _add(span: number, fn: number): number {
+    const cell = this._length++;
+    if (cell === this._spans.length) {
+      this._grow(cell * 2);
+    }
+    this._spans[cell] = span;
+    this._functions[cell] = fn;
+    this._onNew(span, fn);
+    return cell;
+  }
+
+  private _grow(capacity: number): void {
+    const wide = (old: Float64Array) => {
+      const grown = new Float64Array(capacity * ACTIVITY_COUNT);
+      grown.set(old);
+      return grown;
+    };
+    const narrow = (old: Float64Array) => {
+      const grown = new Float64Array(capacity);
+      grown.set(old);
+      return grown;
+    };
+    this._ns = wide(this._ns);
+    this._bytes = wide(this._bytes);
+    this._events = wide(this._events);
+    this._runs = narrow(this._runs);
+    this._failed = narrow(this._failed);
+    this._inner = narrow(this._inner);
+    const spans = new Uint16Array(capacity);
+    spans.set(this._spans);
+    this._spans = spans;
+    const functions = new Uint32Array(capacity);
+    functions.set(this._functions);
+    this._functions = functions;
+  }
+}

@@ -1,0 +1,301 @@
+import { TABLES } from '../../records/tables';
+import type { ColumnType, TableName } from '../../records/tables';
+
+/**
+ * One table of the record log in memory: chunks of typed arrays, oldest chunk dropped first when the table's bound is reached.
+ *
+ * Rows are numbered from 0 for the log's whole life; a row's number never changes and is never used again:
+ *
+ *     row 0                                 firstRow            endRow
+ *     ├─ dropped chunks ────────────────────┼─ chunk k ─┼─ k+1 ─┤
+ *
+ * A full chunk holds 65,536 rows, so that row → (chunk, index) is a shift and a mask. The newest chunk starts small and doubles: a log of
+ * forty rows does not cost a full chunk in each of two dozen tables.
+ */
+export const CHUNK_SHIFT = 16;
+export const CHUNK_ROWS = 1 << CHUNK_SHIFT;
+export const CHUNK_MASK = CHUNK_ROWS - 1;
+const FIRST_CAPACITY = 256;
+
+/** Says "no row": columns and indices that hold row numbers use it for "none". */
+export const NO_ROW = 0xffffffff;
+
+type ArrayOf = {
+  u8: Uint8Array;
+  u16: Uint16Array;
+  u32: Uint32Array;
+  i32: Int32Array;
+  f32: Float32Array;
+  f64: Float64Array;
+  /** End offsets into the chunk's text. */
+  text: Uint32Array;
+};
+export type AnyColumn = ArrayOf[ColumnType];
+
+type ColumnTypes = Readonly<Record<string, ColumnType>>;
+type ArraysOf<C extends ColumnTypes> = {
+  readonly [K in keyof C]: ArrayOf[C[K]];
+};
+export type ColumnsOf<T extends TableName> = ArraysOf<
+  (typeof TABLES)[T]['columns']
+>;
+
+/** What a chunk is filled from: a decoded block, or rows that a fold coins. */
+export type Rows = {
+  readonly rows: number;
+  readonly columns: Readonly<Record<string, AnyColumn>>;
+  /** Bytes that the text columns' end offsets point into. */
+  readonly text: Uint8Array;
+  /** Text column → offset in `text` at which its first row begins; 0 if left out. Each column's rows stand one after another. */
+  readonly textStarts?: Readonly<Record<string, number>>;
+};
+
+export type Chunk<C> = {
+  /** Number of the chunk's first row. */
+  readonly firstRow: number;
+  rows: number;
+  columns: C;
+  /** Text column → its bytes, one row after another. */
+  texts: Readonly<Record<string, Uint8Array>>;
+};
+
+const CONSTRUCTORS = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+  text: Uint32Array
+} as const;
+
+export class ColumnTable<
+  T extends TableName,
+  X extends ColumnTypes = Record<never, never>
+> {
+  private readonly _types: [string, ColumnType][];
+  private readonly _textColumns: string[];
+  private readonly _derived: Set<string>;
+  private _chunks: Chunk<ColumnsOf<T> & ArraysOf<X>>[] = [];
+  private _firstChunk = 0;
+  private _capacity = 0;
+  private _endRow = 0;
+
+  /**
+   * @param name - the table's name in the record log.
+   * @param derived - further columns that the observer fills in itself; new rows hold 0.
+   * @param bound - rows to keep; the record log's bound if left out.
+   */
+  constructor(
+    readonly name: T,
+    derived: X = {} as X,
+    readonly bound: number = TABLES[name].bound.rows
+  ) {
+    const own = Object.entries(TABLES[name].columns) as [string, ColumnType][];
+    this._types = [...own, ...Object.entries(derived)];
+    this._textColumns = own.filter(([, t]) => t === 'text').map(([c]) => c);
+    this._derived = new Set(Object.keys(derived));
+  }
+
+  /** The oldest row that is still here. */
+  get firstRow(): number {
+    return this._firstChunk * CHUNK_ROWS;
+  }
+
+  /** One more than the newest row. */
+  get endRow(): number {
+    return this._endRow;
+  }
+
+  /** Rows kept. */
+  get length(): number {
+    return this._endRow - this.firstRow;
+  }
+
+  /** Bytes of memory that the columns take. */
+  get nbytes(): number {
+    let nbytes = 0;
+    for (const chunk of this._chunks) {
+      for (const [name] of this._types) {
+        nbytes += (chunk.columns as Record<string, AnyColumn>)[name]!.byteLength;
+      }
+      for (const name of this._textColumns) {
+        nbytes += chunk.texts[name]!.byteLength;
+      }
+    }
+    return nbytes;
+  }
+
+  /** The chunks that are kept, oldest first. */
+  get chunks(): readonly Chunk<ColumnsOf<T> & ArraysOf<X>>[] {
+    return this._chunks;
+  }
+
+  /** The chunk that holds `row`, or undefined when it was dropped or is not there yet. Its row is at `row & CHUNK_MASK`. */
+  chunkOf(row: number): Chunk<ColumnsOf<T> & ArraysOf<X>> | undefined {
+    return this._chunks[(row >>> CHUNK_SHIFT) - this._firstChunk];
+  }
+
+  has(row: number): boolean {
+    return row >= this.firstRow && row < this._endRow;
+  }
+
+  /** Appends rows and returns the number of the first of them. Call {@link dropOldest} afterwards to keep the bound. */
+  append(from: Rows): number {
+    const first = this._endRow;
+    let done = 0;
+    while (done < from.rows) {
+      const chunk = this._roomy(from.rows - done);
+      const count = Math.min(this._capacity - chunk.rows, from.rows - done);
+      this._copy(chunk, from, done, count);
+      chunk.rows += count;
+      this._endRow += count;
+      done += count;
+    }
+    return first;
+  }
+
+  /** The oldest chunk if keeping it would break the bound: fold what must survive, then call {@link dropOldest}. */
+  get overdue(): Chunk<ColumnsOf<T> & ArraysOf<X>> | undefined {
+    return this.length > this.bound && this._chunks.length > 1
+      ? this._chunks[0]
+      : undefined;
+  }
+
+  dropOldest(): void {
+    this._chunks.shift();
+    this._firstChunk++;
+  }
+
+  /** Text of one cell. */
+  text(column: keyof ColumnsOf<T> & string, row: number): string {
+    const chunk = this.chunkOf(row);
+    if (chunk === undefined) {
+      return '';
+    }
+    const index = row & CHUNK_MASK;
+    const ends = (chunk.columns as Record<string, Uint32Array>)[column]!;
+    const start = index === 0 ? 0 : ends[index - 1]!;
+    return decodeText(chunk.texts[column]!, start, ends[index]!);
+  }
+
+  private _roomy(rows: number): Chunk<ColumnsOf<T> & ArraysOf<X>> {
+    const last = this._chunks[this._chunks.length - 1];
+    if (last !== undefined && last.rows < this._capacity) {
+      return last;
+    }
+    if (last !== undefined && this._capacity < CHUNK_ROWS) {
+      this._capacity = Math.min(
+        CHUNK_ROWS,
+        Math.max(this._capacity * 2, roundUpToPowerOfTwo(last.rows + rows))
+      );
+      const old = last.columns as Record<string, AnyColumn>;
+      last.columns = this._columns(old) as typeof last.columns;
+      return last;
+    }
+    this._capacity =
+      last === undefined
+        ? Math.min(
+            CHUNK_ROWS,
+            Math.max(FIRST_CAPACITY, roundUpToPowerOfTwo(rows))
+          )
+        : CHUNK_ROWS;
+    const chunk: Chunk<ColumnsOf<T> & ArraysOf<X>> = {
+      firstRow: this._endRow,
+      rows: 0,
+      columns: this._columns() as ColumnsOf<T> & ArraysOf<X>,
+      texts: Object.fromEntries(
+        this._textColumns.map(name => [name, new Uint8Array(0)])
+      )
+    };
+    this._chunks.push(chunk);
+    return chunk;
+  }
+
+  private _columns(
+    old?: Readonly<Record<string, AnyColumn>>
+  ): Record<string, AnyColumn> {
+    const columns: Record<string, AnyColumn> = {};
+    for (const [name, type] of this._types) {
+      const column = new CONSTRUCTORS[type](this._capacity);
+      if (old !== undefined) {
+        column.set(old[name]!);
+      }
+      columns[name] = column;
+    }
+    return columns;
+  }
+
+  private _copy(
+    chunk: Chunk<ColumnsOf<T> & ArraysOf<X>>,
+    from: Rows,
+    start: number,
+    count: number
+  ): void {
+    const columns = chunk.columns as Record<string, AnyColumn>;
+    for (const [name, type] of this._types) {
+      if (type === 'text') {
+        this._copyText(chunk, name, from, start, count);
+      } else if (!this._derived.has(name)) {
+        columns[name]!.set(
+          from.columns[name]!.subarray(start, start + count),
+          chunk.rows
+        );
+      }
+    }
+  }
+
+  /** A column's rows are one stretch of bytes, so that a thousand key suffixes are one copy. */
+  private _copyText(
+    chunk: Chunk<ColumnsOf<T> & ArraysOf<X>>,
+    name: string,
+    from: Rows,
+    start: number,
+    count: number
+  ): void {
+    const ends = (chunk.columns as Record<string, Uint32Array>)[name]!;
+    const given = from.columns[name] as Uint32Array;
+    const begin = start > 0 ? given[start - 1]! : (from.textStarts?.[name] ?? 0);
+    const bytes = from.text.subarray(begin, given[start + count - 1]!);
+    const used = chunk.rows === 0 ? 0 : ends[chunk.rows - 1]!;
+    let target = chunk.texts[name]!;
+    if (target.length < used + bytes.length) {
+      const grown = new Uint8Array(
+        Math.max(64, target.length * 2, used + bytes.length)
+      );
+      grown.set(target.subarray(0, used));
+      target = grown;
+      (chunk.texts as Record<string, Uint8Array>)[name] = grown;
+    }
+    target.set(bytes, used);
+    for (let i = 0; i < count; i++) {
+      ends[chunk.rows + i] = given[start + i]! - begin + used;
+    }
+  }
+}
+
+const decoder = new TextDecoder();
+
+/** UTF-8 to text; short ASCII, which nearly every key is, without the decoder's fixed cost of some 150 ns. */
+export function decodeText(
+  bytes: Uint8Array,
+  start: number,
+  end: number
+): string {
+  if (end - start <= 24) {
+    let text = '';
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i]!;
+      if (byte >= 0x80) {
+        return decoder.decode(bytes.subarray(start, end));
+      }
+      text += String.fromCharCode(byte);
+    }
+    return text;
+  }
+  return decoder.decode(bytes.subarray(start, end));
+}
+
+function roundUpToPowerOfTwo(value: number): number {
+  return value <= 1 ? 1 : 2 ** Math.ceil(Math.log2(value));
+}

@@ -1,0 +1,65 @@
+import type { LogStore } from './log-store';
+import { STATUS_REPLACED } from './log-store';
+
+/**
+ * Keeps the bound of `runs`: the oldest rows go, and what the task stream shows of them stays as cells. Their seconds, counts and extents
+ * are in the totals already, which forget nothing.
+ */
+export function dropOverdueRuns(log: LogStore): void {
+  for (
+    let chunk = log.runs.overdue;
+    chunk !== undefined;
+    chunk = log.runs.overdue
+  ) {
+    const { function: fn, lane, status, start, duration } = chunk.columns;
+    let rows = 0;
+    for (let i = 0; i < chunk.rows; i++) {
+      if (status[i] === STATUS_REPLACED) {
+        continue;
+      }
+      const length = duration[i]! > 0 ? duration[i]! : 0;
+      log.retired.add(
+        log.shape.laneIndex(lane[i]!),
+        fn[i]!,
+        start[i]!,
+        length
+      );
+      log.droppedBefore = Math.max(log.droppedBefore, start[i]! + length);
+      rows++;
+    }
+    log.droppedRuns += rows;
+    log.runs.dropOldest();
+    const first = log.runs.firstRow;
+    log.runRows.dropBelow(first);
+    log.runZones.dropBelow(first);
+    log.runClasses.dropBelow(first);
+    log.addGap({
+      table: 9,
+      from: log.firstStart,
+      to: log.droppedBefore,
+      rows,
+      why: 'oldest runs are kept only as totals'
+    });
+  }
+}
+
+export function dropOverdueParts(log: LogStore): void {
+  for (
+    let chunk = log.parts.overdue;
+    chunk !== undefined;
+    chunk = log.parts.overdue
+  ) {
+    const rows = chunk.rows;
+    log.parts.dropOldest();
+    const first = log.parts.firstRow;
+    log.lastParts.dropBelow(first);
+    log.partClasses.dropBelow(first);
+    log.addGap({
+      table: 10,
+      from: log.firstStart,
+      to: log.now,
+      rows,
+      why: 'oldest parts are kept only as totals'
+    });
+  }
+}

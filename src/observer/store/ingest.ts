@@ -1,0 +1,452 @@
+import type { TableName } from '../../records/tables';
+import { TABLES } from '../../records/tables';
+import { CHUNK_MASK, decodeText } from './column-table';
+import type { AnyColumn, ColumnTable, Rows } from './column-table';
+import type { ActivityCells } from './activity-cells';
+import { ACTIVITY_OF_PART } from './activity-cells';
+import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
+import type { LogStore } from './log-store';
+import { STATUS_REPLACED } from './log-store';
+import { bookRun, nanoseconds, PART_COMPUTE } from './run-book';
+import type { NanosecondSink, PartFigures } from './run-book';
+
+/** A block of the record log, decoded. */
+export type BlockRows = Rows & {
+  readonly seq: number;
+  readonly table: TableName;
+};
+
+/**
+ * Takes a block in: rows are copied column by column, then what every question needs is brought up to date row by row (about half a
+ * microsecond a run).
+ *
+ * A block that is here already (a source that replays after a break) changes nothing; blocks that are missing leave a row in `gaps`.
+ */
+export function ingestBlock(log: LogStore, block: BlockRows): void {
+  if (block.seq <= log.seq) {
+    return;
+  }
+  if (block.seq > log.seq + 1) {
+    noteMissingBlocks(log, block.seq - log.seq - 1);
+  }
+  log.seq = block.seq;
+  INGEST[block.table](log, block);
+}
+
+/** A block that cannot be read: its rows are missing from here on, and the log goes on. */
+export function ingestBroken(log: LogStore, seq: number, why: string): void {
+  if (seq > log.seq) {
+    log.seq = seq;
+  }
+  log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
+}
+
+function noteMissingBlocks(log: LogStore, blocks: number): void {
+  log.addGap({
+    table: 0,
+    from: log.now,
+    to: log.now,
+    rows: 0,
+    why:
+      blocks === 1 ? 'a block is missing' : `${blocks} blocks are missing`
+  });
+}
+
+type Ingest = (log: LogStore, block: BlockRows) => void;
+
+const INGEST: Readonly<Record<TableName, Ingest>> = {
+  header: (log, block) => {
+    const json: unknown = JSON.parse(textAt(block, 'json', block.rows - 1));
+    if (typeof json === 'object' && json !== null) {
+      log.header = json as Record<string, unknown>;
+    }
+  },
+  names: (log, block) => {
+    const id = column(block, 'id');
+    for (let i = 0; i < block.rows; i++) {
+      if (log.names.size >= TABLES.names.bound.rows && !log.names.has(id[i]!)) {
+        continue;
+      }
+      log.names.set(id[i]!, textAt(block, 'text', i));
+    }
+  },
+  spans: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      log.spans.set({
+        span: column(block, 'id')[i]!,
+        parent: column(block, 'parent')[i]!,
+        tag: log.name(column(block, 'tag')[i]!),
+        client: column(block, 'client')[i]!,
+        opened: column(block, 'opened')[i]!,
+        closed: column(block, 'closed')[i]!,
+        origin: column(block, 'origin')[i]!
+      });
+    }
+  },
+  workers: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      log.shape.setWorker({
+        worker: column(block, 'worker')[i]!,
+        pid: column(block, 'pid')[i]!,
+        threads: column(block, 'threads')[i]!,
+        memoryLimit: column(block, 'memoryLimit')[i]!,
+        joined: column(block, 'joined')[i]!,
+        left: column(block, 'left')[i]!,
+        name: textAt(block, 'name', i),
+        address: textAt(block, 'address', i),
+        host: textAt(block, 'host', i),
+        why: textAt(block, 'why', i)
+      });
+    }
+  },
+  lanes: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      log.shape.setLane({
+        lane: column(block, 'lane')[i]!,
+        worker: column(block, 'worker')[i]!,
+        thread: column(block, 'thread')[i]!
+      });
+    }
+  },
+  capacity: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      const t = column(block, 't')[i]!;
+      log.shape.addCapacity(column(block, 'worker')[i]!, {
+        t,
+        threads: column(block, 'threads')[i]!,
+        state: column(block, 'state')[i]!
+      });
+      log.now = Math.max(log.now, t);
+    }
+  },
+  nodes: ingestNodes,
+  edges: (log, block) => appended(log.edges, block),
+  runs: ingestRuns,
+  parts: ingestParts,
+  running: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      const started = column(block, 'started')[i]!;
+      log.shape.setRunning(column(block, 'lane')[i]!, {
+        node: column(block, 'node')[i]!,
+        function: column(block, 'function')[i]!,
+        span: column(block, 'span')[i]!,
+        started
+      });
+      if (started > log.now) {
+        log.now = started;
+      }
+    }
+  },
+  fine: (log, block) => appended(log.fine, block),
+  totals: (log, block) => appended(log.totals, block),
+  stacks: (log, block) => {
+    indexed(log.stacks, log.stackRows, block, 'stack');
+  },
+  frames: (log, block) => {
+    indexed(log.frames, log.frameRows, block, 'frame');
+  },
+  samples: (log, block) => appended(log.samples, block),
+  memory: (log, block) => {
+    appended(log.memory, block);
+    noteNewest(log, column(block, 't'));
+  },
+  stored: (log, block) => appended(log.stored, block),
+  memoryRuns: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      const run = column(block, 'run')[i]!;
+      log.memoryRuns.set(run, {
+        run,
+        measure: log.name(column(block, 'measure')[i]!),
+        interval: column(block, 'interval')[i]!,
+        start: column(block, 'start')[i]!,
+        stopped: column(block, 'stopped')[i]!,
+        label: textAt(block, 'label', i)
+      });
+      if (log.memoryRuns.size > TABLES.memoryRuns.bound.rows) {
+        log.memoryRuns.delete(log.memoryRuns.keys().next().value!);
+      }
+    }
+  },
+  memorySamples: (log, block) => appended(log.memorySamples, block),
+  transfers: (log, block) => appended(log.transfers, block),
+  events: (log, block) => {
+    appended(log.events, block);
+    noteNewest(log, column(block, 't'));
+  },
+  gaps: (log, block) => {
+    for (let i = 0; i < block.rows; i++) {
+      log.addGap({
+        table: column(block, 'table')[i]!,
+        from: column(block, 'from')[i]!,
+        to: column(block, 'to')[i]!,
+        rows: column(block, 'rows')[i]!,
+        why: textAt(block, 'why', i)
+      });
+    }
+  }
+};
+
+function ingestNodes(log: LogStore, block: BlockRows): void {
+  let row = appended(log.nodes, block);
+  const node = column(block, 'node');
+  const span = column(block, 'span');
+  const origin = column(block, 'origin');
+  const submitted = column(block, 'submitted');
+  for (let i = 0; i < block.rows; i++) {
+    log.nodeRows.set(node[i]!, row++);
+    log.figures.addTask(span[i]!, origin[i]!);
+    if (submitted[i]! < log.firstSubmitted) {
+      log.firstSubmitted = submitted[i]!;
+    }
+  }
+  noteNewest(log, submitted);
+}
+
+function ingestRuns(log: LogStore, block: BlockRows): void {
+  let row = appended(log.runs, block);
+  const run = column(block, 'run');
+  const fn = column(block, 'function');
+  const span = column(block, 'span');
+  const lane = column(block, 'lane');
+  const status = column(block, 'status');
+  const start = column(block, 'start');
+  const duration = column(block, 'duration');
+  const waitReady = column(block, 'waitReady');
+  const waitInputs = column(block, 'waitInputs');
+  const waitThread = column(block, 'waitThread');
+  const cpu = column(block, 'cpu');
+  const plain = log.parts.endRow === 0;
+  const sink = sinkInto(log.held);
+  for (let i = 0; i < block.rows; i++, row++) {
+    const earlier = log.runRows.get(run[i]!);
+    if (earlier >= 0 && log.runs.has(earlier)) {
+      takeBack(log, earlier);
+    }
+    log.runRows.set(run[i]!, row);
+    const begin = start[i]!;
+    const length = duration[i]! > 0 ? duration[i]! : 0;
+    const end = begin + length;
+    const wait = waitThread[i]! > 0 ? waitThread[i]! : 0;
+    const before =
+      (waitReady[i]! > 0 ? waitReady[i]! : 0) +
+      (waitInputs[i]! > 0 ? waitInputs[i]! : 0);
+    log.noteTime(begin, end);
+    log.runZones.push(row, begin, end);
+    log.runClasses.push(row, begin, length);
+    log.active.add(begin - before - wait, end);
+    log.waiting.add(begin - wait, begin);
+    noteLane(log, log.shape.laneIndex(lane[i]!), begin, end);
+    log.figures.addExtent(span[i]!, begin, end);
+    log.held.addRun(log.held.cell(span[i]!, fn[i]!), status[i] === 1);
+    log.totalNanoseconds += nanoseconds(length);
+    log.runCount++;
+    bookRun(
+      {
+        span: span[i]!,
+        function: fn[i]!,
+        start: begin,
+        duration: length,
+        cpu: cpu[i]!
+      },
+      plain ? NO_PARTS : attachEarlierParts(log, run[i]!, row, begin),
+      null,
+      1,
+      sink
+    );
+  }
+  dropOverdueRuns(log);
+}
+
+const NO_PARTS: readonly PartFigures[] = [];
+
+/** Parts may come before or after their run: whichever is second ties them together. */
+function ingestParts(log: LogStore, block: BlockRows): void {
+  const first = appended(log.parts, block);
+  const run = column(block, 'run');
+  for (let i = 0; i < block.rows; ) {
+    let end = i + 1;
+    while (end < block.rows && run[end] === run[i]) {
+      end++;
+    }
+    ingestPartsOfRun(log, run[i]!, first + i, first + end);
+    i = end;
+  }
+  dropOverdueParts(log);
+}
+
+function ingestPartsOfRun(
+  log: LogStore,
+  run: number,
+  firstRow: number,
+  endRow: number
+): void {
+  const runRow = log.runRows.get(run);
+  const isHere = runRow >= 0 && log.runs.has(runRow);
+  if (isHere) {
+    rebook(log, run, runRow, -1);
+  }
+  for (let row = firstRow; row < endRow; row++) {
+    const columns = log.parts.chunkOf(row)!.columns;
+    columns.previous[row & CHUNK_MASK] = log.lastParts.get(run) + 1;
+    log.lastParts.set(run, row);
+  }
+  if (isHere) {
+    rebook(log, run, runRow, 1);
+    const begin = log.runs.chunkOf(runRow)!.columns.start[runRow & CHUNK_MASK]!;
+    for (let row = firstRow; row < endRow; row++) {
+      attachPart(log, row, runRow, begin);
+    }
+  }
+}
+
+function attachEarlierParts(
+  log: LogStore,
+  run: number,
+  runRow: number,
+  begin: number
+): readonly PartFigures[] {
+  if (log.lastParts.get(run) < 0) {
+    return NO_PARTS;
+  }
+  return log.partRows(run).map(row => {
+    attachPart(log, row, runRow, begin);
+    return log.part(row);
+  });
+}
+
+/** From here on the part has a lane and a place in time. */
+function attachPart(
+  log: LogStore,
+  row: number,
+  runRow: number,
+  begin: number
+): void {
+  const columns = log.parts.chunkOf(row)!.columns;
+  const i = row & CHUNK_MASK;
+  if (columns.runRow[i] !== 0) {
+    return;
+  }
+  columns.runRow[i] = runRow + 1;
+  const duration = columns.duration[i]!;
+  log.partClasses.push(row, begin + columns.offset[i]!, duration);
+  const held = columns.held[i] === 1;
+  const cells = held ? log.held : log.background;
+  const cell = cells.cell(columns.span[i]!, columns.function[i]!);
+  const activity = ACTIVITY_OF_PART[columns.kind[i]!] ?? 0;
+  cells.addEvent(cell, activity, columns.bytes[i]!);
+  if (!held) {
+    cells.addNanoseconds(cell, activity, nanoseconds(duration));
+  } else if (columns.kind[i] === PART_COMPUTE) {
+    cells.addInner(cell);
+  }
+  log.figures.addExtent(
+    columns.span[i]!,
+    begin + columns.offset[i]!,
+    begin + columns.offset[i]! + duration
+  );
+}
+
+/** Books the run with the parts that are tied to it now (sign 1), or takes that booking back (−1). */
+function rebook(log: LogStore, run: number, runRow: number, sign: 1 | -1): void {
+  const columns = log.runs.chunkOf(runRow)!.columns;
+  const i = runRow & CHUNK_MASK;
+  bookRun(
+    {
+      span: columns.span[i]!,
+      function: columns.function[i]!,
+      start: columns.start[i]!,
+      duration: columns.duration[i]! > 0 ? columns.duration[i]! : 0,
+      cpu: columns.cpu[i]!
+    },
+    log.partRows(run).map(row => log.part(row)),
+    null,
+    sign,
+    sinkInto(log.held)
+  );
+}
+
+/** A later row of the same run replaces the earlier one. */
+function takeBack(log: LogStore, row: number): void {
+  const columns = log.runs.chunkOf(row)!.columns;
+  const i = row & CHUNK_MASK;
+  rebook(log, columns.run[i]!, row, -1);
+  log.held.removeRun(
+    log.held.cell(columns.span[i]!, columns.function[i]!),
+    columns.status[i] === 1
+  );
+  log.totalNanoseconds -= nanoseconds(
+    columns.duration[i]! > 0 ? columns.duration[i]! : 0
+  );
+  log.runCount--;
+  columns.status[i] = STATUS_REPLACED;
+}
+
+function sinkInto(cells: ActivityCells): NanosecondSink {
+  return (span, fn, activity, ns) =>
+    cells.addNanoseconds(cells.cell(span, fn), activity, ns);
+}
+
+/** A microsecond and what float32 durations lose: runs that merely touch are in order. */
+function noteLane(
+  log: LogStore,
+  lane: number,
+  begin: number,
+  end: number
+): void {
+  const stop = log.laneStops[lane] ?? -Infinity;
+  if (begin < stop - 1e-6 * (1 + (end - begin))) {
+    log.laneDisorder[lane] = true;
+  }
+  log.laneStops[lane] = Math.max(stop, end);
+}
+
+type BlockColumn = Exclude<AnyColumn, never>;
+
+function column(block: BlockRows, name: string): BlockColumn {
+  return block.columns[name]!;
+}
+
+function textAt(block: BlockRows, name: string, row: number): string {
+  const ends = column(block, name);
+  const start =
+    row === 0 ? (block.textStarts?.[name] ?? 0) : ends[row - 1]!;
+  return decodeText(block.text, start, ends[row]!);
+}
+
+type Appendable = Pick<
+  ColumnTable<TableName>,
+  'append' | 'overdue' | 'dropOldest'
+>;
+
+/** Appends, and keeps the bound of tables whose oldest rows may simply go. */
+function appended(table: unknown, block: BlockRows): number {
+  const into = table as Appendable & { readonly name: TableName };
+  const first = into.append(block);
+  if (into.name !== 'runs' && into.name !== 'parts') {
+    while (into.overdue !== undefined) {
+      into.dropOldest();
+    }
+  }
+  return first;
+}
+
+function indexed(
+  table: ColumnTable<'stacks'> | ColumnTable<'frames'>,
+  index: { set(id: number, row: number): boolean },
+  block: BlockRows,
+  id: string
+): void {
+  let row = appended(table, block);
+  const ids = column(block, id);
+  for (let i = 0; i < block.rows; i++) {
+    index.set(ids[i]!, row++);
+  }
+}
+
+function noteNewest(log: LogStore, times: BlockColumn): void {
+  for (let i = 0; i < times.length; i++) {
+    if (times[i]! > log.now) {
+      log.now = times[i]!;
+    }
+  }
+}

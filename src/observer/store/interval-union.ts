@@ -1,0 +1,96 @@
+/**
+ * A set of points in time kept as disjoint intervals in rising order.
+ *
+ *     add [1,3)  add [2,5)  add [8,9)      →   1────────5        8──9
+ *
+ * Intervals come nearly in the order of their ends (a run is reported when it stops), so that adding is O(1) on average: it extends or
+ * merges the newest few.
+ */
+export class IntervalUnion {
+  private _from: number[] = [];
+  private _to: number[] = [];
+
+  get length(): number {
+    return this._from.length;
+  }
+
+  from(index: number): number {
+    return this._from[index]!;
+  }
+
+  to(index: number): number {
+    return this._to[index]!;
+  }
+
+  add(from: number, to: number): void {
+    if (!(to > from)) {
+      return;
+    }
+    const last = this._from.length - 1;
+    if (last < 0 || from > this._to[last]!) {
+      this._from.push(from);
+      this._to.push(to);
+      return;
+    }
+    if (from >= this._from[last]!) {
+      if (to > this._to[last]!) {
+        this._to[last] = to;
+      }
+      return;
+    }
+    this._insert(from, to);
+  }
+
+  /** The first interval that ends after `t`: where to begin a walk from t on. */
+  firstEndingAfter(t: number): number {
+    let low = 0;
+    let high = this._to.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this._to[middle]! <= t) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /** Length of the part of the set that lies in [from, to). */
+  measure(from: number, to: number): number {
+    let sum = 0;
+    for (
+      let i = this.firstEndingAfter(from);
+      i < this._from.length && this._from[i]! < to;
+      i++
+    ) {
+      sum += Math.min(to, this._to[i]!) - Math.max(from, this._from[i]!);
+    }
+    return sum;
+  }
+
+  copy(): IntervalUnion {
+    const copy = new IntervalUnion();
+    copy._from = this._from.slice();
+    copy._to = this._to.slice();
+    return copy;
+  }
+
+  /** Merges with everything that overlaps or touches, at whatever place. */
+  private _insert(from: number, to: number): void {
+    let first = this.firstEndingAfter(from);
+    if (first > 0 && this._to[first - 1]! === from) {
+      first--;
+    }
+    let end = first;
+    let mergedFrom = from;
+    let mergedTo = to;
+    while (end < this._from.length && this._from[end]! <= to) {
+      mergedFrom = Math.min(mergedFrom, this._from[end]!);
+      mergedTo = Math.max(mergedTo, this._to[end]!);
+      end++;
+    }
+    this._from.splice(first, end - first, mergedFrom);
+    this._to.splice(first, end - first, mergedTo);
+  }
+}

@@ -1,0 +1,238 @@
+import { IntervalUnion } from './interval-union';
+import { ActivityCells } from './activity-cells';
+import { ClusterShape } from './cluster-shape';
+import { CHUNK_MASK, ColumnTable, NO_ROW } from './column-table';
+import { DurationClasses, ZonedRows } from './duration-classes';
+import { IdIndex } from './id-index';
+import { RetiredCells } from './retired-cells';
+import type { PartFigures } from './run-book';
+import { SpanFigures } from './span-figures';
+import { SpanTree } from './span-tree';
+import { FunctionSlots } from '../function-slots';
+
+/** status column of a run that a later row of the same run replaced; never in a log. */
+export const STATUS_REPLACED = 255;
+
+export type GapRow = {
+  readonly table: number;
+  from: number;
+  to: number;
+  rows: number;
+  readonly why: string;
+};
+export type MemoryRunRow = {
+  readonly run: number;
+  readonly measure: string;
+  readonly interval: number;
+  readonly start: number;
+  /** NaN while it runs. */
+  readonly stopped: number;
+  readonly label: string;
+};
+export type StoreBounds = { readonly runs?: number; readonly parts?: number };
+
+/**
+ * Everything the observer knows of one log: the tables, and what is kept up to date row by row because every question needs it (indices,
+ * exact totals, the extent in time). Filled by {@link ingestBlock}; read by the folds. Holds no clock: `now` is the newest time that any row
+ * told.
+ */
+export class LogStore {
+  readonly nodes = new ColumnTable('nodes');
+  readonly edges = new ColumnTable('edges');
+  readonly runs: ColumnTable<'runs'>;
+  /** previous: the run's part before this one, one higher (0 = none); runRow: one higher (0 = the run is not here yet). */
+  readonly parts: ColumnTable<'parts', { previous: 'u32'; runRow: 'u32' }>;
+  readonly fine = new ColumnTable('fine');
+  readonly totals = new ColumnTable('totals');
+  readonly stacks = new ColumnTable('stacks');
+  readonly frames = new ColumnTable('frames');
+  readonly samples = new ColumnTable('samples');
+  readonly memory = new ColumnTable('memory');
+  readonly stored = new ColumnTable('stored');
+  readonly memorySamples = new ColumnTable('memorySamples');
+  readonly transfers = new ColumnTable('transfers');
+  readonly events = new ColumnTable('events');
+
+  readonly names = new Map<number, string>();
+  readonly spans = new SpanTree();
+  readonly shape = new ClusterShape();
+  readonly memoryRuns = new Map<number, MemoryRunRow>();
+  readonly gaps: GapRow[] = [];
+  header: Readonly<Record<string, unknown>> = {};
+
+  readonly nodeRows = new IdIndex();
+  readonly runRows = new IdIndex();
+  /** Run id → its newest part row. */
+  readonly lastParts = new IdIndex();
+  readonly stackRows = new IdIndex();
+  readonly frameRows = new IdIndex();
+
+  /** Colours of functions, and of the files of profile frames. */
+  readonly slots = new FunctionSlots();
+  readonly fileSlots = new FunctionSlots();
+  readonly figures = new SpanFigures();
+  /** Time that held threads; never forgets a run, so totals stay exact when rows are dropped. */
+  readonly held = new ActivityCells((_span, fn) => {
+    this.slots.assign(this.name(fn));
+  });
+  /** Time of parts behind other work. */
+  readonly background = new ActivityCells();
+  /** Σ of all runs' durations in whole nanoseconds, added up apart from `held`. */
+  totalNanoseconds = 0;
+  runCount = 0;
+
+  readonly runZones = new ZonedRows();
+  readonly runClasses = new DurationClasses();
+  readonly partClasses = new DurationClasses();
+  /** What the task stream still shows of runs that were dropped. */
+  readonly retired = new RetiredCells();
+  /** When some task was submitted and not finished. */
+  readonly active = new IntervalUnion();
+  /** When some task had its inputs and waited for a thread. */
+  readonly waiting = new IntervalUnion();
+  /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */
+  readonly laneStops: number[] = [];
+  readonly laneDisorder: boolean[] = [];
+
+  /** Newest block that is in. */
+  seq = 0;
+  /** Newest time that any row told. */
+  now = 0;
+  firstStart = Infinity;
+  lastStop = -Infinity;
+  firstSubmitted = Infinity;
+  /** Runs dropped, and the time before which they lie. */
+  droppedRuns = 0;
+  droppedBefore = -Infinity;
+  /** Grows when a row arrives that lies in a stretch of time which was said to be settled. */
+  lateRows = 0;
+  private _settledBefore = -Infinity;
+
+  constructor(
+    readonly logId: string,
+    bounds: StoreBounds = {}
+  ) {
+    this.runs = new ColumnTable('runs', {}, bounds.runs);
+    this.parts = new ColumnTable(
+      'parts',
+      { previous: 'u32', runRow: 'u32' },
+      bounds.parts
+    );
+  }
+
+  name(id: number): string {
+    return this.names.get(id) ?? (id === NO_ROW ? 'other' : `#${id}`);
+  }
+
+  /** Key text of a node. */
+  key(node: number): string {
+    const row = this.nodeRows.get(node);
+    const chunk = row < 0 ? undefined : this.nodes.chunkOf(row);
+    return chunk === undefined
+      ? `#${node}`
+      : this.name(chunk.columns.group[row & CHUNK_MASK]!) +
+          this.nodes.text('suffix', row);
+  }
+
+  /** Part rows of a run, oldest first. */
+  partRows(run: number): number[] {
+    const rows: number[] = [];
+    let row = this.lastParts.get(run);
+    while (row >= 0) {
+      const chunk = this.parts.chunkOf(row);
+      if (chunk === undefined) {
+        break;
+      }
+      rows.push(row);
+      row = chunk.columns.previous[row & CHUNK_MASK]! - 1;
+    }
+    return rows.reverse();
+  }
+
+  part(row: number): PartFigures {
+    const columns = this.parts.chunkOf(row)!.columns;
+    const i = row & CHUNK_MASK;
+    return {
+      kind: columns.kind[i]!,
+      held: columns.held[i] === 1,
+      function: columns.function[i]!,
+      span: columns.span[i]!,
+      offset: columns.offset[i]!,
+      duration: columns.duration[i]!,
+      cpu: columns.cpu[i]!
+    };
+  }
+
+  addGap(gap: GapRow): void {
+    const last = this.gaps[this.gaps.length - 1];
+    if (
+      last !== undefined &&
+      last.table === gap.table &&
+      last.why === gap.why
+    ) {
+      last.from = Math.min(last.from, gap.from);
+      last.to = Math.max(last.to, gap.to);
+      last.rows += gap.rows;
+    } else if (this.gaps.length < 10_000) {
+      this.gaps.push(gap);
+    } else {
+      last!.rows += gap.rows;
+    }
+  }
+
+  /**
+   * Nothing before this time will change any more: everything that could still report a run there has reported.
+   *
+   * A running task will report from its start on; a task that started and ended since the newest reports is at most `slackSeconds` old
+   * (workers report every 50 to 100 ms, and say what runs at least once a second). A row that comes later all the same counts in
+   * `lateRows` and moves the mark back.
+   */
+  settledBefore(ended: boolean, slackSeconds = 2): number {
+    if (ended) {
+      return Infinity;
+    }
+    let before = this.now - slackSeconds;
+    for (const running of this.shape.running.values()) {
+      before = Math.min(before, running.started);
+    }
+    this._settledBefore = Math.max(this._settledBefore, before);
+    return this._settledBefore;
+  }
+
+  /** Called for every run that comes in. */
+  noteTime(start: number, stop: number): void {
+    if (start < this.firstStart) {
+      this.firstStart = start;
+    }
+    if (stop > this.lastStop) {
+      this.lastStop = stop;
+    }
+    if (stop > this.now) {
+      this.now = stop;
+    }
+    if (start < this._settledBefore) {
+      this.lateRows++;
+      this._settledBefore = start;
+    }
+  }
+
+  /** Bytes of the tables, for the budget of the whole observer. */
+  get nbytes(): number {
+    return [
+      this.nodes,
+      this.edges,
+      this.runs,
+      this.parts,
+      this.fine,
+      this.totals,
+      this.stacks,
+      this.frames,
+      this.samples,
+      this.memory,
+      this.stored,
+      this.memorySamples,
+      this.transfers,
+      this.events
+    ].reduce((sum, table) => sum + table.nbytes, 0);
+  }
+}

@@ -1,0 +1,125 @@
+/** Cells of one page: 512, as in a tile. */
+const PAGE_CELLS = 512;
+const FIRST_LEVEL = 12;
+/** 512 cells × 16 bytes × 2,000 pages are 16 MB. */
+const MOST_PAGES = 2000;
+
+export type RetiredPage = {
+  /** Microseconds covered per cell. */
+  readonly busy: Float32Array;
+  readonly function: Uint32Array;
+  readonly weight: Float32Array;
+  readonly runs: Uint32Array;
+};
+
+/**
+ * What the task stream shows of runs whose rows were dropped: per lane and cell of 2^level µs the time covered, the function that took
+ * most of it (majority vote) and the number of runs.
+ *
+ * Cells begin at 4.1 ms wide. When there are too many pages, neighbouring cells are joined and the level rises by one: memory stays
+ * bounded for a log of any length, and the oldest part of a long log gets coarser, never empty.
+ */
+export class RetiredCells {
+  private _pages = new Map<string, RetiredPage>();
+  private _level = FIRST_LEVEL;
+
+  get level(): number {
+    return this._level;
+  }
+
+  get isEmpty(): boolean {
+    return this._pages.size === 0;
+  }
+
+  page(lane: number, index: number): RetiredPage | undefined {
+    return this._pages.get(`${lane}/${index}`);
+  }
+
+  /** Adds a run; times in seconds. */
+  add(lane: number, fn: number, start: number, duration: number): void {
+    const cellMicroseconds = 2 ** this._level;
+    const from = start * 1e6;
+    const to = from + duration * 1e6;
+    const first = Math.floor(from / cellMicroseconds);
+    const last = Math.max(first, Math.ceil(to / cellMicroseconds) - 1);
+    for (let cell = first; cell <= last; cell++) {
+      const covered =
+        Math.min(to, (cell + 1) * cellMicroseconds) -
+        Math.max(from, cell * cellMicroseconds);
+      const index = Math.floor(cell / PAGE_CELLS);
+      const page = this._made(lane, index);
+      vote(page, cell - index * PAGE_CELLS, fn, covered, cell === first ? 1 : 0);
+    }
+    while (this._pages.size > MOST_PAGES) {
+      this._coarsen();
+    }
+  }
+
+  private _made(lane: number, index: number): RetiredPage {
+    const key = `${lane}/${index}`;
+    let page = this._pages.get(key);
+    if (page === undefined) {
+      page = emptyPage();
+      this._pages.set(key, page);
+    }
+    return page;
+  }
+
+  private _coarsen(): void {
+    const finer = this._pages;
+    this._pages = new Map();
+    this._level++;
+    for (const [key, page] of finer) {
+      const [lane, index] = key.split('/').map(Number) as [number, number];
+      const coarse = this._made(lane, Math.floor(index / 2));
+      const half = (index & 1) * (PAGE_CELLS / 2);
+      for (let cell = 0; cell < PAGE_CELLS; cell++) {
+        if (page.runs[cell] === 0 && page.busy[cell] === 0) {
+          continue;
+        }
+        const target = half + (cell >> 1);
+        coarse.busy[target]! += page.busy[cell]!;
+        coarse.runs[target]! += page.runs[cell]!;
+        mergeVote(coarse, target, page.function[cell]!, page.weight[cell]!);
+      }
+    }
+  }
+}
+
+function emptyPage(): RetiredPage {
+  return {
+    busy: new Float32Array(PAGE_CELLS),
+    function: new Uint32Array(PAGE_CELLS),
+    weight: new Float32Array(PAGE_CELLS),
+    runs: new Uint32Array(PAGE_CELLS)
+  };
+}
+
+function vote(
+  page: RetiredPage,
+  cell: number,
+  fn: number,
+  covered: number,
+  runs: number
+): void {
+  page.busy[cell]! += covered;
+  page.runs[cell]! += runs;
+  mergeVote(page, cell, fn, covered);
+}
+
+/** Majority vote by weight: whoever has more than half of all weight wins, in whatever order the votes come. */
+function mergeVote(
+  page: RetiredPage,
+  cell: number,
+  fn: number,
+  weight: number
+): void {
+  if (page.function[cell] === fn) {
+    page.weight[cell]! += weight;
+  } else if (page.weight[cell]! >= weight) {
+    page.weight[cell]! -= weight;
+  } else {
+    page.function[cell] = fn;
+    page.weight[cell] = weight - page.weight[cell]!;
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  ACTIVITY_OF_PART,
+  COMPUTE,
+  OTHER,
+  THREAD_CPU,
+  THREAD_NONCPU
+} from './activity-cells';
+
+/** part.kind of compute: an inner part of a fused task, or the compute of a run that has other parts. */
+export const PART_COMPUTE = 4;
+
+export type RunFigures = {
+  readonly span: number;
+  readonly function: number;
+  readonly start: number;
+  readonly duration: number;
+  /** NaN: not known. */
+  readonly cpu: number;
+};
+export type PartFigures = {
+  readonly kind: number;
+  readonly held: boolean;
+  readonly function: number;
+  readonly span: number;
+  readonly offset: number;
+  readonly duration: number;
+  readonly cpu: number;
+};
+export type Clip = { readonly from: number; readonly to: number };
+/** Takes whole nanoseconds of one activity (index in ACTIVITIES) of one (span, function). */
+export type NanosecondSink = (
+  span: number,
+  fn: number,
+  activity: number,
+  ns: number
+) => void;
+
+export function nanoseconds(seconds: number): number {
+  return Math.round(seconds * 1e9);
+}
+
+/**
+ * Divides the time that a run held its thread among activities, in whole nanoseconds whose sum is the run's duration exactly.
+ *
+ *     run        ├──────────────── 10 ms ────────────────┤
+ *     held parts ├ deserialize 1 ┤ compute 7, CPU 5 ┤ serialize 1.5 ┤
+ *     booked     deserialize 1 · thread-cpu 5 · thread-noncpu 2 · serialize 1.5 · other 0.5 (what no part explains)
+ *
+ * Parts are booked to their own span and function, the rest to the run's. Parts that ran behind other work (held = 0) took nobody's thread
+ * and are not booked here. `other` may be a few hundred nanoseconds below 0: durations are float32, and the sum counts.
+ *
+ * @param clip - book only what lies in this range; CPU time is then shared in proportion.
+ * @param sign - −1 takes an earlier booking back.
+ */
+export function bookRun(
+  run: RunFigures,
+  parts: readonly PartFigures[],
+  clip: Clip | null,
+  sign: 1 | -1,
+  sink: NanosecondSink
+): void {
+  const whole = clippedNanoseconds(run.start, run.duration, clip);
+  let rest = whole;
+  let anyHeld = false;
+  for (const part of parts) {
+    if (!part.held) {
+      continue;
+    }
+    anyHeld = true;
+    const start = run.start + part.offset;
+    const ns = clippedNanoseconds(start, part.duration, clip);
+    rest -= ns;
+    if (part.kind === PART_COMPUTE) {
+      bookCompute(part, part.duration, ns, sign, sink);
+    } else {
+      const activity = ACTIVITY_OF_PART[part.kind] ?? OTHER;
+      sink(part.span, part.function, activity, sign * ns);
+    }
+  }
+  if (anyHeld) {
+    sink(run.span, run.function, OTHER, sign * rest);
+  } else {
+    bookCompute(run, run.duration, whole, sign, sink);
+  }
+}
+
+/** CPU time never exceeds the time it was spent in; where it is unknown, the whole is `compute`. */
+function bookCompute(
+  row: {
+    readonly span: number;
+    readonly function: number;
+    readonly cpu: number;
+  },
+  duration: number,
+  ns: number,
+  sign: 1 | -1,
+  sink: NanosecondSink
+): void {
+  if (Number.isNaN(row.cpu)) {
+    sink(row.span, row.function, COMPUTE, sign * ns);
+    return;
+  }
+  const full = nanoseconds(duration);
+  const cpuOfAll = Math.min(Math.max(nanoseconds(row.cpu), 0), full);
+  const cpu = ns === full ? cpuOfAll : Math.round((cpuOfAll * ns) / full);
+  sink(row.span, row.function, THREAD_CPU, sign * cpu);
+  sink(row.span, row.function, THREAD_NONCPU, sign * (ns - cpu));
+}
+
+/** Whole nanoseconds of [start, start + duration) that lie in the clip. */
+export function clippedNanoseconds(
+  start: number,
+  duration: number,
+  clip: Clip | null
+): number {
+  if (clip === null || (start >= clip.from && start + duration <= clip.to)) {
+    return nanoseconds(duration);
+  }
+  const from = Math.max(start, clip.from);
+  const to = Math.min(start + duration, clip.to);
+  return to > from ? nanoseconds(to - from) : 0;
+}

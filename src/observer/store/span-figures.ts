@@ -1,0 +1,64 @@
+import { grownColumn, nextCapacity } from '../../base/growable-columns';
+
+/** Figures per span that are not seconds: tasks submitted by how their span is known, and the extent in time of what ran. */
+export class SpanFigures {
+  private _tasks = new Float64Array(16);
+  private _exact = new Float64Array(16);
+  private _inferred = new Float64Array(16);
+  private _firstStart = new Float64Array(16).fill(Infinity);
+  private _lastStop = new Float64Array(16).fill(-Infinity);
+
+  /** origin as in `nodes`: 1 and 0 are known, 2 is inferred, 3 reused. */
+  addTask(span: number, origin: number): void {
+    this._reach(span);
+    this._tasks[span]! += 1;
+    if (origin === 1) {
+      this._exact[span]! += 1;
+    } else if (origin === 2) {
+      this._inferred[span]! += 1;
+    }
+  }
+
+  addExtent(span: number, start: number, stop: number): void {
+    this._reach(span);
+    if (start < this._firstStart[span]!) {
+      this._firstStart[span] = start;
+    }
+    if (stop > this._lastStop[span]!) {
+      this._lastStop[span] = stop;
+    }
+  }
+
+  tasks(span: number): number {
+    return this._tasks[span] ?? 0;
+  }
+
+  exact(span: number): number {
+    return this._exact[span] ?? 0;
+  }
+
+  inferred(span: number): number {
+    return this._inferred[span] ?? 0;
+  }
+
+  /** Infinity if nothing ran. */
+  firstStart(span: number): number {
+    return this._firstStart[span] ?? Infinity;
+  }
+
+  lastStop(span: number): number {
+    return this._lastStop[span] ?? -Infinity;
+  }
+
+  private _reach(span: number): void {
+    if (span < this._tasks.length) {
+      return;
+    }
+    const capacity = nextCapacity(this._tasks.length, span + 1);
+    this._tasks = grownColumn(this._tasks, capacity);
+    this._exact = grownColumn(this._exact, capacity);
+    this._inferred = grownColumn(this._inferred, capacity);
+    this._firstStart = grownColumn(this._firstStart, capacity, Infinity);
+    this._lastStop = grownColumn(this._lastStop, capacity, -Infinity);
+  }
+}

@@ -1,0 +1,154 @@
+import type { SpanPath } from '../../wire/panel-link';
+
+export const SPAN_ORIGINS = [
+  'user',
+  'cell',
+  'notebook',
+  'default',
+  'inferred'
+] as const;
+export type SpanOrigin = (typeof SPAN_ORIGINS)[number];
+
+/** Span 0 is the default: what ran in no span. It has no row in the log. */
+export const DEFAULT_SPAN = 0;
+export const DEFAULT_TAG = 'default';
+
+export type Span = {
+  readonly span: number;
+  readonly parent: number | null;
+  readonly tag: string;
+  readonly path: SpanPath;
+  readonly origin: SpanOrigin;
+  readonly client: number;
+  readonly opened: number;
+  /** NaN while open. */
+  readonly closed: number;
+};
+
+/**
+ * The spans of a log as a tree.
+ *
+ *     id parent tag            path
+ *     1  –      notebook.ipynb ["notebook.ipynb"]
+ *     2  1      data load      ["notebook.ipynb", "data load"]
+ *     3  2      read           ["notebook.ipynb", "data load", "read"]
+ *
+ * A row whose own id is its parent, whose parent is 0, or whose parents would form a ring is a root: a broken log must not hang a walk.
+ */
+export class SpanTree {
+  private readonly _spans = new Map<number, Span>();
+  private readonly _children = new Map<number, number[]>();
+  private _version = 0;
+
+  /** Grows whenever a span is added or replaced: compiled filters hold for one version. */
+  get version(): number {
+    return this._version;
+  }
+
+  get size(): number {
+    return this._spans.size;
+  }
+
+  get(span: number): Span | undefined {
+    return this._spans.get(span);
+  }
+
+  /** Order of first appearance. */
+  all(): IterableIterator<Span> {
+    return this._spans.values();
+  }
+
+  set(row: {
+    span: number;
+    parent: number;
+    tag: string;
+    origin: number;
+    client: number;
+    opened: number;
+    closed: number;
+  }): void {
+    const parent = this._acceptedParent(row.span, row.parent);
+    const before = this._spans.get(row.span);
+    if (before !== undefined && before.parent !== parent) {
+      this._detach(before);
+    }
+    if (
+      parent !== null &&
+      (before === undefined || before.parent !== parent)
+    ) {
+      const siblings = this._children.get(parent);
+      if (siblings === undefined) {
+        this._children.set(parent, [row.span]);
+      } else {
+        siblings.push(row.span);
+      }
+    }
+    const above = parent === null ? undefined : this._spans.get(parent);
+    this._spans.set(row.span, {
+      span: row.span,
+      parent,
+      tag: row.tag,
+      path: [...(above?.path ?? []), row.tag],
+      origin: SPAN_ORIGINS[row.origin] ?? 'user',
+      client: row.client,
+      opened: row.opened,
+      closed: row.closed
+    });
+    this._version++;
+    this._renewPaths(row.span);
+  }
+
+  childrenOf(span: number): readonly number[] {
+    return this._children.get(span) ?? [];
+  }
+
+  /** The path of any span id; ids that the log does not describe are the default. */
+  pathOf(span: number): SpanPath {
+    return this._spans.get(span)?.path ?? [DEFAULT_TAG];
+  }
+
+  /** Calls `visit` for the span and everything below it, parents first. */
+  walk(span: number, visit: (span: number) => void): void {
+    visit(span);
+    for (const child of this.childrenOf(span)) {
+      this.walk(child, visit);
+    }
+  }
+
+  private _acceptedParent(span: number, parent: number): number | null {
+    if (parent === DEFAULT_SPAN || parent === span || parent === 0xffff) {
+      return null;
+    }
+    for (
+      let above: number | null | undefined = parent;
+      above !== null && above !== undefined;
+      above = this._spans.get(above)?.parent
+    ) {
+      if (above === span) {
+        return null;
+      }
+    }
+    return parent;
+  }
+
+  private _detach(span: Span): void {
+    const siblings =
+      span.parent === null ? undefined : this._children.get(span.parent);
+    const index = siblings?.indexOf(span.span) ?? -1;
+    if (index >= 0) {
+      siblings!.splice(index, 1);
+    }
+  }
+
+  /** A parent that comes late, or is renamed, changes the paths below it. */
+  private _renewPaths(span: number): void {
+    const path = this.pathOf(span);
+    for (const child of this.childrenOf(span)) {
+      const below = this._spans.get(child);
+      if (below !== undefined) {
+        this._spans.set(child, { ...below, path: [...path, below.tag] });
+        this._renewPaths(child);
+      }
+    }
+  }
+}

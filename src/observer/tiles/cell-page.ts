@@ -1,0 +1,152 @@
+/** Cells of a tile, and of a page. */
+export const TILE_CELLS = 512;
+
+/** kind column of a tile. */
+export const KIND_COMPUTE = 0;
+export const KIND_TRANSFER = 1;
+export const KIND_DISK = 2;
+export const KIND_SERIALIZE = 3;
+export const KIND_FAILED = 4;
+/** part.kind (1 transfer … 6 disk-write) → kind of a tile. */
+export const KIND_OF_PART: readonly number[] = [0, 1, 2, 3, 0, 3, 2];
+
+/** In a category: several functions, or one with an id that does not fit. */
+export const SEVERAL_FUNCTIONS = 0x0fffffff;
+
+/**
+ * What a cell is coloured by, in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing is told apart by
+ * function: sixty transfers of sixty functions are one colour.
+ */
+export function category(kind: number, fn: number): number {
+  const shown =
+    kind === KIND_COMPUTE ? Math.min(fn, SEVERAL_FUNCTIONS) : SEVERAL_FUNCTIONS;
+  return kind * 0x10000000 + shown;
+}
+
+/** Weight of what took no time. */
+const TINY = 1e-6;
+
+export function kindOf(value: number): number {
+  return value >>> 28;
+}
+
+export function functionOf(value: number): number {
+  return value & SEVERAL_FUNCTIONS;
+}
+
+/**
+ * One value per (lane, cell); lane l has cells [l * 512, (l + 1) * 512).
+ *
+ * category and weight are a majority vote by time: a category that fills more than half of a cell's covered time always wins it, in
+ * whatever order runs are added and cells joined; otherwise one of those that are there wins.
+ */
+export class CellPlane {
+  /** Microseconds covered. */
+  readonly busy: Float32Array;
+  readonly category: Uint32Array;
+  readonly weight: Float32Array;
+  /** Runs (or parts) that begin in the cell. */
+  readonly count: Uint32Array;
+
+  constructor(readonly lanes: number) {
+    const cells = lanes * TILE_CELLS;
+    this.busy = new Float32Array(cells);
+    this.category = new Uint32Array(cells);
+    this.weight = new Float32Array(cells);
+    this.count = new Uint32Array(cells);
+  }
+
+  vote(cell: number, value: number, weight: number): void {
+    if (this.category[cell] === value) {
+      this.weight[cell]! += weight;
+    } else if (this.weight[cell]! >= weight) {
+      this.weight[cell]! -= weight;
+    } else {
+      this.category[cell] = value;
+      this.weight[cell] = weight - this.weight[cell]!;
+    }
+  }
+
+  /**
+   * Adds [from, to), in microseconds since the page's start; what lies outside the page is left out. Whoever is shorter than a cell
+   * touches two at most; the loop is for the others.
+   */
+  cover(
+    lane: number,
+    value: number,
+    from: number,
+    to: number,
+    cellMicroseconds: number
+  ): void {
+    const origin = lane * TILE_CELLS;
+    let cell = Math.floor(from / cellMicroseconds);
+    if (cell >= 0 && cell < TILE_CELLS) {
+      this.count[origin + cell]! += 1;
+      if (to <= from) {
+        // No time at all: it still shows its colour where nothing else is.
+        this.vote(origin + cell, value, TINY);
+      }
+      if (to <= (cell + 1) * cellMicroseconds) {
+        this.busy[origin + cell]! += to - from;
+        this.vote(origin + cell, value, to - from);
+        return;
+      }
+    }
+    for (; cell < TILE_CELLS && cell * cellMicroseconds < to; cell++) {
+      if (cell < 0) {
+        cell = -1;
+        continue;
+      }
+      const begin = Math.max(from, cell * cellMicroseconds);
+      const covered = Math.min(to, (cell + 1) * cellMicroseconds) - begin;
+      if (covered > 0) {
+        this.busy[origin + cell]! += covered;
+        this.vote(origin + cell, value, covered);
+      }
+    }
+  }
+
+  /** Takes in a page of half the width: its 512 cells become the 256 of this page's first (0) or second (1) half. */
+  addFiner(finer: CellPlane, half: 0 | 1): void {
+    const lanes = Math.min(finer.lanes, this.lanes);
+    for (let lane = 0; lane < lanes; lane++) {
+      const source = lane * TILE_CELLS;
+      const target = source + half * (TILE_CELLS / 2);
+      for (let i = 0; i < TILE_CELLS; i++) {
+        const from = source + i;
+        if (finer.count[from] === 0 && finer.busy[from] === 0) {
+          continue;
+        }
+        const to = target + (i >> 1);
+        this.busy[to]! += finer.busy[from]!;
+        this.count[to]! += finer.count[from]!;
+        this.vote(to, finer.category[from]!, finer.weight[from]!);
+      }
+    }
+  }
+}
+
+/** Three layers: runs; parts that held the thread, drawn over them; parts behind other work, drawn in the lane's strip. */
+export type CellPage = {
+  readonly lanes: number;
+  runs: CellPlane | null;
+  held: CellPlane | null;
+  strip: CellPlane | null;
+};
+
+export function emptyPage(lanes: number): CellPage {
+  return { lanes, runs: null, held: null, strip: null };
+}
+
+export function pageBytes(page: CellPage): number {
+  const planes = [page.runs, page.held, page.strip].filter(p => p !== null);
+  return 64 + planes.length * page.lanes * TILE_CELLS * 16;
+}
+
+export const LAYERS = ['runs', 'held', 'strip'] as const;
+export type Layer = (typeof LAYERS)[number];
+
+/** The layer of a page, made when its first row comes: most pages have no parts. */
+export function layerOf(page: CellPage, layer: Layer): CellPlane {
+  return (page[layer] ??= new CellPlane(page.lanes));
+}

@@ -1,0 +1,236 @@
+import type { CompiledFilter } from '../filter';
+import type { LogStore } from '../store/log-store';
+import {
+  category,
+  emptyPage,
+  KIND_COMPUTE,
+  layerOf,
+  LAYERS,
+  pageBytes,
+  TILE_CELLS
+} from './cell-page';
+import type { CellPage } from './cell-page';
+import { scanParts, scanRuns, shorterThan } from './scan-rows';
+import type { ClassSpan } from './scan-rows';
+
+/** Up to so many rows a page is made from the rows themselves: some 10 ms, and most pages of most logs need no finer ones. */
+const FEW_ROWS = 131_072;
+const DEFAULT_BUDGET_BYTES = 48 * 2 ** 20;
+
+/**
+ * Pages of cells, each made from the two finer pages below it, for one log and one filter.
+ *
+ *     level L+1   │            page i             │     = both halves, two cells becoming one,
+ *     level L     │   page 2i     │   page 2i+1   │       + the runs of 2^L … 2^(L+1) µs, which are boxes at L and cells at L+1
+ *
+ * A page at level L holds only what is shorter than its cells; longer runs are drawn exactly and looked up by time (tile.ts). Where few
+ * rows lie in a page's range it is made from the rows at once, so that the pages of a log take memory in proportion to its rows. Pages
+ * that are settled are kept (least recently used go first); the rest, at the live edge, is made anew, which costs one page per level.
+ */
+export class Pyramid {
+  private readonly _pages = new Map<string, CellPage>();
+  private _bytes = 0;
+  private _validFor = '';
+
+  constructor(
+    private readonly _log: LogStore,
+    readonly filter: CompiledFilter,
+    private readonly _budgetBytes = DEFAULT_BUDGET_BYTES
+  ) {}
+
+  get nbytes(): number {
+    return this._bytes;
+  }
+
+  /** The page `index` of `level`; what lies before `settledBefore` seconds is kept. */
+  *page(
+    level: number,
+    index: number,
+    settledBefore: number
+  ): Generator<void, CellPage> {
+    this._forgetIfOutdated();
+    return yield* this._made(level, index, settledBefore);
+  }
+
+  private *_made(
+    level: number,
+    index: number,
+    settledBefore: number
+  ): Generator<void, CellPage> {
+    const key = `${level}/${index}`;
+    const kept = this._pages.get(key);
+    if (kept !== undefined) {
+      // To the end: least recently used is first.
+      this._pages.delete(key);
+      this._pages.set(key, kept);
+      return kept;
+    }
+    const validFor = this._validFor;
+    const log = this._log;
+    const seconds = pageSeconds(level);
+    const from = index * seconds;
+    const to = from + seconds;
+    const page = emptyPage(log.shape.lanes.length);
+    const rows =
+      log.runClasses.countShorter(level, from, to) +
+      log.partClasses.countShorter(level, from, to);
+    const few = Math.max(FEW_ROWS, 2 * page.lanes * TILE_CELLS);
+    const shortest = Math.min(
+      log.runClasses.shortest,
+      log.partClasses.shortest
+    );
+    if (rows > few && level > shortest + 1) {
+      for (const half of [0, 1] as const) {
+        const finer = yield* this._made(
+          level - 1,
+          2 * index + half,
+          settledBefore
+        );
+        for (const layer of LAYERS) {
+          const plane = finer[layer];
+          if (plane !== null) {
+            layerOf(page, layer).addFiner(plane, half);
+          }
+        }
+      }
+      yield* this._scan(page, { from: level - 1, to: level }, level, from, to);
+    } else {
+      if (rows > 0) {
+        yield* this._scan(page, shorterThan(level), level, from, to);
+      }
+      this._addRetired(page, level, from, to);
+    }
+    if (to <= settledBefore && validFor === this._validFor) {
+      this._keep(key, page);
+    }
+    return page;
+  }
+
+  private *_scan(
+    page: CellPage,
+    classes: ClassSpan,
+    level: number,
+    from: number,
+    to: number
+  ): Generator<void, void> {
+    const log = this._log;
+    const cell = 2 ** level;
+    const lanes = page.lanes;
+    let runs = page.runs;
+    let held = page.held;
+    let strip = page.strip;
+    yield* scanRuns(
+      log,
+      this.filter,
+      classes,
+      from,
+      to,
+      (_row, lane, start, duration, value) => {
+        if (lane < lanes) {
+          const begin = (start - from) * 1e6;
+          runs ??= layerOf(page, 'runs');
+          runs.cover(lane, value, begin, begin + duration * 1e6, cell);
+        }
+      }
+    );
+    yield* scanParts(
+      log,
+      this.filter,
+      classes,
+      from,
+      to,
+      (_row, _run, lane, start, duration, value, isHeld) => {
+        if (lane < lanes) {
+          const begin = (start - from) * 1e6;
+          const plane = isHeld
+            ? (held ??= layerOf(page, 'held'))
+            : (strip ??= layerOf(page, 'strip'));
+          plane.cover(lane, value, begin, begin + duration * 1e6, cell);
+        }
+      }
+    );
+  }
+
+  /**
+   * Runs whose rows are gone: cells of 2^level' µs, spread over finer cells or joined into coarser ones. They know no span, so that a
+   * filter cannot show them.
+   */
+  private _addRetired(
+    page: CellPage,
+    level: number,
+    from: number,
+    to: number
+  ): void {
+    const { retired, droppedBefore } = this._log;
+    if (retired.isEmpty || from > droppedBefore || !this.filter.isOpen) {
+      return;
+    }
+    const ownCell = 2 ** level;
+    const cell = 2 ** retired.level;
+    const firstCell = Math.floor((from * 1e6) / cell);
+    const endCell = Math.ceil((to * 1e6) / cell);
+    for (let lane = 0; lane < page.lanes; lane++) {
+      for (let c = firstCell; c < endCell; c++) {
+        const index = Math.floor(c / TILE_CELLS);
+        const source = retired.page(lane, index);
+        if (source === undefined) {
+          // Nothing in this lane for a whole page of retired cells.
+          c = (index + 1) * TILE_CELLS - 1;
+          continue;
+        }
+        const at = c - index * TILE_CELLS;
+        if (source.busy[at] === 0 && source.runs[at] === 0) {
+          continue;
+        }
+        const begin = c * cell - from * 1e6;
+        const share = source.busy[at]! / cell;
+        const first = Math.max(0, Math.floor(begin / ownCell));
+        const end = Math.min(TILE_CELLS, Math.ceil((begin + cell) / ownCell));
+        const plane = layerOf(page, 'runs');
+        const origin = lane * TILE_CELLS;
+        for (let own = first; own < end; own++) {
+          const covered =
+            (Math.min(begin + cell, (own + 1) * ownCell) -
+              Math.max(begin, own * ownCell)) *
+            share;
+          plane.busy[origin + own]! += covered;
+          plane.vote(
+            origin + own,
+            category(KIND_COMPUTE, source.function[at]!),
+            covered
+          );
+        }
+        if (begin >= 0) {
+          plane.count[origin + first]! += source.runs[at]!;
+        }
+      }
+    }
+  }
+
+  private _keep(key: string, page: CellPage): void {
+    this._pages.set(key, page);
+    this._bytes += pageBytes(page);
+    for (const [oldest, old] of this._pages) {
+      if (this._bytes <= this._budgetBytes || oldest === key) {
+        return;
+      }
+      this._pages.delete(oldest);
+      this._bytes -= pageBytes(old);
+    }
+  }
+
+  /** Late rows and dropped rows change what was settled; both are rare. */
+  private _forgetIfOutdated(): void {
+    const validFor = `${this._log.lateRows}/${this._log.droppedRuns}`;
+    if (validFor !== this._validFor) {
+      this._validFor = validFor;
+      this._pages.clear();
+      this._bytes = 0;
+    }
+  }
+}
+
+/** Seconds covered by a page or tile of a level. */
+export function pageSeconds(level: number): number {
+  return (TILE_CELLS * 2 ** level) / 1e6;
+}

@@ -1,0 +1,239 @@
+import type { CompiledFilter } from '../filter';
+import { CHUNK_SHIFT, CHUNK_MASK } from '../store/column-table';
+import type { ColumnsOf } from '../store/column-table';
+import { CLASS_COUNT } from '../store/duration-classes';
+import type { ZonedRows } from '../store/duration-classes';
+import type { LogStore } from '../store/log-store';
+import { PART_COMPUTE } from '../store/run-book';
+import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
+
+/** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
+export type RowSink = (
+  row: number,
+  laneIndex: number,
+  from: number,
+  duration: number,
+  category: number
+) => void;
+export type PartSink = (
+  row: number,
+  runRow: number,
+  laneIndex: number,
+  from: number,
+  duration: number,
+  category: number,
+  held: boolean
+) => void;
+
+/** Yield about so often. */
+const ROWS_PER_SLICE = 8192;
+
+/** Duration classes [from, to). */
+export type ClassSpan = { readonly from: number; readonly to: number };
+export const shorterThan = (level: number): ClassSpan => ({
+  from: 0,
+  to: level
+});
+export const atLeast = (level: number): ClassSpan => ({
+  from: level,
+  to: CLASS_COUNT
+});
+
+/** Shows the runs of these duration classes that reach into [from, to) and pass the filter. */
+export function* scanRuns(
+  log: LogStore,
+  filter: CompiledFilter,
+  classes: ClassSpan,
+  from: number,
+  to: number,
+  sink: RowSink
+): Generator<void, void> {
+  const show = runGate(log, filter, from, to, sink);
+  if (inOrderIsCheaper(log, classes, from, to)) {
+    const shortest = classes.from === 0 ? 0 : 2 ** classes.from;
+    const longest = classes.to >= CLASS_COUNT ? Infinity : 2 ** classes.to;
+    yield* inSlices(log.runZones, from, to, (rows, first, end) =>
+      show(rows, first, end, shortest, longest)
+    );
+    return;
+  }
+  const first = Math.max(classes.from, log.runClasses.shortest);
+  for (let number = first; number < classes.to; number++) {
+    yield* inSlices(log.runClasses.of(number), from, to, (rows, begin, end) =>
+      show(rows, begin, end, 0, Infinity)
+    );
+  }
+}
+
+/**
+ * Going through all rows in the order in which they lie in memory beats going class by class, with some six cache misses a row, unless
+ * the classes hold a small share of them.
+ */
+function inOrderIsCheaper(
+  log: LogStore,
+  classes: ClassSpan,
+  from: number,
+  to: number
+): boolean {
+  let wanted = 0;
+  for (let number = classes.from; number < classes.to; number++) {
+    wanted += log.runClasses.of(number).count(from, to);
+  }
+  return wanted * 4 > log.runZones.count(from, to);
+}
+
+function* inSlices(
+  zoned: ZonedRows,
+  from: number,
+  to: number,
+  show: (rows: Uint32Array, first: number, end: number) => void
+): Generator<void, void> {
+  let seen = 0;
+  for (const [rows, first, end] of zoned.zones(from, to)) {
+    show(rows, first, end);
+    seen += end - first;
+    if (seen >= ROWS_PER_SLICE) {
+      seen = 0;
+      yield;
+    }
+  }
+}
+
+/** Tests rows[first…end) and shows those that pass; durations in µs, [shortest, longest). */
+function runGate(
+  log: LogStore,
+  filter: CompiledFilter,
+  from: number,
+  to: number,
+  sink: RowSink
+): (
+  rows: Uint32Array,
+  first: number,
+  end: number,
+  shortest: number,
+  longest: number
+) => void {
+  const laneIndices = laneIndexTable(log);
+  const { spans, functions, otherFunctions, lanes, statuses } = filter;
+  const known = functions.length;
+  return (rows, first, end, shortest, longest) => {
+    let at = -1;
+    let columns: ColumnsOf<'runs'> | undefined;
+    for (let i = first; i < end; i++) {
+      const row = rows[i]!;
+      if (row >>> CHUNK_SHIFT !== at) {
+        at = row >>> CHUNK_SHIFT;
+        columns = log.runs.chunkOf(row)?.columns;
+      }
+      if (columns === undefined) {
+        continue;
+      }
+      const j = row & CHUNK_MASK;
+      const start = columns.start[j]!;
+      const duration = columns.duration[j]! > 0 ? columns.duration[j]! : 0;
+      const microseconds = duration * 1e6;
+      if (
+        start >= to ||
+        start + duration < from ||
+        microseconds < shortest ||
+        microseconds >= longest
+      ) {
+        continue;
+      }
+      const fn = columns.function[j]!;
+      const status = columns.status[j]!;
+      const lane = columns.lane[j]!;
+      if (
+        spans[columns.span[j]!] === 0 ||
+        statuses[status] === 0 ||
+        lanes[lane] === 0 ||
+        (fn < known ? functions[fn] : otherFunctions) === 0
+      ) {
+        continue;
+      }
+      sink(
+        row,
+        laneIndices[lane]!,
+        start,
+        duration,
+        category(status === 1 ? KIND_FAILED : KIND_COMPUTE, fn)
+      );
+    }
+  };
+}
+
+/**
+ * The same for parts. The compute of a run that has other parts is its run once more and is left out; inner parts of fused tasks have a
+ * function or a span of their own.
+ */
+export function* scanParts(
+  log: LogStore,
+  filter: CompiledFilter,
+  classes: ClassSpan,
+  from: number,
+  to: number,
+  sink: PartSink
+): Generator<void, void> {
+  const laneIndices = laneIndexTable(log);
+  const { spans, functions, otherFunctions, lanes, statuses } = filter;
+  let seen = 0;
+  for (
+    let number = Math.max(classes.from, log.partClasses.shortest);
+    number < classes.to;
+    number++
+  ) {
+    for (const [rows, first, end] of log.partClasses.of(number).zones(from, to)) {
+      for (let i = first; i < end; i++) {
+        const row = rows[i]!;
+        const part = log.parts.chunkOf(row)?.columns;
+        const j = row & CHUNK_MASK;
+        const runRow = part === undefined ? -1 : part.runRow[j]! - 1;
+        const run = runRow < 0 ? undefined : log.runs.chunkOf(runRow)?.columns;
+        if (part === undefined || run === undefined) {
+          continue;
+        }
+        const k = runRow & CHUNK_MASK;
+        const start = run.start[k]! + part.offset[j]!;
+        const duration = part.duration[j]! > 0 ? part.duration[j]! : 0;
+        const fn = part.function[j]!;
+        const isWholeRun =
+          part.kind[j] === PART_COMPUTE &&
+          fn === run.function[k] &&
+          part.span[j] === run.span[k];
+        if (
+          isWholeRun ||
+          start >= to ||
+          start + duration < from ||
+          spans[part.span[j]!] === 0 ||
+          statuses[run.status[k]!] === 0 ||
+          lanes[run.lane[k]!] === 0 ||
+          (fn < functions.length ? functions[fn] : otherFunctions) === 0
+        ) {
+          continue;
+        }
+        sink(
+          row,
+          runRow,
+          laneIndices[run.lane[k]!]!,
+          start,
+          duration,
+          category(KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE, fn),
+          part.held[j] === 1
+        );
+      }
+      seen += end - first;
+      if (seen >= ROWS_PER_SLICE) {
+        seen = 0;
+        yield;
+      }
+    }
+  }
+}
+
+function laneIndexTable(log: LogStore): Uint16Array {
+  const table = new Uint16Array(65536);
+  for (const [index, lane] of log.shape.lanes.entries()) {
+    table[lane.lane] = index;
+  }
+  return table;
+}

@@ -1,0 +1,205 @@
+import { CHUNK_MASK, NO_ROW } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+import { functionOf, kindOf, SEVERAL_FUNCTIONS, TILE_CELLS } from './cell-page';
+import type { CellPlane } from './cell-page';
+import { BoxList } from './box-list';
+import type { TileColumns } from './box-list';
+import { pageSeconds } from './pyramid';
+import type { Pyramid } from './pyramid';
+import { atLeast, scanParts, scanRuns } from './scan-rows';
+
+/** 26 bytes a box: a tile stays below the 1 MiB that the relay lets pass. */
+const MOST_BOXES = 34_000;
+/** Neighbouring cells of one colour are one box while their cover differs by less than this, in 255ths. */
+const COVER_TOLERANCE = 12;
+const MOST_LEVEL = 40;
+
+export type TileAnswer = {
+  readonly level: number;
+  readonly index: number;
+  readonly settled: boolean;
+  readonly columns: TileColumns;
+  /** Names for the function column. */
+  readonly functions: readonly string[];
+};
+
+/**
+ * One tile: runs at least a cell wide as exact boxes, the rest as covered cells.
+ *
+ *     lane   ├── exact ──┤ ▒▒▒▒▓▓▓▓░░ ├──── exact ────┤        ▒ ▓ ░: cells by dominating function, by cover
+ *     parts     ├ red ┤       ▪                                tasks = 0: they lie over the box of their run
+ *     strip                 ─────                              strip = 1: behind other work
+ *
+ * Boxes come in drawing order. If they are too many for one message, cells twice, four times … as wide are used, in the same coordinates.
+ */
+export function* makeTile(
+  log: LogStore,
+  pyramid: Pyramid,
+  level: number,
+  index: number,
+  settledBefore: number
+): Generator<void, TileAnswer> {
+  for (let widen = 0; ; widen++) {
+    const boxes = yield* boxesOf(
+      log,
+      pyramid,
+      level,
+      index,
+      widen,
+      settledBefore
+    );
+    if (
+      boxes.length <= MOST_BOXES ||
+      level + widen >= MOST_LEVEL ||
+      2 ** widen >= TILE_CELLS
+    ) {
+      const to = (index + 1) * pageSeconds(level);
+      return {
+        level,
+        index,
+        settled: to <= settledBefore,
+        columns: boxes.columns(),
+        functions: boxes.functionNames(id =>
+          id === SEVERAL_FUNCTIONS ? '' : log.name(id)
+        )
+      };
+    }
+  }
+}
+
+function* boxesOf(
+  log: LogStore,
+  pyramid: Pyramid,
+  level: number,
+  index: number,
+  widen: number,
+  settledBefore: number
+): Generator<void, BoxList> {
+  const boxes = new BoxList();
+  const pageLevel = level + widen;
+  const pageIndex = Math.floor(index / 2 ** widen);
+  const page = yield* pyramid.page(pageLevel, pageIndex, settledBefore);
+  const firstCell = (index - pageIndex * 2 ** widen) * (TILE_CELLS >> widen);
+  const window: CellWindow = {
+    firstCell,
+    cells: TILE_CELLS >> widen,
+    scale: 2 ** widen,
+    cellMicroseconds: 2 ** pageLevel
+  };
+  addCells(boxes, page.runs, window, 0, true);
+  yield* addExact(boxes, log, pyramid, level, index, pageLevel);
+  addCells(boxes, page.held, window, 0, false);
+  addCells(boxes, page.strip, window, 1, false);
+  return boxes;
+}
+
+function* addExact(
+  boxes: BoxList,
+  log: LogStore,
+  pyramid: Pyramid,
+  level: number,
+  index: number,
+  fromClass: number
+): Generator<void, void> {
+  const from = index * pageSeconds(level);
+  const to = from + pageSeconds(level);
+  const cellsPerSecond = 1e6 / 2 ** level;
+  yield* scanRuns(
+    log,
+    pyramid.filter,
+    atLeast(fromClass),
+    from,
+    to,
+    (row, lane, start, duration, value) => {
+      const run = log.runs.chunkOf(row)!.columns.run[row & CHUNK_MASK]!;
+      const begin = (start - from) * cellsPerSecond;
+      // The function of a failed run is known too: only cells leave it out.
+      const fn = log.runs.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
+      const end = begin + duration * cellsPerSecond;
+      boxes.add(lane, begin, end, fn, kindOf(value), 0, 255, run, 1);
+    }
+  );
+  yield* scanParts(
+    log,
+    pyramid.filter,
+    atLeast(fromClass),
+    from,
+    to,
+    (row, runRow, lane, start, duration, value, held) => {
+      const run = log.runs.chunkOf(runRow)!.columns.run[runRow & CHUNK_MASK]!;
+      const fn = log.parts.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
+      const begin = (start - from) * cellsPerSecond;
+      const end = begin + duration * cellsPerSecond;
+      const strip = held ? 0 : 1;
+      boxes.add(lane, begin, end, fn, kindOf(value), strip, 255, run, 0);
+    }
+  );
+}
+
+type CellWindow = {
+  readonly firstCell: number;
+  readonly cells: number;
+  /** Tile cells per page cell. */
+  readonly scale: number;
+  readonly cellMicroseconds: number;
+};
+
+/** Covered cells; neighbours of one colour and nearly one cover are joined, their cover is the mean. */
+function addCells(
+  boxes: BoxList,
+  plane: CellPlane | null,
+  window: CellWindow,
+  strip: 0 | 1,
+  countsTasks: boolean
+): void {
+  if (plane === null) {
+    return;
+  }
+  const { firstCell, cells, scale, cellMicroseconds } = window;
+  for (let lane = 0; lane < plane.lanes; lane++) {
+    const origin = lane * TILE_CELLS + firstCell;
+    for (let first = 0; first < cells; ) {
+      const busy = plane.busy[origin + first]!;
+      const count = plane.count[origin + first]!;
+      if (busy === 0 && count === 0) {
+        first++;
+        continue;
+      }
+      const value = plane.category[origin + first]!;
+      const cover = coverOf(busy, cellMicroseconds);
+      let end = first + 1;
+      let sum = cover;
+      let tasks = count;
+      while (
+        end < cells &&
+        plane.busy[origin + end]! > 0 &&
+        plane.category[origin + end] === value &&
+        Math.abs(
+          coverOf(plane.busy[origin + end]!, cellMicroseconds) - cover
+        ) <= COVER_TOLERANCE
+      ) {
+        sum += coverOf(plane.busy[origin + end]!, cellMicroseconds);
+        tasks += plane.count[origin + end]!;
+        end++;
+      }
+      boxes.add(
+        lane,
+        first * scale,
+        end * scale,
+        functionOf(value),
+        kindOf(value),
+        strip,
+        // 255 says "exact"; 0 would be invisible.
+        Math.min(254, Math.max(1, Math.round(sum / (end - first)))),
+        NO_ROW,
+        countsTasks ? tasks : 0
+      );
+      first = end;
+    }
+  }
+}
+
+/** In 255ths; overlapping runs in one lane cover a cell once. */
+function coverOf(busyMicroseconds: number, cellMicroseconds: number): number {
+  return Math.min(255, (busyMicroseconds / cellMicroseconds) * 255);
+}
