@@ -1,0 +1,182 @@
+"""Against ``distributed``: every system runs the same graphs in turn, round after round, in one run.
+
+``python -m benchmarks.compare [--smoke] [--rounds 7] [--json FILE]``. Prints a row per case: medians, spread, ratio of medians to the
+peer's better setting, CPU per task of each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.driver import SYSTEMS
+from benchmarks.graphs import CASES
+
+
+class Driver:
+    """A system under test in its own process."""
+
+    def __init__(self, system: str, workers: int, threads: int) -> None:
+        self.system = system
+        command = [sys.executable, "-m", "benchmarks.driver", system, str(workers), str(threads)]
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parent.parent,
+        )
+        self._answer()
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """One repetition; see ``benchmarks.driver.measure``."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def close(self) -> None:
+        """End the system, by force if it does not end by itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(
+                f"{self.system} ended with exit code {self._process.wait()}; its message is above."
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def run(systems: tuple[str, ...], cases: list[str], rounds: int, smoke: bool) -> dict[str, Any]:
+    """Alternate the systems; the first round of each case warms up and is not counted.
+
+    The order of the systems is turned by one each round, so that none always follows the same one.
+    """
+    drivers = [Driver(system, workers=2, threads=1) for system in systems]
+    measured: dict[str, dict[str, list[dict[str, Any]]]] = {
+        case: {s: [] for s in systems} for case in cases
+    }
+    try:
+        for case in cases:
+            size = CASES[case].smoke if smoke else CASES[case].full
+            for number in range(rounds + 1):
+                turn = number % len(drivers)
+                for driver in drivers[turn:] + drivers[:turn]:
+                    answer = driver.order(case=case, size=size, salt=f"{os.getpid()}-{number}")
+                    if number:
+                        measured[case][driver.system].append(answer)
+    finally:
+        for driver in drivers:
+            driver.close()
+    return {"settings": settings(rounds, smoke), "measured": measured}
+
+
+def settings(rounds: int, smoke: bool) -> dict[str, Any]:
+    """What another person needs to know to repeat this."""
+    versions = {}
+    for name in ("spanwise", "dask", "distributed", "cloudpickle", "msgpack"):
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "rounds": rounds,
+        "smoke": smoke,
+        "workers": 2,
+        "threadsPerWorker": 1,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "versions": versions,
+        "startedAt": time.strftime("%Y-%m-%dT%H:%M:%S"),
+    }
+
+
+def summary(values: list[float]) -> tuple[float, float, float]:
+    """Median, minimum, maximum."""
+    return statistics.median(values), min(values), max(values)
+
+
+def report(run_record: dict[str, Any]) -> str:
+    """The table that is printed."""
+    lines = [json.dumps(run_record["settings"])]
+    for case, by_system in run_record["measured"].items():
+        lines.append("")
+        lines.append(f"{case}  ({next(iter(by_system.values()))[0]['tasks']:,} tasks)")
+        medians = {}
+        for system, answers in by_system.items():
+            median, least, most = summary([a["wallSeconds"] for a in answers])
+            medians[system] = median
+            tasks = answers[0]["tasks"]
+            roles = sorted({role for a in answers for role in a["cpuSeconds"]})
+            cpu = "  ".join(
+                f"{role} {statistics.median(a['cpuSeconds'].get(role, 0.0) for a in answers) / tasks * 1e6:.1f}"
+                for role in roles
+            )
+            load = statistics.median(a["load"] for a in answers)
+            lines.append(
+                f"  {system:20s} {median * 1e3:10.1f} ms  ({least * 1e3:.1f} – {most * 1e3:.1f})"
+                f"  {median / tasks * 1e6:8.1f} µs/task   CPU µs/task: {cpu}   load {load:.1f}"
+            )
+        lines.extend(ratios(case, medians))
+    return "\n".join(lines)
+
+
+def ratios(case: str, medians: dict[str, float]) -> list[str]:
+    """How many times faster than the peer's better setting, and what recording costs."""
+    lines = []
+    peers = [seconds for system, seconds in medians.items() if system.startswith("distributed")]
+    if "spanwise" in medians and peers:
+        goal = CASES[case].goal
+        lines.append(
+            f"  faster than the better peer by {min(peers) / medians['spanwise']:.1f}x"
+            + (f"  (goal {goal:.0f}x)" if goal else "")
+        )
+    if "spanwise" in medians and "spanwise-unrecorded" in medians:
+        lines.append(
+            f"  recording costs {(medians['spanwise'] / medians['spanwise-unrecorded'] - 1) * 100:+.1f} %"
+        )
+    return lines
+
+
+def main() -> None:
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--smoke", action="store_true", help="tiny sizes: shows that everything runs, not how fast"
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--case", action="append", choices=list(CASES))
+    parser.add_argument("--system", action="append", choices=SYSTEMS)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    record = run(
+        tuple(options.system or SYSTEMS),
+        options.case or list(CASES),
+        1 if options.smoke else options.rounds,
+        options.smoke,
+    )
+    print(report(record))
+    if options.json:
+        options.json.write_text(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""One system under test in a process of its own: reads a JSON order a line, runs it, answers a JSON line.
+
+``python -m benchmarks.driver SYSTEM WORKERS THREADS`` with SYSTEM one of :data:`SYSTEMS`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import psutil
+
+from benchmarks.graphs import CASES
+
+SYSTEMS = ("spanwise", "spanwise-unrecorded", "distributed", "distributed-inf")
+
+
+def start_spanwise(workers: int, threads: int, recording: bool) -> Any:
+    """A private cluster, with or without the record log."""
+    import dask
+
+    import spanwise
+
+    dask.config.set({"spanwise.recording": recording})
+    client = spanwise.Client(n_workers=workers, threads_per_worker=threads)
+    client.wait_for_workers(workers)
+    return client
+
+
+def start_distributed(workers: int, threads: int, saturation: float | None) -> Any:
+    """A LocalCluster of processes without dashboard, at its default or with root tasks not queued."""
+    import dask
+    import distributed
+
+    if saturation is not None:
+        dask.config.set({"distributed.scheduler.worker-saturation": saturation})
+    cluster = distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=threads, processes=True, dashboard_address=":0"
+    )
+    client = distributed.Client(cluster)
+    client.wait_for_workers(workers)
+    return client
+
+
+def start(system: str, workers: int, threads: int) -> Any:
+    """A client of ``system`` with all its workers there."""
+    if system.startswith("spanwise"):
+        return start_spanwise(workers, threads, recording=system == "spanwise")
+    return start_distributed(workers, threads, float("inf") if system.endswith("inf") else None)
+
+
+def cpu_seconds() -> dict[int, tuple[str, float]]:
+    """CPU seconds so far of this process and of everything it started: pid → (role, seconds)."""
+    me = psutil.Process()
+    found = {}
+    for process in [me, *me.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+            words = " ".join(process.cmdline())
+        except psutil.NoSuchProcess:
+            continue
+        found[process.pid] = (role_of(process.pid == me.pid, words), times.user + times.system)
+    return found
+
+
+def role_of(is_client: bool, command_line: str) -> str:
+    """Which part a process plays, from its command line (distributed's scheduler runs inside the client's process)."""
+    if is_client:
+        return "client"
+    for role in ("scheduler", "observer"):
+        if f" {role}" in command_line:
+            return role
+    return "worker"
+
+
+def measure(client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
+    """Run one repetition.
+
+    Returns
+    -------
+    dict
+        ``wallSeconds``, ``tasks``, ``cpuSeconds`` by role, ``load`` (one minute average).
+    """
+    work = CASES[case].build(salt, size)
+    gc.collect()
+    before = cpu_seconds()
+    started = time.perf_counter()
+    result = work.run(client)
+    wall = time.perf_counter() - started
+    by_role: dict[str, float] = {}
+    for pid, (role, seconds) in cpu_seconds().items():
+        by_role[role] = by_role.get(role, 0.0) + seconds - before.get(pid, (role, 0.0))[1]
+    if result != work.expected:
+        raise AssertionError(f"{case}: the result is wrong: {str(result)[:200]}")
+    return {
+        "wallSeconds": wall,
+        "tasks": work.tasks,
+        "cpuSeconds": by_role,
+        "load": os.getloadavg()[0],
+    }
+
+
+def main() -> None:
+    """Serve orders until the input ends."""
+    system, workers, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    # Whatever a system prints must not mix with the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    client = start(system, workers, threads)
+    answers.write(json.dumps({"ready": system}) + "\n")
+    answers.flush()
+    for line in sys.stdin:
+        order = json.loads(line)
+        answers.write(json.dumps(measure(client, **order)) + "\n")
+        answers.flush()
+    client.close()
+
+
+if __name__ == "__main__":
+    main()

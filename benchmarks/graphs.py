@@ -1,0 +1,130 @@
+"""The work that both systems are given: the same graphs, built before the clock starts.
+
+Every builder takes a ``salt`` that goes into the keys, so that no system can serve a repetition from results it still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dask._task_spec import List, Task, TaskRef
+
+Key = str | tuple[str, int] | tuple[str, int, int]
+
+
+def increment(x: int) -> int:
+    """The smallest task that still has an argument and a result."""
+    return x + 1
+
+
+def add(x: int, y: int) -> int:
+    """Join two results."""
+    return x + y
+
+
+@dataclass(frozen=True)
+class Work:
+    """One repetition of a case: what to call and what must come back.
+
+    Attributes
+    ----------
+    run
+        Takes a client of either system and returns the result; all of it is timed.
+    expected
+        The result; a wrong one ends the benchmark.
+    tasks
+        How many tasks that is.
+    """
+
+    run: Callable[[Any], Any]
+    expected: Any
+    tasks: int
+
+
+def merge(salt: str, leaves: int) -> Work:
+    """``leaves`` independent tasks and one that adds them all."""
+    leaf, total = f"leaf-{salt}", f"total-{salt}"
+    graph: dict[Key, Task] = {(leaf, i): Task((leaf, i), increment, i) for i in range(leaves)}
+    graph[total] = Task(total, sum, List(*[TaskRef((leaf, i)) for i in range(leaves)]))
+    expected = leaves * (leaves + 1) // 2
+    return Work(lambda client: client.get(graph, total), expected, leaves + 1)
+
+
+def tree(salt: str, height: int) -> Work:
+    """A binary reduction of ``2 ** height`` numbers: ``2 ** height - 1`` tasks.
+
+    ::
+
+        level 0      0+1   2+3   4+5   6+7      2 ** (height - 1) tasks
+        level 1         ╰─+─╯       ╰─+─╯
+        level 2             ╰────+────╯          1 task
+    """
+    name = f"tree-{salt}"
+    width = 2 ** (height - 1)
+    graph: dict[Key, Task] = {
+        (name, 0, i): Task((name, 0, i), add, 2 * i, 2 * i + 1) for i in range(width)
+    }
+    level = 0
+    while width > 1:
+        level, width = level + 1, width // 2
+        for i in range(width):
+            left, right = TaskRef((name, level - 1, 2 * i)), TaskRef((name, level - 1, 2 * i + 1))
+            graph[(name, level, i)] = Task((name, level, i), add, left, right)
+    numbers = 2**height
+    return Work(
+        lambda client: client.get(graph, (name, level, 0)),
+        numbers * (numbers - 1) // 2,
+        numbers - 1,
+    )
+
+
+def chain(salt: str, length: int) -> Work:
+    """``length`` tasks, each of the one before: nothing can overlap."""
+    name = f"chain-{salt}"
+    graph: dict[Key, Task] = {(name, 0): Task((name, 0), increment, 0)}
+    for i in range(1, length):
+        graph[(name, i)] = Task((name, i), increment, TaskRef((name, i - 1)))
+    return Work(lambda client: client.get(graph, (name, length - 1)), length, length)
+
+
+def map_and_gather(salt: str, count: int) -> Work:
+    """``client.map`` over numbers that this repetition alone uses, then ``gather``."""
+    first = int(salt.rsplit("-", 1)[-1]) * count
+    numbers = range(first, first + count)
+
+    def run(client: Any) -> Any:
+        return client.gather(client.map(increment, numbers))
+
+    return Work(run, [n + 1 for n in numbers], count)
+
+
+def submit_and_wait(salt: str, count: int) -> Work:
+    """``count`` times ``submit`` and ``result`` back to back."""
+    first = 10**9 + int(salt.rsplit("-", 1)[-1]) * count
+
+    def run(client: Any) -> Any:
+        return [client.submit(increment, first + i).result() for i in range(count)]
+
+    return Work(run, [first + i + 1 for i in range(count)], count)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named builder with the size that ``full`` and ``smoke`` runs use."""
+
+    build: Callable[[str, int], Work]
+    full: int
+    smoke: int
+    goal: float
+
+
+#: goal: how many times faster than the peer's better setting.
+CASES: dict[str, Case] = {
+    "merge-25K": Case(merge, 25_000, 500, 10),
+    "tree-15": Case(tree, 15, 8, 10),
+    "chain-1000": Case(chain, 1_000, 50, 15),
+    "map+gather": Case(map_and_gather, 10_000, 200, 0),
+    "submit→result": Case(submit_and_wait, 500, 20, 10),
+}
