@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { BlockBuilder, blockBytes } from '../block-builder';
+import { BrokenBlock, decodeBlock, decodeBlocks, type Row } from '../block';
+import { Dictionary } from '../dictionary';
+import { LogWriter, SEAL_SECONDS } from '../log-writer';
+import { TABLES, type ColumnType, type TableName } from '../tables';
+
+const names = Object.keys(TABLES) as TableName[];
+
+/** Any rows of any table. */
+const anyRows = fc.constantFrom(...names).chain(table => {
+  const columns = Object.entries(TABLES[table].columns) as [
+    string,
+    ColumnType
+  ][];
+  const value = (type: ColumnType): fc.Arbitrary<number | string> => {
+    switch (type) {
+      case 'text':
+        return fc.string({ unit: 'grapheme' });
+      case 'f32':
+        return fc.float();
+      case 'f64':
+        return fc.double();
+      case 'i32':
+        return fc.integer();
+      default:
+        return fc.nat({
+          max: { u8: 0xff, u16: 0xffff, u32: 0xffffffff }[type]
+        });
+    }
+  };
+  const row = fc.record(
+    Object.fromEntries(columns.map(([name, type]) => [name, value(type)]))
+  );
+  return fc.record({
+    table: fc.constant(table),
+    rows: fc.array(row, { minLength: 1, maxLength: 100 })
+  });
+});
+type AnyRows = {
+  table: TableName;
+  rows: Record<string, number | string>[];
+};
+
+function sealed({ table, rows }: AnyRows, seq = 1): Uint8Array<ArrayBuffer> {
+  const builder = new BlockBuilder(table);
+  for (const row of rows) {
+    builder.append(row as unknown as Row<TableName>);
+  }
+  return builder.seal(seq);
+}
+
+function rowsOf(bytes: Uint8Array): AnyRows {
+  const block = decodeBlock(bytes);
+  const columns = block.columns as unknown as Record<
+    string,
+    { at(row: number): number | string }
+  >;
+  return {
+    table: block.table,
+    rows: Array.from({ length: block.rows }, (_, i) =>
+      Object.fromEntries(
+        Object.entries(columns).map(([name, column]) => [name, column.at(i)])
+      )
+    )
+  };
+}
+
+describe('a block', () => {
+  it('gives back any rows of any table', () => {
+    fc.assert(
+      fc.property(anyRows, value => {
+        expect(rowsOf(sealed(value))).toEqual(value);
+      })
+    );
+  });
+
+  it('that is cut short or bent is a broken block, never another error', () => {
+    fc.assert(
+      fc.property(anyRows, fc.nat(), fc.nat(7), (value, n, bit) => {
+        const bytes = sealed(value);
+        expect(() => decodeBlock(bytes.slice(0, n % bytes.length))).toThrow(
+          BrokenBlock
+        );
+        bytes[n % bytes.length] = (bytes[n % bytes.length] ?? 0) ^ (1 << bit);
+        try {
+          rowsOf(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(BrokenBlock);
+        }
+      })
+    );
+  });
+
+  it('is as long as planned, and blocks may follow each other', () => {
+    const first = sealed({ table: 'names', rows: [{ id: 1, text: 'größe' }] });
+    const second = sealed({ table: 'edges', rows: [{ node: 4 }] }, 2);
+    expect(first.length).toBe(blockBytes('names', 1, 7));
+    const file = new Uint8Array([...first, ...second]);
+    expect(
+      [...decodeBlocks(file)].map(({ seq, table }) => [seq, table])
+    ).toEqual([
+      [1, 'names'],
+      [2, 'edges']
+    ]);
+  });
+
+  it('is read from an odd place', () => {
+    const bytes = sealed({ table: 'edges', rows: [{ node: 4 }] });
+    const larger = new Uint8Array(bytes.length + 5);
+    larger.set(bytes, 5);
+    expect(rowsOf(larger.subarray(5)).rows).toEqual([{ node: 4 }]);
+  });
+
+  it('wants a text for every row', () => {
+    const builder = new BlockBuilder('names');
+    builder.grow();
+    expect(() => builder.seal(1)).toThrow('names.text has 0 texts for 1 rows');
+    expect(() => {
+      builder.addText('text', 'a');
+      builder.addText('text', 'b');
+    }).toThrow('more texts than rows');
+  });
+});
+
+describe('a log', () => {
+  it('is sealed after 50 ms, names before what uses them', () => {
+    const blocks: Uint8Array[] = [];
+    const writer = new LogWriter(({ bytes }) => blocks.push(bytes));
+    expect(writer.commit(10)).toBeNull();
+    const dictionary = new Dictionary((id, text) =>
+      writer.table('names').append({ id, text })
+    );
+    writer.table('edges').append({ node: dictionary.id('inc') });
+    expect(writer.commit(10)).toBe(10 + SEAL_SECONDS);
+    expect(dictionary.id('inc')).toBe(0);
+    expect(writer.commit(10.049)).toBe(10 + SEAL_SECONDS);
+    expect(blocks).toHaveLength(0);
+    expect(writer.commit(10.05)).toBeNull();
+    expect(blocks.map(block => decodeBlock(block).table)).toEqual([
+      'names',
+      'edges'
+    ]);
+    expect(writer.seq).toBe(2);
+  });
+
+  it('is sealed at 64 KiB of one table', () => {
+    const seqs: number[] = [];
+    const writer = new LogWriter(({ seq }) => seqs.push(seq));
+    const edges = writer.table('edges');
+    edges.grow(20_000);
+    expect(writer.commit(0)).toBeNull();
+    expect(seqs).toEqual([1]);
+    expect(edges.rows).toBe(0);
+  });
+
+  it('takes columns at once', () => {
+    const blocks: Uint8Array[] = [];
+    const writer = new LogWriter(({ bytes }) => blocks.push(bytes));
+    const nodes = writer.table('nodes');
+    const row = nodes.grow(2);
+    nodes.columns.node.set([7, 8], row);
+    nodes.columns.submitted.fill(0.5, row, row + 2);
+    nodes.addText('suffix', '(0, 1)');
+    nodes.addTextBytes('suffix', new TextEncoder().encode('-é'));
+    writer.seal();
+    const block = decodeBlock(blocks[0] ?? new Uint8Array());
+    if (block.table !== 'nodes') {
+      throw new Error(block.table);
+    }
+    expect([...block.columns.node]).toEqual([7, 8]);
+    expect(block.columns.suffix.toArray()).toEqual(['(0, 1)', '-é']);
+    expect([...block.columns.submitted]).toEqual([0.5, 0.5]);
+  });
+});

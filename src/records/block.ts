@@ -1,0 +1,249 @@
+/**
+ * A block of the record log: some rows of one table, as bytes.
+ *
+ *     0  u32 'SWB1' ┬ 4  u32 seq ┬ 8  u16 table ┬ 10 u16 flags ┬ 12 u32 rows ┬ 16 u32 textBytes ┬ 20 u32 totalBytes
+ *     24 column 0 ┬ 0 to 8 ┬ column 1 ┬ 0 to 8 ┬ … ┬ text (utf8) ┬ 0 to 8
+ *
+ * Every column starts 8-aligned and the total is a multiple of 8, so that blocks may stand one behind the other in a file. A text column is
+ * its u32 end offsets; the texts of the first text column come first, then those of the second, so that a text starts where the one
+ * before it ends:
+ *
+ *     rows   name   host      name: 3 6   host: 8 10    text "incaddh1h2"
+ *     0      inc    h1
+ *     1      add    h2
+ */
+import { TABLES, type ColumnType, type TableName } from './tables';
+
+/** 'SWB1' as a little-endian u32. */
+const MAGIC = 0x31425753;
+export const BLOCK_HEADER_BYTES = 24;
+
+/** The bytes are not a block of this log. */
+export class BrokenBlock extends Error {
+  override readonly name = 'BrokenBlock';
+}
+
+export const COLUMN_ARRAYS = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+  f64: Float64Array,
+  text: Uint32Array
+} as const satisfies Record<ColumnType, unknown>;
+
+type NumberArray = {
+  u8: Uint8Array;
+  u16: Uint16Array;
+  u32: Uint32Array;
+  i32: Int32Array;
+  f32: Float32Array;
+  f64: Float64Array;
+  text: Uint32Array;
+};
+
+type ColumnsOfTable<T extends TableName> = (typeof TABLES)[T]['columns'];
+
+/** A table's columns as arrays; of a text column, its end offsets. */
+export type ColumnArrays<T extends TableName> = {
+  readonly [C in keyof ColumnsOfTable<T>]: NumberArray[ColumnsOfTable<T>[C] &
+    ColumnType];
+};
+
+/** A table's columns as read. */
+export type BlockColumns<T extends TableName> = {
+  readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
+    ? TextColumn
+    : NumberArray[ColumnsOfTable<T>[C] & ColumnType];
+};
+
+/** One row: numbers, and texts where the column is one. */
+export type Row<T extends TableName> = {
+  readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
+    ? string
+    : number;
+};
+
+/** A block as read: a union over the tables, told apart by `table`. Columns are views of the bytes. */
+export type Block<T extends TableName = TableName> = T extends TableName
+  ? {
+      readonly seq: number;
+      readonly table: T;
+      readonly rows: number;
+      readonly columns: BlockColumns<T>;
+      /** Of the whole block, padding included. */
+      readonly byteLength: number;
+    }
+  : never;
+
+/** Texts that are decoded when asked for. */
+export class TextColumn {
+  constructor(
+    private readonly _text: Uint8Array,
+    private readonly _ends: Uint32Array,
+    private readonly _start: number
+  ) {}
+
+  get length(): number {
+    return this._ends.length;
+  }
+
+  at(row: number): string {
+    return new TextDecoder().decode(this.bytesAt(row));
+  }
+
+  /** The utf8 bytes of one text, a view. */
+  bytesAt(row: number): Uint8Array {
+    const start = row === 0 ? this._start : this._ends[row - 1];
+    return this._text.subarray(start, this._ends[row]);
+  }
+
+  toArray(): string[] {
+    return Array.from(this._ends, (_, row) => this.at(row));
+  }
+}
+
+const TABLE_OF_NUMBER: ReadonlyMap<number, TableName> = new Map(
+  Object.entries(TABLES).map(([name, { number }]) => [
+    number,
+    name as TableName
+  ])
+);
+
+export const aligned = (offset: number): number => Math.ceil(offset / 8) * 8;
+
+/**
+ * @param columns at least `rows` values each; of text columns the end offsets within `text`.
+ * @param text the texts of all text columns, one column after another.
+ */
+export function encodeBlock<T extends TableName>(
+  seq: number,
+  table: T,
+  rows: number,
+  columns: ColumnArrays<T>,
+  text: Uint8Array = new Uint8Array(0)
+): Uint8Array<ArrayBuffer> {
+  const { number, columns: types } = TABLES[table];
+  const arrays = columns as Readonly<Record<string, Uint8Array>>;
+  let total = BLOCK_HEADER_BYTES;
+  for (const type of Object.values(types) as ColumnType[]) {
+    total = aligned(total) + rows * COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
+  }
+  const textStart = aligned(total);
+  total = aligned(textStart + text.length);
+
+  const buffer = new ArrayBuffer(total);
+  const view = new DataView(buffer);
+  view.setUint32(0, MAGIC, true);
+  view.setUint32(4, seq, true);
+  view.setUint16(8, number, true);
+  view.setUint32(12, rows, true);
+  view.setUint32(16, text.length, true);
+  view.setUint32(20, total, true);
+  let at = BLOCK_HEADER_BYTES;
+  for (const [name, type] of Object.entries(types) as [string, ColumnType][]) {
+    at = aligned(at);
+    const values = arrays[name];
+    if (values === undefined || values.length < rows) {
+      throw new TypeError(
+        `${table}.${name} has ${values?.length ?? 'no'} values, the block ${rows} rows.`
+      );
+    }
+    const array = COLUMN_ARRAYS[type];
+    new array(buffer, at, rows).set(values.subarray(0, rows));
+    at += rows * array.BYTES_PER_ELEMENT;
+  }
+  const bytes = new Uint8Array(buffer);
+  bytes.set(text, textStart);
+  return bytes;
+}
+
+/**
+ * @param bytes begins with the block; what follows it is left alone.
+ * @throws BrokenBlock
+ */
+export function decodeBlock(bytes: Uint8Array): Block {
+  const aligned8 = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
+  const { buffer, byteOffset, byteLength } = aligned8;
+  if (byteLength < BLOCK_HEADER_BYTES) {
+    throw new BrokenBlock(`A block of ${byteLength} bytes.`);
+  }
+  const view = new DataView(buffer, byteOffset, byteLength);
+  if (view.getUint32(0, true) !== MAGIC) {
+    throw new BrokenBlock('Not a block of this format.');
+  }
+  const table = TABLE_OF_NUMBER.get(view.getUint16(8, true));
+  if (table === undefined) {
+    throw new BrokenBlock(`No table ${view.getUint16(8, true)}.`);
+  }
+  const rows = view.getUint32(12, true);
+  const textBytes = view.getUint32(16, true);
+  const total = view.getUint32(20, true);
+  if (total > byteLength) {
+    throw new BrokenBlock(`${total} bytes, but ${byteLength} are there.`);
+  }
+  const types = Object.entries(TABLES[table].columns) as [string, ColumnType][];
+  let end = BLOCK_HEADER_BYTES;
+  for (const [, type] of types) {
+    end = aligned(end) + rows * COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
+  }
+  const textStart = aligned(end);
+  if (aligned(textStart + textBytes) !== total) {
+    throw new BrokenBlock(
+      `${table}: ${rows} rows and ${textBytes} bytes of text do not make ${total} bytes.`
+    );
+  }
+  const text = new Uint8Array(buffer, byteOffset + textStart, textBytes);
+  const columns: Record<string, unknown> = {};
+  let at = BLOCK_HEADER_BYTES;
+  let textAt = 0;
+  for (const [name, type] of types) {
+    at = aligned(at);
+    const array = COLUMN_ARRAYS[type];
+    const values = new array(buffer as ArrayBuffer, byteOffset + at, rows);
+    at += rows * array.BYTES_PER_ELEMENT;
+    if (type === 'text') {
+      const ends = values as Uint32Array;
+      columns[name] = new TextColumn(text, ends, textAt);
+      textAt = checkEnds(table, name, ends, textAt, textBytes);
+    } else {
+      columns[name] = values;
+    }
+  }
+  return {
+    seq: view.getUint32(4, true),
+    table,
+    rows,
+    columns,
+    byteLength: total
+  } as unknown as Block;
+}
+
+/** The blocks that stand one behind the other in a file. */
+export function* decodeBlocks(bytes: Uint8Array): Generator<Block> {
+  for (let at = 0; at < bytes.length;) {
+    const block = decodeBlock(bytes.subarray(at));
+    yield block;
+    at += block.byteLength;
+  }
+}
+
+function checkEnds(
+  table: string,
+  column: string,
+  ends: Uint32Array,
+  start: number,
+  limit: number
+): number {
+  let previous = start;
+  for (const end of ends) {
+    if (end < previous || end > limit) {
+      throw new BrokenBlock(
+        `${table}.${column}: a text ends before it starts.`
+      );
+    }
+    previous = end;
+  }
+  return previous;
+}

@@ -1,0 +1,87 @@
+/**
+ * Writes one log: open rows per table, sealed together into numbered blocks.
+ *
+ * All tables are sealed at the same time, in the order of their numbers, which is the order in which they refer to each other (names before
+ * spans, nodes before edges before runs before parts): a reader who takes blocks by `seq` never meets an id that it does not know.
+ */
+import { BlockBuilder } from './block-builder';
+import { TABLES, type TableName } from './tables';
+
+/** A table is sealed from here on … */
+export const SEAL_BYTES = 64 * 1024;
+/** … and every row within this time. */
+export const SEAL_SECONDS = 0.05;
+
+export type SealedBlock = {
+  readonly seq: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+};
+
+export class LogWriter {
+  /** @param _emit takes blocks; seq counts 1, 2, 3 … */
+  constructor(private readonly _emit: (block: SealedBlock) => void) {
+    this._builders = new Map(
+      (Object.keys(TABLES) as TableName[])
+        .sort((a, b) => TABLES[a].number - TABLES[b].number)
+        .map(name => [name, new BlockBuilder(name)])
+    );
+  }
+
+  /** Of the newest sealed block; 0 before the first. */
+  get seq(): number {
+    return this._seq;
+  }
+
+  /** The open rows of a table; call {@link commit} after adding some. */
+  table<T extends TableName>(name: T): BlockBuilder<T> {
+    const builder = this._builders.get(name);
+    if (builder === undefined) {
+      throw new TypeError(`No table "${name}".`);
+    }
+    return builder as unknown as BlockBuilder<T>;
+  }
+
+  /**
+   * After adding rows: seal when a table is full or a row has waited long enough.
+   *
+   * @param now seconds, of any steady clock.
+   * @returns when to call again at the latest, in seconds of that clock; null when nothing waits.
+   */
+  commit(now: number): number | null {
+    let rows = 0;
+    let fullest = 0;
+    for (const builder of this._builders.values()) {
+      rows += builder.rows;
+      fullest = Math.max(fullest, builder.byteLength);
+    }
+    if (rows === 0) {
+      return null;
+    }
+    this._openSince ??= now;
+    const due = this._openSince + SEAL_SECONDS;
+    if (fullest < SEAL_BYTES && now < due) {
+      return due;
+    }
+    this.seal();
+    return null;
+  }
+
+  /** Seal whatever is open. @returns the seq of the newest block. */
+  seal(): number {
+    for (const builder of this._builders.values()) {
+      if (builder.rows > 0) {
+        this._seq++;
+        this._emit({ seq: this._seq, bytes: builder.seal(this._seq) });
+      }
+    }
+    this._openSince = null;
+    return this._seq;
+  }
+
+  private readonly _builders: ReadonlyMap<
+    TableName,
+    Pick<BlockBuilder<TableName>, 'rows' | 'byteLength' | 'seal'>
+  >;
+  private _seq = 0;
+  private _openSince: number | null = null;
+}
