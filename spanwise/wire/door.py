@@ -13,7 +13,7 @@ from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
 from spanwise.wire.handshake import TIME_LIMIT, Acceptor
 from spanwise.wire.link import Link
 
-#: Gets role and intro, returns what to say in ``welcome``; raises HandshakeRefused to turn them away.
+#: Gets role and intro, returns what to say in ``welcome``; HandshakeRefused turns them away.
 Welcome = Callable[[str, dict[str, Any]], Mapping[str, Any]]
 
 

@@ -59,12 +59,13 @@ class Table:
     def column(self, name: str) -> memoryview:
         """One column as a typed view, without a copy (``numpy.asarray`` takes it as it is)."""
         position = self._type.positions[name]
+        # One letter; mypy knows memoryview's literal ones only.
         letter = self._type.formats[position]
         if self.rows == 0:
-            return memoryview(b"").cast(letter)
+            return memoryview(b"").cast(letter)  # type: ignore[call-overload,no-any-return]
         start = self._starts[position]
         stop = start + self.rows * self._type.widths[position]
-        return self._body[start:stop].cast(letter)
+        return self._body[start:stop].cast(letter)  # type: ignore[call-overload,no-any-return]
 
     __getitem__ = column
 

@@ -29,7 +29,7 @@ def uninitialised(nbytes: int) -> bytearray:
     make = ctypes.pythonapi.PyByteArray_FromStringAndSize
     # A prototype of its own: the function object of pythonapi is shared by the process.
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)
-    made: bytearray = prototype(ctypes.cast(make, ctypes.c_void_p).value)(None, nbytes)
+    made: bytearray = prototype(ctypes.cast(make, ctypes.c_void_p).value or 0)(None, nbytes)
     return made
 
 
@@ -105,7 +105,8 @@ class FrameReader:
             (length,) = _U32.unpack_from(view, start)
             if length > self.limit:
                 if bodies:
-                    # One of those before it may be the welcome that raises the limit: judge it when they are read.
+                    # One of those before it may be the welcome that raises the limit:
+                    # judge it when they are read.
                     self._deferred = True
                     break
                 raise BrokenFrame(

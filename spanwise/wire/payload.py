@@ -55,8 +55,8 @@ def dumps(obj: Any) -> list[Buffer]:
     try:
         body = pickle.dumps(obj, protocol=5, buffer_callback=keep)
         by_value = b"__main__" in body or bool(cloudpickle.list_registry_pickle_by_value())
-    except Exception:
-        # Local functions, lambdas, classes of a notebook: cloudpickle knows how, or raises the error that counts.
+    except Exception:  # noqa: BLE001 - anything that pickle cannot do
+        # Lambdas, classes of a notebook: cloudpickle knows how, or raises the error that counts.
         by_value = True
     if by_value:
         parts.clear()
@@ -66,7 +66,8 @@ def dumps(obj: Any) -> list[Buffer]:
     lengths = [len(body), *(part.nbytes for part in parts)]
     out: list[Buffer] = [struct.pack(f"<II{len(lengths)}d", len(lengths), 0, *lengths)]
     previous = 0
-    for part, length in zip((body, *parts), lengths, strict=True):
+    pieces: list[Buffer] = [body, *parts]
+    for part, length in zip(pieces, lengths, strict=True):
         padding = -previous % 8
         if padding:
             out.append(_ZEROS[:padding])

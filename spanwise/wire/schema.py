@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -96,7 +96,7 @@ ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
 BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def link_type(name: str) -> LinkType:
     """The link of this role; compiled at first use, an import costs a JSON file only.
 

@@ -89,6 +89,15 @@ export class TextColumn {
     return this._ends.length;
   }
 
+  /** For whoever takes the whole column: where the first text begins in `text`, and each one's end. */
+  get raw(): {
+    readonly text: Uint8Array;
+    readonly start: number;
+    readonly ends: Uint32Array;
+  } {
+    return { text: this._text, start: this._start, ends: this._ends };
+  }
+
   at(row: number): string {
     return new TextDecoder().decode(this.bytesAt(row));
   }

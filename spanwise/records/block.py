@@ -1,0 +1,163 @@
+"""Blocks of the record log: rows of one table, as bytes (drawn in ``src/records/block.ts``)."""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from spanwise.records.tables import RecordTable, record_tables, tables_by_number
+
+_MAGIC = int.from_bytes(b"SWB1", "little")
+_HEADER = struct.Struct("<IIHHIII")
+
+
+class BrokenBlock(ValueError):
+    """The bytes are not a block of this log."""
+
+
+class Block:
+    """A block as read; columns are views of its bytes.
+
+    Attributes
+    ----------
+    seq, rows, nbytes : int
+    table : RecordTable
+    """
+
+    __slots__ = ("_starts", "_text_start", "_view", "nbytes", "rows", "seq", "table")
+
+    def __init__(
+        self,
+        table: RecordTable,
+        seq: int,
+        rows: int,
+        view: memoryview,
+        starts: list[int],
+        text_start: int,
+    ) -> None:
+        self.table = table
+        self.seq = seq
+        self.rows = rows
+        self.nbytes = view.nbytes
+        self._view = view
+        self._starts = starts
+        self._text_start = text_start
+
+    def numbers(self, name: str) -> memoryview:
+        """A column as a typed view; of a text column, its end offsets."""
+        position = list(self.table.columns).index(name)
+        start = self._starts[position]
+        stop = start + self.rows * self.table.widths[position]
+        # A format of one letter; mypy knows only the literal ones.
+        return self._view[start:stop].cast(self.table.formats[position])  # type: ignore[call-overload,no-any-return]
+
+    def texts(self, name: str) -> list[str]:
+        """A text column."""
+        start = 0
+        for other, kind in self.table.columns.items():
+            if kind != "text":
+                continue
+            ends = self.numbers(other).tolist()
+            if other == name:
+                return [self._slice(a, b) for a, b in zip([start, *ends], ends, strict=False)]
+            start = ends[-1] if ends else start
+        raise KeyError(f"{self.table.name}.{name} is not a text column")
+
+    def _slice(self, start: int, stop: int) -> str:
+        at = self._text_start
+        return str(self._view[at + start : at + stop], "utf-8", "replace")
+
+    def column(self, name: str) -> list[Any]:
+        """A column as a list of numbers or texts."""
+        if self.table.columns[name] == "text":
+            return self.texts(name)
+        return self.numbers(name).tolist()
+
+
+def decode_block(data: bytes | bytearray | memoryview) -> Block:
+    """The block at the beginning of `data`; what follows it is left alone.
+
+    Raises
+    ------
+    BrokenBlock
+    """
+    view = memoryview(data).cast("B")
+    if view.nbytes < _HEADER.size:
+        raise BrokenBlock(f"A block of {view.nbytes} bytes.")
+    magic, seq, number, _, rows, text_bytes, total = _HEADER.unpack_from(view)
+    if magic != _MAGIC:
+        raise BrokenBlock("Not a block of this format.")
+    table = tables_by_number().get(number)
+    if table is None:
+        raise BrokenBlock(f"No table {number}.")
+    if total > view.nbytes:
+        raise BrokenBlock(f"{total} bytes, but {view.nbytes} are there.")
+    at = _HEADER.size
+    starts = []
+    for width in table.widths:
+        at += -at % 8
+        starts.append(at)
+        at += rows * width
+    at += -at % 8
+    if at + text_bytes + -text_bytes % 8 != total:
+        raise BrokenBlock(
+            f"{table.name}: {rows} rows and {text_bytes} bytes of text do not make {total} bytes."
+        )
+    block = Block(table, seq, rows, view[:total], starts, at)
+    previous = 0
+    for name, kind in table.columns.items():
+        if kind == "text":
+            for end in block.numbers(name):
+                if not previous <= end <= text_bytes:
+                    raise BrokenBlock(f"{table.name}.{name}: a text ends before it starts.")
+                previous = end
+    return block
+
+
+def decode_blocks(data: bytes | bytearray | memoryview) -> Iterator[Block]:
+    """The blocks that stand one behind the other."""
+    view = memoryview(data).cast("B")
+    while view.nbytes:
+        block = decode_block(view)
+        yield block
+        view = view[block.nbytes :]
+
+
+def encode_block(seq: int, table: str, columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """A block from columns of numbers and texts, byte for byte what TypeScript writes.
+
+    Raises
+    ------
+    ValueError
+        A column is missing or the columns differ in length.
+    """
+    described = record_tables()[table]
+    if columns.keys() != described.columns.keys():
+        raise ValueError(f"{table} has the columns {list(described.columns)}")
+    rows = {len(values) for values in columns.values()}
+    if len(rows) != 1:
+        raise ValueError(f"{table}: the columns differ in length")
+    (count,) = rows
+    pieces: list[bytes] = []
+    at = _HEADER.size
+    text = bytearray()
+    for (name, kind), letter in zip(described.columns.items(), described.formats, strict=True):
+        values: Sequence[Any] = columns[name]
+        if kind == "text":
+            ends = []
+            for value in values:
+                # Like a browser's encoder: half of a surrogate pair becomes U+FFFD.
+                text += value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+                ends.append(len(text))
+            values = ends
+        packed = array(letter, values).tobytes()
+        padding = -at % 8
+        pieces += [bytes(padding), packed]
+        at += padding + len(packed)
+    padding = -at % 8
+    pieces += [bytes(padding), bytes(text), bytes(-len(text) % 8)]
+    total = at + padding + len(text) + -len(text) % 8
+    header = _HEADER.pack(_MAGIC, seq, described.number, 0, count, len(text), total)
+    return b"".join([header, *pieces])

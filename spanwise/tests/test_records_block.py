@@ -1,0 +1,112 @@
+"""Blocks: the gallery that TypeScript wrote, and the same bytes written here."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.records.block import BrokenBlock, decode_block, decode_blocks, encode_block
+from spanwise.records.tables import record_tables
+
+GALLERY = Path(__file__).parents[2] / "src/records/gallery"
+SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
+
+
+def described(name):
+    sample = json.loads((GALLERY / f"{name}.json").read_text("utf-8"))
+    for row in sample["rows"]:
+        for column, value in row.items():
+            row[column] = math.nan if value == "NaN" else value
+    return sample
+
+
+def columns_of(sample):
+    names = record_tables()[sample["table"]].columns
+    return {name: [row[name] for row in sample["rows"]] for name in names}
+
+
+def same(a, b):
+    both_nan = isinstance(a, float) and math.isnan(a) and math.isnan(b)
+    return both_nan or a == b
+
+
+def test_there_is_a_gallery():
+    assert len(SAMPLES) >= 3
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_gallery_is_read_as_described(name):
+    sample = described(name)
+    block = decode_block((GALLERY / f"{name}.bin").read_bytes())
+    assert (block.seq, block.table.name, block.rows) == (
+        sample["seq"],
+        sample["table"],
+        len(sample["rows"]),
+    )
+    for column, values in columns_of(sample).items():
+        assert all(map(same, block.column(column), values)), column
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_gallery_is_written_byte_for_byte(name):
+    sample = described(name)
+    ours = encode_block(sample["seq"], sample["table"], columns_of(sample))
+    assert ours == (GALLERY / f"{name}.bin").read_bytes()
+
+
+VALUES = {
+    "u8": st.integers(0, 2**8 - 1),
+    "u16": st.integers(0, 2**16 - 1),
+    "u32": st.integers(0, 2**32 - 1),
+    "i32": st.integers(-(2**31), 2**31 - 1),
+    "f32": st.floats(width=32, allow_nan=False),
+    "f64": st.floats(allow_nan=False),
+    "text": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+}
+
+
+@st.composite
+def blocks(draw):
+    """A table's name and any columns for it."""
+    table = draw(st.sampled_from(sorted(record_tables())))
+    rows = draw(st.integers(1, 20))
+    columns = {
+        name: draw(st.lists(VALUES[kind], min_size=rows, max_size=rows))
+        for name, kind in record_tables()[table].columns.items()
+    }
+    return table, columns
+
+
+@given(blocks())
+def test_round_trip(value):
+    table, columns = value
+    data = encode_block(9, table, columns)
+    assert len(data) % 8 == 0
+    block = decode_block(data)
+    assert {name: block.column(name) for name in columns} == columns
+
+
+@given(blocks(), st.data())
+def test_cut_short_or_bent_is_a_broken_block(value, data):
+    block = bytearray(encode_block(9, *value))
+    with pytest.raises(BrokenBlock):
+        decode_block(block[: data.draw(st.integers(0, len(block) - 1))])
+    block[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        read = decode_block(block)
+        for name in read.table.columns:
+            read.column(name)
+    except BrokenBlock:
+        pass
+
+
+def test_blocks_follow_each_other():
+    data = encode_block(1, "names", {"id": [0], "text": ["inc"]})
+    data += encode_block(2, "edges", {"node": [7, 8]})
+    assert [(b.seq, b.table.name, b.rows) for b in decode_blocks(data)] == [
+        (1, "names", 1),
+        (2, "edges", 2),
+    ]

@@ -1,0 +1,204 @@
+"""The codec: the gallery that TypeScript wrote, round trips, and bytes that make no sense."""
+
+import json
+from array import array
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanwise.wire.errors import BrokenFrame, FrameTooLong
+from spanwise.wire.frame import decode, encode
+from spanwise.wire.schema import ROLES, link_type
+
+GALLERY = Path(__file__).parents[2] / "src/wire/gallery"
+SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
+UP = link_type("worker").up
+
+
+def body_of(buffers):
+    """One body from what `encode` gives, its length prefix checked and cut off."""
+    frame = b"".join(buffers)
+    assert int.from_bytes(frame[:4], "little") == len(frame) - 4
+    return frame[4:]
+
+
+def plain(value):
+    """`value` as the gallery's JSON has it: bytes as hex."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def contains(found, wanted):
+    """Whether `found` is `wanted`, apart from fields that were filled in."""
+    if isinstance(wanted, dict):
+        return all(key in found and contains(found[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(contains, found, wanted))
+    return found == wanted
+
+
+def test_there_is_a_gallery():
+    assert len(SAMPLES) >= 9
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_gallery_is_read_as_described(name):
+    described = json.loads((GALLERY / f"{name}.json").read_text("utf-8"))
+    kinds = link_type(described["link"]).direction(described["direction"])
+    message = decode(kinds, (GALLERY / f"{name}.bin").read_bytes())
+    assert message.type == described["type"]
+    assert contains(plain(message.fields), described["fields"])
+    assert [blob.hex() for blob in message.blobs] == described["blobs"]
+    for table, columns in described["tables"].items():
+        for column, values in columns.items():
+            assert message.table(table)[column].tolist() == values
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_gallery_is_written_with_equal_columns_and_blobs(name):
+    described = json.loads((GALLERY / f"{name}.json").read_text("utf-8"))
+    kind = link_type(described["link"]).message(described["direction"], described["type"])
+    blobs = [bytes.fromhex(blob) for blob in described["blobs"]]
+    fields = dict(described["fields"])
+    if "nonce" in fields:
+        fields["nonce"] = bytes.fromhex(fields["nonce"])
+    ours = body_of(encode(kind, fields, described["tables"], blobs))
+    theirs = (GALLERY / f"{name}.bin").read_bytes()
+
+    def sections(body):
+        # Headers may differ (msgpack has several ways to write a number); what follows may not.
+        start = 4 + int.from_bytes(body[:4], "little")
+        return body[start + -start % 8 :]
+
+    assert sections(ours) == sections(theirs)
+
+
+u32 = st.integers(0, 2**32 - 1)
+run_rows = st.lists(
+    st.tuples(
+        u32,
+        u32,
+        st.integers(0, 255),
+        st.integers(0, 65535),
+        st.floats(allow_nan=False),
+        st.floats(allow_nan=False),
+        st.floats(allow_nan=False),
+        st.floats(width=32, allow_nan=False),
+        st.floats(width=32, allow_nan=False),
+        st.floats(allow_nan=False),
+        u32,
+        u32,
+        u32,
+    ),
+    max_size=80,
+)
+blob_lists = st.lists(st.binary(max_size=50), max_size=4)
+name_lists = st.lists(st.text(max_size=20), max_size=4)
+
+
+@given(run_rows, blob_lists, name_lists)
+def test_round_trip(rows, blobs, names):
+    body = body_of(encode(UP["finished"], {"names": names}, {"runs": rows}, blobs))
+    message = decode(UP, body)
+    assert message.fields["names"] == names
+    assert message.fields["errors"] == []
+    assert list(message.table("runs")) == rows
+    assert [bytes(blob) for blob in message.blobs] == blobs
+
+
+@given(run_rows, blob_lists)
+def test_rows_and_columns_are_the_same_bytes(rows, blobs):
+    table = UP["finished"].by_name["runs"]
+    columns = {
+        name: array(letter, [row[i] for row in rows])
+        for i, (name, letter) in enumerate(zip(table.columns, table.formats, strict=True))
+    }
+    by_rows = body_of(encode(UP["finished"], {}, {"runs": rows}, blobs))
+    assert by_rows == body_of(encode(UP["finished"], {}, {"runs": columns}, blobs))
+
+
+@given(run_rows, blob_lists, st.data())
+def test_cut_short_is_a_broken_frame(rows, blobs, data):
+    body = body_of(encode(UP["finished"], {}, {"runs": rows}, blobs))
+    length = data.draw(st.integers(0, len(body) - 1))
+    with pytest.raises(BrokenFrame):
+        decode(UP, body[:length])
+
+
+@settings(max_examples=500)
+@given(run_rows, blob_lists, name_lists, st.data())
+def test_a_flipped_bit_is_read_or_a_broken_frame(rows, blobs, names, data):
+    body = bytearray(body_of(encode(UP["finished"], {"names": names}, {"runs": rows}, blobs)))
+    at = data.draw(st.integers(0, len(body) - 1))
+    body[at] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        list(decode(UP, body).table("runs"))
+    except BrokenFrame:
+        pass
+
+
+@settings(max_examples=500)
+@given(st.binary(max_size=200))
+def test_noise_is_a_broken_frame(noise):
+    with pytest.raises(BrokenFrame):
+        decode(UP, noise)
+
+
+def test_a_blob_may_come_in_pieces():
+    pieces = [b"ab", array("I", [1]), memoryview(b"cd")]
+    message = decode(UP, body_of(encode(UP["event"], {"kind": "x"}, None, [map_bytes(pieces)])))
+    assert bytes(message.blobs[0]) == b"ab\1\0\0\0cd"
+
+
+def map_bytes(pieces):
+    return [memoryview(piece) for piece in pieces]
+
+
+def test_blobs_are_not_copied():
+    blob = bytes(100_000)
+    assert any(piece is blob for piece in encode(UP["event"], {"kind": "x"}, None, [blob]))
+
+
+def test_columns_are_views_of_the_body():
+    body = bytearray(body_of(encode(UP["replicas"], {}, {"added": [(1, 2.0), (3, 4.0)]})))
+    message = decode(UP, body)
+    column = message.table("added")["taskId"]
+    assert column.obj is body
+    assert column.tolist() == [1, 3]
+
+
+def test_too_long_is_said_before_anything_is_sent():
+    with pytest.raises(FrameTooLong, match='"event" message of'):
+        encode(UP["event"], {"kind": "x" * 100}, limit=64)
+
+
+def test_columns_of_different_length_are_refused():
+    with pytest.raises(ValueError, match=r"added.nbytes has 1 rows, not 2"):
+        encode(UP["replicas"], {}, {"added": {"taskId": [1, 2], "nbytes": [1.0]}})
+
+
+def test_unknown_tables_are_refused():
+    with pytest.raises(ValueError, match="has no tables"):
+        encode(UP["event"], {"kind": "x"}, {"rows": [(1,)]})
+
+
+def test_the_wrong_field_is_named():
+    body = body_of(encode(UP["flushed"], {"request": "soon"}))
+    with pytest.raises(BrokenFrame, match=r'"flushed".request: expected an integer, got str'):
+        decode(UP, body)
+
+
+def test_the_missing_field_is_named():
+    with pytest.raises(BrokenFrame, match=r'"flushed".request is missing'):
+        decode(UP, body_of(encode(UP["flushed"])))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_is_a_link(role):
+    assert "hello" in link_type(role).up
+    assert "welcome" in link_type(role).down

@@ -1,0 +1,104 @@
+/**
+ * Sample blocks, written to src/records/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` and, beside it,
+ * `<name>.json` with what it holds. NaN stands in the JSON as "NaN".
+ */
+import type { Row } from './block';
+import { BlockBuilder } from './block-builder';
+import type { TableName } from './tables';
+
+type Sample<T extends TableName> = {
+  readonly what: string;
+  readonly seq: number;
+  readonly table: T;
+  readonly rows: readonly Row<T>[];
+};
+
+const sample = <T extends TableName>(value: Sample<T>): Sample<T> => value;
+
+export const BLOCK_SAMPLES = {
+  names: sample({
+    what: 'texts of several lengths, one of them empty, some not ASCII',
+    seq: 1,
+    table: 'names',
+    rows: [
+      { id: 0, text: 'inc' },
+      { id: 1, text: '' },
+      { id: 2, text: 'größer' },
+      { id: 3, text: '<img src=x onerror=alert(1)>' },
+      { id: 4, text: '計算 🚀' }
+    ]
+  }),
+  workers: sample({
+    what: 'four text columns in one table; a worker that lives and one that left',
+    seq: 2,
+    table: 'workers',
+    rows: [
+      {
+        worker: 0,
+        pid: 4242,
+        threads: 2,
+        memoryLimit: 2e9,
+        joined: 0.125,
+        left: NaN,
+        name: 'worker 0',
+        address: 'unix:/tmp/spanwise-a/peer-0.sock',
+        host: 'hosta',
+        why: ''
+      },
+      {
+        worker: 1,
+        pid: 4243,
+        threads: 2,
+        memoryLimit: 2e9,
+        joined: 0.25,
+        left: 3.5,
+        name: 'worker 1',
+        address: 'tcp:127.0.0.1:40001',
+        host: 'hosta',
+        why: 'killed'
+      }
+    ]
+  }),
+  runs: sample({
+    what: 'every width of column; a run whose source knows no waits',
+    seq: 3,
+    table: 'runs',
+    rows: [1, 2, 3].map(run => ({
+      run,
+      node: run + 10,
+      function: 0,
+      span: 1,
+      lane: run % 2,
+      status: 0,
+      attempt: 1,
+      start: 0.1 * run,
+      duration: 0.5,
+      waitReady: run === 3 ? NaN : 0.25,
+      waitInputs: 0,
+      waitThread: 0.125,
+      cpu: 0.375,
+      outBytes: 28
+    }))
+  })
+} as const;
+
+export function galleryOfBlocks(): Readonly<
+  Record<string, string | Uint8Array>
+> {
+  const files: Record<string, string | Uint8Array> = {};
+  for (const [name, { what, seq, table, rows }] of Object.entries(
+    BLOCK_SAMPLES
+  )) {
+    const builder = new BlockBuilder<TableName>(table);
+    for (const row of rows) {
+      builder.append(row as unknown as Row<TableName>);
+    }
+    files[`src/records/gallery/${name}.bin`] = builder.seal(seq);
+    files[`src/records/gallery/${name}.json`] = `${JSON.stringify(
+      { what, seq, table, rows },
+      (_, value: unknown) => (Number.isNaN(value) ? 'NaN' : value),
+      2
+    )}\n`;
+  }
+  return files;
+}

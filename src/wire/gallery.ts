@@ -1,0 +1,249 @@
+/**
+ * Sample frames, written to src/wire/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` is a body, `<name>.json`
+ * says what it holds. In the JSON, blobs and bytes are hex.
+ */
+import type { Direction } from './describe';
+import { FrameEncoder } from './frame';
+import type { FieldsInput, LinkName, TablesInput, TypeOf } from './schema';
+
+export type FrameSample = {
+  readonly what: string;
+  readonly link: LinkName;
+  readonly direction: Direction;
+  readonly type: string;
+  /** As given; what has a default may be left out. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly tables: Readonly<
+    Record<string, Readonly<Record<string, readonly number[]>>>
+  >;
+  readonly blobs: readonly Uint8Array[];
+  readonly body: Uint8Array<ArrayBuffer>;
+};
+
+function sample<
+  L extends LinkName,
+  D extends Direction,
+  T extends TypeOf<L, D>
+>(
+  what: string,
+  link: L,
+  direction: D,
+  type: T,
+  fields: FieldsInput<L, D, T>,
+  tables: TablesInput<L, D, T> = {} as TablesInput<L, D, T>,
+  blobs: readonly Uint8Array[] = []
+): FrameSample {
+  return {
+    what,
+    link,
+    direction,
+    type,
+    fields: fields as Readonly<Record<string, unknown>>,
+    tables: tables as unknown as FrameSample['tables'],
+    blobs,
+    body: new FrameEncoder(link, direction).encodeBody(
+      type,
+      fields,
+      tables,
+      blobs
+    )
+  };
+}
+
+const counting = (length: number): Uint8Array =>
+  Uint8Array.from({ length }, (_, i) => i % 251);
+
+export function frameSamples(): Readonly<Record<string, FrameSample>> {
+  return {
+    hello: sample('the first message of any link', 'client', 'up', 'hello', {
+      protocol: 1,
+      build: '0.1.0',
+      role: 'client',
+      nonce: counting(16)
+    }),
+    refused: sample('an early end', 'worker', 'down', 'refused', {
+      code: 'protocol',
+      sentence: 'Upgrade – "größer" ist neuer.'
+    }),
+    submit: sample(
+      'two tasks, one of which needs the other; names, a span, a template and the suffixes of the keys',
+      'client',
+      'up',
+      'submit',
+      {
+        generation: 1,
+        last: true,
+        firstName: 3,
+        names: ['inc', 'add'],
+        spans: [
+          {
+            id: 1,
+            parent: 0,
+            tag: 'größe',
+            opened: 12.5,
+            closed: null,
+            origin: 0
+          }
+        ],
+        templates: [{ id: 0, blob: 0 }],
+        keysBlob: 1
+      },
+      {
+        tasks: {
+          id: [0, 1],
+          group: [3, 4],
+          suffix: [0, 2],
+          function: [3, 4],
+          span: [1, 1],
+          origin: [1, 2],
+          priority: [-1, 2],
+          template: [0, 0],
+          chunk: [0xffffffff, 0xffffffff],
+          row: [0, 0],
+          flags: [0, 1],
+          retries: [0, 3],
+          restriction: [0, 0],
+          userPriority: [0, -5],
+          firstDependency: [0, 0]
+        },
+        dependencies: { id: [0] }
+      },
+      [counting(33), new TextEncoder().encode('-0-1')]
+    ),
+    finished: sample(
+      'three runs (odd, so that narrow columns are padded), one with parts, one failed; inline result',
+      'worker',
+      'up',
+      'finished',
+      {
+        errors: [
+          {
+            row: 2,
+            type: 'ValueError',
+            message: 'x',
+            text: 'Traceback …',
+            blob: -1
+          }
+        ]
+      },
+      {
+        runs: {
+          taskId: [10, 11, 4294967295],
+          runId: [1, 2, 3],
+          status: [0, 0, 1],
+          thread: [0, 1, 0],
+          start: [1000.25, 1000.5, 1001],
+          duration: [0.25, 0.125, 0.5],
+          cpu: [0.25, 0.0625, 0.5],
+          waitInputs: [0, 0.5, 0],
+          waitThread: [0.25, 0, 0],
+          outBytes: [28, 1e12, 0],
+          inlineStart: [0, 0, 0],
+          inlineLength: [5, 4294967295, 4294967295],
+          firstPart: [0, 0, 1]
+        },
+        parts: {
+          kind: [1],
+          function: [3],
+          span: [1],
+          offset: [-0.5],
+          duration: [0.5],
+          cpu: [0],
+          coreWait: [0],
+          bytes: [1e12],
+          from: [2],
+          held: [0]
+        }
+      },
+      [counting(5)]
+    ),
+    data: sample(
+      'blobs of awkward lengths, one empty; more to follow',
+      'peer',
+      'down',
+      'data',
+      { request: 7, more: true },
+      {
+        items: { taskId: [1, 2, 3], status: [0, 0, 2], nbytes: [0, 17, 300] }
+      },
+      [counting(0), counting(17), counting(300)]
+    ),
+    block: sample(
+      'record blocks, opaque here',
+      'source',
+      'up',
+      'block',
+      {},
+      {},
+      [counting(24), counting(40)]
+    ),
+    watch: sample(
+      'a panel asks for a view under a filter',
+      'panel',
+      'up',
+      'watch',
+      {
+        id: 4,
+        cluster: 'c-1',
+        view: 'fine-metrics',
+        filter: {
+          spans: {
+            any: [{ path: ['load', 'csv'] }],
+            not: [{ tag: 'warm-up' }]
+          },
+          functions: ['<img src=x onerror=alert(1)>']
+        },
+        time: { from: 1.5, to: 2 },
+        params: { unit: 'seconds', top: 12 },
+        maxHz: 4,
+        have: { logId: 'log', seq: 9007199254740991 }
+      }
+    ),
+    tile: sample(
+      'boxes of the task stream',
+      'panel',
+      'down',
+      'tile',
+      {
+        id: 4,
+        level: 10,
+        index: 3,
+        settled: true,
+        logSeq: 12,
+        functions: ['inc']
+      },
+      {
+        boxes: {
+          lane: [0, 1],
+          from: [0.5, 300],
+          to: [12.25, 511.5],
+          function: [0, 0],
+          kind: [0, 1],
+          strip: [0, 1],
+          cover: [255, 128],
+          run: [7, 0xffffffff],
+          tasks: [1, 40]
+        }
+      }
+    ),
+    close: sample('nothing but a type', 'client', 'up', 'close', {})
+  };
+}
+
+const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
+
+export function galleryOfFrames(): Readonly<
+  Record<string, string | Uint8Array>
+> {
+  const files: Record<string, string | Uint8Array> = {};
+  for (const [name, { body, ...described }] of Object.entries(frameSamples())) {
+    files[`src/wire/gallery/${name}.bin`] = body;
+    files[`src/wire/gallery/${name}.json`] = `${JSON.stringify(
+      described,
+      (_, value: unknown) => (value instanceof Uint8Array ? hex(value) : value),
+      2
+    )}\n`;
+  }
+  return files;
+}
