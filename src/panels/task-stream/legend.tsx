@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
+import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
 import { legendItems } from './rows';
 
@@ -39,16 +40,14 @@ export function Legend(props: {
                 selection.toggleFunction(item.name, event.altKey);
               }}
             >
-              <Swatch slot={item.slot} round={item.round} />
+              <Swatch mark={{ slot: item.slot, round: item.round }} />
               <span className="sw-legend-name">{item.name}</span>
               <span className="sw-legend-figure">{item.text}</span>
             </button>
           ) : (
             <span className="sw-legend-item">
-              <span
-                className="sw-swatch"
-                data-kind={item.kind === 'compute' ? 'cpu' : item.kind}
-                aria-hidden="true"
+              <Swatch
+                mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
               />
               <span className="sw-legend-name">{item.name}</span>
               <span className="sw-legend-figure">{item.text}</span>
@@ -57,21 +56,5 @@ export function Legend(props: {
         </li>
       ))}
     </ul>
-  );
-}
-
-/** A function's colour; second and third dozen with their lines along the top. */
-export function Swatch(props: {
-  readonly slot: number;
-  readonly round: number;
-}): JSX.Element {
-  const name = props.slot >= 0 ? String(props.slot + 1) : 'other';
-  return (
-    <span
-      className="sw-swatch"
-      data-fn={name}
-      data-round={props.slot < 0 ? 0 : Math.min(2, props.round)}
-      aria-hidden="true"
-    />
   );
 }

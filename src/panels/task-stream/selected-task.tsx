@@ -5,8 +5,9 @@ import * as React from 'react';
 import type { RunDetail } from '../../wire/panel-link';
 import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
+import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
-import { partRows, spanText, waitText } from './rows';
+import { type PartRow, partRows, spanText, waitText } from './rows';
 
 type Answer =
   | { readonly kind: 'waiting' }
@@ -132,9 +133,7 @@ function RunFacts(props: {
         {held.map((part, index) => (
           <span
             key={index}
-            className="sw-bar-part"
-            data-kind={part.kind === 'compute' ? 'cpu' : part.kind}
-            style={{ width: `${(part.seconds / total) * 100}%` }}
+            {...barPart(part, part.seconds / total)}
             title={`${part.label} ${formatDuration(part.seconds)}`}
           />
         ))}
@@ -142,11 +141,7 @@ function RunFacts(props: {
       <ul className="sw-legend">
         {parts.map((part, index) => (
           <li key={index} className="sw-legend-item">
-            <span
-              className="sw-swatch"
-              data-kind={part.kind === 'compute' ? 'cpu' : part.kind}
-              aria-hidden="true"
-            />
+            <Swatch mark={partMark(part)} />
             <span className="sw-legend-name">
               {part.label}
               {part.held ? '' : ` ${trans.__('(behind other work)')}`}
@@ -176,4 +171,13 @@ function RunFacts(props: {
       </div>
     </div>
   );
+}
+
+function partMark(part: PartRow): Mark {
+  return { kind: part.kind === 'compute' ? 'cpu' : part.kind };
+}
+
+function barPart(part: PartRow, share: number) {
+  const { className, style } = markOf(partMark(part), 'sw-bar-part');
+  return { className, style: { ...style, width: `${share * 100}%` } };
 }

@@ -1,0 +1,66 @@
+/**
+ * What stands for a colour in HTML: a kind of time, a function's slot or a cause of being idle, each with its pattern. The classes are
+ * those of style/patterns.css; canvases draw the same from src/charts.
+ */
+import * as React from 'react';
+import {
+  IDLE_PATTERNS,
+  type IdleCause,
+  type Kind,
+  KIND_PATTERNS
+} from '../charts/palette';
+import { functionProperty } from './function-property';
+
+export type Mark =
+  | { readonly kind: Kind | 'other' | 'hidden' }
+  | { readonly slot: number; readonly round: number }
+  | { readonly idle: IdleCause }
+  /** A custom property of style/palette.css, plain. */
+  | { readonly property: string };
+
+/** Class and style of an element that shows `mark`; `className` is put before. */
+export function markOf(
+  mark: Mark,
+  className: string
+): { readonly className: string; readonly style: React.CSSProperties } {
+  if ('idle' in mark) {
+    const pattern = IDLE_PATTERNS[mark.idle];
+    return { className: join(className, 'sw-idle', pattern), style: {} };
+  }
+  const style = (property: string) =>
+    ({ '--sw-fill': `var(${property})` }) as React.CSSProperties;
+  if ('property' in mark) {
+    return { className: join(className), style: style(mark.property) };
+  }
+  if ('slot' in mark) {
+    const lines = mark.slot < 0 ? 0 : Math.min(2, mark.round);
+    return {
+      className: join(className) + (lines > 0 ? ` sw-toplines-${lines}` : ''),
+      style: style(functionProperty(mark.slot))
+    };
+  }
+  if (mark.kind === 'other') {
+    return {
+      className: join(className, '', 'vertical'),
+      style: style('--sw-fn-other')
+    };
+  }
+  if (mark.kind === 'hidden') {
+    return { className: join(className), style: style('--sw-track') };
+  }
+  return {
+    className:
+      join(className, '', KIND_PATTERNS[mark.kind]) +
+      (mark.kind === 'failed' ? ' sw-failed' : ''),
+    style: style(`--sw-kind-${mark.kind}`)
+  };
+}
+
+export function Swatch(props: { readonly mark: Mark }): JSX.Element {
+  return <span {...markOf(props.mark, 'sw-swatch')} aria-hidden="true" />;
+}
+
+function join(className: string, extra = '', pattern = 'plain'): string {
+  const base = `${className} ${extra === '' ? 'sw-fill' : `sw-fill ${extra}`}`;
+  return pattern === 'plain' ? base : `${base} sw-pattern-${pattern}`;
+}
