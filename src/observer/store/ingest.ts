@@ -3,7 +3,7 @@ import { TABLES } from '../../records/tables';
 import { CHUNK_MASK, decodeText } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
 import type { ActivityCells } from './activity-cells';
-import { ACTIVITY_OF_PART } from './activity-cells';
+import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
@@ -332,7 +332,7 @@ function attachPart(
   const held = columns.held[i] === 1;
   const cells = held ? log.held : log.background;
   const cell = cells.cell(columns.span[i]!, columns.function[i]!);
-  const activity = ACTIVITY_OF_PART[columns.kind[i]!] ?? 0;
+  const activity = ACTIVITY_OF_PART[columns.kind[i]!] ?? OTHER;
   cells.addEvent(cell, activity, columns.bytes[i]!);
   if (!held) {
     cells.addNanoseconds(cell, activity, nanoseconds(duration));

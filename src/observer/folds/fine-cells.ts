@@ -1,0 +1,153 @@
+import { passesFunction } from '../filter';
+import {
+  ACTIVITY_OF_PART,
+  ActivityCells,
+  OTHER
+} from '../store/activity-cells';
+import { CHUNK_MASK } from '../store/column-table';
+import {
+  bookRun,
+  clippedNanoseconds,
+  nanoseconds,
+  PART_COMPUTE
+} from '../store/run-book';
+import type { Clip, NanosecondSink } from '../store/run-book';
+import { resolveRange, ROWS_PER_SLICE } from './context';
+import type { FoldContext, Slices } from './context';
+
+/** Seconds on threads by (span, function, activity), of the runs that the filter's workers, status and time let pass. */
+export type FineCells = {
+  readonly held: ActivityCells;
+  readonly background: ActivityCells;
+  /** Of all runs in the range, whatever the filter says. */
+  readonly totalNanoseconds: number;
+  /** Of runs that workers or status hide; spans and functions are told apart by the cells. */
+  readonly hiddenNanoseconds: number;
+};
+
+/**
+ * The whole run by span and function is what the log keeps up to date anyway; a range of time, workers or a status need a scan of the
+ * runs, which books in the same way and cuts runs at the borders.
+ */
+export function* fineCells(context: FoldContext): Slices<FineCells> {
+  const { log, filter, time } = context;
+  if (time === 'all' && !filter.byWorker && !filter.byStatus) {
+    return {
+      held: log.held,
+      background: log.background,
+      totalNanoseconds: log.totalNanoseconds,
+      hiddenNanoseconds: 0
+    };
+  }
+  const range = time === 'all' ? null : resolveRange(context);
+  const held = new ActivityCells();
+  const background = new ActivityCells();
+  const book = new ScanBook(context, range, held, background);
+  let seen = 0;
+  const from = range?.from ?? -Infinity;
+  const to = range?.to ?? Infinity;
+  for (const [rows, first, end] of log.runZones.zones(from, to)) {
+    for (let i = first; i < end; i++) {
+      book.add(rows[i]!);
+    }
+    seen += end - first;
+    if (seen >= ROWS_PER_SLICE) {
+      seen = 0;
+      yield;
+    }
+  }
+  return {
+    held,
+    background,
+    totalNanoseconds: book.totalNanoseconds,
+    hiddenNanoseconds: book.hiddenNanoseconds
+  };
+}
+
+class ScanBook {
+  totalNanoseconds = 0;
+  hiddenNanoseconds = 0;
+  private readonly _sink: NanosecondSink;
+
+  constructor(
+    private readonly _context: FoldContext,
+    private readonly _clip: Clip | null,
+    private readonly _held: ActivityCells,
+    private readonly _background: ActivityCells
+  ) {
+    this._sink = (span, fn, activity, ns) =>
+      _held.addNanoseconds(_held.cell(span, fn), activity, ns);
+  }
+
+  add(row: number): void {
+    const { log, filter } = this._context;
+    const columns = log.runs.chunkOf(row)?.columns;
+    if (columns === undefined) {
+      return;
+    }
+    const i = row & CHUNK_MASK;
+    const start = columns.start[i]!;
+    const duration = columns.duration[i]! > 0 ? columns.duration[i]! : 0;
+    const clip = this._clip;
+    if (clip !== null && (start >= clip.to || start + duration < clip.from)) {
+      return;
+    }
+    // Rows that were replaced pass no status table.
+    const status = columns.status[i]!;
+    if (status > 3) {
+      return;
+    }
+    const ns = clippedNanoseconds(start, duration, clip);
+    this.totalNanoseconds += ns;
+    if (filter.lanes[columns.lane[i]!] === 0 || filter.statuses[status] === 0) {
+      this.hiddenNanoseconds += ns;
+      return;
+    }
+    const span = columns.span[i]!;
+    const fn = columns.function[i]!;
+    const startsInRange = clip === null || start >= clip.from;
+    if (startsInRange) {
+      this._held.addRun(this._held.cell(span, fn), status === 1);
+    }
+    const partRows = log.partRows(columns.run[i]!);
+    const run = { span, function: fn, start, duration, cpu: columns.cpu[i]! };
+    const parts = partRows.map(partRow => log.part(partRow));
+    bookRun(run, parts, clip, 1, this._sink);
+    for (const partRow of partRows) {
+      this._addPart(partRow, start);
+    }
+  }
+
+  private _addPart(row: number, runStart: number): void {
+    const { log } = this._context;
+    const columns = log.parts.chunkOf(row)!.columns;
+    const i = row & CHUNK_MASK;
+    const start = runStart + columns.offset[i]!;
+    const clip = this._clip;
+    if (clip !== null && (start < clip.from || start >= clip.to)) {
+      return;
+    }
+    const held = columns.held[i] === 1;
+    const cells = held ? this._held : this._background;
+    const cell = cells.cell(columns.span[i]!, columns.function[i]!);
+    const activity = ACTIVITY_OF_PART[columns.kind[i]!] ?? OTHER;
+    cells.addEvent(cell, activity, columns.bytes[i]!);
+    if (!held) {
+      cells.addNanoseconds(cell, activity, nanoseconds(columns.duration[i]!));
+    } else if (columns.kind[i] === PART_COMPUTE) {
+      cells.addInner(cell);
+    }
+  }
+}
+
+/** Whether a cell belongs to the selection. */
+export function cellPasses(
+  context: FoldContext,
+  cells: ActivityCells,
+  cell: number
+): boolean {
+  return (
+    context.filter.spans[cells.span(cell)] === 1 &&
+    passesFunction(context.filter, cells.function(cell))
+  );
+}

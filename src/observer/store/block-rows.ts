@@ -1,0 +1,34 @@
+import { TextColumn } from '../../records/block';
+import type { Block } from '../../records/block';
+import type { AnyColumn } from './column-table';
+import type { BlockRows } from './ingest';
+
+const NO_TEXT = new Uint8Array(0);
+
+/** A decoded block as the tables take it: plain columns, and where each text column begins in the block's text. Nothing is copied. */
+export function blockRows(block: Block): BlockRows {
+  const columns: Record<string, AnyColumn> = {};
+  const textStarts: Record<string, number> = {};
+  let text: Uint8Array = NO_TEXT;
+  for (const [name, column] of Object.entries(block.columns) as [
+    string,
+    AnyColumn | TextColumn
+  ][]) {
+    if (column instanceof TextColumn) {
+      const raw = column.raw;
+      columns[name] = raw.ends;
+      textStarts[name] = raw.start;
+      text = raw.text;
+    } else {
+      columns[name] = column;
+    }
+  }
+  return {
+    seq: block.seq,
+    table: block.table,
+    rows: block.rows,
+    columns,
+    text,
+    textStarts
+  };
+}
