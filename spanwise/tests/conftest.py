@@ -7,11 +7,16 @@ The same tests run in two ways: from a checkout, and from the installed wheel
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
+
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
+
+mark_this_process()
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +27,13 @@ def checkout() -> Path:
     if not (folder / "package.json").exists():
         pytest.skip("needs files of the checkout: set SPANWISE_CHECKOUT to its folder")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_left_running() -> Iterator[None]:
+    """Fail the module whose schedulers, observers or workers outlive its tests."""
+    known = set(marked_processes())
+    yield
+    left = wait_until_gone(known, limit_seconds=30)
+    if left:
+        pytest.fail("processes left running:\n" + "\n".join(left))

@@ -1,0 +1,68 @@
+"""Finds processes that a test started and did not end, orphans included.
+
+A child of a child that died has no parent to be found by, so processes are known
+by a variable in their environment, which every child inherits.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+
+import psutil
+
+MARK = "SPANWISE_TEST_RUN"
+
+# Python starts it for shared memory and ends it with the interpreter.
+_KEPT_BY_PYTHON = "multiprocessing.resource_tracker"
+
+
+def mark_this_process() -> None:
+    """Give this process and all its future children the mark."""
+    os.environ[MARK] = uuid.uuid4().hex
+
+
+def marked_processes() -> dict[int, psutil.Process]:
+    """Return the living processes that this one's children started, by pid."""
+    mark = os.environ[MARK]
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            if (
+                process.pid != os.getpid()
+                and process.status() != psutil.STATUS_ZOMBIE
+                and process.environ().get(MARK) == mark
+                and _KEPT_BY_PYTHON not in " ".join(process.cmdline())
+            ):
+                found[process.pid] = process
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def wait_until_gone(known: set[int], limit_seconds: float) -> list[str]:
+    """Wait until no marked process but the known ones lives.
+
+    Returns
+    -------
+    list of str
+        A line per process that is still there after the limit; empty if none is.
+        Those are killed, so that one leaking module does not disturb the next.
+    """
+    limit = time.monotonic() + limit_seconds
+    while True:
+        left = {pid: p for pid, p in marked_processes().items() if pid not in known}
+        if not left:
+            return []
+        if time.monotonic() > limit:
+            break
+        time.sleep(0.1)
+    lines = []
+    for process in left.values():
+        try:
+            lines.append(f"{process.pid}: {' '.join(process.cmdline())[:200]}")
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    return lines
