@@ -33,6 +33,13 @@ complain() {
   printf '\n%s\n' "$*" >&2
 }
 
+trap 'complain "Interrupted. The same command continues."; exit 130' INT TERM
+
+# limited SECONDS COMMAND… : in the foreground, so that Ctrl-C reaches the command.
+limited() {
+  timeout --foreground --kill-after=30 "$@"
+}
+
 # step NAME FIX COMMAND… : says what begins, how long it took, and what mends it.
 # Leaves the result in step_status and returns 0: bash ignores `set -e` in whatever
 # is called as a condition, and the commands of a step must stop at the first error.
@@ -125,8 +132,8 @@ install_debian() {
     return 1
   fi
   export DEBIAN_FRONTEND=noninteractive
-  retry timeout 600 apt-get -q update >/dev/null
-  retry timeout 1200 apt-get -q install -y --no-install-recommends "$@" >/dev/null
+  retry limited 600 apt-get -q update >/dev/null
+  retry limited 1200 apt-get -q install -y --no-install-recommends "$@" >/dev/null
 }
 
 # make_venv FOLDER
@@ -149,7 +156,7 @@ make_venv() {
 pip_install() {
   local folder=$1
   shift
-  retry timeout 1500 "$folder/bin/python" -m pip install --quiet \
+  retry limited 1500 "$folder/bin/python" -m pip install --quiet \
     --constraint "$root/scripts/constraints.txt" "$@"
 }
 
@@ -181,7 +188,7 @@ prepare_node_modules() {
     return 0
   fi
   cd "$root"
-  if ! retry timeout 900 jlpm install --immutable >"$state/yarn.log" 2>&1; then
+  if ! retry limited 900 jlpm install --immutable >"$state/yarn.log" 2>&1; then
     grep -v 'YN0013\|YN0002\|YN0060' "$state/yarn.log" | tail -30
     return 1
   fi
@@ -203,7 +210,7 @@ prepare_wheel() {
   fi
   rm -rf "$state/wheel" "$state/wheel.stamp"
   cd "$root"
-  if ! timeout 900 "$tools/bin/python" -m hatchling build -t wheel -d "$state/wheel" \
+  if ! limited 900 "$tools/bin/python" -m hatchling build -t wheel -d "$state/wheel" \
     >"$state/wheel.log" 2>&1; then
     grep -v 'YN0013\|YN0002\|YN0060' "$state/wheel.log" | tail -40
     return 1
