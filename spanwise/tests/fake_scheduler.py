@@ -366,9 +366,10 @@ class FakeScheduler:
         self._door.close()
         for worker in self.workers:
             process = worker.process
-            if process is None or process.poll() is not None:
+            if process is None:
                 continue
-            os.kill(process.pid, signal.SIGKILL)
+            if process.poll() is None:
+                os.kill(process.pid, signal.SIGKILL)
             process.wait(LIMIT)
             assert process.stdin is not None
             process.stdin.close()

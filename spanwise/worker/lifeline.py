@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Callable
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
 
 
 def read_first_line(fd: int) -> bytes:
@@ -38,9 +44,15 @@ def take_stdin() -> int:
 def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:
     """Call `owner_is_gone` once `fd` ends, from a thread of its own.
 
-    On Linux the kernel ends the process besides (SIGIO, whose default is to end it), for
-    a task in a long call that keeps the interpreter lock keeps the thread from running.
+    A task in a long call that keeps the interpreter lock would keep that thread from
+    running, so the kernel is asked to end the process besides: a change at the other
+    end raises SIGIO, and SIGIO unhandled ends the process (Linux; pipes and sockets).
     """
+    if fcntl is not None and hasattr(fcntl, "F_SETOWN") and hasattr(os, "O_ASYNC"):
+        signal.signal(signal.SIGIO, signal.SIG_DFL)
+        fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
+        flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+        fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_ASYNC)
 
     def wait() -> None:
         try:

@@ -1,0 +1,464 @@
+"""Real worker processes against a fake scheduler: results, errors, peers, ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from operator import add
+
+import pytest
+
+from spanwise.graph.template import Part
+from spanwise.tests.fake_scheduler import LIMIT, FakeScheduler, task
+from spanwise.wire import payload
+
+pytestmark = pytest.mark.timeout(240)
+
+
+def inc(x):
+    return x + 1
+
+
+@pytest.fixture(scope="module", params=["unix", "tcp"])
+def scheduler(request, tmp_path_factory):
+    with FakeScheduler(tmp_path_factory.mktemp("s"), request.param) as scheduler:
+        yield scheduler
+
+
+@pytest.fixture(scope="module")
+def shared(scheduler):
+    """One worker with two threads for tests that leave it as they found it."""
+    return scheduler.start_worker(threads=2)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A scheduler of the test's own, for tests that end workers."""
+    with FakeScheduler(tmp_path) as scheduler:
+        yield scheduler
+
+
+class Ids:
+    """Task ids that no other test of the module uses."""
+
+    def __init__(self):
+        self.next = 0
+
+    def __call__(self, count=1):
+        first = self.next
+        self.next += count
+        return list(range(first, first + count))
+
+
+ids = Ids()
+
+
+class TestResults:
+    def test_chain_made_here(self, shared):
+        a, b, c = ids(3)
+        shared.assign([task(a, add, (1, 2)), task(b, inc, (), [a]), task(c, add, (), [a, b])])
+        assert [shared.value(each) for each in (a, b, c)] == [3, 4, 7]
+
+    def test_many_at_once(self, shared):
+        tasks = ids(5000)
+        shared.assign([task(each, inc, (i,)) for i, each in enumerate(tasks)])
+        assert shared.value(tasks[-1]) == 5000
+        values = shared.get(tasks)
+        assert [values[each] for each in tasks] == list(range(1, 5001))
+
+    def test_wide_sum(self, shared):
+        tasks = ids(2000)
+        (total,) = ids()
+        shared.assign(
+            [task(each, inc, (i,), wanted=False) for i, each in enumerate(tasks)]
+            + [task(total, lambda *values: sum(values), (), tasks)]
+        )
+        assert shared.value(total) == sum(range(1, 2001))
+
+    def test_large_results_are_not_inline(self, shared):
+        (a,) = ids()
+        shared.assign([task(a, bytes, (100_000,))])
+        run = shared.task_run(a)
+        assert run.inline is None and run.outBytes == sys.getsizeof(bytes(100_000))
+        assert shared.value(a) == bytes(100_000)
+
+    def test_fused_parts_run_in_order_and_drop_what_they_no_longer_need(self, shared):
+        a, b = ids(2)
+        parts = (
+            Part(add, (0, -1), name="add", span=5),
+            Part(inc, (1,), name="inc", span=6, drops=(0, 1)),
+            Part(lambda x: (x, "end"), (2,), name="end", span=5),
+        )
+        shared.assign([task(a, abs, (-3,)), task(b, None, (10,), [a], parts=parts)])
+        assert shared.value(b) == (14, "end")
+        rows = [part for part in shared.task_run(b).parts if part.kind == 4]
+        assert [(shared.names[part.function], part.span) for part in rows] == [
+            ("add", 5),
+            ("inc", 6),
+            ("end", 5),
+        ]
+
+    def test_awaitables_are_awaited(self, shared):
+        async def later(x):
+            import asyncio
+
+            await asyncio.sleep(0.001)
+            return x * 2
+
+        (a,) = ids()
+        shared.assign([task(a, later, (21,))])
+        assert shared.value(a) == 42
+
+    def test_release_forgets(self, shared):
+        a, b = ids(2)
+        shared.assign([task(a, inc, (1,)), task(b, inc, (2,))])
+        shared.value(b)
+        shared.send("release", None, {"ids": [(a,)]})
+        shared.flush()
+        values = shared.get([a, b])
+        assert isinstance(values[a], KeyError) and values[b] == 3
+
+    def test_priority_is_obeyed(self, own):
+        worker = own.start_worker()
+        order = [3, 1, 4, 2, 0]
+        begun = worker.assign([task(9, time.sleep, (0.2,), priority=-1.0)])
+        worker.assign(
+            [task(10 + each, inc, (each,), priority=float(each)) for each in order]
+        )
+        worker.run_of(begun[9])
+        for each in order:
+            worker.task_run(10 + each)
+        assert [run.taskId for run in worker.runs] == [9, 10, 11, 12, 13, 14]
+
+    def test_a_short_task_behind_which_a_long_one_runs_is_reported_at_once(self, own):
+        worker = own.start_worker()
+        worker.assign([task(0, inc, (1,)), task(1, inc, (1,))])
+        worker.task_run(1)
+        # Known to be quick, so that its row could wait for more; then 30 s of nothing.
+        worker.assign([task(2, inc, (1,)), task(3, time.sleep, (30,))])
+        worker.wait(lambda: any(run.taskId == 2 for run in worker.runs), limit=15)
+
+    def test_taking_back(self, own):
+        worker = own.start_worker()
+        runs = worker.assign([task(0, time.sleep, (0.5,)), task(1, inc, (1,)), task(2, inc, (1,))])
+        worker.wait(lambda: True)
+        time_limit = time.monotonic() + LIMIT
+        while worker.call(_row_of_first_executor) != 0:
+            assert time.monotonic() < time_limit
+        worker.send("takeBack", None, {"tasks": [(0, runs[0]), (1, runs[1]), (2, 999)]})
+        worker.wait(lambda: any(m.type == "takenBack" for m in worker.messages))
+        answer = next(m for m in worker.messages if m.type == "takenBack")
+        assert [(row[0], row[2]) for row in answer.table("tasks")] == [(0, 0), (1, 1), (2, 0)]
+        worker.task_run(2)
+        assert {run.taskId for run in worker.runs} == {0, 2}
+
+
+def _row_of_first_executor(dask_worker):
+    row = dask_worker.executors[0].row
+    return None if row is None else row[0]
+
+
+class TestErrors:
+    def test_error_with_the_users_traceback(self, shared):
+        def fails():
+            raise ValueError("no good")
+
+        a, b, c = ids(3)
+        shared.assign([task(a, fails), task(b, inc, (), [a]), task(c, inc, (), [b])])
+        error = shared.task_run(a).error
+        assert (error["type"], error["message"]) == ("ValueError", "no good")
+        assert isinstance(error["exception"], ValueError)
+        assert "in fails" in error["text"] and "executor.py" not in error["text"]
+        # What depends on it ends too, and says what it lacked.
+        assert shared.task_run(b).status == 2 and shared.task_run(c).status == 2
+        assert (a, shared.number) in shared.missing
+
+    def test_exit_does_not_end_the_worker(self, shared):
+        a, b, c = ids(3)
+
+        def interrupt():
+            raise KeyboardInterrupt
+
+        shared.assign([task(a, sys.exit, (3,)), task(b, interrupt), task(c, inc, (1,))])
+        assert shared.task_run(a).error["type"] == "SystemExit"
+        # Raising SystemExit at the client would end the user's program.
+        assert isinstance(shared.task_run(a).error["exception"], Exception)
+        assert shared.task_run(b).error["type"] == "KeyboardInterrupt"
+        assert shared.value(c) == 2
+
+    def test_exceptions_that_cannot_travel_have_a_stand_in(self, shared):
+        class Odd(Exception):
+            def __init__(self, first, second):
+                super().__init__(f"{first} and {second}")
+                self.lock = threading.Lock()
+
+        def fails():
+            raise Odd(1, 2)
+
+        (a,) = ids()
+        shared.assign([task(a, fails)])
+        error = shared.task_run(a).error
+        assert error["type"] == "Odd" and "1 and 2" in str(error["exception"])
+
+    def test_a_result_that_cannot_be_pickled_is_an_error_where_it_is_asked_for(self, shared):
+        a, b = ids(2)
+        shared.assign([task(a, threading.Lock), task(b, lambda lock: lock.locked(), (), [a])])
+        assert shared.value(b) is False
+        assert shared.task_run(a).status == 0
+        with pytest.raises(Exception, match="cannot be pickled"):
+            shared.get([a])
+
+    def test_a_template_that_cannot_be_opened_is_an_error_with_a_sentence(self, shared):
+        class Breaks:
+            def __reduce__(self):
+                return _not_on_workers, ()
+
+            def __call__(self):
+                return 1
+
+        a, b = ids(2)
+        shared.assign([task(a, Breaks()), task(b, inc, (1,))])
+        error = shared.task_run(a).error
+        assert "could not be unpickled on the worker" in error["message"]
+        assert "RuntimeError: not here" in error["message"]
+        assert shared.value(b) == 2
+
+    def test_run_and_its_errors(self, shared):
+        assert shared.call(add, 1, b) == 3 if (b := 2) else None
+        with pytest.raises(ZeroDivisionError):
+            shared.call(lambda: 1 / 0)
+        assert shared.call(lambda dask_worker: dask_worker.number) == shared.number
+
+
+def _not_on_workers():
+    raise RuntimeError("not here")
+
+
+class TestPeers:
+    def test_inputs_come_from_the_peer(self, scheduler):
+        one, two = scheduler.start_worker(), scheduler.start_worker()
+        made = ids(300)
+        (total,) = ids()
+        one.assign([task(each, inc, (i,), wanted=False) for i, each in enumerate(made)])
+        one.task_run(made[-1])
+        two.assign(
+            [task(total, lambda *values: sum(values), (), made)],
+            holders=dict.fromkeys(made, one.number),
+        )
+        assert two.value(total) == sum(range(1, 301))
+        two.wait(lambda: len(two.replicas) == 300)
+        assert sorted(two.replicas) == [(each, 28.0) for each in made]
+        run = two.task_run(total)
+        transfers = [part for part in run.parts if part.kind == 1]
+        assert transfers and {part.from_ for part in transfers} == {one.number}
+        # Nothing else was to be done: the thread waited for it.
+        assert any(part.held for part in transfers)
+        held = sum(part.duration for part in run.parts if part.held)
+        assert held <= run.duration + 1e-9
+        two.flush()
+        assert sum(row[4] for row in two.measured["transfers"]) == 300
+        one.flush()
+        fine = [(one.names[r[1]], one.names[r[4]]) for r in one.measured["fine"]]
+        assert ("get-data", "serialize") in fine
+
+    def test_large_results_both_ways_at_once(self, scheduler):
+        workers = [scheduler.start_worker(), scheduler.start_worker()]
+        made = [ids(4), ids(4)]
+        for worker, tasks in zip(workers, made, strict=True):
+            worker.assign([task(each, bytes, (20_000_000,), wanted=False) for each in tasks])
+            worker.task_run(tasks[-1])
+        wanted = ids(2)
+        for i, worker in enumerate(workers):
+            other = workers[1 - i].number
+            worker.assign(
+                [task(wanted[i], lambda *values: sum(map(len, values)), (), made[1 - i])],
+                holders=dict.fromkeys(made[1 - i], other),
+            )
+        assert [w.value(t) for w, t in zip(workers, wanted, strict=True)] == [80_000_000] * 2
+
+    def test_behind_running_work_the_transfer_is_not_held(self, own):
+        one, two = own.start_worker(), own.start_worker()
+        one.assign([task(0, bytes, (1_000_000,), wanted=False)])
+        one.task_run(0)
+        two.assign(
+            [task(1, _spin, (0.5,), priority=0.0), task(2, len, (), [0], priority=1.0)],
+            holders={0: one.number},
+        )
+        assert two.value(2) == 1_000_000
+        transfers = [part for part in two.task_run(2).parts if part.kind == 1]
+        assert transfers and all(part.held == 0 and part.offset < 0 for part in transfers)
+
+    def test_missing_inputs_are_reported(self, own):
+        one, two = own.start_worker(), own.start_worker()
+        two.assign([task(1, inc, (), [77])], holders={77: one.number})
+        assert two.task_run(1).status == 2
+        assert two.missing == [(77, one.number)]
+
+    def test_an_unpicklable_input_fails_its_user_with_the_reason(self, own):
+        one, two = own.start_worker(), own.start_worker()
+        one.assign([task(0, threading.Lock)])
+        one.task_run(0)
+        two.assign([task(1, id, (), [0])], holders={0: one.number})
+        run = two.task_run(1)
+        assert run.status == 1 and "cannot be pickled" in run.error["message"]
+
+    def test_a_killed_peer_is_a_missing_input(self, own):
+        one, two = own.start_worker(), own.start_worker()
+        one.assign([task(0, inc, (1,))])
+        one.task_run(0)
+        os.kill(one.process.pid, signal.SIGKILL)
+        one.process.wait(LIMIT)
+        two.assign([task(1, inc, (), [0])], holders={0: one.number})
+        assert two.task_run(1).status == 2
+        two.assign([task(2, inc, (1,))])
+        assert two.value(2) == 2
+
+    def test_data_put_by_a_client_is_adopted(self, own):
+        worker = own.start_worker()
+        link = worker.peer()
+        link.send("put", {"request": 1}, {"items": [(5,)]}, [payload.dumps([1, 2, 3])])
+        assert link.read().type == "stored"
+        worker.send("adopt", None, {"items": [(5, 0, 40, 88.0)]})
+        worker.assign([task(41, sum, (), [40])])
+        assert worker.value(41) == 6
+        link.close()
+
+
+def _spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+class TestSurroundings:
+    def test_a_module_beside_the_notebook_imports(self, own, tmp_path):
+        beside = tmp_path / "notebooks"
+        beside.mkdir()
+        (beside / "beside_the_notebook.py").write_text("def answer():\n    return 42\n")
+
+        def use():
+            import beside_the_notebook
+
+            return beside_the_notebook.answer(), os.getcwd()
+
+        worker = own.start_worker()
+        worker.assign([task(0, use)])
+        assert worker.task_run(0).error["type"] == "ModuleNotFoundError"
+        worker.assign([task(1, use)], launch={"path": ["", *sys.path], "cwd": str(beside)})
+        assert worker.value(1) == (42, str(beside))
+
+    def test_a_nested_compute_stays_in_the_tasks_thread(self, shared):
+        def nested():
+            import dask
+
+            idents = dask.compute(*[dask.delayed(threading.get_ident)() for _ in range(3)])
+            return set(idents) == {threading.get_ident()}
+
+        (a,) = ids()
+        shared.assign([task(a, nested)])
+        assert shared.value(a) is True
+
+    def test_tasks_see_an_empty_stdin(self, shared):
+        (a,) = ids()
+        shared.assign([task(a, lambda: os.read(0, 10))])
+        assert shared.value(a) == b""
+
+    def test_get_worker(self, shared):
+        def who():
+            from spanwise.worker import get_worker
+
+            return get_worker().number
+
+        (a,) = ids()
+        shared.assign([task(a, who)])
+        assert shared.value(a) == shared.number
+
+    def test_two_threads_run_at_the_same_time(self, own):
+        worker = own.start_worker(threads=2)
+
+        def meet(name, folder):
+            with open(os.path.join(folder, name), "w"):
+                pass
+            other = os.path.join(folder, "ab"["ba".index(name)])
+            end = time.monotonic() + 30
+            while not os.path.exists(other):
+                if time.monotonic() > end:
+                    return "alone"
+                time.sleep(0.001)
+            return "met"
+
+        folder = str(own.folder)
+        worker.assign([task(0, meet, ("a", folder)), task(1, meet, ("b", folder))])
+        assert (worker.value(0), worker.value(1)) == ("met", "met")
+        assert {worker.task_run(0).thread, worker.task_run(1).thread} == {0, 1}
+
+
+class TestEnds:
+    def ended(self, worker):
+        return worker.process.wait(LIMIT)
+
+    def test_close(self, own):
+        worker = own.start_worker()
+        worker.assign([task(0, inc, (1,))])
+        assert worker.value(0) == 2
+        worker.send("close")
+        assert self.ended(worker) == 0
+        assert not list(own.folder.glob("worker-*"))
+
+    def test_the_owners_end_of_the_lifeline(self, own):
+        worker = own.start_worker()
+        worker.assign([task(0, time.sleep, (60,))])
+        worker.process.stdin.close()
+        self.ended(worker)
+
+    def test_a_task_that_keeps_the_interpreter_cannot_keep_the_worker(self, own):
+        def keep(path):
+            import ctypes
+
+            with open(path, "w"):
+                pass
+            # PyDLL does not release the interpreter lock around the call.
+            ctypes.PyDLL(None).sleep(120)
+
+        worker = own.start_worker()
+        mark = own.folder / "begun"
+        worker.assign([task(0, keep, (str(mark),))])
+        end = time.monotonic() + LIMIT
+        while not mark.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        worker.process.stdin.close()
+        assert worker.process.wait(60) is not None
+
+    def test_the_scheduler_is_gone(self, own):
+        worker = own.start_worker()
+        worker.link.close()
+        self.ended(worker)
+
+    def test_interrupts_are_for_the_client(self, own):
+        worker = own.start_worker()
+        os.kill(worker.process.pid, signal.SIGINT)
+        worker.assign([task(0, inc, (1,))])
+        assert worker.value(0) == 2
+
+    def test_pauses_when_memory_is_short_and_goes_on(self, own):
+        worker = own.start_worker(memory_limit=400 * 2**20)
+        worker.assign([task(0, lambda: b"x" * (340 * 2**20), wanted=False)])
+        worker.task_run(0)
+        worker.wait(lambda: [m.fields["paused"] for m in worker.messages if m.type == "state"])
+        worker.assign([task(1, inc, (1,))])
+        worker.flush()
+        assert all(run.taskId != 1 for run in worker.runs)
+        worker.send("release", None, {"ids": [(0,)]})
+        assert worker.value(1) == 2
+        states = [m.fields["paused"] for m in worker.messages if m.type == "state"]
+        assert states == [True, False]
+
+    def test_ends_when_memory_is_over(self, own):
+        worker = own.start_worker(memory_limit=150 * 2**20)
+        worker.assign([task(0, lambda: [b"x" * (300 * 2**20), time.sleep(60)])])
+        assert self.ended(worker) == 4
+        assert [m.fields["kind"] for m in worker.messages if m.type == "event"] == ["memory-limit"]

@@ -1,0 +1,254 @@
+"""The table of tasks, driven by random orders of everything that can happen to it."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from spanwise.worker.tasks import Arrival, Fetch, TaskTable
+
+ME = 3
+PEER = 4
+
+
+def row(task_id, run_id, priority=0.0, first=0):
+    return (task_id, run_id, 1, 0xFFFFFFFF, 0, 1, 0, 0, priority, 0.0, first)
+
+
+def assign(table, *tasks, holders=None):
+    """Tasks as (id, run, inputs); every input is this worker's own unless said otherwise."""
+    rows, dependencies = [], []
+    for priority, (task_id, run_id, inputs) in enumerate(tasks):
+        rows.append(row(task_id, run_id, float(priority), len(dependencies)))
+        dependencies += inputs
+    held_by = [(holders or {}).get(each, ME) for each in dependencies]
+    return table.assign(rows, dependencies, held_by, [8.0] * len(dependencies))
+
+
+def take(table):
+    entry = table.take()
+    return None if entry is None else entry[2][0]
+
+
+class TestOrder:
+    def test_priority_decides_across_batches(self):
+        table = TaskTable(ME)
+        table.assign([row(1, 1, 5.0), row(2, 2, 3.0)])
+        table.assign([row(3, 3, 4.0), row(4, 4, 3.0)])
+        assert [take(table) for _ in range(5)] == [2, 4, 3, 1, None]
+
+    def test_a_chain_runs_in_order_within_one_assignment(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, [1]), (3, 3, [2, 1]))
+        ran = []
+        while (entry := table.take()) is not None:
+            ran.append(entry[2][0])
+            table.store(entry[2], f"value {entry[2][0]}", 8.0, 1.0)
+        assert ran == [1, 2, 3]
+        table.check()
+
+    def test_an_input_used_twice_counts_twice(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, [1, 1]))
+        entry = table.take()
+        assert table.store(entry[2], "a", 8.0, 1.0) == 1
+        assert table.take()[3] == (1, 1)
+
+
+class TestFetching:
+    def test_one_fetch_serves_all_that_wait_and_its_bytes_are_booked_once(self):
+        table = TaskTable(ME)
+        fetches, lacking = assign(
+            table, (1, 1, [100]), (2, 2, [100, 101]), holders={100: PEER, 101: PEER}
+        )
+        assert [(f.task_id, f.peer) for f in fetches] == [(100, PEER), (101, PEER)]
+        assert not lacking and table.take() is None
+        arrival = Arrival(PEER, 1.0, 2.0, 3.0, 0.0)
+        replicas, woken = table.arrived([(f, "v", 10.0) for f in fetches], arrival)
+        assert replicas == [(100, 10.0), (101, 10.0)] and woken == 2
+        entries = [table.take(), table.take()]
+        assert [entry[4].arrivals for entry in entries] == [[(arrival, 10.0)], [(arrival, 10.0)]]
+
+    def test_what_a_peer_lacks_takes_all_that_needs_it_along(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(
+            table, (1, 1, [100]), (2, 2, [1]), (3, 3, [2, 1]), (4, 4, []), holders={100: PEER}
+        )
+        lacking = table.not_there(fetches[0])
+        assert sorted(r[0] for r, _ in lacking) == [1, 2, 3]
+        assert lacking[0][1] == [(100, PEER)]
+        assert take(table) == 4 and take(table) is None
+        table.check()
+
+    def test_an_answer_for_a_released_input_is_not_kept(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(table, (1, 1, [100]), holders={100: PEER})
+        table.release([1, 100])
+        assert table.arrived([(fetches[0], "v", 1.0)], Arrival(PEER, 0, 0, 0, 0)) == ([], 0)
+        assert not table.values and table.managed == 0
+
+    def test_an_input_that_should_be_here_and_is_not(self):
+        table = TaskTable(ME)
+        _, lacking = assign(table, (1, 1, [7]), (2, 2, [1]))
+        assert [(r[0], lost) for r, lost in lacking] == [(1, [(7, ME)]), (2, [(1, ME)])]
+
+
+class TestRelease:
+    def test_a_released_run_may_end_and_its_result_is_dropped(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []))
+        entry = table.take()
+        table.release([1])
+        assert table.store(entry[2], "a", 8.0, 1.0) == 0 and not table.values
+
+    def test_a_task_may_come_back_while_its_old_run_still_runs(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []))
+        old = table.take()
+        table.release([1])
+        assign(table, (1, 2, []), (5, 5, [1]))
+        new = table.take()
+        table.store(old[2], "old", 8.0, 1.0)
+        assert 1 not in table.values
+        assert table.store(new[2], "new", 8.0, 2.0) == 1
+        assert table.values[1] == "new"
+        table.check()
+
+    def test_taken_back_only_if_not_begun_and_of_the_same_run(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, []))
+        assert take(table) == 1
+        assert table.take_back(1, 1) == (False, [])
+        assert table.take_back(2, 9) == (False, [])
+        assert table.take_back(2, 2) == (True, [])
+        assert take(table) is None
+
+
+class TableMachine(RuleBasedStateMachine):
+    """Random assignments, ends, releases and answers; every run ends exactly once."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = TaskTable(ME)
+        self.next_run = 0
+        self.next_task = 0
+        self.open_runs: dict[int, int] = {}
+        self.on_threads = []
+        self.fetches: list[Fetch] = []
+        self.now = 0.0
+
+    def _lost(self, lacking):
+        for lost_row, lost in lacking:
+            assert lost
+            assert self.open_runs.pop(lost_row[1]) == lost_row[0]
+
+    @rule(data=st.data(), count=st.integers(1, 5))
+    def assign(self, data, count):
+        rows, dependencies, holders = [], [], []
+        known = [*self.table.values, *self.table.queued, *self.table.running]
+        mine = []
+        for _ in range(count):
+            self.next_task += 1
+            self.next_run += 1
+            first = len(dependencies)
+            for _ in range(data.draw(st.integers(0, 3))):
+                kind = data.draw(st.sampled_from(["here", "peer", "nowhere"]))
+                pool = known + mine
+                if kind == "here" and pool:
+                    dependencies.append(data.draw(st.sampled_from(pool)))
+                    holders.append(ME)
+                elif kind == "peer":
+                    dependencies.append(data.draw(st.integers(1000, 1005)))
+                    holders.append(PEER)
+                elif kind == "nowhere" and data.draw(st.integers(0, 9)) == 0:
+                    dependencies.append(999)
+                    holders.append(ME)
+            priority = data.draw(st.integers(0, 3))
+            rows.append(row(self.next_task, self.next_run, float(priority), first))
+            mine.append(self.next_task)
+            self.open_runs[self.next_run] = self.next_task
+        fetches, lacking = self.table.assign(
+            rows, dependencies, holders, [1.0] * len(dependencies)
+        )
+        self.fetches += fetches
+        self._lost(lacking)
+
+    @rule()
+    def take(self):
+        entry = self.table.take()
+        if entry is None:
+            return
+        if all(each in self.table.values for each in entry[3]):
+            self.on_threads.append(entry[2])
+        else:
+            self._input_was_released(entry[2])
+
+    def _input_was_released(self, taken):
+        """What an executor does then."""
+        self._lost(self.table.failed(taken))
+        del self.open_runs[taken[1]]
+
+    @precondition(lambda self: self.on_threads)
+    @rule(data=st.data(), ok=st.booleans())
+    def end(self, data, ok):
+        ended = self.on_threads.pop(data.draw(st.integers(0, len(self.on_threads) - 1)))
+        self.now += 1
+        if ok:
+            self.table.store(ended, f"{ended[1]}", 4.0, self.now)
+        else:
+            self._lost(self.table.failed(ended))
+        self.open_runs.pop(ended[1], None)
+
+    @precondition(lambda self: self.fetches)
+    @rule(data=st.data(), ok=st.booleans())
+    def answer(self, data, ok):
+        fetch = self.fetches.pop(data.draw(st.integers(0, len(self.fetches) - 1)))
+        if ok:
+            self.table.arrived([(fetch, "v", 2.0)], Arrival(PEER, 0, 0, 0, 0))
+        else:
+            self._lost(self.table.not_there(fetch))
+
+    @precondition(lambda self: self.table.values or self.open_runs)
+    @rule(data=st.data())
+    def release(self, data):
+        pool = sorted({*self.table.values, *self.open_runs.values()})
+        released = data.draw(st.lists(st.sampled_from(pool), max_size=3, unique=True))
+        lacking = self.table.release(released)
+        for run_id, task_id in list(self.open_runs.items()):
+            if task_id in released:
+                del self.open_runs[run_id]
+        self._lost(lacking)
+
+    @precondition(lambda self: self.open_runs)
+    @rule(data=st.data())
+    def take_back(self, data):
+        run_id = data.draw(st.sampled_from(sorted(self.open_runs)))
+        taken, lacking = self.table.take_back(self.open_runs[run_id], run_id)
+        if taken:
+            del self.open_runs[run_id]
+        self._lost(lacking)
+
+    @invariant()
+    def consistent(self):
+        self.table.check()
+
+    def teardown(self):
+        """Once everything is answered and run, nothing is left over."""
+        for fetch in self.fetches:
+            self.table.arrived([(fetch, "v", 2.0)], Arrival(PEER, 0, 0, 0, 0))
+        for ended in self.on_threads:
+            self.table.store(ended, "v", 1.0, self.now)
+            self.open_runs.pop(ended[1], None)
+        while (entry := self.table.take()) is not None:
+            if any(each not in self.table.values for each in entry[3]):
+                self._input_was_released(entry[2])
+            else:
+                self.table.store(entry[2], "v", 1.0, self.now)
+                del self.open_runs[entry[2][1]]
+        assert not self.table.queued, self.table.queued
+        assert not self.open_runs
+
+
+TableMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestMachine = TableMachine.TestCase
