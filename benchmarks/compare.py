@@ -1,7 +1,7 @@
-"""Against ``distributed``: every system runs the same graphs in turn, round after round, in one run.
+"""Against ``distributed``: all systems run the same graphs in turn, round after round, in one run.
 
-``python -m benchmarks.compare [--smoke] [--rounds 7] [--json FILE]``. Prints a row per case: medians, spread, ratio of medians to the
-peer's better setting, CPU per task of each process.
+``python -m benchmarks.compare [--smoke] [--rounds 7] [--json FILE]``. Prints a row per case:
+medians, spread, ratio of medians to the peer's better setting, CPU per task of each process.
 """
 
 from __future__ import annotations
@@ -126,10 +126,7 @@ def report(run_record: dict[str, Any]) -> str:
             medians[system] = median
             tasks = answers[0]["tasks"]
             roles = sorted({role for a in answers for role in a["cpuSeconds"]})
-            cpu = "  ".join(
-                f"{role} {statistics.median(a['cpuSeconds'].get(role, 0.0) for a in answers) / tasks * 1e6:.1f}"
-                for role in roles
-            )
+            cpu = "  ".join(f"{role} {cpu_per_task(answers, role) * 1e6:.1f}" for role in roles)
             load = statistics.median(a["load"] for a in answers)
             lines.append(
                 f"  {system:20s} {median * 1e3:10.1f} ms  ({least * 1e3:.1f} – {most * 1e3:.1f})"
@@ -137,6 +134,11 @@ def report(run_record: dict[str, Any]) -> str:
             )
         lines.extend(ratios(case, medians))
     return "\n".join(lines)
+
+
+def cpu_per_task(answers: list[dict[str, Any]], role: str) -> float:
+    """Median CPU seconds per task of the processes that play ``role``."""
+    return statistics.median(a["cpuSeconds"].get(role, 0.0) / a["tasks"] for a in answers)
 
 
 def ratios(case: str, medians: dict[str, float]) -> list[str]:
@@ -150,9 +152,8 @@ def ratios(case: str, medians: dict[str, float]) -> list[str]:
             + (f"  (goal {goal:.0f}x)" if goal else "")
         )
     if "spanwise" in medians and "spanwise-unrecorded" in medians:
-        lines.append(
-            f"  recording costs {(medians['spanwise'] / medians['spanwise-unrecorded'] - 1) * 100:+.1f} %"
-        )
+        cost = medians["spanwise"] / medians["spanwise-unrecorded"] - 1
+        lines.append(f"  recording costs {cost * 100:+.1f} %")
     return lines
 
 
@@ -160,7 +161,7 @@ def main() -> None:
     """Run, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--smoke", action="store_true", help="tiny sizes: shows that everything runs, not how fast"
+        "--smoke", action="store_true", help="tiny sizes: everything runs, no figures"
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--case", action="append", choices=list(CASES))

@@ -1,4 +1,4 @@
-"""One system under test in a process of its own: reads a JSON order a line, runs it, answers a JSON line.
+"""One system under test in a process of its own: a JSON order a line in, a JSON answer a line out.
 
 ``python -m benchmarks.driver SYSTEM WORKERS THREADS`` with SYSTEM one of :data:`SYSTEMS`.
 """
@@ -32,7 +32,7 @@ def start_spanwise(workers: int, threads: int, recording: bool) -> Any:
 
 
 def start_distributed(workers: int, threads: int, saturation: float | None) -> Any:
-    """A LocalCluster of processes without dashboard, at its default or with root tasks not queued."""
+    """A LocalCluster of processes, at its default or with root tasks not queued."""
     import dask
     import distributed
 
@@ -68,7 +68,10 @@ def cpu_seconds() -> dict[int, tuple[str, float]]:
 
 
 def role_of(is_client: bool, command_line: str) -> str:
-    """Which part a process plays, from its command line (distributed's scheduler runs inside the client's process)."""
+    """Which part a process plays, from its command line.
+
+    distributed's scheduler runs inside the client's process.
+    """
     if is_client:
         return "client"
     for role in ("scheduler", "observer"):

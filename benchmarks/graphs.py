@@ -1,6 +1,7 @@
 """The work that both systems are given: the same graphs, built before the clock starts.
 
-Every builder takes a ``salt`` that goes into the keys, so that no system can serve a repetition from results it still holds.
+Every builder takes a ``salt`` that goes into the keys, so that no system can serve a repetition
+from results it still holds.
 """
 
 from __future__ import annotations
