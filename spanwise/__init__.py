@@ -10,7 +10,20 @@ from importlib import import_module
 from typing import Any
 
 # Public name -> the module that defines it.
-_PUBLIC: dict[str, str] = {}
+_PUBLIC: dict[str, str] = {
+    "CancelledError": "spanwise.client.errors",
+    "Client": "spanwise.client.client",
+    "ClusterError": "spanwise.client.errors",
+    "Future": "spanwise.client.future",
+    "KilledWorker": "spanwise.client.errors",
+    "MemorySampler": "spanwise.client.memory_sampler",
+    "SchedulerLost": "spanwise.client.errors",
+    "as_completed": "spanwise.client.waiting",
+    "default_client": "spanwise.client.current",
+    "get_client": "spanwise.client.current",
+    "span": "spanwise.spans",
+    "wait": "spanwise.client.waiting",
+}
 
 __all__ = sorted(["__version__", *_PUBLIC])
 

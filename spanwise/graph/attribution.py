@@ -107,9 +107,7 @@ class Attribution:
             self._by_name[name] = self._settled(own)
             for inner in _all_names(layer, name):
                 known = self._written_elsewhere(inner, layer)
-                self._by_name.setdefault(
-                    inner, self._settled(known if known is not None else own)
-                )
+                self._by_name.setdefault(inner, self._settled(known if known is not None else own))
 
     def _read_keys(self, layer: Layer, span: Callable[[Any], Any]) -> None:
         for key in layer:
@@ -143,9 +141,7 @@ class Attribution:
             seen.add(name)
             with self._provenance.working_on(expression):
                 inputs = expression.dependencies()
-                tasks = (
-                    {} if isinstance(expression, _ExprSequence) else expression._layer()
-                )
+                tasks = {} if isinstance(expression, _ExprSequence) else expression._layer()
             source = self._source_of_expression(expression, inherited)
             for one in inputs:
                 inherited.setdefault(one._name, source)
@@ -155,14 +151,10 @@ class Attribution:
             for inner in {name_of(key) for key in tasks}:
                 if inner not in self._by_name and isinstance(inner, str):
                     known = self._provenance.find_layer(inner)
-                    self._by_name[inner] = self._settled(
-                        known if known is not None else source
-                    )
+                    self._by_name[inner] = self._settled(known if known is not None else source)
         return graph
 
-    def _source_of_expression(
-        self, expression: Expr, inherited: Mapping[str, Source]
-    ) -> Source:
+    def _source_of_expression(self, expression: Expr, inherited: Mapping[str, Source]) -> Source:
         """Known, else inherited from the expression's user, never unknown."""
         known = self._provenance.find_expression(expression._name)
         if known is not None:
@@ -202,9 +194,7 @@ def _spellings(name: str) -> list[str]:
     return spellings
 
 
-def materialise(
-    dsk: Any, provenance: Provenance
-) -> tuple[Graph, Attribution, KeyAnnotations]:
+def materialise(dsk: Any, provenance: Provenance) -> tuple[Graph, Attribution, KeyAnnotations]:
     """Turn what Dask hands to ``get`` into a dict, remembering where it was written.
 
     Parameters

@@ -98,9 +98,7 @@ def _observe_expressions(provenance: Provenance) -> None:
         setattr(Expr, name, _framed(provenance, getattr(Expr, name), lowers))
 
 
-def _framed(
-    provenance: Provenance, method: Callable[..., Any], lowers: bool
-) -> Callable[..., Any]:
+def _framed(provenance: Provenance, method: Callable[..., Any], lowers: bool) -> Callable[..., Any]:
     @functools.wraps(method)
     def framed(self: Expr, *args: Any, **kwargs: Any) -> Any:
         with provenance.working_on(self, lowers):

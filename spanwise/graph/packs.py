@@ -29,6 +29,7 @@ from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.places import shape_of
 from spanwise.graph.prepare import PreparedGraph
+from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
 
 Key = Any
@@ -57,7 +58,7 @@ ORIGIN_USER = 1
 ORIGIN_INFERRED = 2
 
 #: Literals of these types are taken to be small.
-_SMALL = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
+SMALL_TYPES = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
 _NOT_PLAIN = (_execute_subgraph, ProhibitReuse._identity)
 
 
@@ -141,6 +142,7 @@ class Packer:
         ids: dict[Key, int],
         wanted: Any,
         first_id: int,
+        options: TaskOptions | None = None,
     ) -> Iterator[SubmitMessage]:
         """Yield the messages that submit a graph.
 
@@ -154,8 +156,12 @@ class Packer:
             Container of the keys whose results the client will hold.
         first_id
             Id of the first task; the others follow.
+        options
+            Retries, priorities and workers, if there are any.
         """
-        return _Packing(self, self._dump, graph, ids, wanted).messages(first_id)
+        packing = _Packing(self, self._dump, graph, ids, wanted)
+        packing.options = options if options else None
+        return packing.messages(first_id)
 
 
 class _Packing:
@@ -177,6 +183,7 @@ class _Packing:
         self.generation = packer.new_generation()
         self.texts = KeyTexts()
         self.naming = PartNaming(graph.attribution, packer.spans, self.texts)
+        self.options: TaskOptions | None = None
         self.groups: dict[Any, _Group] = {}
         #: Kept so that ids of functions stay unique while the graph is packed.
         self.kept: list[Any] = []
@@ -270,8 +277,8 @@ class _Packing:
                     rows.append(len(group.rows))
                     group.rows.append(literals)
                     for value in literals:
-                        if type(value) not in _SMALL:
-                            group.nbytes += _weight(value)
+                        if type(value) not in SMALL_TYPES:
+                            group.nbytes += weight_of(value)
                     if len(group.rows) == CHUNK_ROWS or group.nbytes > CHUNK_BYTES:
                         self._close(group)
                 else:
@@ -297,7 +304,7 @@ class _Packing:
 
         for group in list(self.open_groups.values()):
             self._close(group)
-        suffixes, keys_blob = _join(rests)
+        suffixes, keys_blob = join_texts(rests)
         self.blobs.append(keys_blob)
         priorities = self.graph.priorities[first_row : first_row + len(items)]
         count = len(items)
@@ -322,11 +329,11 @@ class _Packing:
             "chunk": array("I", chunks),
             "row": array("I", rows),
             "flags": flags,
-            "retries": bytes(count),
-            "restriction": array("H", bytes(2 * count)),
-            "userPriority": array("i", bytes(4 * count)),
+            **option_columns([key for key, _ in items], self.options),
             "firstDependency": array("I", first_dependencies),
         }
+        if self.options is not None:
+            fields["restrictions"] = self.options.restrictions
         message = SubmitMessage(fields, tasks, array("I", dependencies), self.blobs)
         self._clear()
         return message
@@ -341,7 +348,7 @@ class _Packing:
         arguments = node.args
         if not node._dependencies:
             for argument in arguments:
-                if type(argument) not in _SMALL and isinstance(argument, GraphNode):
+                if type(argument) not in SMALL_TYPES and isinstance(argument, GraphNode):
                     return None
             signature: Any = (id(function), len(arguments))
             group = self.groups.get(signature)
@@ -410,6 +417,23 @@ class _Packing:
         group.nbytes = 0
 
 
+def option_columns(keys: list[Key], options: TaskOptions | None) -> dict[str, Any]:
+    """The three columns that are almost always zero."""
+    count = len(keys)
+    if not options:
+        return {
+            "retries": bytes(count),
+            "restriction": array("H", bytes(2 * count)),
+            "userPriority": array("i", bytes(4 * count)),
+        }
+    rows = [options.row(key) for key in keys]
+    return {
+        "retries": bytes(retries for retries, _, _ in rows),
+        "restriction": array("H", [restriction for _, restriction, _ in rows]),
+        "userPriority": array("i", [priority for _, _, priority in rows]),
+    }
+
+
 def _outer_key(key: Key, node: GraphNode) -> Key:
     """The key whose span a fused task has as a whole: that of its last part."""
     if isinstance(node, Task) and node.func is _execute_subgraph:
@@ -417,14 +441,14 @@ def _outer_key(key: Key, node: GraphNode) -> Key:
     return key
 
 
-def _weight(value: Any) -> int:
+def weight_of(value: Any) -> int:
     if isinstance(value, (str, bytes, bytearray)):
         return len(value)
     nbytes = getattr(value, "nbytes", None)
     return nbytes if type(nbytes) is int else int(sizeof(value))
 
 
-def _join(rests: list[str]) -> tuple[array[int], bytes]:
+def join_texts(rests: list[str]) -> tuple[array[int], bytes]:
     """Start offsets in bytes, and the joined text."""
     joined = "".join(rests)
     blob = joined.encode("utf-8", "surrogatepass")

@@ -212,8 +212,7 @@ def _read_place(argument: Any, scope: _Scope) -> Place:
     if isinstance(argument, Dict):
         items = [_read_place(item, scope) for item in argument.args]
         pairs = tuple(
-            Call(tuple, (items[i], items[i + 1]), container=True)
-            for i in range(0, len(items), 2)
+            Call(tuple, (items[i], items[i + 1]), container=True) for i in range(0, len(items), 2)
         )
         return Call(dict, pairs, container=True)
     rebuilt = _REBUILT.get(type(argument))
@@ -371,9 +370,7 @@ def _fused_shape(node: GraphNode, names: PartNames) -> Shape:
             for function, places, keywords, name, span in found
         ),
     )
-    return Shape(
-        signature, reader.inputs, reader.literals, lambda: _template(parts), True
-    )
+    return Shape(signature, reader.inputs, reader.literals, lambda: _template(parts), True)
 
 
 def _inputs_of(fused: Task) -> list[Key]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,8 @@ class PreparedGraph:
         In which span each key, also each inner key of a fused task, was written.
     annotations
         Annotations other than spans, by name and key.
+    known
+        All keys of the graph before culling.
     """
 
     nodes: dict[Key, GraphNode]
@@ -44,13 +46,14 @@ class PreparedGraph:
     external: set[Key]
     attribution: Attribution
     annotations: KeyAnnotations = field(default_factory=dict)
+    known: Container[Key] = ()
 
 
 def prepare(
     dsk: Any,
     keys: Iterable[Any],
     provenance: Provenance,
-    held: dict[Key, Any] | None = None,
+    held: Container[Key] = (),
 ) -> PreparedGraph:
     """Materialise, convert, cull and order a graph.
 
@@ -69,9 +72,9 @@ def prepare(
     raw, attribution, annotations = materialise(dsk, provenance)
     graph = _as_nodes(raw)
     requested = list(flatten(keys)) if isinstance(keys, list) else list(keys)
-    nodes, external = cull(graph, requested, held or {})
+    nodes, external = cull(graph, requested, held)
     ordered, priorities = static_order(nodes)
-    return PreparedGraph(ordered, priorities, external, attribution, annotations)
+    return PreparedGraph(ordered, priorities, external, attribution, annotations, graph)
 
 
 def _as_nodes(graph: dict[Key, Any]) -> dict[Key, GraphNode]:
@@ -82,7 +85,7 @@ def _as_nodes(graph: dict[Key, Any]) -> dict[Key, GraphNode]:
 
 
 def cull(
-    graph: dict[Key, GraphNode], requested: list[Key], held: dict[Key, Any]
+    graph: dict[Key, GraphNode], requested: list[Key], held: Container[Key]
 ) -> tuple[dict[Key, GraphNode], set[Key]]:
     """Keep the ancestors of `requested`, stopping at results that exist.
 

@@ -88,9 +88,7 @@ def _depth_first(nodes: dict[Key, GraphNode]) -> dict[Key, GraphNode]:
     return _post_order(nodes, [key for key in nodes if key not in used])
 
 
-def _post_order(
-    nodes: dict[Key, GraphNode], roots: list[Key]
-) -> dict[Key, GraphNode]:
+def _post_order(nodes: dict[Key, GraphNode], roots: list[Key]) -> dict[Key, GraphNode]:
     ordered: dict[Key, GraphNode] = {}
     opened: set[Key] = set()
     for root in roots:
@@ -115,8 +113,6 @@ def _post_order(
     return ordered
 
 
-def _describe_cycle(
-    nodes: dict[Key, GraphNode], ordered: dict[Key, GraphNode]
-) -> str:
+def _describe_cycle(nodes: dict[Key, GraphNode], ordered: dict[Key, GraphNode]) -> str:
     left = [str(key) for key in nodes if key not in ordered]
     return ", ".join(left[:10]) + ("…" if len(left) > 10 else "")

@@ -226,9 +226,7 @@ class Provenance:
 
         expressions[name] = (weakref.ref(expression, forget), source)
 
-    def _write_again(
-        self, expression: Expr, source: Source, span: Annotation | None
-    ) -> None:
+    def _write_again(self, expression: Expr, source: Source, span: Annotation | None) -> None:
         """The user wrote an equal expression once more (Dask keeps only one).
 
         The first span wins, marked inexact; the same tags again are a rerun, whose
@@ -270,9 +268,7 @@ class Provenance:
             near = [found for found in twins if found[0] == depth]
             scores = [_equal_arguments(found[1], expression) for found in near]
             sources = [
-                found[2]
-                for found, score in zip(near, scores, strict=True)
-                if score == max(scores)
+                found[2] for found, score in zip(near, scores, strict=True) if score == max(scores)
             ]
             moved = depth == 0 or type(expression).__name__ != "Projection"
             exact = moved and all(source.exact for source in sources)
@@ -330,6 +326,7 @@ class Provenance:
                 return Source(found.span, False)
         return None
 
+
 def layer_names(layer: Layer, name: str) -> set[str]:
     """Names of the keys of a materialised layer other than its own name."""
     if not layer.is_materialized():
@@ -361,9 +358,7 @@ def _equal_arguments(one: Expr, other: Expr) -> int:
     for mine, theirs in zip(one.operands, other.operands, strict=False):
         if isinstance(mine, Expr) or isinstance(theirs, Expr):
             count += (
-                isinstance(mine, Expr)
-                and isinstance(theirs, Expr)
-                and mine._name == theirs._name
+                isinstance(mine, Expr) and isinstance(theirs, Expr) and mine._name == theirs._name
             )
         elif mine is theirs:
             count += 1

@@ -119,10 +119,7 @@ class Call:
         if self.container:
             return arguments if self.function is list else self.function(arguments)
         if self.keywords:
-            filled = {
-                name: place.fill(literals, values)
-                for name, place in self.keywords.items()
-            }
+            filled = {name: place.fill(literals, values) for name, place in self.keywords.items()}
             return self.function(*arguments, **filled)
         return self.function(*arguments)
 
@@ -175,15 +172,10 @@ class Template:
             return self.run_parts(literals, values)
         order = self.order
         if order is not None:
-            return self.function(
-                *[values[i] if i >= 0 else literals[~i] for i in order]
-            )
+            return self.function(*[values[i] if i >= 0 else literals[~i] for i in order])
         arguments = [place.fill(literals, values) for place in self.places]
         if self.keywords:
-            filled = {
-                name: place.fill(literals, values)
-                for name, place in self.keywords.items()
-            }
+            filled = {name: place.fill(literals, values) for name, place in self.keywords.items()}
             return self.function(*arguments, **filled)
         return self.function(*arguments)
 

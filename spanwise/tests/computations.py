@@ -44,9 +44,7 @@ def _frame() -> dd.DataFrame:
 
 
 def _other() -> dd.DataFrame:
-    return dd.from_pandas(
-        pd.DataFrame({"k": np.arange(7), "z": np.arange(7) ** 2}), npartitions=2
-    )
+    return dd.from_pandas(pd.DataFrame({"k": np.arange(7), "z": np.arange(7) ** 2}), npartitions=2)
 
 
 def _words() -> db.Bag:
@@ -131,7 +129,9 @@ COMPUTATIONS: dict[str, Callable[[], Any]] = {
     "array-solve": lambda: da.linalg.solve(
         da.from_array(np.eye(8) * 3 + 1, chunks=4), da.from_array(np.arange(8.0), chunks=4)
     ),
-    "array-overlap": lambda: _array().map_overlap(lambda x: x - x.mean(), depth=1, boundary="reflect"),
+    "array-overlap": lambda: _array().map_overlap(
+        lambda x: x - x.mean(), depth=1, boundary="reflect"
+    ),
     "array-stack-concatenate": lambda: da.stack([_array(), _array() * 2]).sum(axis=0),
     "array-where-isnan": lambda: da.where(_array() % 2 == 0, _array(), np.nan),
     "array-histogram": lambda: da.histogram(_random(), bins=7, range=(-3, 3))[0],
@@ -146,9 +146,9 @@ COMPUTATIONS: dict[str, Callable[[], Any]] = {
     # dataframes
     "frame-groupby-sum": lambda: _frame().groupby("k").v.sum(),
     "frame-groupby-agg": lambda: _frame().groupby("g").agg({"v": ["mean", "std"], "w": "max"}),
-    "frame-groupby-apply": lambda: _frame()
-    .groupby("k")[["v"]]
-    .apply(lambda part: part.sum(), meta={"v": float}),
+    "frame-groupby-apply": lambda: (
+        _frame().groupby("k")[["v"]].apply(lambda part: part.sum(), meta={"v": float})
+    ),
     "frame-merge": lambda: _frame().merge(_other(), on="k").sort_values(["k", "v"]),
     "frame-join": lambda: _frame().join(_other().set_index("k"), on="k"),
     "frame-set-index": lambda: _frame().set_index("v"),
@@ -162,24 +162,26 @@ COMPUTATIONS: dict[str, Callable[[], Any]] = {
     "frame-cumsum-shift": lambda: _frame().v.cumsum() - _frame().v.shift(1).fillna(0),
     "frame-quantile": lambda: _frame().w.quantile([0.25, 0.5]),
     "frame-map-partitions": lambda: _frame().map_partitions(lambda part: part.tail(2)),
-    "frame-pivot": lambda: _frame()
-    .categorize("g")
-    .pivot_table(index="k", columns="g", values="v", aggfunc="sum"),
+    "frame-pivot": lambda: (
+        _frame().categorize("g").pivot_table(index="k", columns="g", values="v", aggfunc="sum")
+    ),
     "frame-concat": lambda: dd.concat([_frame(), _frame()]),
     "frame-to-array": lambda: _frame()[["v", "w"]].to_dask_array(lengths=True).sum(axis=0),
     "frame-from-array": lambda: dd.from_dask_array(_random(), columns=list("abcdefgh")).a.sum(),
     # bags
     "bag-fold": lambda: db.range(50, npartitions=4).fold(operator.add, initial=0),
     "bag-frequencies": lambda: _words().frequencies(sort=True),
-    "bag-map-filter-pluck": lambda: db.from_sequence(
-        [{"a": i, "b": i % 3} for i in range(20)], npartitions=4
-    )
-    .filter(lambda r: r["b"] > 0)
-    .pluck("a")
-    .map(lambda a: a * 2),
-    "bag-groupby": lambda: db.range(30, npartitions=3)
-    .groupby(lambda x: x % 4, shuffle="tasks")
-    .map(lambda pair: (pair[0], sorted(pair[1]))),
+    "bag-map-filter-pluck": lambda: (
+        db.from_sequence([{"a": i, "b": i % 3} for i in range(20)], npartitions=4)
+        .filter(lambda r: r["b"] > 0)
+        .pluck("a")
+        .map(lambda a: a * 2)
+    ),
+    "bag-groupby": lambda: (
+        db.range(30, npartitions=3)
+        .groupby(lambda x: x % 4, shuffle="tasks")
+        .map(lambda pair: (pair[0], sorted(pair[1])))
+    ),
     "bag-foldby": lambda: db.range(30, npartitions=3).foldby(
         lambda x: x % 2, operator.add, 0, operator.add, 0
     ),

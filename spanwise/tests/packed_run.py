@@ -36,9 +36,7 @@ class PackedRun:
     def __init__(self) -> None:
         self.names = Names()
         self.spans = Spans(lambda row: None)
-        self.packer = Packer(
-            lambda obj: cloudpickle.dumps(obj, protocol=5), self.names, self.spans
-        )
+        self.packer = Packer(lambda obj: cloudpickle.dumps(obj, protocol=5), self.names, self.spans)
         self.provenance = remember_provenance()
         self.next_id = 0
         self.texts: list[str] = []
@@ -79,13 +77,9 @@ class PackedRun:
             start = tasks["suffix"][i]
             stop = len(keys) if last else tasks["suffix"][i + 1]
             task_id = tasks["id"][i]
-            self.key_texts[task_id] = (
-                self.texts[tasks["group"][i]] + keys[start:stop].decode()
-            )
+            self.key_texts[task_id] = self.texts[tasks["group"][i]] + keys[start:stop].decode()
             start = tasks["firstDependency"][i]
-            stop = (
-                len(message.dependencies) if last else tasks["firstDependency"][i + 1]
-            )
+            stop = len(message.dependencies) if last else tasks["firstDependency"][i + 1]
             inputs = [self.values[d] for d in message.dependencies[start:stop]]
             if tasks["flags"][i] & ALIAS:
                 assert len(inputs) == 1
@@ -106,9 +100,7 @@ class PackedRun:
                     tasks["span"][i],
                 )
             ]:
-                self.runs.append(
-                    PartRun(part.name, part.span, tasks["origin"][i], part)
-                )
+                self.runs.append(PartRun(part.name, part.span, tasks["origin"][i], part))
             self.values[task_id] = template.run(literals, inputs)
 
 

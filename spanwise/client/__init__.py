@@ -1,0 +1,1 @@
+"""The client used in notebooks and scripts; see README.md."""

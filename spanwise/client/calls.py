@@ -1,0 +1,374 @@
+"""Submits calls (``submit``, ``map``) without building a graph.
+
+A function's template is pickled once and kept as long as the function cannot have
+changed; each call adds a row of literals. Calls whose arguments hold futures inside
+containers, or keyword arguments, go the general way through a graph node.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dask._task_spec import GraphNode, Task, TaskRef, parse_input
+
+from spanwise.client.entries import FINISHED, PENDING, Entry
+from spanwise.client.errors import ClusterError
+from spanwise.client.pure_keys import PureKeys, surroundings
+from spanwise.client.session import Session, dump
+from spanwise.graph.key_text import KeyTexts
+from spanwise.graph.packs import (
+    CHUNK_BYTES,
+    CHUNK_ROWS,
+    NONE,
+    ORIGIN_DEFAULT,
+    ORIGIN_USER,
+    SMALL_TYPES,
+    WANTED,
+    SubmitMessage,
+    join_texts,
+    option_columns,
+    weight_of,
+)
+from spanwise.graph.provenance import current_annotation
+from spanwise.graph.task_options import TaskOptions
+from spanwise.graph.template import Constant, Slot, Template
+
+Key = Any
+
+#: Functions whose pickled template is kept.
+_KEPT_TEMPLATES = 500
+#: Calls in one message of a `map`.
+_CALLS = 8_192
+_CONTAINERS = (list, tuple, set, frozenset, dict)
+
+
+class _KeptTemplate:
+    __slots__ = ("blob", "function", "surroundings")
+
+    def __init__(
+        self, function: Callable[..., Any], around: tuple[Any, ...] | None, blob: bytes
+    ) -> None:
+        self.function = function
+        self.surroundings = around
+        self.blob = blob
+
+
+class Calls:
+    """Turns calls into tasks of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._texts = KeyTexts()
+        self._keys = PureKeys()
+        self._kept: dict[tuple[int, tuple[int, ...]], _KeptTemplate] = {}
+
+    def submit(
+        self,
+        function: Callable[..., Any],
+        rows: Sequence[tuple[Any, ...]],
+        keywords: dict[str, Any],
+        keys: Sequence[Key] | None,
+        pure: bool,
+        options: TaskOptions | None,
+    ) -> list[Entry]:
+        """Submit one call per row of positional arguments.
+
+        Parameters
+        ----------
+        keys
+            One per row, or None: made from the function and the arguments.
+        pure
+            Whether equal calls may share one result.
+
+        Returns
+        -------
+        list of Entry
+            One per row, each counted once.
+        """
+        if keys is None:
+            keys = self._make_keys(function, rows, keywords, pure)
+        if keywords and any(_holds_task(value) for value in keywords.values()):
+            return self._through_graph(function, rows, keywords, keys, options)
+        for row in rows:
+            for argument in row:
+                if type(argument) in SMALL_TYPES and type(argument) is not tuple:
+                    continue
+                if isinstance(argument, GraphNode) or (
+                    isinstance(argument, _CONTAINERS) and _holds_task(argument)
+                ):
+                    return self._through_graph(function, rows, keywords, keys, options)
+        session = self._session
+        with session.lock:
+            session._check_alive()
+            return self._submit(function, rows, keywords, keys, options)
+
+    def _make_keys(
+        self,
+        function: Callable[..., Any],
+        rows: Sequence[tuple[Any, ...]],
+        keywords: dict[str, Any],
+        pure: bool,
+    ) -> list[Key]:
+        if not pure:
+            if len(rows) == 1:
+                return [self._keys.impure(function)]
+            head = self._keys.impure(function)
+            return [f"{head}-{number}" for number in range(len(rows))]
+        head = self._keys.head(function, keywords)
+        make = self._keys.key
+        return [make(head, row) for row in rows]
+
+    # -- the short way ----------------------------------------------------
+
+    def _submit(
+        self,
+        function: Callable[..., Any],
+        rows: Sequence[tuple[Any, ...]],
+        keywords: dict[str, Any],
+        keys: Sequence[Key],
+        options: TaskOptions | None,
+    ) -> list[Entry]:
+        by_key = self._session.by_key
+        entries: list[Entry | None] = []
+        new_keys: list[Key] = []
+        new_rows: list[tuple[Any, ...]] = []
+        places: dict[Key, int] = {}
+        for key, row in zip(keys, rows, strict=True):
+            entry = by_key.get(key)
+            if entry is not None and entry.status in (PENDING, FINISHED):
+                entry.count += 1
+                entries.append(entry)
+                continue
+            if key not in places:
+                places[key] = len(new_keys)
+                new_keys.append(key)
+                new_rows.append(row)
+            entries.append(None)
+        if not new_keys:
+            return entries  # type: ignore[return-value]
+        generation = self._session.packer.new_generation()
+        made: list[Entry] = []
+        for start in range(0, len(new_keys), _CALLS):
+            stop = min(start + _CALLS, len(new_keys))
+            message = _CallMessage(self, function, keywords)
+            tasks = message.pack(new_rows[start:stop])
+            part = self._session.new_entries(new_keys[start:stop])
+            made += part
+            submit = self._message(message, tasks, part, options, generation)
+            submit.fields["last"] = stop == len(new_keys)
+            self._session.send_submit(submit)
+        for index, key in enumerate(keys):
+            if entries[index] is None:
+                entry = made[places[key]]
+                entry.count += 1
+                entries[index] = entry
+        return entries  # type: ignore[return-value]
+
+    def _message(
+        self,
+        message: _CallMessage,
+        tasks: dict[str, Any],
+        entries: list[Entry],
+        options: TaskOptions | None,
+        generation: int,
+    ) -> SubmitMessage:
+        packer = self._session.packer
+        names = packer.names
+        annotation = current_annotation()
+        span = packer.spans.id(annotation)
+        origin = ORIGIN_DEFAULT if annotation is None else ORIGIN_USER
+        count = len(entries)
+        cut = self._texts.cut
+        groups: list[int] = []
+        rests: list[str] = []
+        functions: list[int] = []
+        for entry in entries:
+            group, rest, function = cut(entry.key)
+            groups.append(names.id(group))
+            rests.append(rest)
+            functions.append(names.id(function))
+        suffixes, keys_blob = join_texts(rests)
+        message.blobs.append(keys_blob)
+        fields = {
+            "generation": generation,
+            "last": True,
+            **names.take_new(),
+            "spans": packer.spans.take_new(),
+            "templates": message.templates,
+            "chunks": message.chunks,
+            "keysBlob": len(message.blobs) - 1,
+        }
+        columns = {
+            "id": array("I", [entry.id for entry in entries]),
+            "group": array("I", groups),
+            "suffix": suffixes,
+            "function": array("I", functions),
+            "span": array("H", [span]) * count,
+            "origin": bytes([origin]) * count,
+            "priority": array("i", range(count)),
+            "flags": bytes([WANTED]) * count,
+            **option_columns([entry.key for entry in entries], options),
+            **tasks,
+        }
+        if options:
+            fields["restrictions"] = options.restrictions
+        return SubmitMessage(fields, columns, message.dependencies, message.blobs)
+
+    def input_id(self, reference: TaskRef) -> int:
+        """The task id of a future given as an argument; under the lock."""
+        entry = getattr(reference, "_entry", None) or self._session.by_key.get(reference.key)
+        if entry is None or entry.id < 0:
+            raise ClusterError(
+                f"{reference.key!r} was released, or belongs to another cluster. Compute it again."
+            )
+        return entry.id
+
+    def template_blob(
+        self,
+        function: Callable[..., Any],
+        order: tuple[int, ...],
+        keywords: dict[str, Any],
+    ) -> bytes:
+        """The payload of the template for calls of `function` with these slots."""
+        if keywords:
+            places = tuple(Slot(index) for index in order)
+            constants = {name: Constant(value) for name, value in keywords.items()}
+            return dump(Template(function, None, places, constants))
+        around = surroundings(function)
+        kept = self._kept.get((id(function), order))
+        if (
+            kept is not None
+            and around is not None
+            and kept.function is function
+            and kept.surroundings == around
+        ):
+            return kept.blob
+        blob = dump(Template(function, order))
+        if len(self._kept) >= _KEPT_TEMPLATES:
+            self._kept.clear()
+        self._kept[(id(function), order)] = _KeptTemplate(function, around, blob)
+        return blob
+
+    def new_template(self) -> int:
+        return self._session.packer.new_template()
+
+    def new_chunk(self) -> int:
+        return self._session.packer.new_chunk()
+
+    # -- the general way --------------------------------------------------
+
+    def _through_graph(
+        self,
+        function: Callable[..., Any],
+        rows: Sequence[tuple[Any, ...]],
+        keywords: dict[str, Any],
+        keys: Sequence[Key],
+        options: TaskOptions | None,
+    ) -> list[Entry]:
+        parsed = {name: parse_input(value) for name, value in keywords.items()}
+        graph = {}
+        for key, row in zip(keys, rows, strict=True):
+            arguments = [parse_input(argument) for argument in row]
+            graph[key] = Task(key, function, *arguments, **parsed)
+        return self._session.submit_graph(graph, list(keys), options)
+
+
+class _CallMessage:
+    """Templates, chunks and columns of some calls of one function."""
+
+    def __init__(
+        self, calls: Calls, function: Callable[..., Any], keywords: dict[str, Any]
+    ) -> None:
+        self._calls = calls
+        self._function = function
+        self._keywords = keywords
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self.templates: list[dict[str, int]] = []
+        self.chunks: list[dict[str, int]] = []
+        self.blobs: list[bytes] = []
+        self.dependencies = array("I")
+        self._rows: list[tuple[Any, ...]] = []
+        self._chunk = NONE
+        self._nbytes = 0
+
+    def pack(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+        """The columns `template`, `chunk`, `row` and `firstDependency`."""
+        templates = array("I")
+        chunks = array("I")
+        places = array("I")
+        first = array("I")
+        for row in rows:
+            first.append(len(self.dependencies))
+            order, literals = self._take_apart(row)
+            template = self._numbers.get(order)
+            if template is None:
+                template = self._new_template(order)
+            templates.append(template)
+            if not literals:
+                chunks.append(NONE)
+                places.append(0)
+                continue
+            if self._chunk == NONE:
+                self._chunk = self._calls.new_chunk()
+            chunks.append(self._chunk)
+            places.append(len(self._rows))
+            self._rows.append(literals)
+            for value in literals:
+                if type(value) not in SMALL_TYPES:
+                    self._nbytes += weight_of(value)
+            if len(self._rows) == CHUNK_ROWS or self._nbytes > CHUNK_BYTES:
+                self._close_chunk()
+        if self._rows:
+            self._close_chunk()
+        return {
+            "template": templates,
+            "chunk": chunks,
+            "row": places,
+            "firstDependency": first,
+        }
+
+    def _take_apart(self, row: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """Slots and literals of one call; its futures go into the dependencies."""
+        inputs: list[int] = []
+        literals: list[Any] = []
+        order: list[int] = []
+        for argument in row:
+            if isinstance(argument, TaskRef):
+                task_id = self._calls.input_id(argument)
+                if task_id not in inputs:
+                    inputs.append(task_id)
+                order.append(inputs.index(task_id))
+            else:
+                literals.append(argument)
+                order.append(-len(literals))
+        if inputs:
+            self.dependencies.extend(inputs)
+            return tuple(order), tuple(literals)
+        return tuple(order), row
+
+    def _new_template(self, order: tuple[int, ...]) -> int:
+        number = self._calls.new_template()
+        self._numbers[order] = number
+        self.templates.append({"id": number, "blob": len(self.blobs)})
+        self.blobs.append(self._calls.template_blob(self._function, order, self._keywords))
+        return number
+
+    def _close_chunk(self) -> None:
+        self.chunks.append({"id": self._chunk, "blob": len(self.blobs), "rows": len(self._rows)})
+        self.blobs.append(dump(self._rows))
+        self._chunk = NONE
+        self._rows = []
+        self._nbytes = 0
+
+
+def _holds_task(value: Any) -> bool:
+    """Whether a value is, or as a container holds, a future or graph node."""
+    if isinstance(value, (TaskRef, GraphNode)):
+        return True
+    if isinstance(value, dict):
+        return any(_holds_task(v) for v in value.values()) or any(_holds_task(k) for k in value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return any(_holds_task(item) for item in value)
+    return False

@@ -1,0 +1,772 @@
+"""The client: submit work to a cluster and ask what it measured."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any
+
+from spanwise.client.calls import Calls
+from spanwise.client.dask_collections import (
+    compute_collections,
+    is_collection,
+    nested,
+    persist_collections,
+    rebuild_nested,
+    split_collections,
+)
+from spanwise.client.current import CurrentClient
+from spanwise.client.entries import ERROR
+from spanwise.client.errors import ClusterError, absent
+from spanwise.client.future import Future, _seconds
+from spanwise.client.html import client_html
+from spanwise.client.observed import FineMetrics, Observed, SpanInfo
+from spanwise.client.processes import (
+    NodeProcess,
+    ObserverAddress,
+    find_observer,
+    start_scheduler,
+)
+from spanwise.client.scatter import scatter
+from spanwise.client.session import Session, dump
+from spanwise.graph.task_options import TaskOptions
+from spanwise.node import NodeNotFound
+from spanwise.spans import span as _span  # noqa: F401  (re-exported by the package)
+from spanwise.wire import payload
+from spanwise.wire.link import dial
+
+#: Time that the results of `run` may take to come back after the call itself.
+_NO_LIMIT = None
+
+
+class Client:
+    """A private cluster on this machine, and the way to use it.
+
+    Parameters
+    ----------
+    n_workers, threads_per_worker
+        Default: as many processes and threads as the machine has cores.
+    memory_limit
+        Per worker: bytes, text such as ``"2GiB"``, a share of the machine, ``"auto"``,
+        or None for no limit.
+    name
+        Shown by the panels; default: the notebook's or script's name.
+    asynchronous
+        Methods that wait return coroutines; use ``async with`` or ``await``.
+    set_as_default
+        Let every ``compute()`` of Dask use this client until it is closed.
+    timeout
+        Seconds to wait for the workers.
+
+    Raises
+    ------
+    ClusterError
+        The cluster could not be started; the message says why and what to do.
+
+    Examples
+    --------
+    >>> client = Client(n_workers=2, threads_per_worker=2)      # doctest: +SKIP
+    >>> with span("load"):                                      # doctest: +SKIP
+    ...     total = client.submit(sum, [1, 2, 3]).result()
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        *,
+        n_workers: int | None = None,
+        threads_per_worker: int | None = None,
+        memory_limit: Any = "auto",
+        name: str | None = None,
+        asynchronous: bool = False,
+        set_as_default: bool = True,
+        timeout: float | str = 30,
+    ) -> None:
+        if address is not None:
+            raise NotImplementedError(
+                "Client(address) is not there yet: call Client() for a private cluster, or "
+                "use distributed.Client for a remote one"
+            )
+        self.asynchronous = asynchronous
+        self.status = "starting"
+        self._timeout = _seconds(timeout)
+        self._options = (n_workers, threads_per_worker, memory_limit, name)
+        self._set_as_default = set_as_default
+        self._current: CurrentClient | None = None
+        self._observer: ObserverAddress | None = None
+        self._scheduler: NodeProcess | None = None
+        self._memory_runs = itertools.count(1)
+        self._session: Session
+        if not asynchronous:
+            self._start()
+            self._activate()
+
+    # -- starting and ending ----------------------------------------------
+
+    def _start(self) -> None:
+        try:
+            self._observer = find_observer()
+            self._scheduler, count = start_scheduler(*self._options, self._observer)
+        except NodeNotFound as error:
+            raise ClusterError(str(error)) from None
+        except BaseException:
+            self._end_processes()
+            raise
+        try:
+            launch = self._launch()
+            link = dial(
+                self._scheduler.address,
+                self._scheduler.secret,
+                "client",
+                {"name": "client", "launch": launch},
+            )
+            self._session = Session(link, self._scheduler.secret)
+            self._calls = Calls(self._session)
+            self._observed = Observed(self._session, lambda: self._observer)
+            self._session.wait_for_workers(count, self._timeout)
+        except BaseException as error:
+            error.add_note(self._scheduler.log_tail())
+            self._end_processes()
+            raise
+        self.status = "running"
+
+    @staticmethod
+    def _launch() -> dict[str, Any]:
+        from spanwise.client.launch import launch_spec
+
+        launch = launch_spec()
+        del launch["env"]  # the workers have it; the link does not need it
+        return launch
+
+    def _activate(self) -> None:
+        if self._set_as_default and not self.asynchronous:
+            self._current = CurrentClient(self)
+
+    def _end_processes(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.close()
+        if self._observer is not None:
+            self._observer.close()
+
+    def close(self, timeout: float | str | None = None) -> Any:
+        """End the cluster. Panels keep its history. Twice is safe."""
+        return self._call(self._close)
+
+    def _close(self) -> None:
+        if self.status in ("closed", "starting"):
+            return
+        self.status = "closed"
+        if self._current is not None:
+            self._current.undo()
+        self._observed.close()
+        self._session.close()
+        self._end_processes()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._close()
+
+    def __await__(self) -> Generator[Any, None, Client]:
+        return self._started().__await__()
+
+    async def _started(self) -> Client:
+        if self.status == "starting":
+            await asyncio.to_thread(self._start)
+        return self
+
+    async def __aenter__(self) -> Client:
+        return await self._started()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await asyncio.to_thread(self._close)
+
+    def __del__(self) -> None:
+        if getattr(self, "status", "closed") == "running" and not sys.is_finalizing():
+            # The processes see their lifelines end; nothing is waited for here.
+            self.status = "closed"
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Run a method that waits: here, or as a coroutine if asynchronous."""
+        if self.asynchronous:
+            return asyncio.to_thread(function, *args)
+        return function(*args)
+
+    # -- submitting -------------------------------------------------------
+
+    def submit(
+        self,
+        func: Callable[..., Any],
+        *args: Any,
+        key: Any = None,
+        workers: Any = None,
+        resources: Any = None,
+        retries: int | None = None,
+        priority: int = 0,
+        allow_other_workers: bool = False,
+        pure: bool = True,
+        **kwargs: Any,
+    ) -> Future:
+        """Run a function on a worker; returns a future at once.
+
+        Parameters
+        ----------
+        func, *args, **kwargs
+            The call; arguments may hold futures.
+        key
+            Name of the task; default: made from the function and the arguments.
+        workers, allow_other_workers
+            Where it may run; whether that is only a preference.
+        retries
+            How often to run it again if it fails.
+        priority
+            Larger runs earlier.
+        pure
+            Equal calls share one result.
+        """
+        options = self._task_options(resources, retries, priority, workers, allow_other_workers)
+        keys = None if key is None else [key]
+        (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
+        return Future(entry, self)
+
+    def map(
+        self,
+        func: Callable[..., Any],
+        *iterables: Any,
+        key: Any = None,
+        workers: Any = None,
+        retries: int | None = None,
+        resources: Any = None,
+        priority: int = 0,
+        allow_other_workers: bool = False,
+        pure: bool = True,
+        batch_size: int | None = None,
+        **kwargs: Any,
+    ) -> list[Future]:
+        """Run a function on each row of the iterables; returns a list of futures.
+
+        Parameters
+        ----------
+        key
+            Prefix of the keys, or a list of keys.
+        batch_size
+            Accepted for compatibility; calls are always sent in batches.
+
+        See Also
+        --------
+        submit : for the other parameters.
+        """
+        rows = list(zip(*iterables, strict=False))
+        keys = None
+        if isinstance(key, list):
+            if len(key) != len(rows):
+                raise ValueError(f"{len(key)} keys for {len(rows)} calls")
+            keys = key
+        elif key is not None:
+            keys = [f"{key}-{number}" for number in range(len(rows))]
+        options = self._task_options(resources, retries, priority, workers, allow_other_workers)
+        entries = self._calls.submit(func, rows, kwargs, keys, pure, options)
+        return [Future(entry, self) for entry in entries]
+
+    def _task_options(
+        self, resources: Any, retries: Any, priority: Any, workers: Any, others: Any
+    ) -> TaskOptions | None:
+        from dask import get_annotations
+
+        ambient = dict(get_annotations())
+        given = {
+            "resources": resources,
+            "retries": retries,
+            "priority": priority or None,
+            "workers": workers,
+            "allow_other_workers": others or None,
+        }
+        ambient.update({name: value for name, value in given.items() if value is not None})
+        ambient.pop("span", None)
+        return TaskOptions(self._worker_ids, ambient) if ambient else None
+
+    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+        """Turn worker numbers, addresses or hosts into numbers."""
+        found = []
+        for one in named:
+            matches = [
+                number
+                for number, row in self._session.workers.items()
+                if one in (number, row["address"], row["host"], str(number))
+            ]
+            if not matches:
+                raise ValueError(f"There is no worker {one!r}")
+            found += matches
+        return found
+
+    # -- Dask's protocol --------------------------------------------------
+
+    def get(
+        self,
+        dsk: Any,
+        keys: Any,
+        workers: Any = None,
+        allow_other_workers: Any = None,
+        resources: Any = None,
+        sync: bool = True,
+        asynchronous: bool | None = None,
+        retries: Any = None,
+        priority: Any = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """Compute the keys of a graph; what Dask's ``compute`` calls.
+
+        Parameters
+        ----------
+        dsk
+            An expression, a layered graph, or a mapping of keys to nodes.
+        keys
+            A key, or (nested) lists of keys; the answer has the same layout.
+        sync
+            False: return futures instead of values.
+        """
+        flat, layout = nested(keys)
+        options = self._task_options(resources, retries, priority, workers, allow_other_workers)
+        # A graph may be submitted without options and carry annotations of its own.
+        options = options or TaskOptions(self._worker_ids, {})
+        entries = self._session.submit_graph(dsk, flat, options)
+        if not sync:
+            return rebuild_nested(layout, [Future(entry, self) for entry in entries])
+        if self.asynchronous:
+            return self._get_async(entries, layout)
+        return self._get(entries, layout)
+
+    def _get(self, entries: list[Any], layout: Any) -> Any:
+        try:
+            return rebuild_nested(layout, self._session.gather(entries))
+        except KeyboardInterrupt:
+            self._session.cancel(entries, False)
+            raise
+        finally:
+            self._session.drop_later(entries)
+
+    async def _get_async(self, entries: list[Any], layout: Any) -> Any:
+        return await asyncio.to_thread(self._get, entries, layout)
+
+    def compute(
+        self,
+        collections: Any,
+        sync: bool = False,
+        optimize_graph: bool = True,
+        workers: Any = None,
+        allow_other_workers: bool = False,
+        resources: Any = None,
+        retries: int | None = 0,
+        priority: int = 0,
+        traverse: bool = True,
+        **kwargs: Any,
+    ) -> Any:
+        """Compute collections; returns a future, or a list of futures, at once.
+
+        Parameters
+        ----------
+        collections
+            A collection, or a list or tuple of collections and other values.
+        sync
+            True: wait, and return values.
+        traverse
+            Accepted for compatibility: collections inside containers are found.
+        """
+        options = self._task_options(
+            resources, retries or None, priority, workers, allow_other_workers
+        )
+        single = not isinstance(collections, (list, tuple, set, frozenset))
+        given = [collections] if single else list(collections)
+        places, found = split_collections(given)
+        options = options or TaskOptions(self._worker_ids, {})
+        entries = compute_collections(self._session, found, optimize_graph, options)
+        answers: list[Any] = list(given)
+        for place, entry in zip(places, entries, strict=True):
+            answers[place] = Future(entry, self)
+        if sync:
+            futures = self.gather(answers)
+            return futures[0] if single and not self.asynchronous else futures
+        return answers[0] if single else answers
+
+    def persist(
+        self,
+        collections: Any,
+        optimize_graph: bool = True,
+        workers: Any = None,
+        allow_other_workers: bool | None = None,
+        resources: Any = None,
+        retries: int | None = None,
+        priority: int = 0,
+        **kwargs: Any,
+    ) -> Any:
+        """Start computing collections and keep them on the cluster.
+
+        Returns
+        -------
+        The same collections, holding futures of their parts.
+        """
+        options = self._task_options(resources, retries, priority, workers, allow_other_workers)
+        single = not isinstance(collections, (list, tuple, set, frozenset))
+        given = [collections] if single else list(collections)
+        for one in given:
+            if not is_collection(one):
+                raise TypeError(f"persist() takes Dask collections, not {type(one).__name__}")
+        options = options or TaskOptions(self._worker_ids, {})
+        kept = persist_collections(self._session, self, given, optimize_graph, options)
+        return kept[0] if single else kept
+
+    # -- results ----------------------------------------------------------
+
+    def gather(self, futures: Any, errors: str = "raise", direct: bool | None = None) -> Any:
+        """Bring results here.
+
+        Parameters
+        ----------
+        futures
+            A future, or containers holding futures.
+        errors
+            ``"raise"``, or ``"skip"``: leave failed ones out of lists.
+        direct
+            Accepted for compatibility; results always come straight from the workers.
+        """
+        if errors not in ("raise", "skip"):
+            raise ValueError(f"errors is 'raise' or 'skip', not {errors!r}")
+        return self._call(self._gather, futures, errors)
+
+    def _gather(self, futures: Any, errors: str) -> Any:
+        if isinstance(futures, Iterator):
+            futures = list(futures)
+        found: dict[int, Future] = {}
+        _collect(futures, found)
+        ordered = list(found.values())
+        entries = [future._alive() for future in ordered]
+        session = self._session
+        if errors == "skip":
+            session.wait_for(entries)
+            kept = [
+                (future, entry)
+                for future, entry in zip(ordered, entries, strict=True)
+                if entry.status == "finished"
+            ]
+            ordered = [future for future, _ in kept]
+            entries = [entry for _, entry in kept]
+        values = dict(zip(map(id, ordered), session.gather(entries), strict=True))
+        return _replace(futures, values, skip=errors == "skip")
+
+    def scatter(
+        self,
+        data: Any,
+        workers: Any = None,
+        broadcast: bool = False,
+        direct: bool | None = None,
+        hash: bool = True,
+        timeout: Any = None,
+        asynchronous: bool | None = None,
+    ) -> Any:
+        """Move data to the workers; returns futures in the layout of `data`.
+
+        Parameters
+        ----------
+        data
+            A list, tuple, set or dict of values, or one value.
+        workers
+            Where to; default: all in turn.
+        broadcast
+            Put every value on all of them.
+        hash
+            Equal values share one key.
+        """
+        chosen = (
+            None
+            if workers is None
+            else self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
+        )
+        return self._call(scatter, self, data, chosen, broadcast, hash)
+
+    def cancel(self, futures: Any, asynchronous: bool | None = None, force: bool = False) -> Any:
+        """Stop tasks that have not started; their futures are cancelled."""
+        found: dict[int, Future] = {}
+        _collect(futures, found)
+        entries = [future._alive() for future in found.values()]
+        return self._call(self._session.cancel, entries, force)
+
+    def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
+        """Run failed tasks again."""
+        found: dict[int, Future] = {}
+        _collect(futures, found)
+        entries = [f._alive() for f in found.values() if f.status == ERROR]
+        return self._call(self._session.retry, entries)
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        workers: Any = None,
+        wait: bool = True,
+        nanny: bool = False,
+        on_error: str = "raise",
+        **kwargs: Any,
+    ) -> Any:
+        """Run a function once on every worker, outside the graph.
+
+        Returns
+        -------
+        dict
+            Worker address to result; None without `wait`.
+        """
+        if nanny:
+            raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
+        chosen = (
+            None
+            if workers is None
+            else self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
+        )
+        blob = dump((function, args, kwargs))
+        return self._call(self._run, blob, chosen, wait, on_error)
+
+    def _run(self, blob: bytes, chosen: list[int] | None, wait: bool, on_error: str) -> Any:
+        session = self._session
+        waiting = {row["id"] for row in session.running_workers()}
+        if chosen is not None:
+            waiting &= set(chosen)
+        request, answers = session.open_request()
+        results: dict[str, Any] = {}
+        try:
+            session.send(
+                "run", {"request": request, "workers": sorted(waiting), "wait": wait}, None, [blob]
+            )
+            if not wait:
+                return None
+            while waiting:
+                answer = session.next_answer(answers, "run", _NO_LIMIT)
+                worker = answer.fields["worker"]
+                waiting.discard(worker)
+                row = session.workers.get(worker)
+                address = row["address"] if row else str(worker)
+                if answer.fields["ok"]:
+                    results[address] = payload.loads(bytes(answer.blobs[0]))
+                    continue
+                error = _run_error(answer)
+                if on_error == "raise":
+                    raise error
+                if on_error == "return":
+                    results[address] = error
+        finally:
+            session.close_request(request)
+        return results
+
+    # -- the cluster ------------------------------------------------------
+
+    def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
+        """Wait until so many workers run."""
+        return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
+
+    def scheduler_info(self) -> dict[str, Any]:
+        """The cluster and its workers, by address."""
+        session = self._session
+        return {
+            "type": "Scheduler",
+            "id": session.cluster_id,
+            "address": self._scheduler.address if self._scheduler else "",
+            "started": session.wall_epoch,
+            "workers": {
+                row["address"]: {
+                    "type": "Worker",
+                    "id": row["id"],
+                    "name": row["id"],
+                    "host": row["host"],
+                    "pid": row["pid"],
+                    "nthreads": row["threads"],
+                    "memory_limit": row["memoryLimit"],
+                    "status": row["state"],
+                }
+                for row in session.running_workers()
+            },
+        }
+
+    def nthreads(self) -> dict[str, int]:
+        """Worker address to its number of threads."""
+        return {row["address"]: row["threads"] for row in self._session.running_workers()}
+
+    ncores = nthreads
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler listens."""
+        return self._scheduler.address if self._scheduler else ""
+
+    @property
+    def name(self) -> str:
+        """The cluster's name, as panels show it."""
+        return self._session.name
+
+    @property
+    def id(self) -> str:
+        """The cluster's id."""
+        return self._session.cluster_id
+
+    # -- what was measured ------------------------------------------------
+
+    def spans(self) -> Any:
+        """All spans with their figures, parents before children.
+
+        Returns
+        -------
+        list of SpanInfo
+        """
+        return self._call(self._spans)
+
+    def _spans(self) -> list[SpanInfo]:
+        return self._observed.spans()
+
+    def fine_metrics(
+        self,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> Any:
+        """Where the time went.
+
+        Parameters
+        ----------
+        span
+            A tag (at any depth), a tuple of tags (the path from the root), or a
+            SpanInfo; the whole subtree counts.
+        function, worker
+            One, or several.
+        start, stop
+            Wall clock, seconds since the epoch.
+        unit
+            ``"seconds"``, ``"bytes"`` or ``"count"``; default: all.
+
+        Returns
+        -------
+        FineMetrics
+            Mapping ``{(context, function, activity, unit): value}``.
+        """
+        return self._call(self._fine_metrics, span, function, worker, start, stop, unit)
+
+    def _fine_metrics(self, *selection: Any) -> FineMetrics:
+        return self._observed.fine_metrics(*selection)
+
+    def get_task_stream(
+        self,
+        start: float | None = None,
+        stop: float | None = None,
+        count: int | None = None,
+        plot: bool = False,
+        filename: str | None = None,
+    ) -> Any:
+        """Records of finished tasks in the order of their start.
+
+        Parameters
+        ----------
+        start, stop
+            Wall clock, seconds since the epoch.
+        count
+            Only the newest so many.
+        """
+        if plot or filename:
+            raise NotImplementedError(
+                "get_task_stream(plot=) is not there: open the Task Stream panel, which can export"
+            )
+        return self._call(self._observed.task_stream, start, stop, count)
+
+    def _next_memory_run(self) -> int:
+        return next(self._memory_runs)
+
+    # -- how it looks -----------------------------------------------------
+
+    def __repr__(self) -> str:
+        if self.status == "starting":
+            return "<Client: starting>"
+        session = self._session
+        workers = session.running_workers()
+        threads = sum(row["threads"] for row in workers)
+        return (
+            f"<Client: {session.name!r} {self.status}, workers={len(workers)}, threads={threads}>"
+        )
+
+    def _repr_html_(self) -> str:
+        if self.status == "starting":
+            return "<p>The client is starting.</p>"
+        return client_html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("A client cannot be sent to workers; give tasks futures instead")
+
+    # -- what distributed has and this has not -----------------------------
+
+    restart = absent("restart", "close() and make a new Client()")
+    scale = absent("scale", "make a new Client(n_workers=…)")
+    adapt = absent("adapt", "make a new Client(n_workers=…)")
+    upload_file = absent(
+        "upload_file", "put the module beside the notebook: workers use this folder and sys.path"
+    )
+    register_plugin = absent("register_plugin", "call run() to prepare the workers")
+    call_stack = absent("call_stack", "open the Profile panel")
+    profile = absent("profile", "open the Profile panel")
+    replicate = absent("replicate", "scatter(data, broadcast=True)")
+    rebalance = absent("rebalance", "the scheduler balances by stealing tasks")
+    who_has = absent("who_has", "open the Task Stream panel and select a task")
+    has_what = absent("has_what", "open the Task Stream panel and select a worker")
+    processing = absent("processing", "open the Task Stream panel")
+    nbytes = absent("nbytes", "open the Memory panel")
+    get_versions = absent("get_versions", "workers run this interpreter; see scheduler_info()")
+    log_event = absent("log_event", "use spans")
+    get_events = absent("get_events", "use spans() and get_task_stream()")
+    subscribe_topic = absent("subscribe_topic", "use as_completed()")
+    run_on_scheduler = absent("run_on_scheduler", "the scheduler runs no Python")
+    run_coroutine = absent("run_coroutine", "run() with an ordinary function")
+    publish_dataset = absent("publish_dataset", "keep the future")
+    get_dataset = absent("get_dataset", "keep the future")
+    submit_to_actor = absent("submit_to_actor", "submit() an ordinary function")
+    shutdown = absent("shutdown", "close()")
+
+
+def _run_error(answer: Any) -> BaseException:
+    if answer.blobs:
+        opened = payload.loads(bytes(answer.blobs[0]))
+        if isinstance(opened, dict) and isinstance(opened.get("exception"), BaseException):
+            from spanwise.client.errors import with_remote_traceback
+
+            return with_remote_traceback(opened["exception"], opened.get("text", ""))
+    return ClusterError(answer.fields.get("why") or "The function failed on a worker.")
+
+
+def _collect(value: Any, found: dict[int, Future]) -> None:
+    if isinstance(value, Future):
+        found[id(value)] = value
+    elif isinstance(value, dict):
+        for each in value.values():
+            _collect(each, found)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for each in value:
+            _collect(each, found)
+
+
+def _replace(value: Any, values: dict[int, Any], skip: bool) -> Any:
+    if isinstance(value, Future):
+        return values.get(id(value))
+    if isinstance(value, dict):
+        return {
+            key: _replace(each, values, skip)
+            for key, each in value.items()
+            if not (skip and isinstance(each, Future) and id(each) not in values)
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        kept = [
+            _replace(each, values, skip)
+            for each in value
+            if not (skip and isinstance(each, Future) and id(each) not in values)
+        ]
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*kept)
+        return type(value)(kept)
+    return value

@@ -1,0 +1,85 @@
+"""Which client is the current one: the newest that is open, kept in Dask's own settings.
+
+``dask.config.set(scheduler=client)`` makes every ``compute()`` use a client; so the
+setting itself is the record of which one is current. Closing it restores the one
+before, skipping any that were closed in between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+
+#: Settings while a client is current: without a distributed client the shuffle would
+#: go through a shared local file, and p2p needs distributed's workers.
+SETTINGS = {
+    "dataframe.shuffle.method": "tasks",
+    "array.rechunk.method": "tasks",
+}
+
+_UNSET: Any = object()
+
+
+class CurrentClient:
+    """What a client changed in Dask's settings, to be undone."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._before = {
+            name: dask.config.get(name, default=_UNSET) for name in ("scheduler", *SETTINGS)
+        }
+        dask.config.set({"scheduler": client, **SETTINGS})
+
+    def undo(self) -> None:
+        """Restore what was there before, unless a newer client is current."""
+        if dask.config.get("scheduler", default=None) is not self._client:
+            return
+        before = self._before
+        scheduler = before["scheduler"]
+        while isinstance(getattr(scheduler, "_current", None), CurrentClient):
+            if scheduler.status == "running":
+                break
+            before = scheduler._current._before
+            scheduler = before["scheduler"]
+        for name, value in before.items():
+            if value is _UNSET:
+                _forget(name)
+            else:
+                dask.config.set({name: value})
+
+
+def _forget(name: str) -> None:
+    settings = dask.config.config
+    *folders, last = name.split(".")
+    for folder in folders:
+        settings = settings.get(folder, {})
+    settings.pop(last, None)
+
+
+def default_client(client: Any = None) -> Any:
+    """Return `client`, or the current one.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    found = client if client is not None else dask.config.get("scheduler", default=None)
+    if not hasattr(found, "_session"):
+        raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
+    return found
+
+
+def get_client(address: str | None = None, timeout: float | None = None) -> Any:
+    """Return the current client; named as distributed's.
+
+    Raises
+    ------
+    ValueError
+        There is none, or another address is asked for.
+    """
+    client = default_client()
+    if address is not None and client.address != address:
+        raise ValueError(f"The current client is of {client.address}, not {address}")
+    return client

@@ -1,0 +1,105 @@
+"""Results as the client knows them: one entry per key, shared by its futures."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from spanwise.client.errors import with_remote_traceback
+
+PENDING = "pending"
+FINISHED = "finished"
+ERROR = "error"
+CANCELLED = "cancelled"
+LOST = "lost"
+
+#: No value is here.
+NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
+
+
+class Entry:
+    """One key that the client wants or wanted.
+
+    Attributes
+    ----------
+    id
+        The client's task id.
+    task_id, worker
+        The scheduler's id and the worker that holds the result, once finished.
+    status
+        One of the texts above; the same as distributed's.
+    inline
+        The payload, if it came with the report; opened when first asked for.
+    value
+        The value, if it was opened and is small.
+    count
+        Futures alive, plus calls that wait for it.
+    waiters
+        Told once when the status leaves ``pending``.
+    """
+
+    __slots__ = (
+        "callbacks",
+        "count",
+        "error",
+        "error_text",
+        "id",
+        "inline",
+        "key",
+        "nbytes",
+        "status",
+        "task_id",
+        "value",
+        "waiters",
+        "worker",
+    )
+
+    def __init__(self, key: Any, id: int) -> None:
+        self.key = key
+        self.id = id
+        self.task_id = -1
+        self.worker = -1
+        self.status = PENDING
+        self.inline: memoryview | None = None
+        self.value: Any = NOTHING
+        self.nbytes = 0.0
+        self.error: BaseException | None = None
+        self.error_text = ""
+        self.count = 0
+        self.waiters: list[Waiter] | None = None
+        self.callbacks: list[Callable[[], None]] | None = None
+
+    def failure(self) -> BaseException:
+        """The error to raise."""
+        assert self.error is not None
+        return with_remote_traceback(self.error, self.error_text)
+
+
+class Waiter:
+    """Waits until a number of entries are done.
+
+    A plain lock, held from the start and released by whoever does the last one: the
+    cheapest way to sleep that Ctrl-C can interrupt.
+    """
+
+    __slots__ = ("_lock", "left", "notify")
+
+    def __init__(self, left: int, notify: Callable[[], None] | None = None) -> None:
+        self.left = left
+        self.notify = notify
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def one_done(self) -> None:
+        """Called under the session's lock."""
+        self.left -= 1
+        if self.left == 0:
+            if self.notify is not None:
+                self.notify()
+            else:
+                self._lock.release()
+
+    def wait(self, timeout: float | None) -> bool:
+        """Whether all were done in time (seconds; None: no limit)."""
+        return self._lock.acquire(timeout=-1 if timeout is None else max(0.0, timeout))

@@ -1,0 +1,65 @@
+"""Errors that users of the client meet."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError as _FuturesCancelledError
+from typing import Any
+
+__all__ = [
+    "CancelledError",
+    "ClusterError",
+    "KilledWorker",
+    "RemoteTraceback",
+    "RemoteTaskError",
+    "SchedulerLost",
+    "with_remote_traceback",
+]
+
+
+class ClusterError(RuntimeError):
+    """Something about the cluster itself failed; the message says what to do."""
+
+
+class SchedulerLost(ClusterError):
+    """The scheduler process ended; its results are gone."""
+
+
+class CancelledError(_FuturesCancelledError):
+    """The task was cancelled."""
+
+
+class KilledWorker(RuntimeError):
+    """The task was running on several workers when they died, and is blamed for it."""
+
+
+class RemoteTaskError(RuntimeError):
+    """Stands for an exception that could not be unpickled here."""
+
+
+class RemoteTraceback(Exception):
+    """Carries the worker's traceback as text; shown as the cause of the error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"\n\n{self.text}"
+
+
+def with_remote_traceback(error: BaseException, text: str) -> BaseException:
+    """Show the worker's traceback where the error is raised again."""
+    if error.__cause__ is None and text:
+        error.__cause__ = RemoteTraceback(text)
+    return error
+
+
+def absent(name: str, substitute: str) -> Any:
+    """Return a method that says what to use instead of a method of distributed."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"spanwise.Client has no {name}() yet: {substitute}")
+
+    method.__name__ = name
+    method.__doc__ = f"Not there: {substitute}"
+    return method

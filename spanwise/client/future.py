@@ -1,0 +1,177 @@
+"""Futures: the client's handles on results that stay on the workers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from dask._task_spec import TaskRef
+
+from spanwise.client.entries import CANCELLED, ERROR, PENDING, Entry
+
+if TYPE_CHECKING:
+    from spanwise.client.client import Client
+
+
+class Future(TaskRef):
+    """A result, or the promise of one.
+
+    The result stays on the workers while any future of its key is alive. Futures may
+    be passed to `submit`, `map`, delayed functions and collections.
+
+    Attributes
+    ----------
+    key
+        The task's key.
+    client
+        The client that made it.
+    """
+
+    __slots__ = ("__weakref__", "_entry", "client")
+
+    def __init__(self, entry: Entry, client: Client) -> None:
+        self.key = entry.key
+        self._entry: Entry | None = entry
+        self.client = client
+
+    # Unlike references in graphs, futures are told apart by identity.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __dask_tokenize__(self) -> tuple[str, Any]:
+        return (type(self).__name__, self.key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TaskRef, (self.key,)
+
+    def __repr__(self) -> str:
+        return f"<Future: {self.status}, key: {self.key}>"
+
+    def __del__(self) -> None:
+        entry = self._entry
+        if entry is not None:
+            self.client._session.drop_later(entry)
+
+    def _alive(self) -> Entry:
+        entry = self._entry
+        if entry is None:
+            raise CancelledFuture(f"{self.key} was released")
+        return entry
+
+    @property
+    def status(self) -> str:
+        """``pending``, ``finished``, ``error``, ``cancelled`` or ``lost``."""
+        return CANCELLED if self._entry is None else self._entry.status
+
+    def done(self) -> bool:
+        """Whether it is finished, failed or cancelled."""
+        return self.status != PENDING
+
+    def cancelled(self) -> bool:
+        return self.status == CANCELLED
+
+    @property
+    def type(self) -> type | None:
+        """The type of a finished result that was already brought here, else None."""
+        entry = self._entry
+        if entry is None:
+            return None
+        value = entry.value
+        return None if type(value).__name__ == "Nothing" else type(value)
+
+    def result(self, timeout: float | str | None = None) -> Any:
+        """Wait and return the value; in an asynchronous client, return a coroutine.
+
+        Raises
+        ------
+        TimeoutError
+            Not done after `timeout` seconds.
+        BaseException
+            What the task raised, with the worker's traceback as its cause.
+        """
+        return self.client._call(self.client._session.gather_one, self._alive(), _seconds(timeout))
+
+    def exception(self, timeout: float | str | None = None) -> Any:
+        """Wait and return what the task raised, or None."""
+        return self.client._call(self._exception, _seconds(timeout))
+
+    def _exception(self, timeout: float | None) -> BaseException | None:
+        entry = self._alive()
+        self.client._session.wait_for([entry], timeout)
+        return entry.failure() if entry.status in (ERROR, CANCELLED) else None
+
+    def traceback(self, timeout: float | str | None = None) -> Any:
+        """Wait and return the worker's traceback as text, or None."""
+        return self.client._call(self._traceback, _seconds(timeout))
+
+    def _traceback(self, timeout: float | None) -> str | None:
+        entry = self._alive()
+        self.client._session.wait_for([entry], timeout)
+        return entry.error_text if entry.status == ERROR else None
+
+    def cancel(self, reason: str | None = None, msg: str | None = None, force: bool = False) -> Any:
+        """Cancel the task for all holders of its key."""
+        return self.client.cancel([self], force=force)
+
+    def retry(self) -> Any:
+        """Run a failed task again."""
+        return self.client.retry([self])
+
+    def release(self) -> None:
+        """Let go of the result now instead of when this object is collected."""
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            self.client._session.drop_later(entry)
+
+    def add_done_callback(self, function: Callable[[Future], Any]) -> None:
+        """Call `function` with this future, in another thread, once it is done."""
+
+        def run() -> None:
+            threading.Thread(
+                target=function, args=(self,), name="spanwise-callback", daemon=True
+            ).start()
+
+        self.client._session.when_done(self._alive(), run)
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._await().__await__()
+
+    async def _await(self) -> Any:
+        session = self.client._session
+        entry = self._alive()
+        await wait_async(session, [entry], None)
+        return await asyncio.to_thread(session.gather_one, entry, None)
+
+
+class CancelledFuture(RuntimeError):
+    """The future was released and holds nothing any more."""
+
+
+def _seconds(timeout: float | str | None) -> float | None:
+    if isinstance(timeout, str):
+        from dask.utils import parse_timedelta
+
+        return float(parse_timedelta(timeout))
+    return timeout
+
+
+async def wait_async(session: Any, entries: list[Entry], timeout: float | None) -> bool:
+    """Wait in an event loop until all entries are done; False after `timeout` s."""
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+
+    def notify() -> None:
+        loop.call_soon_threadsafe(done.set)
+
+    if session.watch(entries, notify):
+        return True
+    try:
+        await asyncio.wait_for(done.wait(), timeout)
+    except TimeoutError:
+        return False
+    return True

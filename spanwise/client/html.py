@@ -1,0 +1,40 @@
+"""How a client shows itself in a notebook."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from dask.utils import format_bytes
+
+#: JupyterLab runs a command when an element with these attributes is clicked.
+COMMAND = "spanwise:open-layout"
+
+
+def client_html(client: Any) -> str:
+    """The cluster's name, state, workers, threads, memory, and a button for the panels."""
+    session = client._session
+    workers = session.running_workers()
+    threads = sum(worker["threads"] for worker in workers)
+    limit = sum(worker["memoryLimit"] for worker in workers)
+    state = client.status if session.dead is None else "ended"
+    memory = format_bytes(int(limit)) if limit else "no limit"
+    facts = [
+        f"{len(workers)} {'worker' if len(workers) == 1 else 'workers'}",
+        f"{threads} {'thread' if threads == 1 else 'threads'}",
+        f"memory {memory}",
+    ]
+    arguments = escape(json.dumps({"cluster": session.cluster_id}), quote=True)
+    ended = f'<div style="margin-top: 4px">{escape(session.dead)}</div>' if session.dead else ""
+    return (
+        '<div class="sw-Client" style="padding: 4px 0; line-height: 1.6">'
+        f"<div><strong>{escape(session.name)}</strong> "
+        f'<span style="color: var(--jp-ui-font-color2)">{escape(state)}</span></div>'
+        f'<div style="font-variant-numeric: tabular-nums">{" · ".join(facts)}</div>'
+        '<div style="margin-top: 6px">'
+        '<button type="button" class="jp-mod-styled jp-mod-accept" '
+        f'data-commandlinker-command="{COMMAND}" data-commandlinker-args="{arguments}">'
+        "Open the panels</button></div>"
+        f"{ended}</div>"
+    )

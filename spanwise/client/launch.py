@@ -1,0 +1,116 @@
+"""What a cluster is started with: this interpreter, its modules, its resources."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+from dask.utils import parse_bytes
+
+#: Packages whose versions must agree between the client and the workers.
+VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
+
+#: Variables that belong to one kernel or one process, not to its workers.
+_OWN_VARIABLES = (
+    "JPY_PARENT_PID",
+    "JPY_INTERRUPT_EVENT",
+    "JPY_SESSION_NAME",
+    "PYTHONSTARTUP",
+    "PYDEVD_USE_FRAME_EVAL",
+    "SPANWISE_CONNECTION",
+)
+
+#: As distributed: a fixed seed, so that tasks relying on `hash` agree.
+HASH_SEED = "6640"
+
+
+def launch_spec() -> dict[str, Any]:
+    """Interpreter, module path, folder, environment and versions of this process."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
+    if environment.get("PYTHONHASHSEED") in (None, "0", "random"):
+        environment["PYTHONHASHSEED"] = HASH_SEED
+    return {
+        "executable": sys.executable,
+        "path": list(sys.path),
+        "cwd": os.getcwd(),
+        "env": environment,
+        "versions": versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages above that are installed."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in VERSIONED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue  # an optional package, or a checkout
+    return found
+
+
+def cpu_count() -> int:
+    """Cores that this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+def processes_and_threads(n_workers: int | None, threads_per_worker: int | None) -> tuple[int, int]:
+    """How many workers of how many threads; defaults as distributed's LocalCluster.
+
+    Few cores: one process each (no GIL between them). Many: about the square root in
+    processes, so that a 64-core machine gets 8 x 8 and not 64 pools of connections.
+    """
+    cores = cpu_count()
+    if n_workers is None and threads_per_worker is not None:
+        return max(1, cores // threads_per_worker), threads_per_worker
+    if n_workers is not None:
+        if threads_per_worker is None:
+            threads_per_worker = max(1, math.ceil(cores / n_workers)) if n_workers else 1
+        return n_workers, threads_per_worker
+    if cores <= 4:
+        return cores, 1
+    processes = min(n for n in range(math.isqrt(cores), cores + 1) if cores % n == 0)
+    return processes, cores // processes
+
+
+def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
+    """Bytes per worker; 0: no limit."""
+    total = psutil.virtual_memory().total
+    if memory_limit is None or memory_limit == 0:
+        return 0
+    if memory_limit == "auto":
+        return int(total * min(1.0, threads / cpu_count()))
+    if isinstance(memory_limit, float) and memory_limit <= 1:
+        return int(total * memory_limit)
+    return min(total, int(parse_bytes(memory_limit)))
+
+
+def kernel_id() -> str | None:
+    """The id of the Jupyter kernel that this process is, or None."""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    if kernel is None or not kernel.IPKernelApp.initialized():
+        return None
+    name = Path(kernel.IPKernelApp.instance().connection_file).stem
+    return name.removeprefix("kernel-")
+
+
+def notebook_path() -> str | None:
+    """The path of the notebook as the Jupyter server told its kernel, or None."""
+    return os.environ.get("JPY_SESSION_NAME")
+
+
+def default_name() -> str:
+    """The notebook's or script's name, as panels show it."""
+    path = notebook_path()
+    if path is None and kernel_id() is None:
+        main = sys.modules.get("__main__")
+        path = getattr(main, "__file__", None)
+    return Path(path).stem if path else "python"

@@ -1,0 +1,175 @@
+"""Samples the cluster's memory during a block, under a label.
+
+The samples are taken by the scheduler and shown live by the Memory panel; they are
+also kept here when the block ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from types import TracebackType
+from typing import Any
+
+from spanwise.client.current import default_client
+
+MEASURES = ("process", "managed", "unmanaged", "spilled")
+
+#: Limit for the answer that brings the samples.
+_STOP_SECONDS = 30.0
+
+
+class MemorySampler:
+    """Collects memory curves of several blocks to compare them.
+
+    Attributes
+    ----------
+    samples
+        Label to a list of (seconds since the epoch, bytes over all workers).
+
+    Examples
+    --------
+    >>> sampler = MemorySampler()
+    >>> with sampler.sample("before"):                      # doctest: +SKIP
+    ...     collection.compute()
+    >>> sampler.plot(align=True)                            # doctest: +SKIP
+    """
+
+    def __init__(self) -> None:
+        self.samples: dict[str, list[tuple[float, float]]] = {}
+
+    def sample(
+        self,
+        label: str | None = None,
+        *,
+        client: Any = None,
+        measure: str = "process",
+        interval: float = 0.5,
+    ) -> _Sampling:
+        """Return a context manager (also an asynchronous one) that samples its block.
+
+        Parameters
+        ----------
+        label
+            Name of the curve; the same name again replaces it.
+        client
+            Default: the current one.
+        measure
+            ``"process"``, ``"managed"``, ``"unmanaged"`` or ``"spilled"``.
+        interval
+            Seconds between samples.
+
+        Raises
+        ------
+        ValueError
+            The measure is unknown, or the interval is not positive.
+        """
+        if measure not in MEASURES:
+            raise ValueError(f"measure is one of {', '.join(MEASURES)}, not {measure!r}")
+        if interval <= 0:
+            raise ValueError(f"interval is a positive number of seconds, not {interval!r}")
+        return _Sampling(self, label, client, measure, interval)
+
+    def to_pandas(self, *, align: bool = False) -> Any:
+        """A frame with one column per label.
+
+        Parameters
+        ----------
+        align
+            Index by the time since each curve's own first sample.
+        """
+        import pandas as pd
+
+        columns = {}
+        for label, samples in self.samples.items():
+            times = [t for t, _ in samples]
+            column = pd.Series([nbytes for _, nbytes in samples], index=times)
+            if align:
+                column.index = pd.to_timedelta(column.index - times[0], unit="s")
+            else:
+                column.index = pd.to_datetime(column.index, unit="s")
+            columns[label] = column[~column.index.duplicated()]
+        frame = pd.DataFrame(columns)
+        if len(columns) > 1:
+            # Between a curve's own first and last sample only.
+            frame = frame.ffill().where(frame.bfill().notna())
+        return frame
+
+    def plot(self, *, align: bool = False, **options: Any) -> Any:
+        """Draw the curves with pandas; options go to its ``plot``."""
+        frame = self.to_pandas(align=align)
+        resampled = frame.resample("1s").nearest()
+        if len(resampled) < 2:
+            resampled = frame.resample("1ms").nearest()
+        return (resampled / 2**30).plot(xlabel="time", ylabel="Cluster memory (GiB)", **options)
+
+
+class _Sampling:
+    """One block being sampled; single use."""
+
+    def __init__(
+        self,
+        sampler: MemorySampler,
+        label: str | None,
+        client: Any,
+        measure: str,
+        interval: float,
+    ) -> None:
+        self._sampler = sampler
+        self._label = label or uuid.uuid4().hex
+        self._client = client
+        self._measure = measure
+        self._interval = interval
+        self._run: int | None = None
+        self._answers: Any = None
+
+    def _start(self) -> None:
+        if self._run is not None:
+            raise RuntimeError("this sampling has been used; call sample() again")
+        client = self._client = self._client or default_client()
+        session = client._session
+        self._run = client._next_memory_run()
+        _, self._answers = session.open_request(-self._run)
+        session.send("memoryRun", self._fields("start"))
+
+    def _fields(self, state: str) -> dict[str, Any]:
+        return {
+            "run": self._run,
+            "label": self._label,
+            "measure": self._measure,
+            "intervalSeconds": self._interval,
+            "state": state,
+        }
+
+    def _stop(self) -> None:
+        session = self._client._session
+        assert self._run is not None
+        try:
+            session.send("memoryRun", self._fields("stop"))
+            answer = session.next_answer(self._answers, "memoryRun", _STOP_SECONDS)
+        finally:
+            session.close_request(-self._run)
+        offset = session.wall_epoch - session.scheduler_start
+        self._sampler.samples[self._label] = [
+            (t + offset, nbytes) for t, nbytes in answer.table("samples")
+        ]
+
+    def __enter__(self) -> None:
+        self._start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    async def __aenter__(self) -> None:
+        await asyncio.to_thread(self._start)
+
+    async def __aexit__(self, *error: Any) -> None:
+        await asyncio.to_thread(self._stop)
+
+
+__all__ = ["MEASURES", "MemorySampler"]

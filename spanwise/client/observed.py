@@ -1,0 +1,370 @@
+"""What was measured, asked from the observer: spans, fine metrics, the task stream.
+
+The same queries that the panels make (``src/wire/panel-link.ts``), each answered once
+and only after everything that had been measured when the question was asked is in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from spanwise.client.errors import ClusterError
+from spanwise.client.processes import ObserverAddress
+from spanwise.client.session import Session
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import Link, dial
+
+#: Longest wait for the measurements made so far, and for an answer.
+QUERY_SECONDS = 30.0
+#: Rows of the task table per question; the most that the observer gives.
+PAGE_ROWS = 500
+
+FineKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SpanInfo:
+    """One span; figures are totals of its subtree unless they begin with ``own``.
+
+    Attributes
+    ----------
+    id
+        Number within the cluster; 0 is the default span.
+    name
+        Tags from the root.
+    tasks, running, failed
+        Runs of tasks: finished, running now, failed.
+    duration
+        Seconds on threads.
+    cpu, transfer, idle
+        Of these on a core; seconds that held a thread for transfers; idle seconds of
+        the cluster's threads while the span was active. None: unknown.
+    own_tasks, own_nanoseconds
+        Of this span alone: they add up to the totals exactly.
+    exact, inferred
+        Own runs whose span is known, and inherited.
+    start, stop
+        Wall clock of the first start and last stop, seconds; None: nothing ran.
+    """
+
+    id: int
+    name: tuple[str, ...]
+    parent: int | None
+    children: tuple[int, ...]
+    origin: str
+    tasks: int
+    running: int
+    failed: int
+    duration: float
+    cpu: float | None
+    transfer: float
+    idle: float | None
+    own_tasks: int
+    own_nanoseconds: int
+    exact: int
+    inferred: int
+    opened: float
+    closed: float | None
+    start: float | None
+    stop: float | None
+
+    @property
+    def tag(self) -> str:
+        return self.name[-1] if self.name else ""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing of it is running."""
+        return self.running == 0
+
+
+class FineMetrics(Mapping[FineKey, float]):
+    """``{(context, function, activity, unit): value}``, for one selection."""
+
+    def __init__(self, entries: dict[FineKey, float], summary: Mapping[str, Any]) -> None:
+        self._entries = entries
+        #: The whole answer of the view, as the panel gets it.
+        self.summary = summary
+
+    def __getitem__(self, key: FineKey) -> float:
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[FineKey]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"FineMetrics({len(self)} entries)"
+
+    def by_activity(self, unit: str = "seconds") -> dict[str, float]:
+        """Values added up over functions."""
+        return self._sum(2, unit)
+
+    def by_function(self, unit: str = "seconds") -> dict[str, float]:
+        """Values added up over activities."""
+        return self._sum(1, unit)
+
+    def _sum(self, position: int, unit: str) -> dict[str, float]:
+        totals: dict[str, float] = {}
+        for key, value in self._entries.items():
+            if key[3] == unit:
+                totals[key[position]] = totals.get(key[position], 0.0) + value
+        return totals
+
+    def to_pandas(self) -> Any:
+        """A series indexed by context, function, activity and unit."""
+        import pandas as pd
+
+        index = pd.MultiIndex.from_tuples(
+            list(self._entries), names=["context", "function", "activity", "unit"]
+        )
+        return pd.Series(list(self._entries.values()), index=index, dtype=float)
+
+
+@dataclass
+class Observed:
+    """Queries about one cluster.
+
+    Attributes
+    ----------
+    session
+        The cluster's connection: asked which measurements to wait for.
+    find
+        Finds the observer when first needed.
+    """
+
+    session: Session
+    find: Callable[[], ObserverAddress | None]
+    _link: Link | None = None
+    _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def query(
+        self,
+        view: str,
+        filter: dict[str, Any] | None = None,
+        time: Any = "all",
+        params: dict[str, Any] | None = None,
+        after: int | None = None,
+    ) -> dict[str, Any]:
+        """Ask for one view once; returns its result.
+
+        Raises
+        ------
+        ClusterError
+            There is no observer, or it could not answer.
+        """
+        after = self.flush() if after is None else after
+        with self._lock:
+            try:
+                return self._ask(view, filter or {}, time, params or {}, after)
+            except LinkError as error:
+                self.close()
+                raise ClusterError(f"The observer did not answer: {error}") from error
+
+    def flush(self) -> int:
+        """Wait until what was measured so far is on its way; returns the log's place."""
+        if self.session.dead is not None:
+            return 0
+        answer = self.session.ask("flush", {}, timeout=QUERY_SECONDS)
+        return int(answer.fields["seq"])
+
+    def _ask(
+        self, view: str, filter: dict[str, Any], time: Any, params: dict[str, Any], after: int
+    ) -> dict[str, Any]:
+        link = self._open()
+        number = next(self._ids)
+        link.send(
+            "watch",
+            {
+                "id": number,
+                "cluster": self.session.cluster_id,
+                "view": view,
+                "filter": filter,
+                "time": time,
+                "params": params,
+                "maxHz": 0,
+                "afterSeq": after,
+            },
+        )
+        while True:
+            message = link.read()
+            if message.type == "state":
+                raise ClusterError(message.fields["sentence"])
+            if message.fields.get("id") != number:
+                continue
+            if message.type == "failure":
+                raise ClusterError(message.fields["sentence"])
+            if message.type == "snapshot":
+                return dict(message.fields["result"])
+
+    def _open(self) -> Link:
+        if self._link is None or self._link.closed:
+            observer = self.find()
+            if observer is None:
+                raise ClusterError("This cluster has no observer: nothing was recorded.")
+            self._link = dial(observer.address, observer.secret, "panel")
+        return self._link
+
+    def close(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    # -- the public questions ---------------------------------------------
+
+    def spans(self) -> list[SpanInfo]:
+        """All spans, parents before children."""
+        rows = self.query("spans")["rows"]
+        children: dict[int, list[int]] = {}
+        for row in rows:
+            if row["parent"] is not None:
+                children.setdefault(row["parent"], []).append(row["span"])
+        return [self._span(row, tuple(children.get(row["span"], ()))) for row in rows]
+
+    def _span(self, row: Mapping[str, Any], children: tuple[int, ...]) -> SpanInfo:
+        return SpanInfo(
+            id=row["span"],
+            name=tuple(row["path"]),
+            parent=row["parent"],
+            children=children,
+            origin=row["origin"],
+            tasks=row["tasks"],
+            running=row["running"],
+            failed=row["failed"],
+            duration=row["threadSeconds"],
+            cpu=row["cpuSeconds"],
+            transfer=row["transferSeconds"],
+            idle=row["idleSeconds"],
+            own_tasks=row["ownTasks"],
+            own_nanoseconds=row["ownNanoseconds"],
+            exact=row["exact"],
+            inferred=row["inferred"],
+            opened=self.wall(row["opened"]) or 0.0,
+            closed=self.wall(row["closed"]),
+            start=self.wall(row["firstStart"]),
+            stop=self.wall(row["lastStop"]),
+        )
+
+    def wall(self, seconds: float | None) -> float | None:
+        """Wall clock of seconds since the cluster's start."""
+        return None if seconds is None else self.session.wall_epoch + seconds
+
+    def fine_metrics(
+        self,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> FineMetrics:
+        """Seconds, bytes and counts by activity; see :meth:`spanwise.Client.fine_metrics`."""
+        filter = self._filter(span, function, worker)
+        after = self.flush()
+        units = [unit] if unit else ["seconds", "bytes", "count"]
+        entries: dict[FineKey, float] = {}
+        first: dict[str, Any] | None = None
+        for each in units:
+            result = self.query(
+                "fine-metrics",
+                filter,
+                self._range(start, stop),
+                {"unit": each, "entries": True},
+                after,
+            )
+            first = first or result
+            for context, name, activity, entry_unit, value in result.get("entries") or ():
+                entries[(context, name, activity, entry_unit)] = value
+        return FineMetrics(entries, first or {})
+
+    def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
+        filter: dict[str, Any] = {}
+        if span is not None:
+            filter["spans"] = {"any": [_span_term(span)]}
+        if function is not None:
+            filter["functions"] = [function] if isinstance(function, str) else list(function)
+        if worker is not None:
+            filter["workers"] = [worker] if isinstance(worker, int) else list(worker)
+        return filter
+
+    def _range(self, start: float | None, stop: float | None) -> Any:
+        if start is None and stop is None:
+            return "all"
+        epoch = self.session.wall_epoch
+        return {
+            "from": 0.0 if start is None else max(0.0, start - epoch),
+            "to": 1e12 if stop is None else max(0.0, stop - epoch),
+        }
+
+    def task_stream(
+        self, start: float | None = None, stop: float | None = None, count: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Records of finished tasks in the order of their start, as distributed's."""
+        after = self.flush()
+        rows: list[dict[str, Any]] = []
+        while count is None or len(rows) < count:
+            result = self.query(
+                "tasks",
+                {},
+                self._range(start, stop),
+                {
+                    "sort": "start",
+                    "descending": count is not None,
+                    "offset": len(rows),
+                    "limit": PAGE_ROWS if count is None else min(PAGE_ROWS, count - len(rows)),
+                },
+                after,
+            )
+            rows += result["rows"]
+            if not result["rows"] or len(rows) >= result["total"]:
+                break
+        records = [self._record(row) for row in rows if row["status"] != "running"]
+        records.sort(key=lambda record: record["startstops"][0]["start"])
+        return records
+
+    def _record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        start = self.session.wall_epoch + row["start"]
+        startstops = [
+            {
+                "action": part["kind"],
+                "start": start + part["offset"],
+                "stop": start + part["offset"] + part["duration"],
+                "function": part["function"],
+                "span": tuple(part["span"]),
+            }
+            for part in row["parts"]
+        ]
+        if not any(each["action"] == "compute" for each in startstops):
+            whole = {
+                "action": "compute",
+                "start": start,
+                "stop": start + row["duration"],
+                "function": row["function"],
+                "span": tuple(row["span"]),
+            }
+            startstops.insert(0, whole)
+        return {
+            "key": row["key"],
+            "name": row["function"],
+            "worker": row["worker"],
+            "thread": row["thread"],
+            "status": "OK" if row["status"] == "ok" else row["status"],
+            "span": tuple(row["span"]),
+            "nbytes": row["nbytes"],
+            "startstops": startstops,
+        }
+
+
+def _span_term(span: Any) -> dict[str, Any]:
+    if isinstance(span, SpanInfo):
+        return {"path": list(span.name)}
+    if isinstance(span, str):
+        return {"tag": span}
+    return {"path": [str(tag) for tag in span]}

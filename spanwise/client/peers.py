@@ -1,0 +1,129 @@
+"""Fetches results straight from the workers' peer doors, and puts data there."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.link import Link, dial
+
+#: `status` of an item in `data`.
+OK, MISSING, CANNOT_PICKLE = 0, 1, 2
+
+
+class Unreachable(LinkError):
+    """A worker did not answer; it has probably died."""
+
+
+class _Peer:
+    """One open link and the lock that lets one request use it at a time."""
+
+    __slots__ = ("link", "lock")
+
+    def __init__(self) -> None:
+        self.link: Link | None = None
+        self.lock = threading.Lock()
+
+
+class Peers:
+    """Links to workers, opened when first needed.
+
+    Parameters
+    ----------
+    secret
+        The cluster's.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._peers: dict[str, _Peer] = {}
+        self._requests = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def get(self, address: str, task_ids: Sequence[int]) -> dict[int, tuple[int, Any]]:
+        """Fetch results.
+
+        Returns
+        -------
+        dict
+            Task id to (status, payload); no payload for missing ones.
+
+        Raises
+        ------
+        Unreachable
+        """
+        request = next(self._requests)
+        found: dict[int, tuple[int, Any]] = {}
+        peer = self._peer(address)
+        with peer.lock:
+            try:
+                link = self._open(peer, address)
+                link.send("get", {"request": request}, {"ids": [(i,) for i in task_ids]})
+                more = True
+                while more:
+                    message = link.read()
+                    if message.fields.get("request") != request:
+                        continue
+                    more = bool(message.fields["more"])
+                    blobs = iter(message.blobs)
+                    for task_id, status, _ in message.table("items"):
+                        blob = None if status == MISSING else next(blobs)
+                        found[task_id] = (status, blob)
+            except (LinkError, OSError) as error:
+                self._drop(peer)
+                raise Unreachable(f"{address} does not answer: {error}") from error
+        return found
+
+    def put(self, address: str, items: Iterable[tuple[int, Any]]) -> None:
+        """Store payloads under ids of this client.
+
+        Raises
+        ------
+        Unreachable
+        """
+        request = next(self._requests)
+        listed = list(items)
+        peer = self._peer(address)
+        with peer.lock:
+            try:
+                link = self._open(peer, address)
+                link.send(
+                    "put",
+                    {"request": request},
+                    {"items": [(data_id,) for data_id, _ in listed]},
+                    [blob for _, blob in listed],
+                )
+                while link.read().fields.get("request") != request:
+                    pass
+            except (LinkError, OSError) as error:
+                self._drop(peer)
+                raise Unreachable(f"{address} does not answer: {error}") from error
+
+    def _peer(self, address: str) -> _Peer:
+        with self._lock:
+            return self._peers.setdefault(address, _Peer())
+
+    def _open(self, peer: _Peer, address: str) -> Link:
+        if peer.link is None or peer.link.closed:
+            peer.link = dial(address, self._secret, "peer", {"worker": None})
+        return peer.link
+
+    @staticmethod
+    def _drop(peer: _Peer) -> None:
+        if peer.link is not None:
+            peer.link.close()
+            peer.link = None
+
+    def close(self) -> None:
+        """Close all links."""
+        with self._lock:
+            peers, self._peers = list(self._peers.values()), {}
+        for peer in peers:
+            if peer.link is not None:
+                peer.link.close()
+
+
+__all__ = ["CANNOT_PICKLE", "MISSING", "OK", "LinkClosed", "Peers", "Unreachable"]

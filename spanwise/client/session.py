@@ -1,0 +1,771 @@
+"""The connection to one scheduler: ids, results, waiting, releasing.
+
+Threads: the caller's (submit, wait, gather), one reader (blocks in the socket, applies
+reports), one releaser (collects dropped futures and tells the scheduler in batches).
+One lock guards the tables; nothing is pickled, sent to peers or waited for under it,
+except that messages of one submission are sent under it, so that ids reach the
+scheduler in order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import struct
+import sys
+import threading
+import time
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+from spanwise.client.entries import (
+    CANCELLED,
+    ERROR,
+    FINISHED,
+    PENDING,
+    Entry,
+    Waiter,
+)
+from spanwise.client.errors import (
+    CancelledError,
+    ClusterError,
+    KilledWorker,
+    RemoteTaskError,
+    SchedulerLost,
+)
+from spanwise.client.peers import CANNOT_PICKLE, MISSING, Peers, Unreachable
+from spanwise.graph.dictionaries import Names, Spans
+from spanwise.graph.observe_dask import remember_provenance
+from spanwise.graph.packs import Packer, SubmitMessage
+from spanwise.graph.task_options import TaskOptions
+from spanwise.graph.prepare import prepare
+from spanwise.wire import payload
+from spanwise.wire.errors import LinkError
+from spanwise.wire.frame import Message
+from spanwise.wire.link import Link
+
+Key = Any
+
+#: `status` in the message `report`.
+REPORTED = {1: FINISHED, 2: ERROR, 3: PENDING, 4: CANCELLED}
+NOT_INLINE = 0xFFFFFFFF
+NO_CAUSE = 0xFFFFFFFF
+NO_WORKER = 0xFFFF
+
+#: Dropped futures are collected for this long before the scheduler is told: a loop
+#: of submit and result would otherwise pay one message per task for it.
+RELEASE_PAUSE_SECONDS = 0.005
+#: A result that no worker has is asked for again for this long before it is an error.
+LOST_RESULT_SECONDS = 120.0
+CLOSE_SECONDS = 10.0
+
+_ONE_PART = struct.Struct("<IId")
+
+
+class Session:
+    """Speaks the client link.
+
+    Parameters
+    ----------
+    link
+        Open, role ``client``; `link.welcome` describes the cluster.
+    secret
+        The cluster's, for the workers' peer doors.
+    on_change
+        Called with nothing when the workers or the state change.
+    """
+
+    def __init__(self, link: Link, secret: bytes) -> None:
+        welcome = link.welcome
+        self.cluster_id: str = welcome["clusterId"]
+        self.name: str = welcome["name"]
+        self.log_id: str = welcome["logId"]
+        self.scheduler_start: float = welcome["schedulerStart"]
+        self.wall_epoch: float = welcome["wallEpoch"]
+        #: worker id → its row in the message `cluster`.
+        self.workers: dict[int, dict[str, Any]] = {w["id"]: w for w in welcome["workers"]}
+        self.state = "running"
+        #: Why nothing can run any more, or None.
+        self.dead: str | None = None
+        self.provenance = remember_provenance()
+        self.names = Names()
+        self.spans = Spans(self._span_closed)
+        self.packer = Packer(dump, self.names, self.spans)
+        self.peers = Peers(secret)
+        self._link = link
+        self.lock = threading.Lock()
+        self._changed = threading.Condition(self.lock)
+        self.by_key: dict[Key, Entry] = {}
+        self._by_id: dict[int, Entry] = {}
+        self._causes: dict[int, dict[str, Any]] = {}
+        self._next_id = 0
+        self._requests = itertools.count(1)
+        self._answers: dict[int, SimpleQueue[Any]] = {}
+        self._launch: tuple[list[str], str] | None = None
+        self._dropped: SimpleQueue[Any] = SimpleQueue()
+        self._closing = False
+        self._reader = threading.Thread(target=self._read, name="spanwise-reader", daemon=True)
+        self._releaser = threading.Thread(
+            target=self._release, name="spanwise-releaser", daemon=True
+        )
+        self._reader.start()
+        self._releaser.start()
+
+    # -- submitting -------------------------------------------------------
+
+    def submit_graph(
+        self, dsk: Any, keys: Sequence[Key], options: TaskOptions | None = None
+    ) -> list[Entry]:
+        """Submit a graph and hold the requested keys.
+
+        Parameters
+        ----------
+        dsk
+            What Dask hands to ``get``.
+        keys
+            Flat list of the requested keys.
+        options
+            Retries, priorities and workers of the submission's tasks.
+
+        Returns
+        -------
+        list of Entry
+            One per key, each counted once; give them to :meth:`drop_later`.
+
+        Raises
+        ------
+        ClusterError
+            The scheduler is gone, or the graph needs results that exist nowhere.
+        """
+        while True:
+            graph = prepare(dsk, list(keys), self.provenance, _Held(self.by_key))
+            with self.lock:
+                self._check_alive()
+                external = {}
+                for key in graph.external:
+                    entry = self.by_key.get(key)
+                    if entry is None or entry.status not in (PENDING, FINISHED):
+                        break
+                    external[key] = entry
+                else:
+                    if options is not None:
+                        options.add_annotations(graph.annotations)
+                    return self._submit_prepared(graph, keys, external, options)
+            if key not in graph.known:
+                raise ClusterError(
+                    f"The graph needs the result of {key!r}, which this cluster does not "
+                    "hold: it was released, or belongs to another cluster. Compute it again."
+                )
+
+    def _submit_prepared(
+        self,
+        graph: Any,
+        keys: Sequence[Key],
+        external: dict[Key, Entry],
+        options: TaskOptions | None,
+    ) -> list[Entry]:
+        ids = {key: entry.id for key, entry in external.items()}
+        first_id = self._next_id
+        self._next_id += len(graph.nodes)
+        by_key = self.by_key
+        by_id = self._by_id
+        found: dict[Key, Entry] = dict(external)
+        wanted = {key for key in keys if key not in external}
+        sent = None
+        try:
+            for message in self.packer.pack(graph, ids, wanted, first_id, options):
+                # Entries first: a report may come before this thread goes on.
+                for key in [key for key in wanted if key in ids]:
+                    wanted.discard(key)
+                    entry = Entry(key, ids[key])
+                    found[key] = by_key[key] = by_id[entry.id] = entry
+                self.send_submit(message)
+                sent = message
+        except BaseException:
+            self._take_back(first_id, sent, found, external)
+            raise
+        entries = []
+        for key in keys:
+            entry = found[key]
+            entry.count += 1
+            entries.append(entry)
+        return entries
+
+    def _take_back(
+        self,
+        first_id: int,
+        sent: SubmitMessage | None,
+        found: dict[Key, Entry],
+        external: dict[Key, Entry],
+    ) -> None:
+        """Packing failed half way (an argument that cannot be pickled): undo it."""
+        for key, entry in found.items():
+            if key not in external:
+                self._by_id.pop(entry.id, None)
+                if self.by_key.get(key) is entry:
+                    del self.by_key[key]
+        if sent is not None and self.dead is None:
+            last_id = sent.tasks["id"][-1]
+            generation = sent.fields["generation"]
+            self.send("submit", {"generation": generation, "last": True})
+            ids = array("I", range(first_id, last_id + 1))
+            self.send("cancel", {"force": True}, {"ids": {"id": ids}})
+
+    def send_submit(self, message: SubmitMessage) -> None:
+        """Send a `submit`; under the lock."""
+        launch = (list(sys.path), os.getcwd())
+        if launch != self._launch:
+            message.fields["launch"] = {"path": launch[0], "cwd": launch[1]}
+            self._launch = launch
+        self.send(
+            "submit",
+            message.fields,
+            {"tasks": message.tasks, "dependencies": {"id": message.dependencies}},
+            message.blobs,
+        )
+
+    def new_entries(self, keys: Sequence[Key]) -> list[Entry]:
+        """Make entries with fresh, dense ids; under the lock."""
+        first = self._next_id
+        self._next_id = first + len(keys)
+        made = []
+        by_key = self.by_key
+        by_id = self._by_id
+        for task_id, key in enumerate(keys, first):
+            entry = Entry(key, task_id)
+            by_key[key] = by_id[task_id] = entry
+            made.append(entry)
+        return made
+
+    def send(
+        self, kind: str, fields: Any = None, tables: Any = None, blobs: Sequence[Any] = ()
+    ) -> None:
+        """Send a message.
+
+        Raises
+        ------
+        SchedulerLost
+        """
+        try:
+            self._link.send(kind, fields, tables, blobs)
+        except LinkError as error:
+            raise SchedulerLost(self.dead or self._lost_sentence(error)) from error
+
+    def _check_alive(self) -> None:
+        if self.dead is not None:
+            raise SchedulerLost(self.dead)
+        if self._closing:
+            raise ClusterError("This client is closed; make a new one with Client().")
+
+    def _span_closed(self, row: dict[str, Any]) -> None:
+        if self.dead is None and not self._closing:
+            with self.lock:
+                fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
+                try:
+                    self.send("spans", fields)
+                except SchedulerLost:
+                    return  # the reader reports it; leaving a block must not raise
+
+    # -- waiting ----------------------------------------------------------
+
+    def watch(self, entries: Iterable[Entry], notify: Callable[[], None]) -> bool:
+        """Call `notify` once all entries are done; True: they are, it is not called."""
+        with self.lock:
+            return self._watch(entries, Waiter(0, notify))
+
+    def _watch(self, entries: Iterable[Entry], waiter: Waiter) -> bool:
+        left = 0
+        for entry in entries:
+            if entry.status == PENDING:
+                if entry.waiters is None:
+                    entry.waiters = [waiter]
+                else:
+                    entry.waiters.append(waiter)
+                left += 1
+        waiter.left = left
+        return left == 0
+
+    def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None:
+        """Sleep until all entries are done.
+
+        Raises
+        ------
+        TimeoutError
+        """
+        waiter = Waiter(0)
+        with self.lock:
+            if self._watch(entries, waiter):
+                return
+        if not waiter.wait(timeout):
+            late = sum(entry.status == PENDING for entry in entries)
+            raise TimeoutError(f"{late} of {len(entries)} tasks not done after {timeout:g} s")
+
+    def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
+        """Sleep until at least one entry is done."""
+        lock = threading.Lock()
+        lock.acquire()
+        fired = False
+
+        def first() -> None:
+            nonlocal fired
+            if not fired:
+                fired = True
+                lock.release()
+
+        with self.lock:
+            for entry in entries:
+                if entry.status != PENDING:
+                    return True
+            for entry in entries:
+                self._add_waiter(entry, Waiter(1, first))
+        return lock.acquire(timeout=-1 if timeout is None else timeout)
+
+    def when_done(self, entry: Entry, callback: Callable[[], None]) -> None:
+        """Call `callback` once the entry is done, from some thread; at once if it is."""
+        with self.lock:
+            if entry.status == PENDING:
+                self._add_waiter(entry, Waiter(1, callback))
+                return
+        callback()
+
+    @staticmethod
+    def _add_waiter(entry: Entry, waiter: Waiter) -> None:
+        if entry.waiters is None:
+            entry.waiters = [waiter]
+        else:
+            entry.waiters.append(waiter)
+
+    # -- gathering --------------------------------------------------------
+
+    def gather_one(self, entry: Entry, timeout: float | None = None) -> Any:
+        """Wait for one entry and return its value, or raise its error."""
+        return self.gather([entry], timeout)[0]
+
+    def gather(
+        self, entries: Sequence[Entry], timeout: float | None = None, errors: str = "raise"
+    ) -> list[Any]:
+        """Wait for entries and return their values.
+
+        Parameters
+        ----------
+        errors
+            ``"raise"``, or ``"skip"``: leave failed ones out.
+
+        Raises
+        ------
+        TimeoutError
+        BaseException
+            The first error of a task, in the order of the entries.
+        """
+        self.wait_for(entries, timeout)
+        values: dict[Entry, Any] = {}
+        remote: list[Entry] = []
+        for entry in entries:
+            if entry.status in (ERROR, CANCELLED):
+                if errors == "raise":
+                    raise entry.failure()
+            elif entry.inline is not None:
+                values[entry] = entry.value = _open(entry.inline)
+                entry.value = type(entry.value)
+            elif entry not in values:
+                values[entry] = None
+                remote.append(entry)
+        if remote:
+            self._fetch(remote, values, errors)
+        return [values[entry] for entry in entries if entry in values]
+
+    def _fetch(self, entries: list[Entry], values: dict[Entry, Any], errors: str) -> None:
+        """Bring results from the workers; ask where they are if they moved or died."""
+        give_up = time.monotonic() + LOST_RESULT_SECONDS
+        pause = 0.01
+        while entries:
+            by_worker: dict[int, list[Entry]] = {}
+            for entry in entries:
+                by_worker.setdefault(entry.worker, []).append(entry)
+            again: list[Entry] = []
+            for worker, wanted in by_worker.items():
+                again += self._fetch_from(worker, wanted, values)
+            if not again:
+                return
+            if time.monotonic() > give_up:
+                raise ClusterError(
+                    f"The result of {again[0].key!r} is on no worker any more. Compute it again."
+                )
+            time.sleep(pause)
+            pause = min(1.0, pause * 2)
+            entries = self._relocate(again, values, errors, give_up)
+
+    def _fetch_from(
+        self, worker: int, entries: list[Entry], values: dict[Entry, Any]
+    ) -> list[Entry]:
+        row = self.workers.get(worker)
+        if row is None:
+            return entries
+        try:
+            found = self.peers.get(row["address"], [entry.task_id for entry in entries])
+        except Unreachable:
+            return entries
+        missing = []
+        for entry in entries:
+            status, blob = found.get(entry.task_id, (MISSING, None))
+            if status == MISSING:
+                missing.append(entry)
+            elif status == CANNOT_PICKLE:
+                described = payload.loads(blob)
+                raise described["exception"]
+            else:
+                values[entry] = payload.loads(blob)
+                entry.value = type(values[entry])
+        return missing
+
+    def _relocate(
+        self,
+        entries: list[Entry],
+        values: dict[Entry, Any],
+        errors: str,
+        give_up: float,
+    ) -> list[Entry]:
+        limit = max(0.1, give_up - time.monotonic())
+        self.wait_for(entries, limit)
+        alive = []
+        for entry in entries:
+            if entry.status == FINISHED:
+                alive.append(entry)
+            elif errors == "raise":
+                raise entry.failure()
+            else:
+                values.pop(entry, None)
+        if alive:
+            answer = self.ask(
+                "locate", {}, {"ids": [(entry.id,) for entry in alive]}, timeout=limit
+            )
+            by_id = {entry.id: entry for entry in alive}
+            for id_, task_id, worker, _ in answer.table("where"):
+                if worker != NO_WORKER:
+                    by_id[id_].task_id = task_id
+                    by_id[id_].worker = worker
+        return alive
+
+    # -- changing one's mind ----------------------------------------------
+
+    def cancel(self, entries: Sequence[Entry], force: bool) -> None:
+        """Ask for tasks to be cancelled; the reports follow."""
+        ids = array("I", [entry.id for entry in entries if entry.status == PENDING])
+        if ids:
+            with self.lock:
+                self.send("cancel", {"force": force}, {"ids": {"id": ids}})
+
+    def retry(self, entries: Sequence[Entry]) -> None:
+        """Run failed tasks again."""
+        if not entries:
+            return
+        with self.lock:
+            self._check_alive()
+            for entry in entries:
+                entry.status = PENDING
+                entry.error = None
+            self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
+
+    # -- requests ---------------------------------------------------------
+
+    def ask(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        tables: Any = None,
+        blobs: Sequence[Any] = (),
+        timeout: float | None = 30.0,
+    ) -> Message:
+        """Send a request and wait for its answer.
+
+        Raises
+        ------
+        TimeoutError, SchedulerLost
+        """
+        request, answers = self.open_request()
+        try:
+            self.send(kind, {**fields, "request": request}, tables, blobs)
+            return self.next_answer(answers, kind, timeout)
+        finally:
+            self._answers.pop(request, None)
+
+    def open_request(self, number: int | None = None) -> tuple[int, SimpleQueue[Any]]:
+        """A request number and the queue that its answers come into."""
+        request = next(self._requests) if number is None else number
+        answers: SimpleQueue[Any] = SimpleQueue()
+        with self.lock:
+            self._check_alive()
+            self._answers[request] = answers
+        return request, answers
+
+    def close_request(self, request: int) -> None:
+        self._answers.pop(request, None)
+
+    def next_answer(self, answers: SimpleQueue[Any], what: str, timeout: float | None) -> Message:
+        from queue import Empty
+
+        try:
+            answer = answers.get(timeout=timeout)
+        except Empty:
+            raise TimeoutError(f"The scheduler did not answer {what!r} in {timeout:g} s") from None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    # -- releasing --------------------------------------------------------
+
+    def drop_later(self, dropped: Entry | list[Entry]) -> None:
+        """Give up a count of an entry, or of each in a list.
+
+        Safe from ``__del__``: a SimpleQueue may be put to while it is being put to.
+        """
+        self._dropped.put(dropped)
+
+    def _release(self) -> None:
+        queue = self._dropped
+        while True:
+            batch = [queue.get()]
+            if batch[0] is None:
+                return
+            time.sleep(RELEASE_PAUSE_SECONDS)
+            while not queue.empty():
+                batch.append(queue.get())
+            ended = None in batch
+            with self.lock:
+                ids = self._count_down(batch)
+                if ids and self.dead is None and not self._closing:
+                    try:
+                        self.send("release", {}, {"ids": {"id": array("I", ids)}})
+                    except SchedulerLost:
+                        return  # the reader reports it
+            if ended:
+                return
+
+    def _count_down(self, batch: list[Any]) -> list[int]:
+        ids = []
+        for dropped in batch:
+            if dropped is None:
+                continue
+            for entry in dropped if type(dropped) is list else (dropped,):
+                entry.count -= 1
+                if entry.count == 0 and self._by_id.pop(entry.id, None) is not None:
+                    if self.by_key.get(entry.key) is entry:
+                        del self.by_key[entry.key]
+                    self._causes.pop(entry.id, None)
+                    ids.append(entry.id)
+        return ids
+
+    # -- the reader thread ------------------------------------------------
+
+    def _read(self) -> None:
+        handlers: dict[str, Callable[[Message], None]] = {
+            "report": self._on_report,
+            "cluster": self._on_cluster,
+            "located": self._on_answer,
+            "runResult": self._on_answer,
+            "flushed": self._on_answer,
+            "memoryRunEnded": self._on_memory_run,
+            "problem": self._on_problem,
+            "closed": self._on_closed,
+        }
+        try:
+            while True:
+                for message in self._link.read_batch():
+                    handler = handlers.get(message.type)
+                    if handler is not None:
+                        handler(message)
+        except LinkError as error:
+            self._end(self._lost_sentence(error))
+        except BaseException as error:
+            self._end(f"The client could not understand its scheduler: {error!r}")
+            raise
+
+    def _on_report(self, message: Message) -> None:
+        blob = message.blobs[0] if message.blobs else None
+        errors = message.fields["errors"]
+        columns = [column.tolist() for column in message.table("tasks").columns()]
+        by_id = self._by_id
+        with self.lock:
+            for described in errors:
+                self._causes[described["cause"]] = self._open_error(described, message)
+            for id_, task_id, status, worker, nbytes, start, length, cause in zip(
+                *columns, strict=True
+            ):
+                entry = by_id.get(id_)
+                if entry is None:
+                    continue
+                entry.task_id = task_id
+                entry.worker = worker
+                entry.nbytes = nbytes
+                if status == 1:
+                    if start != NOT_INLINE and blob is not None:
+                        entry.inline = blob[start : start + length]
+                    entry.status = FINISHED
+                elif status == 3:
+                    entry.status = PENDING
+                    entry.inline = None
+                    continue
+                else:
+                    self._fail(entry, status, cause)
+                if entry.waiters is not None:
+                    waiters, entry.waiters = entry.waiters, None
+                    for waiter in waiters:
+                        waiter.one_done()
+
+    def _open_error(self, described: dict[str, Any], message: Message) -> dict[str, Any]:
+        error: BaseException
+        if described["type"] == "KilledWorker":
+            error = KilledWorker(described["message"])
+        else:
+            error = RemoteTaskError(f"{described['type']}: {described['message']}")
+        if described["blob"] >= 0:
+            try:
+                opened = payload.loads(bytes(message.blobs[described["blob"]]))
+                error = opened["exception"]
+            except Exception as failure:
+                error.add_note(f"(The exception itself could not be unpickled: {failure!r})")
+        return {"error": error, "text": described["text"]}
+
+    def _fail(self, entry: Entry, status: int, cause: int) -> None:
+        if status == 4:
+            entry.status = CANCELLED
+            entry.error = CancelledError(entry.key)
+            return
+        known = self._causes.get(cause)
+        entry.status = ERROR
+        if known is None:
+            entry.error = RemoteTaskError("The task failed; the reason did not arrive.")
+        else:
+            entry.error = known["error"]
+            entry.error_text = known["text"]
+
+    def _on_cluster(self, message: Message) -> None:
+        with self.lock:
+            self.state = message.fields["state"]
+            self.workers = {worker["id"]: worker for worker in message.fields["workers"]}
+            self._changed.notify_all()
+
+    def _on_answer(self, message: Message) -> None:
+        answers = self._answers.get(message.fields["request"])
+        if answers is not None:
+            answers.put(message)
+
+    def _on_memory_run(self, message: Message) -> None:
+        answers = self._answers.get(-message.fields["run"])
+        if answers is not None:
+            answers.put(message)
+
+    def _on_problem(self, message: Message) -> None:
+        sentence = message.fields["sentence"]
+        if message.fields["fatal"]:
+            self._end(sentence)
+        else:
+            warnings.warn(sentence, RuntimeWarning, stacklevel=1)
+
+    def _on_closed(self, message: Message) -> None:
+        with self.lock:
+            self.state = "closed"
+            self._changed.notify_all()
+
+    def _lost_sentence(self, error: BaseException) -> str:
+        return (
+            f"The scheduler of cluster {self.name!r} has ended ({error}). Its results are "
+            "gone; make a new cluster with Client() and compute again."
+        )
+
+    def _end(self, sentence: str) -> None:
+        """Fail everything that still waits."""
+        with self.lock:
+            if self.dead is None:
+                self.dead = sentence
+            error = SchedulerLost(self.dead)
+            if self._closing:
+                error = SchedulerLost("The client was closed.")
+            for entry in self._by_id.values():
+                if entry.status == PENDING:
+                    entry.status = CANCELLED if self._closing else ERROR
+                    entry.error = error
+                    waiters, entry.waiters = entry.waiters, None
+                    for waiter in waiters or ():
+                        waiter.one_done()
+            for answers in self._answers.values():
+                answers.put(error)
+            self._changed.notify_all()
+
+    # -- the cluster ------------------------------------------------------
+
+    def running_workers(self) -> list[dict[str, Any]]:
+        """Workers that take tasks, by id."""
+        return [
+            self.workers[number]
+            for number in sorted(self.workers)
+            if self.workers[number]["state"] in ("running", "paused")
+        ]
+
+    def wait_for_workers(self, count: int, timeout: float | None) -> None:
+        """Sleep until so many workers run.
+
+        Raises
+        ------
+        TimeoutError, SchedulerLost
+        """
+        with self.lock:
+            enough = self._changed.wait_for(
+                lambda: self.dead is not None or len(self.running_workers()) >= count, timeout
+            )
+            if self.dead is not None:
+                raise SchedulerLost(self.dead)
+            if not enough:
+                raise TimeoutError(
+                    f"{len(self.running_workers())} of {count} workers run after {timeout:g} s"
+                )
+
+    def close(self) -> None:
+        """Say goodbye, wait until the scheduler has heard it; twice is safe."""
+        with self.lock:
+            if self._closing:
+                return
+            self._closing = True
+            if self.dead is None:
+                try:
+                    self.send("close")
+                    self._changed.wait_for(
+                        lambda: self.state == "closed" or self.dead is not None, CLOSE_SECONDS
+                    )
+                except SchedulerLost:
+                    pass  # it was faster
+        self._link.close()
+        self._reader.join(CLOSE_SECONDS)
+        self._dropped.put(None)
+        self._releaser.join(CLOSE_SECONDS)
+        self.peers.close()
+
+
+class _Held:
+    """The keys whose results exist or are on their way."""
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self, by_key: dict[Key, Entry]) -> None:
+        self._by_key = by_key
+
+    def __contains__(self, key: Key) -> bool:
+        entry = self._by_key.get(key)
+        return entry is not None and entry.status in (PENDING, FINISHED)
+
+
+def dump(obj: Any) -> bytes:
+    """An object as one payload."""
+    return b"".join(payload.dumps(obj))
+
+
+def _open(view: memoryview) -> Any:
+    """The value of an inline payload: the short way for one without buffers."""
+    count, _, length = _ONE_PART.unpack_from(view)
+    if count == 1:
+        return pickle.loads(view[16 : 16 + int(length)])
+    return payload.loads(view)

