@@ -359,7 +359,7 @@ function PausedText(props: {
   const range = formatTimeRange(Math.max(0, from), Math.max(0, to));
   return (
     <span className="sw-TaskStream-paused sw-figure">
-      <span aria-hidden="true">⏸ </span>
+      <span className="sw-TaskStream-pauseMark" aria-hidden="true" />
       {model.isLive ? `${paused} ${range}` : range}
     </span>
   );

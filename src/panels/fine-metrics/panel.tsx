@@ -1,0 +1,143 @@
+/** Fine Performance Metrics as a panel: its unit, how many functions, in which order, paused or not. */
+import type { JSONObject } from '@lumino/coreutils';
+import * as React from 'react';
+import type { FineMetricsResult } from '../../wire/panel-link';
+import { type PanelFace, SpanwisePanel } from '../panel';
+import type { PanelOptions, TableData } from '../panel-context';
+import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
+import { pauseIcon, resumeIcon } from './icons';
+import { type FunctionOrder, tableOf } from './rows';
+import { FineMetricsView } from './view';
+
+type Unit = 'seconds' | 'bytes' | 'count';
+type Top = '12' | '25' | '500';
+
+export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
+  constructor(face: PanelFace, options: PanelOptions) {
+    super(face, options);
+    const { unit, top, order } = options.state ?? {};
+    this._unit = unit === 'bytes' || unit === 'count' ? unit : 'seconds';
+    this._top = top === '25' || top === '500' ? top : '12';
+    this._order = order === 'name' || order === 'tasks' ? order : 'time';
+  }
+
+  override savedState(): JSONObject {
+    return {
+      ...super.savedState(),
+      unit: this._unit,
+      top: this._top,
+      order: this._order
+    };
+  }
+
+  protected get view() {
+    return 'fine-metrics' as const;
+  }
+
+  protected override params() {
+    return { unit: this._unit, top: Number(this._top) };
+  }
+
+  protected override isEmpty(result: FineMetricsResult) {
+    return result.byFunction.length === 0
+      ? { hidden: this.context.cluster.current?.tasks ?? 0 }
+      : null;
+  }
+
+  protected override renderTools(result: FineMetricsResult | null) {
+    const { trans } = this;
+    const labels: Record<string, string> = {
+      seconds: trans.__('Time'),
+      bytes: trans.__('Bytes'),
+      count: trans.__('Count')
+    };
+    return (
+      <>
+        <RadioGroup<Unit>
+          label={trans.__('Unit')}
+          value={this._unit}
+          options={(['seconds', 'bytes', 'count'] as const).map(value => ({
+            value,
+            label: labels[value] ?? value
+          }))}
+          onChange={unit => {
+            this._unit = unit;
+            this._paused = null;
+            this.paramsChanged();
+          }}
+        />
+        <ToolSelect<Top>
+          label={trans.__('Functions shown')}
+          className="sw-tool-wide"
+          value={this._top}
+          options={[
+            { value: '12', label: trans.__('Top 12') },
+            { value: '25', label: trans.__('Top 25') },
+            { value: '500', label: trans.__('All functions') }
+          ]}
+          onChange={top => this._setTop(top)}
+        />
+        <ToolSelect<FunctionOrder>
+          label={trans.__('Sort by')}
+          className="sw-tool-wide"
+          prefix={trans.__('Sort: ')}
+          value={this._order}
+          options={[
+            {
+              value: 'time',
+              label:
+                this._unit === 'seconds' ? trans.__('time') : trans.__('amount')
+            },
+            { value: 'name', label: trans.__('name') },
+            { value: 'tasks', label: trans.__('tasks') }
+          ]}
+          onChange={order => {
+            this._order = order;
+            this.stateHasChanged();
+            this.update();
+          }}
+        />
+        <ToolButton
+          label={trans.__('Pause')}
+          icon={this._paused === null ? pauseIcon : resumeIcon}
+          pressed={this._paused !== null}
+          disabledBecause={
+            result === null ? trans.__('there are no figures yet') : undefined
+          }
+          onClick={() => {
+            this._paused = this._paused === null ? result : null;
+            this.update();
+          }}
+        />
+      </>
+    );
+  }
+
+  protected renderChart(result: FineMetricsResult): React.ReactNode {
+    return (
+      <FineMetricsView
+        result={this._paused ?? result}
+        order={this._order}
+        selection={this.context.selection}
+        trans={this.trans}
+        onShowAll={() => this._setTop('500')}
+      />
+    );
+  }
+
+  protected tableData(result: FineMetricsResult): TableData {
+    return tableOf(this._paused ?? result);
+  }
+
+  private _setTop(top: Top): void {
+    this._top = top;
+    this._paused = null;
+    this.paramsChanged();
+  }
+
+  private _unit: Unit;
+  private _top: Top;
+  private _order: FunctionOrder;
+  /** The answer that stays while the panel is paused. */
+  private _paused: FineMetricsResult | null = null;
+}

@@ -1,0 +1,602 @@
+/**
+ * The answer of view `fine-metrics` as rows: the bar that adds up to wall ×
+ * threads, functions, activities, idle by cause, and what moved behind work.
+ *
+ *   capacity = wall × threads
+ *   |—— CPU ——|— not on CPU —|— data —|other|— filtered out —|——— idle ———|
+ *    thread-cpu thread-noncpu transfer…
+ */
+import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
+import {
+  englishNumerals,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatShare,
+  type Numerals,
+  shareOf,
+  unknown
+} from '../format';
+
+export type ActivityRole =
+  | 'cpu'
+  | 'core'
+  | 'gil'
+  | 'blocked'
+  | 'transfer'
+  | 'disk'
+  | 'serialize'
+  | 'other'
+  | 'hidden';
+export type IdleRole =
+  | 'nothing-runnable'
+  | 'inputs-in-flight'
+  | 'held-elsewhere'
+  | 'paused'
+  | 'scheduler';
+export type Group =
+  'CPU' | 'not on CPU' | 'data' | 'other' | 'filtered out' | 'idle';
+
+/** A part of a bar: an activity or a cause of idleness. */
+export type Part = {
+  readonly id: string;
+  readonly label: string;
+  readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
+  readonly group: Group;
+  readonly value: number;
+  /** Of the capacity; null where the unit has none. */
+  readonly share: number | null;
+  readonly text: string;
+  readonly shareText: string;
+};
+
+type Meaning = { id: string; label: string; kind: ActivityRole; group: Group };
+
+// Several activities may be one part of the bar, as reading and writing are "disk".
+const meanings: Readonly<Record<string, Meaning>> = {
+  'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
+  'thread-noncpu': {
+    id: 'noncpu',
+    label: 'not on CPU',
+    kind: 'blocked',
+    group: 'not on CPU'
+  },
+  core: {
+    id: 'core',
+    label: 'waiting for a core',
+    kind: 'core',
+    group: 'not on CPU'
+  },
+  gil: {
+    id: 'gil',
+    label: 'waiting for the GIL',
+    kind: 'gil',
+    group: 'not on CPU'
+  },
+  blocked: {
+    id: 'blocked',
+    label: 'blocked (I/O, sleep)',
+    kind: 'blocked',
+    group: 'not on CPU'
+  },
+  transfer: {
+    id: 'transfer',
+    label: 'transfer, waited for',
+    kind: 'transfer',
+    group: 'data'
+  },
+  'disk-read': {
+    id: 'disk',
+    label: 'disk read and write',
+    kind: 'disk',
+    group: 'data'
+  },
+  'disk-write': {
+    id: 'disk',
+    label: 'disk read and write',
+    kind: 'disk',
+    group: 'data'
+  },
+  deserialize: {
+    id: 'serialize',
+    label: '(de)serialise',
+    kind: 'serialize',
+    group: 'data'
+  },
+  serialize: {
+    id: 'serialize',
+    label: '(de)serialise',
+    kind: 'serialize',
+    group: 'data'
+  },
+  other: { id: 'other', label: 'other', kind: 'other', group: 'other' }
+};
+
+const drawingOrder = [
+  'cpu',
+  'core',
+  'gil',
+  'blocked',
+  'noncpu',
+  'transfer',
+  'disk',
+  'serialize',
+  'other'
+];
+
+const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
+  'nothing-runnable': { label: 'nothing runnable', idle: 'nothing-runnable' },
+  'inputs-in-flight': { label: 'inputs in flight', idle: 'inputs-in-flight' },
+  'held-elsewhere': { label: 'held on another worker', idle: 'held-elsewhere' },
+  paused: { label: 'paused for memory', idle: 'paused' },
+  scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' }
+};
+
+function meaningOf(activity: string): Meaning {
+  return (
+    meanings[activity] ?? {
+      id: activity,
+      label: activity,
+      kind: 'other',
+      group: 'other'
+    }
+  );
+}
+
+export function formatUnit(
+  value: number,
+  unit: string,
+  numerals: Numerals = englishNumerals
+): string {
+  return unit === 'seconds'
+    ? formatDuration(value, numerals)
+    : unit === 'bytes'
+      ? formatBytes(value, numerals)
+      : formatCount(value, numerals);
+}
+
+/** Activities added up to parts of a bar, in drawing order; those of 0 are left out. */
+export function partsOf(
+  activities: ActivitySeconds,
+  whole: number,
+  unit: string,
+  numerals: Numerals = englishNumerals
+): Part[] {
+  const sums = new Map<string, { meaning: Meaning; value: number }>();
+  for (const [activity, value] of Object.entries(activities)) {
+    if (activity.startsWith('idle:') || !(value > 0)) {
+      continue;
+    }
+    const meaning = meaningOf(activity);
+    const sum = sums.get(meaning.id);
+    if (sum === undefined) {
+      sums.set(meaning.id, { meaning, value });
+    } else {
+      sum.value += value;
+    }
+  }
+  const place = (id: string) => {
+    const index = drawingOrder.indexOf(id);
+    return index < 0 ? drawingOrder.length : index;
+  };
+  return [...sums.values()]
+    .sort((a, b) => place(a.meaning.id) - place(b.meaning.id))
+    .map(({ meaning, value }) =>
+      part(
+        meaning.id,
+        meaning.label,
+        { kind: meaning.kind },
+        meaning.group,
+        value,
+        whole,
+        unit,
+        numerals
+      )
+    );
+}
+
+function part(
+  id: string,
+  label: string,
+  role: Part['role'],
+  group: Group,
+  value: number,
+  whole: number,
+  unit: string,
+  numerals: Numerals
+): Part {
+  const share = shareOf(value, whole);
+  return {
+    id,
+    label,
+    role,
+    group,
+    value,
+    share,
+    text: formatUnit(value, unit, numerals),
+    shareText: formatShare(share, numerals)
+  };
+}
+
+// ----------------------------------------------------------------- headline
+
+export type Headline = {
+  readonly parts: readonly Part[];
+  /** "CPU 2 min 21 s · 60 %", in drawing order. */
+  readonly groups: readonly {
+    readonly group: Group;
+    readonly text: string;
+    readonly shareText: string;
+  }[];
+  /** What the bar's whole length is; in seconds the capacity. */
+  readonly total: number;
+  /** "3 min 57 s = wall 29.6 s × 8 threads" */
+  readonly totalText: string;
+};
+
+/**
+ * The bar over everything. In seconds its parts add up to the capacity: what
+ * the threads did, what the filter hides, and idle time by cause; if the
+ * measures leave a rest, it is shown as "not accounted for", never spread.
+ */
+export function headlineOf(
+  result: FineMetricsResult,
+  numerals: Numerals = englishNumerals
+): Headline {
+  const { unit } = result;
+  const activities = sumByActivity(result);
+  if (unit !== 'seconds') {
+    const total = Object.values(activities).reduce(
+      (sum, value) => sum + value,
+      0
+    );
+    const parts = partsOf(activities, total, unit, numerals);
+    return {
+      parts,
+      groups: groupsOf(parts, unit, numerals),
+      total,
+      totalText: formatUnit(total, unit, numerals)
+    };
+  }
+  const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
+  const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
+  const hidden = result.otherSpansSeconds;
+  // Measures overlap by rounding at most; the bar is as long as what is in it.
+  const total = Math.max(result.capacitySeconds, busy + idle + hidden);
+  const parts = partsOf(activities, total, unit, numerals);
+  if (hidden > 0) {
+    parts.push(
+      part(
+        'hidden',
+        'filtered out',
+        { kind: 'hidden' },
+        'filtered out',
+        hidden,
+        total,
+        unit,
+        numerals
+      )
+    );
+  }
+  const rest = total - busy - idle - hidden;
+  if (rest > total * 0.0005) {
+    parts.push(
+      part(
+        'rest',
+        'not accounted for',
+        { kind: 'other' },
+        'other',
+        rest,
+        total,
+        unit,
+        numerals
+      )
+    );
+  }
+  parts.push(...idleParts(result, total, numerals));
+  return {
+    parts,
+    groups: groupsOf(parts, unit, numerals),
+    total,
+    totalText: capacityText(result, numerals)
+  };
+}
+
+function capacityText(result: FineMetricsResult, numerals: Numerals): string {
+  const { capacitySeconds, wallSeconds, threads } = result;
+  const capacity = formatDuration(capacitySeconds, numerals);
+  // Workers that came or went: wall × threads is then not the capacity.
+  const isProduct =
+    Math.abs(capacitySeconds - wallSeconds * threads) <=
+    capacitySeconds * 0.005;
+  return isProduct
+    ? `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${formatCount(threads, numerals)} ${threads === 1 ? 'thread' : 'threads'}`
+    : `${capacity} of thread time in ${formatDuration(wallSeconds, numerals)}`;
+}
+
+function groupsOf(
+  parts: readonly Part[],
+  unit: string,
+  numerals: Numerals
+): Headline['groups'] {
+  const sums = new Map<Group, { value: number; share: number | null }>();
+  for (const item of parts) {
+    const sum = sums.get(item.group);
+    sums.set(item.group, {
+      value: (sum?.value ?? 0) + item.value,
+      share: item.share === null ? null : (sum?.share ?? 0) + item.share
+    });
+  }
+  return [...sums].map(([group, { value, share }]) => ({
+    group,
+    text: formatUnit(value, unit, numerals),
+    shareText: formatShare(share === null ? null : Math.min(1, share), numerals)
+  }));
+}
+
+/** `byActivity` without idle, as a record. */
+function sumByActivity(result: FineMetricsResult): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { activity, value } of result.byActivity) {
+    if (!activity.startsWith('idle:')) {
+      sums[activity] = (sums[activity] ?? 0) + value;
+    }
+  }
+  return sums;
+}
+
+// -------------------------------------------------------------------- lists
+
+export function activityRows(
+  result: FineMetricsResult,
+  numerals: Numerals = englishNumerals
+): Part[] {
+  const { total } = headlineOf(result, numerals);
+  return partsOf(sumByActivity(result), total, result.unit, numerals).sort(
+    (a, b) => b.value - a.value
+  );
+}
+
+export function idleParts(
+  result: FineMetricsResult,
+  whole: number,
+  numerals: Numerals = englishNumerals
+): Part[] {
+  return result.idle
+    .filter(item => item.seconds > 0)
+    .map(({ cause, seconds }) => {
+      const known = causes[cause] ?? {
+        label: cause,
+        idle: 'nothing-runnable' as const
+      };
+      return part(
+        `idle:${cause}`,
+        known.label,
+        { idle: known.idle },
+        'idle',
+        seconds,
+        whole,
+        'seconds',
+        numerals
+      );
+    })
+    .sort((a, b) => b.value - a.value);
+}
+
+export type FunctionRow = {
+  readonly name: string;
+  /** -1 for the row of all others. */
+  readonly slot: number;
+  readonly round: number;
+  readonly isOthers: boolean;
+  readonly total: number;
+  readonly text: string;
+  readonly share: number | null;
+  readonly shareText: string;
+  readonly tasks: number;
+  readonly parts: readonly Part[];
+};
+
+export type FunctionOrder = 'time' | 'name' | 'tasks';
+
+/** The functions shown, then "38 others" if there are more. */
+export function functionRows(
+  result: FineMetricsResult,
+  order: FunctionOrder = 'time',
+  numerals: Numerals = englishNumerals
+): FunctionRow[] {
+  const { unit, others } = result;
+  const whole = headlineOf(result, numerals).total;
+  const rows: FunctionRow[] = result.byFunction.map(item => {
+    const share = item.share ?? shareOf(item.total, whole);
+    return {
+      name: item.function,
+      slot: item.slot,
+      round: item.round,
+      isOthers: false,
+      total: item.total,
+      text: formatUnit(item.total, unit, numerals),
+      share,
+      shareText: formatShare(share, numerals),
+      tasks: item.tasks,
+      parts: partsOf(item.activities, item.total, unit, numerals)
+    };
+  });
+  rows.sort((a, b) =>
+    order === 'name'
+      ? a.name.localeCompare(b.name)
+      : order === 'tasks'
+        ? b.tasks - a.tasks
+        : b.total - a.total
+  );
+  if (others !== null && others.functions > 0) {
+    const share = shareOf(others.total, whole);
+    rows.push({
+      name: `${formatCount(others.functions, numerals)} ${others.functions === 1 ? 'other' : 'others'}`,
+      slot: -1,
+      round: 0,
+      isOthers: true,
+      total: others.total,
+      text: formatUnit(others.total, unit, numerals),
+      share,
+      shareText: formatShare(share, numerals),
+      tasks: others.tasks,
+      parts: partsOf(others.activities, others.total, unit, numerals)
+    });
+  }
+  return rows;
+}
+
+/** The order that rows keep while the pointer is over them; new ones come last. */
+export function keepOrder<T>(
+  rows: readonly T[],
+  before: readonly string[],
+  keyOf: (row: T) => string
+): T[] {
+  const place = new Map(before.map((key, index) => [key, index]));
+  const end = before.length;
+  return rows
+    .map((row, index) => ({ row, at: place.get(keyOf(row)) ?? end + index }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ row }) => row);
+}
+
+export type MovedRow = {
+  readonly id: string;
+  readonly label: string;
+  readonly kind: ActivityRole;
+  readonly value: number;
+  readonly text: string;
+  readonly title: string;
+};
+
+const movedLabels: Readonly<Record<string, string>> = {
+  transfer: 'receive: network',
+  receive: 'receive: network',
+  serve: 'send: network',
+  send: 'send: network',
+  serialize: 'serialise',
+  deserialize: 'deserialise',
+  'disk-write': 'memory monitor: spill',
+  'disk-read': 'read back'
+};
+
+/** What ran behind other work; in the unit that is shown. */
+export function movedRows(
+  result: FineMetricsResult,
+  numerals: Numerals = englishNumerals
+): MovedRow[] {
+  return result.background
+    .map(item => {
+      const value =
+        result.unit === 'bytes'
+          ? item.bytes
+          : result.unit === 'count'
+            ? item.count
+            : item.seconds;
+      const { kind } = meaningOf(item.activity);
+      return {
+        id: item.activity,
+        label: movedLabels[item.activity] ?? item.activity,
+        kind:
+          item.activity === 'serve' ||
+          item.activity === 'send' ||
+          item.activity === 'receive'
+            ? ('transfer' as const)
+            : kind,
+        value,
+        text: formatUnit(value, result.unit, numerals),
+        title: `${formatDuration(item.seconds, numerals)}, ${formatBytes(item.bytes, numerals)}, ${formatCount(item.count, numerals)} times`
+      };
+    })
+    .filter(row => row.value > 0)
+    .sort((a, b) => b.value - a.value);
+}
+
+// --------------------------------------------------------------------- table
+
+type Cell = { readonly text: string; readonly value: string | number | null };
+export type Table = {
+  readonly columns: readonly {
+    readonly name: string;
+    readonly numeric?: boolean;
+  }[];
+  readonly rows: readonly (readonly Cell[])[];
+  readonly note?: string;
+};
+
+/** The twin: a row per function with a column per activity as it was measured, then totals and idle. */
+export function tableOf(
+  result: FineMetricsResult,
+  numerals: Numerals = englishNumerals
+): Table {
+  const { unit } = result;
+  const names = result.byActivity
+    .map(item => item.activity)
+    .filter(activity => !activity.startsWith('idle:'));
+  const figure = (value: number | undefined): Cell =>
+    value === undefined
+      ? { text: unknown, value: null }
+      : { text: formatUnit(value, unit, numerals), value };
+  const text = (value: string): Cell => ({ text: value, value });
+  const row = (
+    name: string,
+    tasks: number | null,
+    total: number,
+    activities: ActivitySeconds
+  ): Cell[] => {
+    const share = shareOf(total, headlineOf(result, numerals).total);
+    return [
+      text(name),
+      { text: formatCount(tasks, numerals), value: tasks },
+      figure(total),
+      { text: formatShare(share, numerals), value: share },
+      ...names.map(activity => figure(activities[activity]))
+    ];
+  };
+  const rows = result.byFunction.map(item =>
+    row(item.function, item.tasks, item.total, item.activities)
+  );
+  if (result.others !== null) {
+    rows.push(
+      row(
+        `${result.others.functions} others`,
+        result.others.tasks,
+        result.others.total,
+        result.others.activities
+      )
+    );
+  }
+  const sums = sumByActivity(result);
+  rows.push(
+    row(
+      'all functions',
+      null,
+      Object.values(sums).reduce((sum, value) => sum + value, 0),
+      sums
+    )
+  );
+  if (unit === 'seconds') {
+    for (const item of idleParts(
+      result,
+      headlineOf(result, numerals).total,
+      numerals
+    )) {
+      rows.push(row(`idle: ${item.label}`, null, item.value, {}));
+    }
+  }
+  return {
+    columns: [
+      { name: 'Function' },
+      { name: 'Tasks', numeric: true },
+      { name: 'Total', numeric: true },
+      {
+        name: unit === 'seconds' ? 'Share of thread time' : 'Share',
+        numeric: true
+      },
+      ...names.map(name => ({ name, numeric: true }))
+    ],
+    rows,
+    note: headlineOf(result, numerals).totalText
+  };
+}

@@ -1,0 +1,447 @@
+/** Fine Performance Metrics: where the thread time went, as bars and lists. All of it is HTML, so that it reflows from one column to two by its own width. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { SelectionModel } from '../../feed/selection';
+import type { FineMetricsResult } from '../../wire/panel-link';
+import { formatCounted } from '../format';
+import { type Mark, markOf, Swatch } from '../mark';
+import { longest, stackedBar } from './figure';
+import {
+  activityRows,
+  type FunctionOrder,
+  type FunctionRow,
+  functionRows,
+  headlineOf,
+  idleParts,
+  keepOrder,
+  movedRows,
+  type Part
+} from './rows';
+
+export type FineMetricsViewProps = {
+  readonly result: FineMetricsResult;
+  readonly order: FunctionOrder;
+  readonly selection: SelectionModel;
+  readonly trans: TranslationBundle;
+  onShowAll(): void;
+};
+
+export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
+  const { result, trans } = props;
+  const headline = headlineOf(result);
+  const isTime = result.unit === 'seconds';
+  const idle = isTime ? idleParts(result, headline.total) : [];
+  const activities = activityRows(result);
+  const moved = movedRows(result);
+  return (
+    <div className="sw-FineMetrics">
+      <Headline {...props} />
+      <div className="sw-FineMetrics-columns">
+        <ByFunction {...props} />
+        <div>
+          <Block title={trans.__('By activity')}>
+            <PartList
+              label={trans.__('By activity')}
+              parts={activities}
+              whole={longest(activities.map(part => part.value))}
+            />
+          </Block>
+          {idle.length > 0 && (
+            <Block
+              title={trans.__('Idle, by cause')}
+              aside={headline.groups
+                .filter(group => group.group === 'idle')
+                .map(group => `${group.text} · ${group.shareText}`)
+                .join('')}
+            >
+              <PartList
+                label={trans.__('Idle, by cause')}
+                parts={idle}
+                whole={longest(idle.map(part => part.value))}
+              />
+            </Block>
+          )}
+          {moved.length > 0 && (
+            <Block
+              title={trans.__('Data moved')}
+              aside={trans.__('behind other work; not part of the bar above')}
+            >
+              <ul
+                className="sw-metricList"
+                data-names="long"
+                aria-label={trans.__('Data moved')}
+              >
+                {moved.map(row => (
+                  <MetricItem
+                    key={row.id}
+                    mark={{ kind: row.kind }}
+                    name={row.label}
+                    text={row.text}
+                    title={row.title}
+                  >
+                    <Bar
+                      parts={[
+                        {
+                          mark: { kind: row.kind },
+                          width:
+                            (row.value /
+                              longest(moved.map(other => other.value))) *
+                            100,
+                          title: row.title
+                        }
+                      ]}
+                    />
+                  </MetricItem>
+                ))}
+              </ul>
+            </Block>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Headline(props: FineMetricsViewProps): JSX.Element {
+  const { result, trans } = props;
+  const headline = headlineOf(result);
+  const isTime = result.unit === 'seconds';
+  const title = isTime
+    ? trans.__('Where the thread time went')
+    : result.unit === 'bytes'
+      ? trans.__('How many bytes were handled')
+      : trans.__('How often it was done');
+  return (
+    <div className="sw-FineMetrics-headline">
+      <div className="sw-block-title">
+        {title}
+        {isTime && (
+          <span className="sw-block-aside sw-wide-only">
+            {trans.__('every second of every thread is counted once')}
+          </span>
+        )}
+      </div>
+      <div className="sw-FineMetrics-groups sw-figure">
+        {headline.groups.map(group => (
+          <span key={group.group}>
+            {trans.__(group.group)}{' '}
+            <span className="sw-wide-only">{group.text} · </span>
+            {group.shareText}
+          </span>
+        ))}
+      </div>
+      <div
+        className="sw-FineMetrics-bar"
+        role="img"
+        aria-label={title}
+        aria-description={headline.parts
+          .map(part => `${part.label} ${part.text}, ${part.shareText}`)
+          .join('; ')}
+      >
+        <Bar
+          parts={stackedBar(headline.parts, headline.total).map(
+            ({ part, width }) => ({
+              mark: markFor(part),
+              width,
+              title: `${part.label}: ${part.text}, ${part.shareText}`
+            })
+          )}
+        />
+      </div>
+      <div className="sw-FineMetrics-foot sw-figure">
+        <span>0</span>
+        <span>{headline.totalText}</span>
+      </div>
+    </div>
+  );
+}
+
+function ByFunction(props: FineMetricsViewProps): JSX.Element {
+  const { result, order, selection, trans, onShowAll } = props;
+  const isOver = React.useRef(false);
+  const shown = React.useRef<readonly string[]>([]);
+  const [card, setCard] = React.useState<string | null>(null);
+  const timer = React.useRef(0);
+  let rows = functionRows(result, order);
+  if (isOver.current) {
+    rows = keepOrder(rows, shown.current, row => row.name);
+  }
+  shown.current = rows.map(row => row.name);
+  const whole = longest(rows.map(row => row.total));
+  const legend = legendOf(rows);
+  const picked = selection.filter.functions ?? [];
+  const show = (name: string | null) => {
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(
+      () => setCard(name),
+      name === null ? 0 : 80
+    );
+  };
+  React.useEffect(() => () => window.clearTimeout(timer.current), []);
+  const all = result.byFunction.length + (result.others?.functions ?? 0);
+  return (
+    <Block
+      title={trans.__('By function')}
+      aside={trans.__(
+        '%1 of %2',
+        result.byFunction.length,
+        formatCounted(all, 'function')
+      )}
+    >
+      <ul className="sw-legend" aria-label={trans.__('Activities')}>
+        {legend.map(part => (
+          <li key={part.id} className="sw-legend-item">
+            <Swatch mark={markFor(part)} />
+            <span>{part.label}</span>
+          </li>
+        ))}
+      </ul>
+      <ul
+        className="sw-metricList"
+        aria-label={trans.__('By function')}
+        onPointerEnter={() => {
+          isOver.current = true;
+        }}
+        onPointerLeave={() => {
+          isOver.current = false;
+          show(null);
+        }}
+        onKeyDown={moveFocus}
+      >
+        {rows.map(row => (
+          <MetricItem
+            key={row.isOthers ? 'others of the list' : `function ${row.name}`}
+            mark={{ slot: row.slot, round: row.round }}
+            name={row.name}
+            text={row.text}
+            share={row.shareText}
+            isPressed={picked.includes(row.name)}
+            onClick={event => {
+              if (row.isOthers) {
+                onShowAll();
+              } else {
+                selection.toggleFunction(row.name, event.altKey);
+              }
+            }}
+            onHover={isHovered => show(isHovered ? row.name : null)}
+          >
+            <Bar
+              parts={stackedBar(row.parts, whole).map(({ part, width }) => ({
+                mark: markFor(part),
+                width,
+                title: ''
+              }))}
+            />
+            {card === row.name && <FunctionCard row={row} trans={trans} />}
+          </MetricItem>
+        ))}
+      </ul>
+    </Block>
+  );
+}
+
+/** What a function's time went into; beside its row, never over it. */
+function FunctionCard(props: {
+  readonly row: FunctionRow;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { row, trans } = props;
+  return (
+    <div className="sw-card sw-FineMetrics-card" role="tooltip">
+      <div className="sw-card-head">
+        <strong>{row.name}</strong>
+        <span className="sw-card-aside">
+          {formatCounted(row.tasks, 'task')}
+        </span>
+      </div>
+      <table className="sw-card-table">
+        <tbody>
+          {row.parts.map(part => (
+            <tr key={part.id}>
+              <td>
+                <Swatch mark={markFor(part)} /> {part.label}
+              </td>
+              <td>{part.text}</td>
+              <td>{part.shareText}</td>
+            </tr>
+          ))}
+          <tr>
+            <th scope="row">{trans.__('total')}</th>
+            <td>
+              <strong>{row.text}</strong>
+            </td>
+            <td>{trans.__('%1 of all', row.shareText)}</td>
+          </tr>
+        </tbody>
+      </table>
+      <div className="sw-card-hint">
+        {row.isOthers
+          ? trans.__('click: show all functions')
+          : trans.__('click: filter · Alt click: leave out')}
+      </div>
+    </div>
+  );
+}
+
+function PartList(props: {
+  readonly label: string;
+  readonly parts: readonly Part[];
+  readonly whole: number;
+}): JSX.Element {
+  return (
+    <ul className="sw-metricList" data-names="long" aria-label={props.label}>
+      {props.parts.map(part => (
+        <MetricItem
+          key={part.id}
+          mark={markFor(part)}
+          name={part.label}
+          text={part.text}
+          share={part.shareText}
+        >
+          <Bar
+            parts={[
+              {
+                mark: markFor(part),
+                width: (part.value / props.whole) * 100,
+                title: `${part.text}, ${part.shareText}`
+              }
+            ]}
+          />
+        </MetricItem>
+      ))}
+    </ul>
+  );
+}
+
+/** One line: swatch, name, bar, figure, share. Its text reads "astype, 9.61 s, 4.1 %". */
+function MetricItem(props: {
+  readonly mark: Mark;
+  readonly name: string;
+  readonly text: string;
+  readonly share?: string;
+  readonly title?: string;
+  readonly isPressed?: boolean;
+  readonly children: React.ReactNode;
+  onClick?(event: React.MouseEvent): void;
+  onHover?(isHovered: boolean): void;
+}): JSX.Element {
+  const { mark, name, text, share, onClick, onHover } = props;
+  const label = (
+    <>
+      <Swatch mark={mark} />
+      <span className="sw-metric-name" title={name}>
+        {name}
+      </span>
+    </>
+  );
+  return (
+    <li
+      className="sw-metric"
+      title={props.title}
+      onPointerEnter={() => onHover?.(true)}
+      onClick={onClick}
+    >
+      {onClick ? (
+        <button
+          type="button"
+          className="sw-metric-label"
+          aria-pressed={props.isPressed}
+          onFocus={() => onHover?.(true)}
+          onBlur={() => onHover?.(false)}
+          onKeyDown={event => {
+            if (event.key === 'Escape') {
+              onHover?.(false);
+            }
+          }}
+        >
+          {label}
+        </button>
+      ) : (
+        <span className="sw-metric-label">{label}</span>
+      )}
+      <span className="sw-comma">, </span>
+      <span className="sw-metric-bar">{props.children}</span>
+      <span className="sw-metric-figure">{text}</span>
+      {share !== undefined && (
+        <>
+          <span className="sw-comma">, </span>
+          <span className="sw-metric-share">{share}</span>
+        </>
+      )}
+    </li>
+  );
+}
+
+function Bar(props: {
+  readonly parts: readonly {
+    readonly mark: Mark;
+    readonly width: number;
+    readonly title: string;
+  }[];
+}): JSX.Element {
+  return (
+    <span className="sw-bar" aria-hidden="true">
+      {props.parts.map((part, index) => {
+        const { className, style } = markOf(part.mark, 'sw-bar-part');
+        return (
+          <span
+            key={index}
+            className={className}
+            style={{ ...style, width: `${part.width}%` }}
+            title={part.title || undefined}
+          />
+        );
+      })}
+    </span>
+  );
+}
+
+function Block(props: {
+  readonly title: string;
+  readonly aside?: string;
+  readonly children: React.ReactNode;
+}): JSX.Element {
+  return (
+    <div className="sw-block">
+      <div className="sw-block-title">
+        {props.title}
+        {props.aside && <span className="sw-block-aside">{props.aside}</span>}
+      </div>
+      {props.children}
+    </div>
+  );
+}
+
+function markFor(part: Part): Mark {
+  return part.role;
+}
+
+/** The activities that occur in some row, in drawing order. */
+function legendOf(rows: readonly FunctionRow[]): Part[] {
+  const seen = new Map<string, Part>();
+  for (const row of rows) {
+    for (const part of row.parts) {
+      if (!seen.has(part.id)) {
+        seen.set(part.id, part);
+      }
+    }
+  }
+  const order = rows.flatMap(row => row.parts.map(part => part.id));
+  return [...seen.values()].sort(
+    (a, b) => order.indexOf(a.id) - order.indexOf(b.id)
+  );
+}
+
+/** Up and down go from row to row. */
+function moveFocus(event: React.KeyboardEvent<HTMLElement>): void {
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  if (step === 0) {
+    return;
+  }
+  const buttons = [
+    ...event.currentTarget.querySelectorAll<HTMLElement>('button')
+  ];
+  const index = buttons.findIndex(button => button === document.activeElement);
+  buttons[index + step]?.focus();
+  event.preventDefault();
+}
