@@ -202,6 +202,8 @@ export type SpanRow = {
   /** Own rows only (not the children's). Sum over all spans = total, exactly. */
   readonly ownTasks: number;
   readonly ownNanoseconds: number;
+  /** Inner parts of fused tasks in the subtree: a span may have seconds of tasks that run under another span's name. */
+  readonly innerParts: number;
   readonly exact: number;
   readonly inferred: number;
   readonly opened: number;
@@ -220,6 +222,7 @@ export type TaskStreamResult = {
   readonly live: boolean;
   /** Tiles wholly before this time are settled. */
   readonly settledBefore: number;
+  /** In order of first appearance: a lane's index never changes, new lanes come at the end, so that tiles stay valid. */
   readonly lanes: readonly {
     readonly lane: number;
     readonly worker: number;
@@ -276,6 +279,8 @@ export type FunctionSlot = {
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
  *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
  *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
+ *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function 0xffff: no one function
+ *  (an aggregate of a kind other than compute). Neighbouring cells of one colour and nearly one cover are one box.
  *  The header's fields carry `functions: [name]` for the indices in this tile. */
 
 /** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */
@@ -317,7 +322,7 @@ export type RunDetail = {
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**
  * view `fine-metrics`. params: { unit: 'seconds' | 'bytes' | 'count', top: 12 }. Activities in drawing order:
- * thread-cpu, thread-noncpu, transfer, disk-read, disk-write, deserialize, serialize, other, idle:<cause>.
+ * thread-cpu, thread-noncpu, compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, idle:<cause>.
  */
 export type FineMetricsResult = {
   readonly view: 'fine-metrics';
@@ -349,6 +354,7 @@ export type FineMetricsResult = {
     readonly total: number;
     readonly activities: ActivitySeconds;
   } | null;
+  /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, paused, scheduler (not yet answered), unknown (the source gives no waits). */
   readonly idle: readonly {
     readonly cause: string;
     readonly seconds: number;
@@ -362,6 +368,8 @@ export type FineMetricsResult = {
   }[];
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
+  /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds. */
+  readonly otherIdleSeconds: number;
   readonly attributedNanoseconds: number;
   readonly totalNanoseconds: number;
   /** Exact entries for `client.fine_metrics`: [context, function, activity, unit, value]; only when params.entries is true. */

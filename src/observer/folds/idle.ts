@@ -10,14 +10,14 @@ import { ROWS_PER_SLICE } from './context';
 import type { Range, Slices } from './context';
 import { Coverage } from './coverage';
 
-/** Why a thread had nothing to do, in the words of the interface. */
+/** Why a thread had nothing to do; `unknown` where the source gives no waits. */
 export const IDLE_CAUSES = [
-  'nothing runnable',
-  'inputs in flight',
-  'held on another worker',
-  'paused for memory',
-  'scheduler not yet answered',
-  'cause not known'
+  'nothing-runnable',
+  'inputs-in-flight',
+  'held-elsewhere',
+  'paused',
+  'scheduler',
+  'unknown'
 ] as const;
 const NOTHING_RUNNABLE = 0;
 const INPUTS_IN_FLIGHT = 1;

@@ -1,0 +1,312 @@
+import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
+import { ACTIVITIES, COMPUTE } from '../store/activity-cells';
+import type { ActivityCells } from '../store/activity-cells';
+import type { LogStore } from '../store/log-store';
+import { EXACT, resolveRange } from './context';
+import type { FoldContext, Honoured, Slices } from './context';
+import { cellPasses, fineCells } from './fine-cells';
+import type { FineCells } from './fine-cells';
+import { accountIdle, IDLE_CAUSES } from './idle';
+import type { IdleAccount } from './idle';
+import { outsideTasks } from './outside-tasks';
+
+export type FineMetricsParams = {
+  readonly unit?: string;
+  readonly top?: number;
+  readonly entries?: boolean;
+};
+type Unit = 'seconds' | 'bytes' | 'count';
+const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];
+const DEFAULT_TOP = 12;
+const MOST_TOP = 500;
+
+/** One function's figures in the unit asked for. */
+type FunctionSum = {
+  readonly name: string;
+  tasks: number;
+  total: number;
+  readonly byActivity: Float64Array;
+};
+
+/**
+ * Where the thread time went: by activity, by function, and what was idle; docs/measures.md says how each figure is made.
+ */
+export function* foldFineMetrics(
+  context: FoldContext,
+  params: FineMetricsParams
+): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
+  const { log, filter } = context;
+  const unit = UNITS.find(known => known === params.unit) ?? 'seconds';
+  const cells = yield* fineCells(context);
+  const range = resolveRange(context);
+  const idle = yield* accountIdle({ log, range, filter, perSpan: false });
+  const byFunction = sumByFunction(context, cells.held, unit);
+  const byActivity = new Float64Array(ACTIVITIES.length);
+  let attributedNanoseconds = 0;
+  for (let cell = 0; cell < cells.held.length; cell++) {
+    if (cellPasses(context, cells.held, cell)) {
+      attributedNanoseconds += cells.held.totalNanoseconds(cell);
+    }
+  }
+  for (const sum of byFunction) {
+    sum.byActivity.forEach((value, a) => (byActivity[a]! += value));
+  }
+  const whole =
+    unit === 'seconds' ? idle.capacitySeconds : byActivity.reduce(add, 0);
+  const share = (value: number): number | null =>
+    whole > 0 ? value / whole : null;
+  const top = Math.min(MOST_TOP, Math.max(1, params.top ?? DEFAULT_TOP));
+  return {
+    result: {
+      view: 'fine-metrics',
+      unit,
+      units: [...UNITS],
+      wallSeconds: idle.wallSeconds,
+      threads:
+        idle.wallSeconds > 0
+          ? idle.capacitySeconds / idle.wallSeconds
+          : log.shape.threads,
+      capacitySeconds: idle.capacitySeconds,
+      byActivity: activityRows(byActivity, idle, unit, share),
+      byFunction: byFunction.slice(0, top).map(sum => ({
+        function: sum.name,
+        ...log.slots.of(sum.name),
+        tasks: sum.tasks,
+        total: sum.total,
+        share: share(sum.total),
+        activities: named(sum.byActivity)
+      })),
+      others: othersOf(byFunction.slice(top)),
+      idle: IDLE_CAUSES.map((cause, i) => ({
+        cause,
+        seconds: idle.selectedIdle[i]!
+      })).filter(({ seconds }) => seconds > 0),
+      background: [
+        ...backgroundOf(context, cells.background),
+        ...outsideTasks(context, range)
+      ],
+      otherSpansSeconds:
+        (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
+      otherIdleSeconds: Math.max(
+        0,
+        idle.idle.reduce(add, 0) - idle.selectedIdle.reduce(add, 0)
+      ),
+      attributedNanoseconds,
+      totalNanoseconds: cells.totalNanoseconds,
+      ...(params.entries === true
+        ? { entries: entriesOf(context, cells) }
+        : {})
+    },
+    honoured: EXACT
+  };
+}
+
+const add = (a: number, b: number): number => a + b;
+
+function valueOf(
+  cells: ActivityCells,
+  cell: number,
+  activity: number,
+  unit: Unit
+): number {
+  switch (unit) {
+    case 'seconds':
+      return cells.nanoseconds(cell, activity) / 1e9;
+    case 'bytes':
+      return cells.bytes(cell, activity);
+    case 'count':
+      return cells.events(cell, activity);
+  }
+}
+
+/** Largest first. Names that several ids share are one function. */
+function sumByFunction(
+  context: FoldContext,
+  cells: ActivityCells,
+  unit: Unit
+): FunctionSum[] {
+  const sums = new Map<string, FunctionSum>();
+  for (let cell = 0; cell < cells.length; cell++) {
+    if (!cellPasses(context, cells, cell)) {
+      continue;
+    }
+    const name = context.log.name(cells.function(cell));
+    let sum = sums.get(name);
+    if (sum === undefined) {
+      sum = {
+        name,
+        tasks: 0,
+        total: 0,
+        byActivity: new Float64Array(ACTIVITIES.length)
+      };
+      sums.set(name, sum);
+    }
+    sum.tasks += cells.runs(cell);
+    for (let activity = 0; activity < ACTIVITIES.length; activity++) {
+      let value = valueOf(cells, cell, activity, unit);
+      if (unit === 'count' && activity === COMPUTE) {
+        // A plain run is one computation without a part; inner parts are counted as parts.
+        value = Math.max(value, cells.runs(cell));
+      }
+      sum.byActivity[activity]! += value;
+      sum.total += value;
+    }
+  }
+  return [...sums.values()].sort(
+    (a, b) => b.total - a.total || (a.name < b.name ? -1 : 1)
+  );
+}
+
+function named(values: Float64Array): ActivitySeconds {
+  const activities: Record<string, number> = {};
+  values.forEach((value, activity) => {
+    if (value !== 0) {
+      activities[ACTIVITIES[activity]!] = value;
+    }
+  });
+  return activities;
+}
+
+function activityRows(
+  byActivity: Float64Array,
+  idle: IdleAccount,
+  unit: Unit,
+  share: (value: number) => number | null
+): FineMetricsResult['byActivity'] {
+  const rows = ACTIVITIES.map((activity, i) => ({
+    activity: activity as string,
+    value: byActivity[i]!,
+    share: share(byActivity[i]!)
+  }));
+  if (unit === 'seconds') {
+    IDLE_CAUSES.forEach((cause, i) => {
+      const value = idle.selectedIdle[i]!;
+      rows.push({ activity: `idle:${cause}`, value, share: share(value) });
+    });
+  }
+  return rows.filter(({ value }) => value !== 0);
+}
+
+function othersOf(rest: readonly FunctionSum[]): FineMetricsResult['others'] {
+  if (rest.length === 0) {
+    return null;
+  }
+  const byActivity = new Float64Array(ACTIVITIES.length);
+  let tasks = 0;
+  let total = 0;
+  for (const sum of rest) {
+    tasks += sum.tasks;
+    total += sum.total;
+    sum.byActivity.forEach((value, i) => (byActivity[i]! += value));
+  }
+  return { functions: rest.length, tasks, total, activities: named(byActivity) };
+}
+
+function backgroundOf(
+  context: FoldContext,
+  cells: ActivityCells
+): FineMetricsResult['background'] {
+  return ACTIVITIES.map((activity, i) => {
+    let ns = 0;
+    let bytes = 0;
+    let count = 0;
+    for (let cell = 0; cell < cells.length; cell++) {
+      if (cellPasses(context, cells, cell)) {
+        ns += cells.nanoseconds(cell, i);
+        bytes += cells.bytes(cell, i);
+        count += cells.events(cell, i);
+      }
+    }
+    return { activity: activity as string, seconds: ns / 1e9, bytes, count };
+  }).filter(({ count }) => count > 0);
+}
+
+/** Exact sums for `client.fine_metrics`: each cell's, added up over spans. */
+function entriesOf(
+  context: FoldContext,
+  cells: FineCells
+): NonNullable<FineMetricsResult['entries']> {
+  const { log } = context;
+  const sums = new Map<string, { key: EntryKey; value: number }>();
+  const book = (key: EntryKey, value: number): void => {
+    const text = key.join('\0');
+    const sum = sums.get(text);
+    if (sum === undefined) {
+      sums.set(text, { key, value });
+    } else {
+      sum.value += value;
+    }
+  };
+  for (const [where, from] of [
+    ['execute', cells.held],
+    ['background', cells.background]
+  ] as const) {
+    for (let cell = 0; cell < from.length; cell++) {
+      if (!cellPasses(context, from, cell)) {
+        continue;
+      }
+      const fn = log.name(from.function(cell));
+      ACTIVITIES.forEach((activity, i) => {
+        book([where, fn, activity, 'seconds'], from.nanoseconds(cell, i));
+        book([where, fn, activity, 'bytes'], from.bytes(cell, i));
+        book([where, fn, activity, 'count'], from.events(cell, i));
+      });
+    }
+  }
+  return [
+    ...[...sums.values()]
+      .filter(({ value }) => value !== 0)
+      .map(({ key, value }) => {
+        const [where, fn, activity, unit] = key;
+        const shown = unit === 'seconds' ? value / 1e9 : value;
+        return [where, fn, activity, unit, shown] as const;
+      }),
+    ...fineEntries(context)
+  ];
+}
+
+type EntryKey = readonly [string, string, string, string];
+
+/** What was measured outside tasks, or by the user's own meters, as it was given. */
+function fineEntries(
+  context: FoldContext
+): (readonly [string, string, string, string, number])[] {
+  const { log, filter } = context;
+  const { from, to } =
+    context.time === 'all'
+      ? { from: -Infinity, to: Infinity }
+      : resolveRange(context);
+  const sums = new Map<string, number>();
+  for (const chunk of log.fine.chunks) {
+    const c = chunk.columns;
+    for (let i = 0; i < chunk.rows; i++) {
+      const second = c.second[i]!;
+      if (
+        second + 1 <= from ||
+        second >= to ||
+        filter.spans[c.span[i]!] === 0 ||
+        filter.workers[c.worker[i]!] === 0
+      ) {
+        continue;
+      }
+      const key = [c.context[i]!, c.function[i]!, c.activity[i]!, c.unit[i]!];
+      const text = key.join(' ');
+      sums.set(text, (sums.get(text) ?? 0) + c.value[i]!);
+    }
+  }
+  return [...sums].map(([text, value]) => {
+    const [where, fn, activity, unit] = text.split(' ').map(Number);
+    return [
+      log.name(where!),
+      fineFunction(log, fn!),
+      log.name(activity!),
+      log.name(unit!),
+      value
+    ] as const;
+  });
+}
+
+function fineFunction(log: LogStore, fn: number): string {
+  return fn === 0xffffffff ? '' : log.name(fn);
+}
+

@@ -1,0 +1,309 @@
+import type { ProfileResult } from '../../wire/panel-link';
+import { passesFunction } from '../filter';
+import { CHUNK_MASK } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import type { FoldContext, Honoured, Slices } from './context';
+import { workerName } from './run-detail';
+
+export type ProfileParams = {
+  readonly groupBy?: string;
+  readonly order?: string;
+  readonly maxNodes?: number;
+};
+const MOST_NODES = 5000;
+const NO_PARENT = 0xffffffff;
+/** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
+const DEEPEST = 512;
+const ON_CORE = 0;
+const WAITING = 1;
+const BLOCKED = 2;
+
+/** A frame in the merged tree. Own figures are the subtree's: a frame's samples include those of the frames that it called. */
+type Node = {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  n: number;
+  onCore: number;
+  waiting: number;
+  blocked: number;
+  readonly children: Map<number | string, Node>;
+};
+
+/**
+ * Samples as a tree of frames.
+ *
+ *     stacks  main>load>read ×3  main>load ×1  main>fit ×2          main 6
+ *                                                                   ├ load 4 ── read 3
+ *                                                                   └ fit 2
+ *
+ * groupBy puts one node per function, worker or span above the frames. left-heavy: the child with most samples first; time: the child that
+ * was seen first. Beyond maxNodes the frames with fewest samples are left out, with everything below them; `dropped` says how many.
+ */
+export function* foldProfile(
+  context: FoldContext,
+  params: ProfileParams
+): Slices<{ readonly result: ProfileResult; readonly honoured: Honoured }> {
+  const { log } = context;
+  const root = newNode('all', '', 0);
+  const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
+  const activity = new Map<number, number[]>();
+  let seen = 0;
+  for (const chunk of log.samples.chunks) {
+    const c = chunk.columns;
+    for (let i = 0; i < chunk.rows; i++) {
+      if (!samplePasses(context, chunk.columns, i)) {
+        continue;
+      }
+      const state = c.state[i]!;
+      const n = c.n[i]!;
+      tree.add(c.stack[i]!, c.function[i]!, c.lane[i]!, c.span[i]!, state, n);
+      const second = c.second[i]!;
+      const counts = activity.get(second) ?? [0, 0, 0, 0];
+      counts[Math.min(3, state)]! += n;
+      activity.set(second, counts);
+    }
+    seen += chunk.rows;
+    if (seen >= ROWS_PER_SLICE) {
+      seen = 0;
+      yield;
+    }
+  }
+  const most = Math.min(MOST_NODES, Math.max(1, params.maxNodes ?? MOST_NODES));
+  const listed = listNodes(log, root, params.order ?? 'left-heavy', most);
+  const seconds = [...activity.keys()].sort((a, b) => a - b);
+  return {
+    result: {
+      view: 'profile',
+      samples: root.n,
+      rateHz: rateOf(log),
+      nodes: listed.nodes,
+      dropped: listed.dropped,
+      activity: {
+        seconds,
+        onCore: seconds.map(second => activity.get(second)![ON_CORE]!),
+        waiting: seconds.map(second => activity.get(second)![WAITING]!),
+        blocked: seconds.map(second => activity.get(second)![BLOCKED]!)
+      }
+    },
+    honoured: context.filter.byStatus
+      ? { how: 'approximate', why: 'Samples do not know how a task ends.' }
+      : EXACT
+  };
+}
+
+type SampleColumns = LogStore['samples']['chunks'][number]['columns'];
+
+function samplePasses(
+  context: FoldContext,
+  c: SampleColumns,
+  i: number
+): boolean {
+  const { filter, time } = context;
+  if (time !== 'all') {
+    const { from, to } = resolveRange(context);
+    if (c.second[i]! + 1 <= from || c.second[i]! >= to) {
+      return false;
+    }
+  }
+  return (
+    filter.spans[c.span[i]!] === 1 &&
+    filter.lanes[c.lane[i]!] === 1 &&
+    passesFunction(filter, c.function[i]!)
+  );
+}
+
+/** Samples a second on the lane that has most, as the header says or as counted. */
+function rateOf(log: LogStore): number | null {
+  const said = log.header['sampleRateHz'];
+  return typeof said === 'number' ? said : null;
+}
+
+type Group = (fn: number, lane: number, span: number) => string | null;
+
+function groupOf(log: LogStore, groupBy: string): Group {
+  switch (groupBy) {
+    case 'function':
+      return fn => log.name(fn);
+    case 'worker':
+      return (_fn, lane) => {
+        const row = log.shape.lanes[log.shape.laneIndex(lane)];
+        return `worker ${workerName(log, row?.worker ?? 0)}`;
+      };
+    case 'span':
+      return (_fn, _lane, span) => log.spans.pathOf(span).join(' › ');
+    default:
+      return () => null;
+  }
+}
+
+class StackTree {
+  /** Frames from the outermost in, by stack id: many samples share few stacks. */
+  private readonly _paths = new Map<number, readonly number[]>();
+
+  constructor(
+    private readonly _log: LogStore,
+    private readonly _root: Node,
+    private readonly _group: Group
+  ) {}
+
+  add(
+    stack: number,
+    fn: number,
+    lane: number,
+    span: number,
+    state: number,
+    n: number
+  ): void {
+    let node = this._root;
+    count(node, state, n);
+    const group = this._group(fn, lane, span);
+    if (group !== null) {
+      node = childOf(node, group, () => newNode(group, '', 0));
+      count(node, state, n);
+    }
+    for (const frame of this._path(stack)) {
+      node = childOf(node, frame, () => frameNode(this._log, frame));
+      count(node, state, n);
+    }
+  }
+
+  private _path(stack: number): readonly number[] {
+    const known = this._paths.get(stack);
+    if (known !== undefined) {
+      return known;
+    }
+    const path: number[] = [];
+    let at = stack;
+    while (at !== NO_PARENT && path.length < DEEPEST) {
+      const row = this._log.stackRows.get(at);
+      const columns = this._log.stacks.chunkOf(row)?.columns;
+      if (row < 0 || columns === undefined) {
+        break;
+      }
+      path.push(columns.frame[row & CHUNK_MASK]!);
+      at = columns.parent[row & CHUNK_MASK]!;
+    }
+    path.reverse();
+    this._paths.set(stack, path);
+    return path;
+  }
+}
+
+function newNode(name: string, file: string, line: number): Node {
+  return {
+    name,
+    file,
+    line,
+    n: 0,
+    onCore: 0,
+    waiting: 0,
+    blocked: 0,
+    children: new Map()
+  };
+}
+
+function frameNode(log: LogStore, frame: number): Node {
+  const row = log.frameRows.get(frame);
+  const columns = log.frames.chunkOf(row)?.columns;
+  if (row < 0 || columns === undefined) {
+    return newNode(`#${frame}`, '', 0);
+  }
+  const i = row & CHUNK_MASK;
+  return newNode(
+    log.name(columns.function[i]!),
+    log.name(columns.file[i]!),
+    columns.line[i]!
+  );
+}
+
+function childOf(
+  node: Node,
+  key: number | string,
+  make: () => Node
+): Node {
+  let child = node.children.get(key);
+  if (child === undefined) {
+    child = make();
+    node.children.set(key, child);
+  }
+  return child;
+}
+
+function count(node: Node, state: number, n: number): void {
+  node.n += n;
+  if (state === ON_CORE) {
+    node.onCore += n;
+  } else if (state === WAITING) {
+    node.waiting += n;
+  } else if (state === BLOCKED) {
+    node.blocked += n;
+  }
+}
+
+/** Depth first, parents before children; node 0 is the root. */
+function listNodes(
+  log: LogStore,
+  root: Node,
+  order: string,
+  most: number
+): { readonly nodes: ProfileResult['nodes']; readonly dropped: number } {
+  const smallest = smallestKept(root, most);
+  const nodes = {
+    parent: [] as number[],
+    name: [] as string[],
+    file: [] as string[],
+    line: [] as number[],
+    n: [] as number[],
+    onCore: [] as number[],
+    waiting: [] as number[],
+    blocked: [] as number[],
+    slot: [] as number[]
+  };
+  let dropped = 0;
+  const visit = (node: Node, parent: number): void => {
+    const own = nodes.parent.length;
+    if (own >= most || (own > 0 && node.n < smallest)) {
+      dropped += 1;
+      return;
+    }
+    nodes.parent.push(parent);
+    nodes.name.push(node.name);
+    nodes.file.push(node.file);
+    nodes.line.push(node.line);
+    nodes.n.push(node.n);
+    nodes.onCore.push(node.onCore);
+    nodes.waiting.push(node.waiting);
+    nodes.blocked.push(node.blocked);
+    nodes.slot.push(
+      node.file === '' ? -1 : log.fileSlots.assign(node.file).slot
+    );
+    const children = [...node.children.values()];
+    if (order !== 'time') {
+      children.sort((a, b) => b.n - a.n || (a.name < b.name ? -1 : 1));
+    }
+    for (const child of children) {
+      visit(child, own);
+    }
+  };
+  visit(root, -1);
+  return { nodes, dropped };
+}
+
+/** How many samples a frame must have so that at most `most` frames do. A frame has at least as many as each of its children. */
+function smallestKept(root: Node, most: number): number {
+  const counts: number[] = [];
+  const collect = (node: Node): void => {
+    counts.push(node.n);
+    for (const child of node.children.values()) {
+      collect(child);
+    }
+  };
+  collect(root);
+  if (counts.length <= most) {
+    return 0;
+  }
+  counts.sort((a, b) => b - a);
+  return counts[most - 1]!;
+}

@@ -1,0 +1,92 @@
+import type { RunDetail } from '../../wire/panel-link';
+import { CHUNK_MASK } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+
+const ORIGINS = ['default', 'user', 'inferred', 'reused'] as const;
+const STATUSES = ['ok', 'failed', 'lost', 'missing'] as const;
+const PART_KINDS = [
+  '',
+  'transfer',
+  'disk-read',
+  'deserialize',
+  'compute',
+  'serialize',
+  'disk-write'
+] as const;
+
+/** NaN is "not known". */
+export function known(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
+/** One run whole: the row of the table twin, and the answer of `detail`. */
+export function runDetail(log: LogStore, row: number): RunDetail | null {
+  const columns = log.runs.chunkOf(row)?.columns;
+  if (columns === undefined) {
+    return null;
+  }
+  const i = row & CHUNK_MASK;
+  const lane = log.shape.lanes[log.shape.laneIndex(columns.lane[i]!)]!;
+  const node = columns.node[i]!;
+  const nodeRow = log.nodeRows.get(node);
+  const origin = log.nodes.chunkOf(nodeRow)?.columns.origin[
+    nodeRow & CHUNK_MASK
+  ];
+  const run = columns.run[i]!;
+  const status = STATUSES[columns.status[i]!] ?? 'ok';
+  const error = status === 'failed' ? errorOf(log, run) : undefined;
+  return {
+    run,
+    key: log.key(node),
+    function: log.name(columns.function[i]!),
+    span: log.spans.pathOf(columns.span[i]!),
+    origin: ORIGINS[origin ?? 0] ?? 'default',
+    worker: workerName(log, lane.worker),
+    thread: lane.thread,
+    status,
+    attempt: columns.attempt[i]!,
+    start: columns.start[i]!,
+    duration: columns.duration[i]!,
+    cpu: known(columns.cpu[i]!),
+    waitReady: known(columns.waitReady[i]!),
+    waitInputs: known(columns.waitInputs[i]!),
+    waitThread: known(columns.waitThread[i]!),
+    nbytes: known(columns.outBytes[i]!),
+    ...(error === undefined ? {} : { error }),
+    parts: log.partRows(run).map(part => partDetail(log, part))
+  };
+}
+
+export function workerName(log: LogStore, worker: number): string {
+  return log.shape.workers.get(worker)?.name ?? String(worker);
+}
+
+function partDetail(log: LogStore, row: number): RunDetail['parts'][number] {
+  const columns = log.parts.chunkOf(row)!.columns;
+  const i = row & CHUNK_MASK;
+  return {
+    kind: PART_KINDS[columns.kind[i]!] ?? '',
+    held: columns.held[i] === 1,
+    function: log.name(columns.function[i]!),
+    span: log.spans.pathOf(columns.span[i]!),
+    offset: columns.offset[i]!,
+    duration: columns.duration[i]!,
+    cpu: known(columns.cpu[i]!),
+    bytes: known(columns.bytes[i]!)
+  };
+}
+
+/** The text of the event that tells of a run; failures are few, so that a walk back through the events will do. */
+function errorOf(log: LogStore, run: number): string | undefined {
+  for (let row = log.events.endRow - 1; row >= log.events.firstRow; row--) {
+    const columns = log.events.chunkOf(row)!.columns;
+    const i = row & CHUNK_MASK;
+    if (
+      columns.run[i] === run &&
+      log.name(columns.kind[i]!).includes('failed')
+    ) {
+      return log.events.text('text', row);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,226 @@
+import type { SpanRow, SpansResult } from '../../wire/panel-link';
+import { compileFilter } from '../filter';
+import { THREAD_CPU, COMPUTE, TRANSFER } from '../store/activity-cells';
+import type { LogStore } from '../store/log-store';
+import { DEFAULT_SPAN, DEFAULT_TAG } from '../store/span-tree';
+import { EXACT, runBegin, runEnd } from './context';
+import type { FoldContext, Honoured, Slices } from './context';
+import { accountIdle } from './idle';
+import type { IdleAccount } from './idle';
+
+/** Sums of one span's own rows; added up over the subtree for the row that is shown. */
+class SpanSums {
+  tasks = 0;
+  running = 0;
+  failed = 0;
+  nanoseconds = 0;
+  cpuNanoseconds = 0;
+  /** Seconds of which the CPU share is not known. */
+  unknownNanoseconds = 0;
+  transferNanoseconds = 0;
+  idleSeconds = 0;
+  inner = 0;
+  exact = 0;
+  inferred = 0;
+  firstStart = Infinity;
+  lastStop = -Infinity;
+
+  add(other: SpanSums): void {
+    this.tasks += other.tasks;
+    this.running += other.running;
+    this.failed += other.failed;
+    this.nanoseconds += other.nanoseconds;
+    this.cpuNanoseconds += other.cpuNanoseconds;
+    this.unknownNanoseconds += other.unknownNanoseconds;
+    this.transferNanoseconds += other.transferNanoseconds;
+    this.idleSeconds += other.idleSeconds;
+    this.inner += other.inner;
+    this.exact += other.exact;
+    this.inferred += other.inferred;
+    this.firstStart = Math.min(this.firstStart, other.firstStart);
+    this.lastStop = Math.max(this.lastStop, other.lastStop);
+  }
+}
+
+/**
+ * Every span with its own and its subtree's figures, of the whole run whatever is filtered: the tree that filters are chosen from.
+ *
+ *     own          subtree
+ *     a    2 s     a      9 s
+ *     └ b  7 s     └ b    7 s         Σ own + unattributed = total, in whole nanoseconds
+ */
+export function* foldSpans(
+  context: FoldContext
+): Slices<{ readonly result: SpansResult; readonly honoured: Honoured }> {
+  const { rows } = yield* spanRows(context);
+  return {
+    result: {
+      view: 'spans',
+      rows,
+      totalThreadSeconds: context.log.totalNanoseconds / 1e9,
+      totalTasks: context.log.runCount
+    },
+    honoured: EXACT
+  };
+}
+
+/** The rows, what no described span owns, and the idle account behind them. */
+export function* spanRows(context: FoldContext): Slices<{
+  readonly rows: readonly SpanRow[];
+  readonly unattributedNanoseconds: number;
+  readonly idle: IdleAccount;
+}> {
+  const { log } = context;
+  const idle = yield* accountIdle({
+    log,
+    range: { from: runBegin(log), to: runEnd(context) },
+    filter: compileFilter({}, log),
+    perSpan: true
+  });
+  const own = ownSums(log, idle);
+  const rows: SpanRow[] = [];
+  const ownDefault = own.get(DEFAULT_SPAN);
+  if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
+    rows.push(defaultRow(log, ownDefault));
+  }
+  const total = new Map<number, SpanSums>();
+  for (const span of log.spans.all()) {
+    subtree(log, span.span, own, total);
+  }
+  for (const span of parentsFirst(log)) {
+    rows.push(describedRow(log, span, own, total));
+  }
+  let unattributedNanoseconds = 0;
+  for (const [span, sums] of own) {
+    if (span !== DEFAULT_SPAN && log.spans.get(span) === undefined) {
+      unattributedNanoseconds += sums.nanoseconds;
+    }
+  }
+  return { rows, unattributedNanoseconds, idle };
+}
+
+function ownSums(log: LogStore, idle: IdleAccount): Map<number, SpanSums> {
+  const own = new Map<number, SpanSums>();
+  const of = (span: number): SpanSums => {
+    let sums = own.get(span);
+    if (sums === undefined) {
+      sums = new SpanSums();
+      sums.exact = log.figures.exact(span);
+      sums.inferred = log.figures.inferred(span);
+      sums.firstStart = log.figures.firstStart(span);
+      sums.lastStop = log.figures.lastStop(span);
+      own.set(span, sums);
+    }
+    return sums;
+  };
+  for (let cell = 0; cell < log.held.length; cell++) {
+    const sums = of(log.held.span(cell));
+    sums.tasks += log.held.runs(cell);
+    sums.failed += log.held.failed(cell);
+    sums.inner += log.held.inner(cell);
+    sums.nanoseconds += log.held.totalNanoseconds(cell);
+    sums.cpuNanoseconds += log.held.nanoseconds(cell, THREAD_CPU);
+    sums.unknownNanoseconds += log.held.nanoseconds(cell, COMPUTE);
+    sums.transferNanoseconds += log.held.nanoseconds(cell, TRANSFER);
+  }
+  for (const running of log.shape.running.values()) {
+    of(running.span).running += 1;
+  }
+  for (const [span, seconds] of idle.idleOfSpan) {
+    of(span).idleSeconds = seconds;
+  }
+  return own;
+}
+
+function subtree(
+  log: LogStore,
+  span: number,
+  own: ReadonlyMap<number, SpanSums>,
+  total: Map<number, SpanSums>
+): SpanSums {
+  const known = total.get(span);
+  if (known !== undefined) {
+    return known;
+  }
+  const sums = new SpanSums();
+  total.set(span, sums);
+  const mine = own.get(span);
+  if (mine !== undefined) {
+    sums.add(mine);
+  }
+  for (const child of log.spans.childrenOf(span)) {
+    sums.add(subtree(log, child, own, total));
+  }
+  return sums;
+}
+
+/** Roots in order of first appearance, each followed by its subtree; a span whose parent is not described is a root. */
+function parentsFirst(log: LogStore): number[] {
+  const order: number[] = [];
+  for (const span of log.spans.all()) {
+    if (span.parent === null || log.spans.get(span.parent) === undefined) {
+      log.spans.walk(span.span, below => order.push(below));
+    }
+  }
+  return order.filter(span => log.spans.get(span) !== undefined);
+}
+
+function describedRow(
+  log: LogStore,
+  span: number,
+  own: ReadonlyMap<number, SpanSums>,
+  total: ReadonlyMap<number, SpanSums>
+): SpanRow {
+  const description = log.spans.get(span)!;
+  const parent = description.parent;
+  return {
+    span,
+    parent: parent !== null && log.spans.get(parent) ? parent : null,
+    path: description.path,
+    tag: description.tag,
+    origin: description.origin,
+    opened: description.opened,
+    closed: Number.isNaN(description.closed) ? null : description.closed,
+    ...figures(total.get(span)!, own.get(span) ?? new SpanSums())
+  };
+}
+
+function defaultRow(log: LogStore, own: SpanSums): SpanRow {
+  return {
+    span: DEFAULT_SPAN,
+    parent: null,
+    path: [DEFAULT_TAG],
+    tag: DEFAULT_TAG,
+    origin: 'default',
+    opened: runBegin(log),
+    closed: null,
+    ...figures(own, own)
+  };
+}
+
+function figures(
+  total: SpanSums,
+  own: SpanSums
+): Omit<
+  SpanRow,
+  'span' | 'parent' | 'path' | 'tag' | 'origin' | 'opened' | 'closed'
+> {
+  const allUnknown =
+    total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;
+  return {
+    tasks: total.tasks,
+    running: total.running,
+    failed: total.failed,
+    threadSeconds: total.nanoseconds / 1e9,
+    cpuSeconds: allUnknown ? null : total.cpuNanoseconds / 1e9,
+    transferSeconds: total.transferNanoseconds / 1e9,
+    idleSeconds: total.idleSeconds,
+    ownTasks: own.tasks,
+    ownNanoseconds: own.nanoseconds,
+    innerParts: total.inner,
+    exact: total.exact,
+    inferred: total.inferred,
+    firstStart: Number.isFinite(total.firstStart) ? total.firstStart : null,
+    lastStop: Number.isFinite(total.lastStop) ? total.lastStop : null
+  };
+}

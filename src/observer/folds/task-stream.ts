@@ -1,0 +1,321 @@
+import type { TaskStreamResult } from '../../wire/panel-link';
+import { passesFunction } from '../filter';
+import { CHUNK_MASK } from '../store/column-table';
+import type { ColumnsOf } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
+import type { FoldContext, Honoured, Slices } from './context';
+import { Coverage } from './coverage';
+import { cellPasses } from './fine-cells';
+
+const STRIP_BINS = 240;
+/** Beyond the third dozen colours are grey anyway. */
+const MOST_FUNCTIONS = 200;
+const MOST_BANDS = 300;
+/** part.kind → series of the strip; what is not named is `other`. */
+const STRIP_OF_PART: readonly ('compute' | 'transfer' | 'disk' | 'other')[] = [
+  'other',
+  'transfer',
+  'disk',
+  'other',
+  'compute',
+  'other',
+  'disk'
+];
+
+/** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
+export function* foldTaskStream(
+  context: FoldContext
+): Slices<{ readonly result: TaskStreamResult; readonly honoured: Honoured }> {
+  const { log, now, ended } = context;
+  const from = runBegin(log);
+  const to = runEnd(context);
+  const scan = yield* scanStrip(context, from, to);
+  const settledBefore = log.settledBefore(ended);
+  return {
+    result: {
+      view: 'task-stream',
+      from,
+      to,
+      now: ended ? to : Math.max(now, log.now),
+      live: !ended,
+      // Infinity is no JSON number: everything is settled before the end of the run.
+      settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
+      lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
+      workers: workersOf(log, scan.busy),
+      functions: functionsOf(context),
+      running: runningOf(context),
+      strip: scan.strip,
+      bands: bandsOf(context, to),
+      tasks: scan.tasks,
+      hidden: log.runCount - scan.tasks,
+      kinds: scan.kinds
+    },
+    honoured:
+      log.droppedRuns > 0 && !context.filter.isOpen
+        ? {
+            how: 'approximate',
+            why: 'The oldest tasks are kept only as totals and cannot be filtered.'
+          }
+        : EXACT
+  };
+}
+
+type Scan = {
+  readonly strip: TaskStreamResult['strip'];
+  /** Seconds by worker. */
+  readonly busy: ReadonlyMap<number, number>;
+  tasks: number;
+  readonly kinds: Record<'transfer' | 'disk' | 'serialize' | 'failed', number>;
+};
+
+function* scanStrip(
+  context: FoldContext,
+  from: number,
+  to: number
+): Slices<Scan> {
+  const { log } = context;
+  const covers = {
+    compute: new Coverage(STRIP_BINS, from, to),
+    transfer: new Coverage(STRIP_BINS, from, to),
+    disk: new Coverage(STRIP_BINS, from, to),
+    other: new Coverage(STRIP_BINS, from, to)
+  };
+  const failed = new Array<number>(STRIP_BINS).fill(0);
+  const busy = new Map<number, number>();
+  const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0 };
+  let tasks = 0;
+  let seen = 0;
+  for (const [rows, first, end] of log.runZones.zones(-Infinity, Infinity)) {
+    for (let i = first; i < end; i++) {
+      const columns = log.runs.chunkOf(rows[i]!)?.columns;
+      const j = rows[i]! & CHUNK_MASK;
+      if (columns === undefined || !laneAndStatusPass(context, columns, j)) {
+        continue;
+      }
+      const start = columns.start[j]!;
+      const stop = start + Math.max(0, columns.duration[j]!);
+      const own = ownPasses(context, columns.span[j]!, columns.function[j]!);
+      const run = columns.run[j]!;
+      const hasParts = log.lastParts.get(run) >= 0;
+      if (own) {
+        tasks++;
+        const lane = log.shape.laneIndex(columns.lane[j]!);
+        const worker = log.shape.lanes[lane]!.worker;
+        busy.set(worker, (busy.get(worker) ?? 0) + stop - start);
+        if (columns.status[j] === 1) {
+          kinds.failed++;
+          const bin = Math.floor(
+            ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
+          );
+          failed[Math.min(STRIP_BINS - 1, Math.max(0, bin))]! += 1;
+        }
+        if (!hasParts) {
+          covers.compute.add(start, stop);
+        }
+      }
+      if (hasParts) {
+        addParts(context, run, start, stop, own, covers, kinds);
+      }
+    }
+    seen += end - first;
+    if (seen >= ROWS_PER_SLICE) {
+      seen = 0;
+      yield;
+    }
+  }
+  return {
+    strip: {
+      compute: [...covers.compute.read()],
+      transfer: [...covers.transfer.read()],
+      disk: [...covers.disk.read()],
+      other: [...covers.other.read()],
+      failed
+    },
+    busy,
+    tasks,
+    kinds
+  };
+}
+
+/** What held the thread, by series; what no part explains is `other`. */
+function addParts(
+  context: FoldContext,
+  run: number,
+  start: number,
+  stop: number,
+  own: boolean,
+  covers: Readonly<
+    Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>
+  >,
+  kinds: Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
+): void {
+  let anyHeld = false;
+  let explained = start;
+  for (const row of context.log.partRows(run)) {
+    const part = context.log.part(row);
+    if (!ownPasses(context, part.span, part.function)) {
+      continue;
+    }
+    if (part.kind === 1) {
+      kinds.transfer++;
+    } else if (part.kind === 2 || part.kind === 6) {
+      kinds.disk++;
+    } else if (part.kind === 3 || part.kind === 5) {
+      kinds.serialize++;
+    }
+    if (!part.held) {
+      continue;
+    }
+    anyHeld = true;
+    const from = start + part.offset;
+    const to = from + part.duration;
+    covers[STRIP_OF_PART[part.kind] ?? 'other'].add(from, to);
+    if (own && from > explained) {
+      covers.other.add(explained, from);
+    }
+    explained = Math.max(explained, to);
+  }
+  if (own && !anyHeld) {
+    covers.compute.add(start, stop);
+  } else if (own && stop > explained) {
+    covers.other.add(explained, stop);
+  }
+}
+
+function laneAndStatusPass(
+  context: FoldContext,
+  columns: ColumnsOf<'runs'>,
+  j: number
+): boolean {
+  return (
+    context.filter.statuses[columns.status[j]!] === 1 &&
+    context.filter.lanes[columns.lane[j]!] === 1
+  );
+}
+
+function ownPasses(context: FoldContext, span: number, fn: number): boolean {
+  return (
+    context.filter.spans[span] === 1 && passesFunction(context.filter, fn)
+  );
+}
+
+function workersOf(
+  log: LogStore,
+  busy: ReadonlyMap<number, number>
+): TaskStreamResult['workers'] {
+  const process = newestProcessMemory(log);
+  return [...log.shape.workers.values()].map(worker => ({
+    worker: worker.worker,
+    name: worker.name,
+    threads: worker.threads,
+    busy: busy.get(worker.worker) ?? 0,
+    process: process.get(worker.worker) ?? 0,
+    memoryLimit: worker.memoryLimit,
+    left: Number.isNaN(worker.left) ? null : worker.left
+  }));
+}
+
+/** Process memory by worker. Each worker reports every fraction of a second: the newest rows tell of all of them. */
+export function newestProcessMemory(log: LogStore): Map<number, number> {
+  const process = new Map<number, number>();
+  const wanted = log.shape.workers.size;
+  const oldest = Math.max(log.memory.firstRow, log.memory.endRow - 4096);
+  for (
+    let row = log.memory.endRow - 1;
+    row >= oldest && process.size < wanted;
+    row--
+  ) {
+    const columns = log.memory.chunkOf(row)!.columns;
+    const worker = columns.worker[row & CHUNK_MASK]!;
+    if (!process.has(worker)) {
+      process.set(worker, columns.process[row & CHUNK_MASK]!);
+    }
+  }
+  return process;
+}
+
+/** The legend: functions of the selection by time, of the whole run. */
+function functionsOf(context: FoldContext): TaskStreamResult['functions'] {
+  const { log } = context;
+  const sums = new Map<string, { seconds: number; tasks: number }>();
+  for (let cell = 0; cell < log.held.length; cell++) {
+    if (!cellPasses(context, log.held, cell)) {
+      continue;
+    }
+    const name = log.name(log.held.function(cell));
+    const sum = sums.get(name) ?? { seconds: 0, tasks: 0 };
+    sums.set(name, sum);
+    sum.seconds += log.held.totalNanoseconds(cell) / 1e9;
+    sum.tasks += log.held.runs(cell) + log.held.inner(cell);
+  }
+  return [...sums]
+    .map(([name, sum]) => ({ name, ...log.slots.of(name), ...sum }))
+    .sort((a, b) => b.seconds - a.seconds || (a.name < b.name ? -1 : 1))
+    .slice(0, MOST_FUNCTIONS);
+}
+
+function runningOf(context: FoldContext): TaskStreamResult['running'] {
+  const { log, filter, ended } = context;
+  if (ended) {
+    return [];
+  }
+  return [...log.shape.running]
+    .filter(
+      ([lane, running]) =>
+        filter.lanes[lane] === 1 &&
+        ownPasses(context, running.span, running.function)
+    )
+    .map(([lane, running]) => ({
+      lane: log.shape.laneIndex(lane),
+      key: log.key(running.node),
+      function: log.name(running.function),
+      span: running.span,
+      started: running.started
+    }));
+}
+
+/** Spans as bands over the lanes: from the first start to the last stop of their subtree, outermost first. */
+function bandsOf(
+  context: FoldContext,
+  runTo: number
+): TaskStreamResult['bands'] {
+  const { log } = context;
+  const extents = new Map<number, { from: number; to: number }>();
+  for (const span of [...log.spans.all()].reverse()) {
+    let from = log.figures.firstStart(span.span);
+    let to = log.figures.lastStop(span.span);
+    for (const running of log.shape.running.values()) {
+      if (running.span === span.span && !context.ended) {
+        from = Math.min(from, running.started);
+        to = runTo;
+      }
+    }
+    extents.set(span.span, { from, to });
+  }
+  const widen = (span: number): { from: number; to: number } => {
+    const extent = extents.get(span)!;
+    for (const child of log.spans.childrenOf(span)) {
+      if (extents.has(child)) {
+        const below = widen(child);
+        extent.from = Math.min(extent.from, below.from);
+        extent.to = Math.max(extent.to, below.to);
+      }
+    }
+    return extent;
+  };
+  for (const span of log.spans.all()) {
+    if (span.parent === null) {
+      widen(span.span);
+    }
+  }
+  return [...log.spans.all()]
+    .map(span => ({
+      span: span.span,
+      tag: span.tag,
+      depth: span.path.length - 1,
+      ...extents.get(span.span)!
+    }))
+    .filter(({ from, to }) => Number.isFinite(from) && to >= from)
+    .slice(0, MOST_BANDS);
+}

@@ -1,0 +1,228 @@
+import type { TasksResult } from '../../wire/panel-link';
+import { passesFunction } from '../filter';
+import { CHUNK_MASK } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import type { FoldContext, Honoured, Slices } from './context';
+import { runDetail, workerName } from './run-detail';
+import { selectPage } from './select-page';
+
+export type TasksParams = {
+  readonly sort?: string;
+  readonly descending?: boolean;
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly search?: string;
+};
+const MOST_ROWS = 500;
+const DEFAULT_ROWS = 100;
+
+/**
+ * The table twin of the task stream: the runs that pass the filter, sorted by a column, one page of them. Only the page is put in order:
+ * a million rows are gone through once (numbers to sort by), never sorted.
+ */
+export function* foldTasks(
+  context: FoldContext,
+  params: TasksParams
+): Slices<{ readonly result: TasksResult; readonly honoured: Honoured }> {
+  const { log } = context;
+  const rank = rankOf(log, params.sort ?? 'start');
+  const wanted = matcher(log, params.search ?? '');
+  let rows = new Uint32Array(1024);
+  let ranks = new Float64Array(1024);
+  let count = 0;
+  for (const [zone, first, end] of passingZones(context)) {
+    for (let i = first; i < end; i++) {
+      const row = zone[i]!;
+      if (!passes(context, row) || !wanted(row)) {
+        continue;
+      }
+      if (count === rows.length) {
+        const moreRows = new Uint32Array(count * 2);
+        moreRows.set(rows);
+        rows = moreRows;
+        const moreRanks = new Float64Array(count * 2);
+        moreRanks.set(ranks);
+        ranks = moreRanks;
+      }
+      rows[count] = row;
+      ranks[count++] = rank(row);
+    }
+    if (end % ROWS_PER_SLICE < 256) {
+      yield;
+    }
+  }
+  const offset = Math.max(0, Math.floor(params.offset ?? 0));
+  const limit = Math.min(
+    MOST_ROWS,
+    Math.max(1, Math.floor(params.limit ?? DEFAULT_ROWS))
+  );
+  const page = selectPage(
+    rows.subarray(0, count),
+    ranks.subarray(0, count),
+    params.descending === true,
+    offset,
+    limit
+  );
+  const details = [...page].map(row => runDetail(log, row));
+  return {
+    result: {
+      view: 'tasks',
+      total: count,
+      rows: details.filter(detail => detail !== null)
+    },
+    honoured:
+      log.droppedRuns > 0
+        ? {
+            how: 'approximate',
+            why: 'The oldest tasks are kept only as totals.'
+          }
+        : EXACT
+  };
+}
+
+function passingZones(
+  context: FoldContext
+): Generator<[Uint32Array, number, number]> {
+  if (context.time === 'all') {
+    return context.log.runZones.zones(-Infinity, Infinity);
+  }
+  const { from, to } = resolveRange(context);
+  return context.log.runZones.zones(from, to);
+}
+
+function passes(context: FoldContext, row: number): boolean {
+  const { log, filter, time } = context;
+  const columns = log.runs.chunkOf(row)?.columns;
+  if (columns === undefined) {
+    return false;
+  }
+  const i = row & CHUNK_MASK;
+  if (time !== 'all') {
+    const { from, to } = resolveRange(context);
+    const start = columns.start[i]!;
+    if (start >= to || start + Math.max(0, columns.duration[i]!) < from) {
+      return false;
+    }
+  }
+  return (
+    filter.statuses[columns.status[i]!] === 1 &&
+    filter.lanes[columns.lane[i]!] === 1 &&
+    (passesOwn(context, columns.span[i]!, columns.function[i]!) ||
+      somePartPasses(context, columns.run[i]!))
+  );
+}
+
+function passesOwn(context: FoldContext, span: number, fn: number): boolean {
+  return (
+    context.filter.spans[span] === 1 && passesFunction(context.filter, fn)
+  );
+}
+
+/** A fused task is in every span that one of its parts is in. */
+function somePartPasses(context: FoldContext, run: number): boolean {
+  const { log } = context;
+  return (
+    log.lastParts.get(run) >= 0 &&
+    log.partRows(run).some(row => {
+      const part = log.part(row);
+      return part.held && passesOwn(context, part.span, part.function);
+    })
+  );
+}
+
+const NUMBER_COLUMNS = [
+  'run',
+  'start',
+  'duration',
+  'cpu',
+  'waitReady',
+  'waitInputs',
+  'waitThread',
+  'attempt',
+  'status',
+  'thread'
+] as const;
+
+/** A number per row that sorts as the column does. Texts sort by their place among all texts of the kind. */
+function rankOf(log: LogStore, sort: string): (row: number) => number {
+  const column = (row: number, name: string): number =>
+    (
+      log.runs.chunkOf(row)!.columns as unknown as Record<string, Float64Array>
+    )[name]![row & CHUNK_MASK]!;
+  // Unknown figures come last when the largest come first.
+  const number = (value: number): number =>
+    Number.isNaN(value) ? -Infinity : value;
+  if (sort === 'thread') {
+    return row => log.shape.lanes[laneOf(row)]?.thread ?? 0;
+  }
+  if ((NUMBER_COLUMNS as readonly string[]).includes(sort)) {
+    return row => number(column(row, sort));
+  }
+  if (sort === 'nbytes') {
+    return row => number(column(row, 'outBytes'));
+  }
+  if (sort === 'worker') {
+    const ranks = textRanks(log.shape.lanes.map(l => workerName(log, l.worker)));
+    return row => ranks[laneOf(row)] ?? 0;
+  }
+  if (sort === 'span') {
+    const spans = [0, ...[...log.spans.all()].map(({ span }) => span)];
+    const texts = spans.map(span => log.spans.pathOf(span).join('\0'));
+    const ranks = textRanks(texts);
+    const rankOfSpan = new Map(spans.map((span, i) => [span, ranks[i]!]));
+    return row => rankOfSpan.get(column(row, 'span')) ?? 0;
+  }
+  if (sort === 'function' || sort === 'key') {
+    const ids = [...log.names.keys()];
+    const ranks = textRanks(ids.map(id => log.name(id)));
+    const rankOfName = new Map(ids.map((id, i) => [id, ranks[i]!]));
+    if (sort === 'function') {
+      return row => rankOfName.get(column(row, 'function')) ?? 0;
+    }
+    return row => keyRank(log, column(row, 'node'), rankOfName);
+  }
+  return row => column(row, 'start');
+
+  function laneOf(row: number): number {
+    return log.shape.laneIndex(column(row, 'lane'));
+  }
+}
+
+/** Keys sort by their group's name, then by the order in which they were submitted, which is that of their numbers. */
+function keyRank(
+  log: LogStore,
+  node: number,
+  rankOfName: ReadonlyMap<number, number>
+): number {
+  const row = log.nodeRows.get(node);
+  const group = log.nodes.chunkOf(row)?.columns.group[row & CHUNK_MASK];
+  return (rankOfName.get(group ?? -1) ?? 0) * 2 ** 32 + Math.max(0, row);
+}
+
+function textRanks(texts: readonly string[]): number[] {
+  const order = texts
+    .map((_, i) => i)
+    .sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0));
+  const ranks = new Array<number>(texts.length);
+  order.forEach((index, rank) => {
+    const before = order[rank - 1];
+    ranks[index] =
+      before !== undefined && texts[before] === texts[index]
+        ? ranks[before]!
+        : rank;
+  });
+  return ranks;
+}
+
+/** Keys that contain the text, upper and lower case alike. */
+function matcher(log: LogStore, search: string): (row: number) => boolean {
+  const needle = search.toLowerCase();
+  if (needle === '') {
+    return () => true;
+  }
+  return row => {
+    const node = log.runs.chunkOf(row)!.columns.node[row & CHUNK_MASK]!;
+    return log.key(node).toLowerCase().includes(needle);
+  };
+}
