@@ -1,7 +1,17 @@
 /** The list of plugins, nothing else. */
 import { type JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { feedPlugin } from './lab/feed-plugin';
+import { panelsPlugin } from './lab/panels-plugin';
 import { sidebarPlugin } from './lab/sidebar-plugin';
+import { statusPlugin } from './lab/status-plugin';
+import { themePlugin } from './lab/theme-plugin';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [sidebarPlugin];
+const plugins: JupyterFrontEndPlugin<unknown>[] = [
+  feedPlugin,
+  themePlugin,
+  panelsPlugin,
+  sidebarPlugin,
+  statusPlugin
+];
 
 export default plugins;

@@ -113,17 +113,20 @@ export class SelectionModel implements IDisposable {
     this.setFilter({ ...this._state.filter, spans: next });
   }
 
-  /** `any` for this span alone: what a plain click in the tree does; a click on the only one clears it. */
+  /** `any` for this span and no other, `all` and `not` of others stay: a plain click in the tree. A second click takes it back. */
   pickSpan(term: SpanTerm): void {
-    const spans = this._state.filter.spans;
-    const only =
-      spans?.any?.length === 1 &&
-      isSameTerm(spans.any[0] as SpanTerm, term) &&
-      !spans.all?.length &&
-      !spans.not?.length;
+    const spans = this._state.filter.spans ?? {};
+    const isOnly =
+      spans.any?.length === 1 && isSameTerm(spans.any[0] as SpanTerm, term);
+    const others = (list: readonly SpanTerm[] | undefined) =>
+      (list ?? []).filter(other => !isSameTerm(other, term));
     this.setFilter({
       ...this._state.filter,
-      spans: only ? undefined : { any: [term] }
+      spans: {
+        any: isOnly ? [] : [term],
+        all: others(spans.all),
+        not: others(spans.not)
+      }
     });
   }
 
@@ -169,6 +172,11 @@ export class SelectionModel implements IDisposable {
     } else if (selected?.kind === 'span') {
       this.toggleSpan({ path: selected.path }, 'any');
     }
+  }
+
+  /** What a reload brings back; no step to undo. */
+  restore(state: SelectionState): void {
+    this._set(state);
   }
 
   /** Take away the condition with this id. */

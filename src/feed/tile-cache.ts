@@ -13,7 +13,7 @@ const BYTES_PER_TILE = 200;
 export const DEFAULT_TILE_BYTES = 48 * 2 ** 20;
 
 export class TileCache {
-  constructor(private readonly _budgetBytes: number = DEFAULT_TILE_BYTES) {}
+  constructor(private _budgetBytes: number = DEFAULT_TILE_BYTES) {}
 
   get(scope: string, level: number, index: number): TileData | null {
     const key = keyOf(scope, level, index);
@@ -40,13 +40,12 @@ export class TileCache {
     }
     this._tiles.set(key, tile);
     this._bytes += sizeOf(tile);
-    for (const [oldKey, old] of this._tiles) {
-      if (this._bytes <= this._budgetBytes || oldKey === key) {
-        break;
-      }
-      this._tiles.delete(oldKey);
-      this._bytes -= sizeOf(old);
-    }
+    this._shrink();
+  }
+
+  setBudget(bytes: number): void {
+    this._budgetBytes = bytes;
+    this._shrink();
   }
 
   get size(): number {
@@ -60,6 +59,16 @@ export class TileCache {
   clear(): void {
     this._tiles.clear();
     this._bytes = 0;
+  }
+
+  private _shrink(): void {
+    for (const [key, tile] of this._tiles) {
+      if (this._bytes <= this._budgetBytes) {
+        return;
+      }
+      this._tiles.delete(key);
+      this._bytes -= sizeOf(tile);
+    }
   }
 
   private readonly _tiles = new Map<string, TileData>();

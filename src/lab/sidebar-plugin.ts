@@ -1,25 +1,79 @@
-/**
- * Puts the Spanwise tab into JupyterLab's left sidebar.
- */
+/** Puts the Spanwise tab into JupyterLab's left sidebar. */
 import {
+  ILabShell,
+  ILayoutRestorer,
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
+import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import { Panel } from '@lumino/widgets';
+import type { IFeed } from '../feed/feed-types';
+import { SpanwisePanel } from '../panels/panel';
+import { CommandIDs } from './command-ids';
+import { PANELS } from './panel-list';
+import { Sidebar } from './sidebar';
+import { SidebarModel } from './sidebar-model';
+import { IFeedToken, type IPanels, IPanelsToken } from './tokens';
+
+/** After the file browser, running kernels and the table of contents. */
+const RANK = 450;
 
 export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   id: '@spanwise/lab:sidebar',
   description: 'Adds the Spanwise tab to the left sidebar.',
   autoStart: true,
-  optional: [ITranslator],
-  activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
-    const trans = (translator ?? nullTranslator).load('spanwise');
-    const sidebar = new Panel();
-    sidebar.id = 'spanwise-sidebar';
-    sidebar.addClass('sw-Sidebar');
-    sidebar.title.label = trans.__('Spanwise');
-    sidebar.title.caption = trans.__('Spanwise');
-    app.shell.add(sidebar, 'left', { rank: 900 });
+  requires: [IFeedToken, IPanelsToken, ILabShell],
+  optional: [INotebookTracker, ILayoutRestorer, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    feed: IFeed,
+    { contexts, opener, kernels }: IPanels,
+    shell: ILabShell,
+    notebooks: INotebookTracker | null,
+    restorer: ILayoutRestorer | null,
+    translator: ITranslator | null
+  ) => {
+    const model = new SidebarModel({
+      feed,
+      contexts,
+      notebookOf: cluster => kernels.notebookOf(cluster)
+    });
+    const sidebar = new Sidebar({
+      model,
+      opener,
+      panels: PANELS,
+      trans: (translator ?? nullTranslator).load('spanwise'),
+      openPanel: (name, place) => {
+        opener.show(
+          name,
+          model.target,
+          place,
+          shell.currentWidget ?? undefined
+        );
+      },
+      openLayout: () => {
+        const { notebook, name } = model.target;
+        void app.commands.execute(CommandIDs.openLayout, {
+          notebook: notebook ?? notebooks?.currentWidget?.context.path,
+          cluster: name
+        });
+      },
+      docked: () => shell.widgets('main')
+    });
+    shell.add(sidebar, 'left', { rank: RANK });
+    restorer?.add(sidebar, sidebar.id);
+
+    const turn = () => {
+      const widget = shell.currentWidget;
+      if (widget instanceof SpanwisePanel) {
+        model.turnTo(widget.clusterTarget);
+      } else if (widget instanceof NotebookPanel) {
+        model.turnTo({ notebook: widget.context.path });
+      }
+    };
+    shell.currentChanged.connect(turn);
+    kernels.changed.connect(turn);
+    // Panels that were opened or closed are marked in the gallery.
+    shell.layoutModified.connect(() => sidebar.update());
   }
 };

@@ -19,6 +19,7 @@ import type { JSONObject } from '@lumino/coreutils';
 import type { Message } from '@lumino/messaging';
 import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
+import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { IWatch } from '../feed/feed-types';
 import type { Snapshot, ViewName, ViewResult } from '../wire/panel-link';
 import { ChipRow } from './chip-row';
@@ -66,6 +67,11 @@ export abstract class SpanwisePanel<
   /** What comes back as `options.state` after a reload. A panel adds its own parts. */
   savedState(): JSONObject {
     return { showsTable: this._showsTable };
+  }
+
+  /** The notebook or cluster name that the panel belongs to. */
+  get clusterTarget(): ClusterTarget {
+    return this.context.cluster.target;
   }
 
   /** `Task Stream, first-look`: the region's and the table's name. */
@@ -417,6 +423,11 @@ export abstract class SpanwisePanel<
         ? this.face.title
         : `${this.face.title} · ${name}${ended}`;
     this.title.caption = `${this.face.title}: ${this.face.question}`;
+    const target = targetKey(this.clusterTarget);
+    if (target !== this._savedTarget) {
+      this._savedTarget = target;
+      this._stateChanged.emit();
+    }
     this.update();
   }
 
@@ -426,6 +437,7 @@ export abstract class SpanwisePanel<
 
   private _watching: PanelWatch | null = null;
   private _showsTable: boolean;
+  private _savedTarget = '';
   private readonly _stateChanged = new Signal<this, void>(this);
 }
 

@@ -49,7 +49,7 @@ export class FakeWatch implements IWatch {
   failure: string | null = null;
   isDisposed = false;
   readonly changes: WatchChange[] = [];
-  readonly tileArrived = new Signal<IWatch, TileData>(this);
+  readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
 
   answer(result: ViewResult, over: Partial<Snapshot> = {}): void {
     this.failure = null;

@@ -1,0 +1,159 @@
+/** The cluster in front: what it is, how it is, how much memory it holds; and the choice of another. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
+import * as React from 'react';
+import type { LinkStatus } from '../feed/feed-types';
+import { formatBytes, formatBytesOf } from '../panels/format';
+import { type MenuItem, openMenu } from '../panels/panel-menu';
+import { ToolButton } from '../panels/toolbar';
+import type { ClusterInfo } from '../wire/panel-link';
+
+export type ClusterCardProps = {
+  readonly cluster: ClusterInfo | null;
+  /** Path of the notebook that uses it. */
+  readonly notebook: string | undefined;
+  readonly clusters: readonly ClusterInfo[];
+  readonly status: LinkStatus;
+  readonly trans: TranslationBundle;
+  onChoose(cluster: ClusterInfo): void;
+};
+
+export function ClusterCard(props: ClusterCardProps): JSX.Element {
+  const { cluster, status, trans } = props;
+  if (cluster === null) {
+    return (
+      <div className="sw-cluster" role="status">
+        <div>{trans.__('No cluster is running.')}</div>
+        <div className="sw-cluster-why">
+          {'sentence' in status && status.sentence !== ''
+            ? status.sentence
+            : trans.__('Run “client = Client()” in a notebook.')}
+        </div>
+      </div>
+    );
+  }
+  return (
+    <div
+      className="sw-cluster"
+      role="group"
+      aria-label={trans.__('Cluster %1', cluster.name)}
+    >
+      <div className="sw-cluster-line">
+        <span
+          className="sw-cluster-dot"
+          data-state={cluster.state}
+          aria-hidden="true"
+        />
+        <span className="sw-cluster-name" title={cluster.name}>
+          {cluster.name}
+        </span>
+        <span className="sw-cluster-state">{stateText(cluster, trans)}</span>
+        <span className="sw-cluster-spacer" />
+        <ToolButton
+          label={trans.__('Choose cluster')}
+          icon={caretDownEmptyIcon}
+          hasMenu
+          onClick={event => openMenu(event.currentTarget, choices(props))}
+        />
+      </div>
+      <div className="sw-cluster-kind" title={props.notebook}>
+        {cluster.kind}
+        {props.notebook !== undefined &&
+          ` · ${trans.__('used by %1', baseName(props.notebook))}`}
+      </div>
+      {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
+      <div className="sw-cluster-line sw-cluster-figures">
+        <span>
+          <b>{cluster.workers.length}</b> {trans.__('workers')}
+        </span>
+        <span>
+          <b>{cluster.threads}</b> {trans.__('threads')}
+        </span>
+        <span className="sw-cluster-spacer" />
+        {cluster.running > 0 && (
+          <span>
+            <b>{cluster.running}</b> {trans.__('running')}
+          </span>
+        )}
+      </div>
+      <MemoryMeter cluster={cluster} trans={trans} />
+    </div>
+  );
+}
+
+function MemoryMeter(props: {
+  readonly cluster: ClusterInfo;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { used, limit } = memoryOf(props.cluster);
+  const text = limit > 0 ? formatBytesOf(used, limit) : formatBytes(used);
+  const [figure, ...rest] = text.split(' of ');
+  return (
+    <>
+      <div className="sw-cluster-line sw-cluster-figures">
+        <span>{props.trans.__('Memory')}</span>
+        <span className="sw-cluster-spacer" />
+        <span>
+          <b>{figure}</b>
+          {rest.length > 0 && ` of ${rest.join(' of ')}`}
+        </span>
+      </div>
+      <div
+        className="sw-meter"
+        role="meter"
+        aria-label={props.trans.__('Memory')}
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuenow={used}
+        aria-valuetext={text}
+      >
+        <span
+          className="sw-meter-part"
+          style={{
+            left: 0,
+            width: `${limit > 0 ? Math.min(100, (100 * used) / limit) : 0}%`
+          }}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Bytes that the workers' processes hold, and their limits together; 0 = no limit. */
+export function memoryOf(cluster: ClusterInfo): {
+  readonly used: number;
+  readonly limit: number;
+} {
+  return {
+    used: cluster.workers.reduce((sum, { process }) => sum + process, 0),
+    limit: cluster.workers.reduce((sum, worker) => sum + worker.memoryLimit, 0)
+  };
+}
+
+function stateText(cluster: ClusterInfo, trans: TranslationBundle): string {
+  switch (cluster.state) {
+    case 'starting':
+      return trans.__('starting');
+    case 'running':
+      return trans.__('running');
+    case 'reconnecting':
+      return trans.__('reconnecting');
+    case 'ended':
+      return trans.__('ended');
+  }
+}
+
+function choices(props: ClusterCardProps): readonly MenuItem[] {
+  const { clusters, cluster, trans } = props;
+  return [...clusters]
+    .sort((a, b) => b.startedAt - a.startedAt)
+    .map(info => ({
+      label: `${info.name} · ${stateText(info, trans)}`,
+      isToggled: info.cluster === cluster?.cluster,
+      run: () => props.onChoose(info)
+    }));
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,78 @@
+/**
+ * The default layout, as the dock panel's own description of a layout:
+ *
+ *   ┌ 42 % ─────────┬ 58 % ───────────────────┐
+ *   │ notebook and  │ Task Stream        48 % │
+ *   │ what else is  ├ 56 % ──────┬────────────┤
+ *   │ open     70 % │ Fine       │ Profile    │
+ *   ├───────────────┤ Performance│            │
+ *   │ Memory   30 % │ Metrics    │            │
+ *   └───────────────┴────────────┴────────────┘
+ *
+ * A panel that is missing leaves its place to its neighbour.
+ */
+import type { DockLayout, Widget } from '@lumino/widgets';
+import type { PanelName } from '../panels/panel-context';
+
+type Area = DockLayout.AreaConfig;
+
+export function defaultLayout(
+  panels: Readonly<Partial<Record<PanelName, Widget>>>,
+  /** What stays at the left, in tabs; `front` of them is shown. */
+  others: readonly Widget[],
+  front: Widget | null
+): DockLayout.ILayoutConfig {
+  const one = (widget: Widget | undefined): Area | null =>
+    widget === undefined
+      ? null
+      : { type: 'tab-area', widgets: [widget], currentIndex: 0 };
+  const left: Area | null =
+    others.length === 0
+      ? null
+      : {
+          type: 'tab-area',
+          widgets: [...others],
+          currentIndex: Math.max(0, front === null ? 0 : others.indexOf(front))
+        };
+  return {
+    main: split('horizontal', [
+      [
+        0.42,
+        split('vertical', [
+          [0.7, left],
+          [0.3, one(panels.memory)]
+        ])
+      ],
+      [
+        0.58,
+        split('vertical', [
+          [0.48, one(panels['task-stream'])],
+          [
+            0.52,
+            split('horizontal', [
+              [0.56, one(panels['fine-metrics'])],
+              [0.44, one(panels.profile)]
+            ])
+          ]
+        ])
+      ]
+    ])
+  };
+}
+
+function split(
+  orientation: 'horizontal' | 'vertical',
+  parts: readonly (readonly [number, Area | null])[]
+): Area | null {
+  const there = parts.filter(
+    (part): part is readonly [number, Area] => part[1] !== null
+  );
+  return there.length < 2
+    ? (there[0]?.[1] ?? null)
+    : {
+        type: 'split-area',
+        orientation,
+        sizes: there.map(([size]) => size),
+        children: there.map(([, area]) => area)
+      };
+}

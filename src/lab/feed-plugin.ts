@@ -1,0 +1,44 @@
+/** Opens the page's link to the observer. */
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { Feed } from '../feed/feed';
+import type { IFeed } from '../feed/feed-types';
+import { serverSocket } from '../feed/server-socket';
+import { TileCache } from '../feed/tile-cache';
+import { IFeedToken } from './tokens';
+
+const MEBIBYTE = 2 ** 20;
+
+export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
+  id: '@spanwise/lab:feed',
+  description: 'Provides the link of the page to the observer.',
+  autoStart: true,
+  provides: IFeedToken,
+  optional: [ISettingRegistry],
+  activate: (app: JupyterFrontEnd, settings: ISettingRegistry | null) => {
+    const tiles = new TileCache();
+    const feed = new Feed(
+      serverSocket(app.serviceManager.serverSettings),
+      tiles
+    );
+    void app.started.then(() => feed.reconnect());
+    void settings?.load(feedPlugin.id).then(
+      loaded => {
+        const apply = () =>
+          tiles.setBudget(
+            Number(loaded.get('tileCacheMebibytes').composite) * MEBIBYTE
+          );
+        loaded.changed.connect(apply);
+        apply();
+      },
+      (error: unknown) => {
+        // The defaults hold; the settings editor shows what is wrong with the file.
+        console.warn('Spanwise could not read its settings.', error);
+      }
+    );
+    return feed;
+  }
+};

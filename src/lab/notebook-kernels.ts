@@ -1,0 +1,71 @@
+/**
+ * Which notebook a cluster belongs to: by the kernel that started it, as the server's sessions say, so that a renamed notebook is found
+ * under its new name. What was once known is kept: an ended cluster's kernel has no session any more.
+ */
+import type { Session } from '@jupyterlab/services';
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import type { ClusterInfo } from '../wire/panel-link';
+
+export type SessionList = Pick<Session.IManager, 'running' | 'runningChanged'>;
+
+export class NotebookKernels implements IDisposable {
+  constructor(private readonly _sessions: SessionList) {
+    this._sessions.runningChanged.connect(this._learn, this);
+    this._learn();
+  }
+
+  /** A kernel's notebook became known, or got another name. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The notebook's path as the contents service writes it; undefined for scripts. */
+  notebookOf(cluster: ClusterInfo): string | undefined {
+    const { kernelId, path } = cluster.notebook ?? {};
+    const known =
+      kernelId === undefined ? undefined : this._paths.get(kernelId);
+    return known ?? (path === undefined ? undefined : this._asListed(path));
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._sessions.runningChanged.disconnect(this._learn, this);
+    Signal.clearData(this);
+  }
+
+  private _learn(): void {
+    let learned = false;
+    for (const { kernel, path } of this._sessions.running()) {
+      if (kernel && this._paths.get(kernel.id) !== path) {
+        this._paths.set(kernel.id, path);
+        learned = true;
+      }
+    }
+    if (learned) {
+      this._changed.emit();
+    }
+  }
+
+  /** A kernel knows its notebook by the file's whole path; the page, by the path below the server's root. */
+  private _asListed(path: string): string {
+    const whole = path.replaceAll('\\', '/');
+    for (const known of this._paths.values()) {
+      if (whole === known || whole.endsWith(`/${known}`)) {
+        return known;
+      }
+    }
+    return whole;
+  }
+
+  private readonly _paths = new Map<string, string>();
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+}

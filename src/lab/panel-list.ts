@@ -1,0 +1,5 @@
+/** The panels there are, in the order of the gallery. */
+import type { PanelDescription } from '../panels/panel-context';
+import { taskStreamPanel } from '../panels/task-stream';
+
+export const PANELS: readonly PanelDescription[] = [taskStreamPanel];

@@ -1,0 +1,195 @@
+/**
+ * Panels in JupyterLab: commands, palette, launcher, restoring after a reload, and which cluster a notebook's panels show.
+ */
+import {
+  ILabShell,
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { ILauncher } from '@jupyterlab/launcher';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import type { IFeed } from '../feed/feed-types';
+import type { SpanwisePanel } from '../panels/panel';
+import type { ITheme } from '../panels/panel-context';
+import { CommandIDs } from './command-ids';
+import { ContextPool } from './context-pool';
+import { NotebookKernels } from './notebook-kernels';
+import { readOpenArguments, targetInFront } from './open-arguments';
+import { PANELS } from './panel-list';
+import { PanelOpener } from './panel-opener';
+import { openLayoutWhenAsked } from './requested-layout';
+import { IFeedToken, type IPanels, IPanelsToken, IThemeToken } from './tokens';
+
+export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
+  id: '@spanwise/lab:panels',
+  description: 'Opens, lays out and restores the Spanwise panels.',
+  autoStart: true,
+  provides: IPanelsToken,
+  requires: [IFeedToken, IThemeToken, ILabShell],
+  optional: [
+    INotebookTracker,
+    ILayoutRestorer,
+    ICommandPalette,
+    ILauncher,
+    IStateDB,
+    ITranslator
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    feed: IFeed,
+    theme: ITheme,
+    shell: ILabShell,
+    notebooks: INotebookTracker | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    state: IStateDB | null,
+    translator: ITranslator | null
+  ): IPanels => {
+    const trans = (translator ?? nullTranslator).load('spanwise');
+    const kernels = new NotebookKernels(app.serviceManager.sessions);
+    const contexts = new ContextPool({
+      feed,
+      theme,
+      state,
+      notebookOf: cluster => kernels.notebookOf(cluster),
+      translator: translator ?? nullTranslator
+    });
+    kernels.changed.connect(() => contexts.refresh());
+    const tracker = new WidgetTracker<SpanwisePanel>({
+      namespace: 'spanwise-panels'
+    });
+    const opener = new PanelOpener({
+      shell,
+      tracker,
+      contexts,
+      panels: PANELS
+    });
+    const inFront = () =>
+      targetInFront({
+        current: shell.currentWidget,
+        notebook: notebooks?.currentWidget?.context.path,
+        clusters: feed.clusters,
+        notebookOf: cluster => kernels.notebookOf(cluster)
+      });
+
+    app.commands.addCommand(CommandIDs.open, {
+      label: args => {
+        const panel = PANELS.find(({ name }) => name === args.panel);
+        return panel?.title ?? trans.__('Open Spanwise Panel');
+      },
+      caption: args =>
+        PANELS.find(({ name }) => name === args.panel)?.question ?? '',
+      icon: args =>
+        args.isPalette === true
+          ? undefined
+          : PANELS.find(({ name }) => name === args.panel)?.icon,
+      describedBy: {
+        args: {
+          type: 'object',
+          required: ['panel'],
+          properties: {
+            panel: {
+              type: 'string',
+              enum: PANELS.map(({ name }) => name),
+              description: 'Which panel to open, or to show if it is open.'
+            },
+            notebook: {
+              type: 'string',
+              description:
+                'Path of the notebook whose cluster it shows; the one in front if left out.'
+            },
+            cluster: {
+              type: 'string',
+              description: 'Name of the cluster it shows.'
+            }
+          }
+        }
+      },
+      execute: async args => {
+        const asked = readOpenArguments(args);
+        const target = asked.target ?? inFront();
+        if (asked.id === undefined) {
+          return opener.show(asked.panel, target);
+        }
+        // A reload: the filter is in place before the first question.
+        await contexts.restored(target);
+        return opener.restore({ ...asked, id: asked.id, target });
+      }
+    });
+
+    app.commands.addCommand(CommandIDs.openLayout, {
+      label: trans.__('Spanwise: Default Layout'),
+      caption: trans.__('Notebook left, the four panels beside it'),
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: {
+            notebook: {
+              type: 'string',
+              description: 'Path of the notebook whose cluster is shown.'
+            },
+            cluster: { type: 'string', description: 'Name of the cluster.' }
+          }
+        }
+      },
+      execute: args => {
+        const target =
+          readOpenArguments({ ...args, panel: PANELS[0]?.name }).target ??
+          inFront();
+        const front =
+          notebooks?.find(({ context }) => context.path === target.notebook) ??
+          notebooks?.currentWidget ??
+          null;
+        opener.layOut(target, front);
+      }
+    });
+
+    app.commands.addCommand(CommandIDs.clearFilter, {
+      label: trans.__('Spanwise: Clear Filter'),
+      describedBy: { args: { type: 'object', properties: {} } },
+      execute: () => contexts.get(inFront()).selection.clear()
+    });
+
+    if (restorer !== null) {
+      void restorer.restore(tracker, {
+        command: CommandIDs.open,
+        name: panel => panel.id,
+        args: panel =>
+          ({
+            panel: panel.face.name,
+            id: panel.id,
+            target: panel.clusterTarget,
+            state: panel.savedState()
+          }) as unknown as ReadonlyPartialJSONObject
+      });
+    }
+
+    const category = trans.__('Spanwise');
+    PANELS.forEach(({ name }, rank) => {
+      launcher?.add({
+        command: CommandIDs.open,
+        args: { panel: name },
+        category,
+        rank
+      });
+      palette?.addItem({
+        command: CommandIDs.open,
+        args: { panel: name, isPalette: true },
+        category
+      });
+    });
+    palette?.addItem({ command: CommandIDs.openLayout, category });
+    palette?.addItem({ command: CommandIDs.clearFilter, category });
+
+    if (notebooks !== null) {
+      openLayoutWhenAsked(app, notebooks, window.location);
+    }
+    return { contexts, opener, kernels };
+  }
+};

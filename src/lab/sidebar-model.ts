@@ -1,0 +1,232 @@
+/**
+ * What the sidebar shows: the cluster in front (that of the notebook or panel one works in, or the one chosen), its spans, and how the
+ * tree is arranged. Watches spans only while the sidebar is visible.
+ */
+import type { IDisposable } from '@lumino/disposable';
+import { type ISignal, Signal } from '@lumino/signaling';
+import {
+  belongsTo,
+  type ClusterTarget,
+  newestOf,
+  type NotebookOf,
+  targetKey,
+  targetOf
+} from '../feed/cluster-ref';
+import type { IFeed, IWatch } from '../feed/feed-types';
+import type { PanelContext } from '../panels/panel-context';
+import type { ClusterInfo, SpansResult } from '../wire/panel-link';
+import type { ContextPool } from './context-pool';
+import type { Arrange } from './span-tree-rows';
+
+export class SidebarModel implements IDisposable {
+  constructor(private readonly _options: SidebarModel.IOptions) {
+    this._context = _options.contexts.get({});
+    this._connect();
+    _options.feed.clustersChanged.connect(this._onClusters, this);
+    _options.feed.statusChanged.connect(this._emit, this);
+    this._onClusters();
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get feed(): IFeed {
+    return this._options.feed;
+  }
+
+  get context(): PanelContext {
+    return this._context;
+  }
+
+  get target(): ClusterTarget {
+    return this._context.cluster.target;
+  }
+
+  get cluster(): ClusterInfo | null {
+    return this._context.cluster.current;
+  }
+
+  /** The notebooks that use the cluster, by name; one in this slice. */
+  get notebook(): string | undefined {
+    return this.cluster === null
+      ? undefined
+      : this._options.notebookOf(this.cluster);
+  }
+
+  get spans(): SpansResult | null {
+    const result = this._watch?.snapshot?.result;
+    return result?.view === 'spans' ? result : this._lastSpans;
+  }
+
+  get arrange(): Arrange {
+    return this._arrange;
+  }
+
+  setArrange(arrange: Arrange): void {
+    this._arrange = arrange;
+    this._changed.emit();
+  }
+
+  get search(): string {
+    return this._search;
+  }
+
+  setSearch(search: string): void {
+    this._search = search;
+    this._changed.emit();
+  }
+
+  get collapsed(): ReadonlySet<string> {
+    return this._collapsed;
+  }
+
+  setCollapsed(keys: readonly string[], isCollapsed: boolean): void {
+    const next = new Set(this._collapsed);
+    for (const key of keys) {
+      if (isCollapsed) {
+        next.add(key);
+      } else {
+        next.delete(key);
+      }
+    }
+    this._collapsed = next;
+    this._changed.emit();
+  }
+
+  /** Show a cluster that was chosen; the notebook or panel one turns to next takes over again. */
+  choose(cluster: ClusterInfo): void {
+    const { notebookOf } = this._options;
+    const target = targetOf(cluster, notebookOf);
+    const newest = newestOf(
+      this.feed.clusters.filter(info => belongsTo(info, target, notebookOf))
+    );
+    // One notebook can have several clusters at a time: an older one is told by its name.
+    this.follow(
+      newest?.cluster === cluster.cluster
+        ? target
+        : { ...target, name: cluster.name }
+    );
+  }
+
+  /** Turn to the notebook or panel that came to the front. A notebook without a cluster changes nothing while others have one. */
+  turnTo(target: ClusterTarget): void {
+    const { feed, notebookOf } = this._options;
+    this._front = target;
+    if (feed.clusters.some(info => belongsTo(info, target, notebookOf))) {
+      this.follow(target);
+    }
+  }
+
+  /** Look again at what is in front; its cluster may have come since. */
+  private _onClusters(): void {
+    if (this._front !== null && this.cluster === null) {
+      this.turnTo(this._front);
+    }
+    const newest = newestOf(this.feed.clusters);
+    if (this.cluster === null && newest !== null) {
+      this.follow(targetOf(newest, this._options.notebookOf));
+    }
+    this._emit();
+  }
+
+  follow(target: ClusterTarget): void {
+    if (targetKey(target) === targetKey(this.target)) {
+      return;
+    }
+    this._disconnect();
+    this._context = this._options.contexts.get(target);
+    this._connect();
+    this._rewatch();
+    this._changed.emit();
+  }
+
+  setVisible(isVisible: boolean): void {
+    this._isVisible = isVisible;
+    this._rewatch();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._disconnect();
+    this.feed.clustersChanged.disconnect(this._onClusters, this);
+    this.feed.statusChanged.disconnect(this._emit, this);
+    this._watch?.dispose();
+    Signal.clearData(this);
+  }
+
+  private _connect(): void {
+    this._context.cluster.changed.connect(this._onCluster, this);
+    this._context.selection.changed.connect(this._emit, this);
+  }
+
+  private _disconnect(): void {
+    this._context.cluster.changed.disconnect(this._onCluster, this);
+    this._context.selection.changed.disconnect(this._emit, this);
+  }
+
+  private _onCluster(): void {
+    if (this.cluster?.cluster !== this._watchedCluster) {
+      this._rewatch();
+    }
+    this._changed.emit();
+  }
+
+  private _emit(): void {
+    this._changed.emit();
+  }
+
+  private _rewatch(): void {
+    const cluster = this.cluster?.cluster ?? null;
+    if (
+      this._isVisible === (this._watch !== null) &&
+      cluster === this._watchedCluster
+    ) {
+      return;
+    }
+    this._lastSpans = cluster === this._watchedCluster ? this.spans : null;
+    this._watch?.dispose();
+    this._watch = null;
+    this._watchedCluster = cluster;
+    if (this._isVisible && cluster !== null) {
+      this._watch = this.feed.watch(
+        {
+          cluster,
+          view: 'spans',
+          filter: {},
+          time: 'all',
+          params: {},
+          maxHz: 2
+        },
+        () => this._changed.emit()
+      );
+    }
+  }
+
+  private _context: PanelContext;
+  private _front: ClusterTarget | null = null;
+  private _watch: IWatch | null = null;
+  private _watchedCluster: string | null = null;
+  private _lastSpans: SpansResult | null = null;
+  private _isVisible = false;
+  private _isDisposed = false;
+  private _arrange: Arrange = 'path';
+  private _search = '';
+  private _collapsed: ReadonlySet<string> = new Set();
+  private readonly _changed = new Signal<this, void>(this);
+}
+
+export namespace SidebarModel {
+  export interface IOptions {
+    readonly feed: IFeed;
+    readonly contexts: ContextPool;
+    readonly notebookOf: NotebookOf;
+  }
+}

@@ -1,0 +1,132 @@
+/** The Spanwise tab: the cluster, its spans, the panels. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { launchIcon, ReactWidget } from '@jupyterlab/ui-components';
+import type { Message } from '@lumino/messaging';
+import type { Widget } from '@lumino/widgets';
+import * as React from 'react';
+import { linkState } from '../panels/panel-states';
+import { taskStreamIcon } from '../panels/icons';
+import type { PanelDescription, PanelName } from '../panels/panel-context';
+import { StateView } from '../panels/state-view';
+import { ToolButton } from '../panels/toolbar';
+import { ClusterCard } from './cluster-card';
+import { Gallery } from './gallery';
+import type { PanelOpener, PanelPlace } from './panel-opener';
+import { Section } from './section';
+import type { SidebarModel } from './sidebar-model';
+import { SpansSection } from './spans-section';
+
+export class Sidebar extends ReactWidget {
+  constructor(private readonly _options: Sidebar.IOptions) {
+    super();
+    const { model, trans } = _options;
+    this.id = 'spanwise-sidebar';
+    this.addClass('sw-sidebar');
+    this.title.icon = taskStreamIcon;
+    this.title.caption = trans.__('Spanwise');
+    this.node.setAttribute('aria-label', trans.__('Spanwise'));
+    model.changed.connect(this._redraw, this);
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._options.model.changed.disconnect(this._redraw, this);
+    super.dispose();
+  }
+
+  protected override onAfterAttach(msg: Message): void {
+    super.onAfterAttach(msg);
+    this._options.model.setVisible(this.isVisible);
+  }
+
+  protected override onAfterShow(msg: Message): void {
+    super.onAfterShow(msg);
+    this._options.model.setVisible(true);
+    this.update();
+  }
+
+  protected override onAfterHide(msg: Message): void {
+    super.onAfterHide(msg);
+    this._options.model.setVisible(false);
+  }
+
+  protected override onBeforeDetach(msg: Message): void {
+    this._options.model.setVisible(false);
+    super.onBeforeDetach(msg);
+  }
+
+  render(): JSX.Element {
+    const { model, opener, panels, trans } = this._options;
+    const { feed } = model;
+    const problem = linkState(feed.status, trans, {
+      reload: () => window.location.reload(),
+      tryAgain: () => feed.reconnect()
+    });
+    const open = new Set<PanelName>(
+      panels
+        .filter(({ name }) => opener.find(name, model.target) !== undefined)
+        .map(({ name }) => name)
+    );
+    return (
+      <>
+        <Section name={trans.__('Cluster')}>
+          {problem !== null ? (
+            <StateView state={problem} />
+          ) : (
+            <ClusterCard
+              cluster={model.cluster}
+              notebook={model.notebook}
+              clusters={feed.clusters}
+              status={feed.status}
+              trans={trans}
+              onChoose={cluster => model.choose(cluster)}
+            />
+          )}
+        </Section>
+        <SpansSection model={model} trans={trans} />
+        <Section
+          name={trans.__('Panels')}
+          action={
+            <ToolButton
+              label={trans.__('Default layout')}
+              icon={launchIcon}
+              text={trans.__('Default layout')}
+              onClick={() => this._options.openLayout()}
+            />
+          }
+        >
+          <Gallery
+            panels={panels}
+            open={open}
+            trans={trans}
+            onOpen={(name, place) => this._options.openPanel(name, place)}
+            dragOf={panel => ({
+              panel,
+              create: () => opener.forDrop(panel.name, model.target),
+              docked: () => this._options.docked()
+            })}
+          />
+        </Section>
+      </>
+    );
+  }
+
+  private _redraw(): void {
+    this.update();
+  }
+}
+
+export namespace Sidebar {
+  export interface IOptions {
+    readonly model: SidebarModel;
+    readonly opener: PanelOpener;
+    readonly panels: readonly PanelDescription[];
+    readonly trans: TranslationBundle;
+    readonly openPanel: (name: PanelName, place?: PanelPlace) => void;
+    readonly openLayout: () => void;
+    /** The widgets of the main area. */
+    readonly docked: () => Iterable<Widget>;
+  }
+}

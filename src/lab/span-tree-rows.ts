@@ -1,0 +1,167 @@
+/**
+ * The span tree as rows: from the flat answer of view `spans` to what is shown, with what is collapsed, searched and filtered. Pure.
+ *
+ *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
+ */
+import type { SelectionModel } from '../feed/selection';
+import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
+
+export type Arrange = 'path' | 'tag';
+
+export type SpanNode = {
+  /** Unique in the tree. */
+  readonly key: string;
+  readonly term: SpanTerm;
+  readonly tag: string;
+  readonly children: readonly SpanNode[];
+  readonly seconds: number;
+  readonly tasks: number;
+  readonly running: number;
+  readonly failed: number;
+  /** Of all thread time, 0…1. */
+  readonly share: number;
+};
+
+/** A node that is shown, with what the tree says about it. */
+export type VisibleSpan = {
+  readonly node: SpanNode;
+  /** From 0. */
+  readonly level: number;
+  readonly parentKey: string | null;
+  readonly isExpanded: boolean | null;
+  /** Found by the search; without a search, false. */
+  readonly isFound: boolean;
+};
+
+export function spanTree(
+  result: SpansResult,
+  arrange: Arrange
+): readonly SpanNode[] {
+  return arrange === 'path' ? byPath(result) : byTag(result);
+}
+
+function byPath(result: SpansResult): readonly SpanNode[] {
+  const childrenOf = new Map<number | null, SpanRow[]>();
+  const known = new Set(result.rows.map(row => row.span));
+  for (const row of result.rows) {
+    const parent =
+      row.parent !== null && known.has(row.parent) ? row.parent : null;
+    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), row]);
+  }
+  const build = (row: SpanRow): SpanNode => ({
+    ...figures([row], result),
+    key: JSON.stringify(row.path),
+    term: { path: row.path },
+    tag: row.tag,
+    children: (childrenOf.get(row.span) ?? []).map(build)
+  });
+  return (childrenOf.get(null) ?? []).map(build);
+}
+
+/** Each tag once. A span inside another of the same tag is counted in that one already. */
+function byTag(result: SpansResult): readonly SpanNode[] {
+  const rowsOf = new Map<string, SpanRow[]>();
+  for (const row of result.rows) {
+    const isInner = row.path.slice(0, -1).includes(row.tag);
+    const rows = rowsOf.get(row.tag) ?? [];
+    rowsOf.set(row.tag, isInner ? rows : [...rows, row]);
+  }
+  return [...rowsOf].map(([tag, rows]) => ({
+    ...figures(rows, result),
+    key: `tag ${tag}`,
+    term: { tag },
+    tag,
+    children: []
+  }));
+}
+
+function figures(rows: readonly SpanRow[], result: SpansResult) {
+  const sum = (of: (row: SpanRow) => number) =>
+    rows.reduce((total, row) => total + of(row), 0);
+  const seconds = sum(row => row.threadSeconds);
+  return {
+    seconds,
+    tasks: sum(row => row.tasks),
+    running: sum(row => row.running),
+    failed: sum(row => row.failed),
+    share:
+      result.totalThreadSeconds > 0 ? seconds / result.totalThreadSeconds : 0
+  };
+}
+
+/** The rows that are shown: not in a collapsed one; with a search, those found and the way to them, all expanded. */
+export function visibleSpans(
+  roots: readonly SpanNode[],
+  collapsed: ReadonlySet<string>,
+  search: string
+): readonly VisibleSpan[] {
+  const wanted = search.trim().toLocaleLowerCase();
+  const isFound = (node: SpanNode) =>
+    wanted !== '' && node.tag.toLocaleLowerCase().includes(wanted);
+  const hasFound = (node: SpanNode): boolean =>
+    isFound(node) || node.children.some(hasFound);
+  const shown: VisibleSpan[] = [];
+  const walk = (
+    nodes: readonly SpanNode[],
+    level: number,
+    parentKey: string | null
+  ) => {
+    for (const node of nodes) {
+      if (wanted !== '' && !hasFound(node)) {
+        continue;
+      }
+      const isLeaf = node.children.length === 0;
+      const isExpanded = wanted !== '' || !collapsed.has(node.key);
+      shown.push({
+        node,
+        level,
+        parentKey,
+        isExpanded: isLeaf ? null : isExpanded,
+        isFound: isFound(node)
+      });
+      if (isExpanded) {
+        walk(node.children, level + 1, node.key);
+      }
+    }
+  };
+  walk(roots, 0, null);
+  return shown;
+}
+
+export function countSpans(roots: readonly SpanNode[]): number {
+  return roots.reduce((sum, node) => sum + 1 + countSpans(node.children), 0);
+}
+
+/** How the filter touches a row: left out by a `not`, or outside every `any`, or neither. */
+export function standing(
+  node: SpanNode,
+  filter: SelectionModel['filter']
+): 'excluded' | 'outside' | 'inside' {
+  const { any = [], not = [] } = filter.spans ?? {};
+  if (not.some(term => covers(term, node))) {
+    return 'excluded';
+  }
+  return any.length === 0 || any.some(term => touches(term, node))
+    ? 'inside'
+    : 'outside';
+}
+
+/** Whether `node` lies in the subtree of `term`. */
+function covers(term: SpanTerm, node: SpanNode): boolean {
+  const path = 'path' in node.term ? node.term.path : [node.term.tag];
+  return 'tag' in term
+    ? path.includes(term.tag)
+    : term.path.length <= path.length &&
+        term.path.every((tag, i) => path[i] === tag);
+}
+
+/** Whether some of `node` is matched: it lies in the term's subtree, or the term in its own. */
+function touches(term: SpanTerm, node: SpanNode): boolean {
+  return (
+    covers(term, node) ||
+    ('path' in term &&
+      'path' in node.term &&
+      node.term.path.every((tag, i) => term.path[i] === tag)) ||
+    ('tag' in term && node.children.some(child => touches(term, child)))
+  );
+}

@@ -1,0 +1,243 @@
+/** The tree of nested tags with their time and share; a click filters every panel of the cluster. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
+import * as React from 'react';
+import type { SelectionModel, SpanMatch } from '../feed/selection';
+import {
+  formatCounted,
+  formatCount,
+  formatDuration,
+  formatShare
+} from '../panels/format';
+import { treeAction } from './span-tree-keys';
+import { type SpanNode, standing, type VisibleSpan } from './span-tree-rows';
+
+export type SpanTreeProps = {
+  readonly rows: readonly VisibleSpan[];
+  readonly search: string;
+  readonly selection: SelectionModel;
+  readonly trans: TranslationBundle;
+  setCollapsed(keys: readonly string[], isCollapsed: boolean): void;
+};
+
+export function SpanTree(props: SpanTreeProps): JSX.Element {
+  const { rows, selection } = props;
+  const [focusedKey, setFocused] = React.useState<string | null>(null);
+  const tree = React.useRef<HTMLUListElement>(null);
+  // One item takes part in the tab order: the one last focused, while it is shown.
+  const tabKey = rows.some(({ node }) => node.key === focusedKey)
+    ? focusedKey
+    : (rows[0]?.node.key ?? null);
+
+  const focus = (key: string) => {
+    setFocused(key);
+    const items =
+      tree.current?.querySelectorAll<HTMLElement>('[role="treeitem"]');
+    [...(items ?? [])].find(item => item.dataset.key === key)?.focus();
+  };
+
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const item = event.target as HTMLElement;
+    // Keys pressed in a row's own buttons are theirs.
+    if (item.getAttribute('role') !== 'treeitem' || event.ctrlKey) {
+      return;
+    }
+    const key = item.dataset.key ?? '';
+    const action = treeAction(event, rows, key);
+    if (action === null) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    if (action.do === 'focus') {
+      focus(action.key);
+    } else if (action.do === 'match') {
+      const row = rows.find(({ node }) => node.key === key);
+      if (row) {
+        selection.toggleSpan(row.node.term, action.match);
+      }
+    } else {
+      props.setCollapsed(action.keys, action.do === 'collapse');
+    }
+  };
+
+  const branch = (parentKey: string | null): React.ReactNode =>
+    rows
+      .filter(row => row.parentKey === parentKey)
+      .map(row => (
+        <TreeItem
+          key={row.node.key}
+          row={row}
+          isTabStop={row.node.key === tabKey}
+          onFocus={() => setFocused(row.node.key)}
+          {...props}
+        >
+          {row.isExpanded === true && (
+            <ul role="group">{branch(row.node.key)}</ul>
+          )}
+        </TreeItem>
+      ));
+
+  return (
+    <ul
+      ref={tree}
+      className="sw-span-tree"
+      role="tree"
+      aria-label={props.trans.__('Spans')}
+      aria-multiselectable="true"
+      onKeyDown={onKeyDown}
+    >
+      {branch(null)}
+    </ul>
+  );
+}
+
+function TreeItem(
+  props: SpanTreeProps & {
+    readonly row: VisibleSpan;
+    readonly isTabStop: boolean;
+    readonly children: React.ReactNode;
+    onFocus(): void;
+  }
+): JSX.Element {
+  const { row, selection, trans } = props;
+  const { node } = row;
+  const match = selection.matchOf(node.term);
+  const where = standing(node, selection.filter);
+  const onClick = (event: React.MouseEvent<HTMLElement>) => {
+    event.currentTarget.parentElement?.focus();
+    if (event.altKey) {
+      selection.toggleSpan(node.term, 'not');
+    } else if (event.shiftKey || event.ctrlKey || event.metaKey) {
+      selection.toggleSpan(node.term, 'any');
+    } else {
+      selection.pickSpan(node.term);
+    }
+  };
+  return (
+    <li
+      role="treeitem"
+      aria-label={node.tag}
+      aria-description={description(node, trans)}
+      aria-level={row.level + 1}
+      aria-expanded={row.isExpanded ?? undefined}
+      aria-selected={match === 'any' || match === 'all'}
+      data-key={node.key}
+      tabIndex={props.isTabStop ? 0 : -1}
+      onFocus={event => {
+        if (event.target === event.currentTarget) {
+          props.onFocus();
+        }
+      }}
+    >
+      <div
+        className={`sw-span-tree-row${where === 'outside' ? ' sw-is-dimmed' : ''}${where === 'excluded' ? ' sw-is-excluded' : ''}`}
+        style={{ '--sw-level': row.level } as React.CSSProperties}
+        title={`${node.tag}\n${description(node, trans)}`}
+        onClick={onClick}
+      >
+        <span
+          className="sw-span-tree-caret"
+          aria-hidden="true"
+          onClick={event => {
+            if (row.isExpanded !== null) {
+              event.stopPropagation();
+              props.setCollapsed([node.key], row.isExpanded);
+            }
+          }}
+        >
+          {row.isExpanded !== null && <caretDownEmptyIcon.react tag="span" />}
+        </span>
+        <span className="sw-span-tree-tag">
+          <Marked text={node.tag} search={row.isFound ? props.search : ''} />
+        </span>
+        {match !== null && (
+          <span className="sw-span-tree-match" aria-hidden="true">
+            {match}
+          </span>
+        )}
+        <MatchButtons {...props} match={match} />
+        <span className="sw-span-tree-share" aria-hidden="true">
+          <span style={{ width: `${Math.min(100, 100 * node.share)}%` }} />
+        </span>
+        <span className="sw-span-tree-time" aria-hidden="true">
+          {formatDuration(node.seconds)}
+        </span>
+        <span className="sw-span-tree-tasks" aria-hidden="true">
+          {formatCount(node.tasks)}
+        </span>
+      </div>
+      {props.children}
+    </li>
+  );
+}
+
+function MatchButtons(
+  props: SpanTreeProps & {
+    readonly row: VisibleSpan;
+    readonly match: SpanMatch | null;
+  }
+): JSX.Element {
+  const { node } = props.row;
+  return (
+    <span
+      className="sw-span-tree-buttons"
+      role="group"
+      aria-label={props.trans.__('Match %1', node.tag)}
+    >
+      {(['any', 'all', 'not'] as const).map(match => (
+        <button
+          key={match}
+          type="button"
+          tabIndex={-1}
+          aria-pressed={props.match === match}
+          onClick={event => {
+            event.stopPropagation();
+            props.selection.toggleSpan(node.term, match);
+          }}
+        >
+          {match}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** The text with every place where it was found marked; as text, whatever it holds. */
+function Marked(props: {
+  readonly text: string;
+  readonly search: string;
+}): JSX.Element {
+  const wanted = props.search.trim().toLocaleLowerCase();
+  const at =
+    wanted === '' ? -1 : props.text.toLocaleLowerCase().indexOf(wanted);
+  if (at < 0) {
+    return <>{props.text}</>;
+  }
+  const end = at + wanted.length;
+  return (
+    <>
+      {props.text.slice(0, at)}
+      <mark>{props.text.slice(at, end)}</mark>
+      {props.text.slice(end)}
+    </>
+  );
+}
+
+function description(node: SpanNode, trans: TranslationBundle): string {
+  const parts = [
+    trans.__(
+      '%1 of thread time, %2',
+      formatDuration(node.seconds),
+      formatShare(node.share)
+    ),
+    formatCounted(node.tasks, trans.__('task'))
+  ];
+  if (node.running > 0) {
+    parts.push(trans.__('%1 running', formatCount(node.running)));
+  }
+  if (node.failed > 0) {
+    parts.push(trans.__('%1 failed', formatCount(node.failed)));
+  }
+  return parts.join(' · ');
+}

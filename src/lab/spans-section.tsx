@@ -1,0 +1,89 @@
+/** Search, filter and tree of the spans of the cluster in front. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import { ChipRow } from '../panels/chip-row';
+import { formatCounted, formatDuration } from '../panels/format';
+import { RadioGroup, SearchBox } from '../panels/toolbar';
+import { Section } from './section';
+import type { SidebarModel } from './sidebar-model';
+import { SpanTree } from './span-tree';
+import { countSpans, spanTree, visibleSpans } from './span-tree-rows';
+
+export function SpansSection(props: {
+  readonly model: SidebarModel;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { model, trans } = props;
+  const { selection } = model.context;
+  const { spans, arrange, search, collapsed } = model;
+  const tree = React.useMemo(
+    () => (spans === null ? [] : spanTree(spans, arrange)),
+    [spans, arrange]
+  );
+  const rows = React.useMemo(
+    () => visibleSpans(tree, collapsed, search),
+    [tree, collapsed, search]
+  );
+  const found = rows.filter(row => row.isFound).length;
+  return (
+    <Section
+      name={trans.__('Spans')}
+      action={
+        <RadioGroup
+          label={trans.__('Arrange spans')}
+          options={[
+            { value: 'path', label: trans.__('By path') },
+            { value: 'tag', label: trans.__('By tag') }
+          ]}
+          value={arrange}
+          onChange={value => model.setArrange(value)}
+        />
+      }
+    >
+      <div className="sw-spans">
+        <SearchBox
+          label={trans.__('Search spans')}
+          value={search}
+          count={
+            search.trim() === ''
+              ? undefined
+              : trans.__('%1 of %2', found, countSpans(tree))
+          }
+          onChange={value => model.setSearch(value)}
+        />
+        <ChipRow
+          conditions={selection.conditions}
+          honoured={null}
+          trans={trans}
+          onRemove={id => selection.remove(id)}
+          onClear={() => selection.clear()}
+          onUndo={() => selection.undo()}
+        />
+        {rows.length > 0 && (
+          <SpanTree
+            rows={rows}
+            search={search}
+            selection={selection}
+            trans={trans}
+            setCollapsed={(keys, isCollapsed) =>
+              model.setCollapsed(keys, isCollapsed)
+            }
+          />
+        )}
+        <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>
+          {spans === null || spans.rows.length === 0
+            ? trans.__(
+                'No tasks yet. Write “with span("name"):” around code to see its time here.'
+              )
+            : rows.length === 0
+              ? trans.__('No span is named “%1”.', search.trim())
+              : trans.__(
+                  '%1 · %2 of thread time',
+                  formatCounted(spans.totalTasks, trans.__('task')),
+                  formatDuration(spans.totalThreadSeconds)
+                )}
+        </div>
+      </div>
+    </Section>
+  );
+}

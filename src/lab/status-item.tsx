@@ -1,0 +1,71 @@
+/** The line in the status bar: workers, running tasks and memory of the cluster in front. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ReactWidget } from '@jupyterlab/ui-components';
+import { type ISignal, Signal } from '@lumino/signaling';
+import * as React from 'react';
+import type { IFeed } from '../feed/feed-types';
+import { newestOf } from '../feed/cluster-ref';
+import { formatBytes, formatCount } from '../panels/format';
+import { taskStreamIcon } from '../panels/icons';
+import { memoryOf } from './cluster-card';
+
+export class StatusItem extends ReactWidget {
+  constructor(
+    private readonly _feed: IFeed,
+    private readonly _trans: TranslationBundle,
+    private readonly _onClick: () => void
+  ) {
+    super();
+    this._feed.clustersChanged.connect(this._redraw, this);
+  }
+
+  /** The status bar asks again whether to show the item. */
+  get hasClusterChanged(): ISignal<this, void> {
+    return this._hasClusterChanged;
+  }
+
+  /** Whether there is a cluster to tell of. */
+  get hasCluster(): boolean {
+    return this._feed.clusters.some(info => info.state !== 'ended');
+  }
+
+  override dispose(): void {
+    if (this.isDisposed) {
+      return;
+    }
+    this._feed.clustersChanged.disconnect(this._redraw, this);
+    Signal.clearData(this);
+    super.dispose();
+  }
+
+  render(): JSX.Element | null {
+    const cluster = newestOf(this._feed.clusters);
+    if (cluster === null || cluster.state === 'ended') {
+      return null;
+    }
+    const parts = [
+      this._trans.__('%1 workers', formatCount(cluster.workers.length)),
+      this._trans.__('%1 running', formatCount(cluster.running)),
+      formatBytes(memoryOf(cluster).used)
+    ];
+    return (
+      <button
+        type="button"
+        className="sw-status"
+        aria-label={`Spanwise: ${parts.join(', ')}`}
+        title={`Spanwise: ${cluster.name}`}
+        onClick={this._onClick}
+      >
+        <taskStreamIcon.react tag="span" />
+        <span>{parts.join(' · ')}</span>
+      </button>
+    );
+  }
+
+  private _redraw(): void {
+    this._hasClusterChanged.emit();
+    this.update();
+  }
+
+  private readonly _hasClusterChanged = new Signal<this, void>(this);
+}

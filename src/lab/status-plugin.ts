@@ -1,0 +1,40 @@
+/** Adds the cluster's line to the status bar. */
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { IStatusBar } from '@jupyterlab/statusbar';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import type { IFeed } from '../feed/feed-types';
+import { StatusItem } from './status-item';
+import { IFeedToken } from './tokens';
+
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
+  id: '@spanwise/lab:status',
+  description: 'Shows workers, running tasks and memory in the status bar.',
+  autoStart: true,
+  requires: [IFeedToken],
+  optional: [IStatusBar, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    feed: IFeed,
+    statusBar: IStatusBar | null,
+    translator: ITranslator | null
+  ) => {
+    if (statusBar === null) {
+      return;
+    }
+    const item = new StatusItem(
+      feed,
+      (translator ?? nullTranslator).load('spanwise'),
+      () => app.shell.activateById('spanwise-sidebar')
+    );
+    statusBar.registerStatusItem('@spanwise/lab:status', {
+      item,
+      align: 'left',
+      rank: 90,
+      isActive: () => item.hasCluster,
+      activeStateChanged: item.hasClusterChanged
+    });
+  }
+};

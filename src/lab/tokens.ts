@@ -1,0 +1,29 @@
+/** What the plugins give each other. */
+import { Token } from '@lumino/coreutils';
+import type { IFeed } from '../feed/feed-types';
+import type { ITheme } from '../panels/panel-context';
+import type { ContextPool } from './context-pool';
+import type { NotebookKernels } from './notebook-kernels';
+import type { PanelOpener } from './panel-opener';
+
+export const IFeedToken = new Token<IFeed>(
+  '@spanwise/lab:IFeed',
+  'The link of the page to the observer, and the clusters it tells of.'
+);
+
+export const IThemeToken = new Token<ITheme>(
+  '@spanwise/lab:ITheme',
+  'The colours that fit the theme of the page.'
+);
+
+/** Panels open and to be opened, and the cluster and selection that those of one notebook share. */
+export interface IPanels {
+  readonly contexts: ContextPool;
+  readonly opener: PanelOpener;
+  readonly kernels: NotebookKernels;
+}
+
+export const IPanelsToken = new Token<IPanels>(
+  '@spanwise/lab:IPanels',
+  'Opens panels and lays them out.'
+);
