@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -21,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from spanwise.graph.template import Part, Template
-from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle
+from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
 from spanwise.wire import payload
 
 NO_CHUNK = 0xFFFF_FFFF
@@ -33,8 +34,8 @@ def inc(x: int) -> int:
 
 
 def cpu_seconds() -> float:
-    times = os.times()
-    return times.user + times.system
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 class Shape:
@@ -80,7 +81,7 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
         blobs,
     )
     seed = worker.assign(
-        [_seed(base + tasks + i) for i in range(2)],
+        [task(base + tasks + i, abs, (1,)) for i in range(2)],
     )
     for run_id in seed.values():
         worker.run_of(run_id)
@@ -97,15 +98,27 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
             if shape.inputs == 0:
                 chunk, row = chunk_ids[i % batch // CHUNK_ROWS], i % CHUNK_ROWS
             rows.append(
-                (base + i, base + i, template, chunk, row, 1, 0, shape.flags, float(i), now)
-                + (len(dependencies),)
+                (
+                    base + i,
+                    base + i,
+                    template,
+                    chunk,
+                    row,
+                    1,
+                    0,
+                    shape.flags,
+                    float(i),
+                    now,
+                    len(dependencies),
+                )
             )
             first = base + i - 1 if i else base + tasks
             for j in range(shape.inputs):
                 dependencies.append((first if j == 0 else base + tasks + 1, worker.number, 28.0))
         worker.send("assign", {}, {"tasks": rows, "dependencies": dependencies})
         sent += len(rows)
-        worker.wait(lambda: len(worker.runs) - done_before >= sent - batch // 2)
+        enough = done_before + sent - batch // 2
+        worker.wait(lambda enough=enough: len(worker.runs) >= enough)
     worker.wait(lambda: len(worker.runs) - done_before >= tasks)
     wall = time.perf_counter() - begin
     cpu = worker.call(cpu_seconds) - cpu_before
@@ -119,12 +132,6 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
         "wallMicroseconds": wall / tasks * 1e6,
         "inTasksMicroseconds": sum(run.cpu for run in runs) / tasks * 1e6,
     }
-
-
-def _seed(task_id: int):
-    from spanwise.tests.fake_scheduler import task
-
-    return task(task_id, abs, (1,))
 
 
 def main() -> None:

@@ -30,12 +30,21 @@ from spanwise.wire.link import Link, dial
 #: Seconds: the machine may be very busy.
 LIMIT = 60.0
 NO_CHUNK = 0xFFFF_FFFF
-RUN_COLUMNS = (
-    "taskId runId status thread start duration cpu waitInputs waitThread outBytes "
-    "inlineStart inlineLength firstPart"
-).split()
-PART_COLUMNS = "kind function span offset duration cpu coreWait bytes from_ held".split()
-Part_ = NamedTuple("Part_", [(name, Any) for name in PART_COLUMNS])
+
+
+class RunPart(NamedTuple):
+    """A row of the table `parts`."""
+
+    kind: int
+    function: int
+    span: int
+    offset: float
+    duration: float
+    cpu: float
+    coreWait: float
+    bytes: float
+    from_: int
+    held: int
 
 
 class Run(NamedTuple):
@@ -51,7 +60,7 @@ class Run(NamedTuple):
     waitInputs: float
     waitThread: float
     outBytes: float
-    parts: list[Any]
+    parts: list[RunPart]
     inline: bytes | None
     error: dict[str, Any] | None
 
@@ -120,7 +129,7 @@ class WorkerHandle:
         holders: dict[int, int] | None = None,
         launch: dict[str, Any] | None = None,
     ) -> dict[int, int]:
-        """Send one `assign`; inputs are held by the worker itself unless `holders` says otherwise."""
+        """Send one `assign`; inputs are the worker's own unless `holders` says otherwise."""
         rows, dependencies, blobs = [], [], []
         templates, chunks, run_ids = [], [], {}
         chunk_rows = []
@@ -144,8 +153,18 @@ class WorkerHandle:
                 chunk_rows.append(each.literals)
             priority = each.priority if each.priority is not None else run_id
             rows.append(
-                (each.task_id, run_id, template, *where, each.function_id, each.span)
-                + (int(each.wanted), priority, time.perf_counter(), len(dependencies))
+                (
+                    each.task_id,
+                    run_id,
+                    template,
+                    *where,
+                    each.function_id,
+                    each.span,
+                    int(each.wanted),
+                    priority,
+                    time.perf_counter(),
+                    len(dependencies),
+                )
             )
             for i in each.inputs:
                 dependencies.append((i, (holders or {}).get(i, self.number), 100.0))
@@ -181,9 +200,7 @@ class WorkerHandle:
 
         def came() -> bool:
             answer[:] = [
-                m
-                for m in self.messages
-                if m.type == "runResult" and m.fields["request"] == request
+                m for m in self.messages if m.type == "runResult" and m.fields["request"] == request
             ]
             return bool(answer)
 
@@ -218,7 +235,7 @@ class WorkerHandle:
         if message.type == "finished":
             errors = {error["row"]: error for error in fields["errors"]}
             rows = list(message.table("runs"))
-            parts = [Part_(*part) for part in message.table("parts")]
+            parts = [RunPart(*part) for part in message.table("parts")]
             inline = message.blobs[0] if message.blobs else b""
             for i, row in enumerate(rows):
                 stop = rows[i + 1][12] if i + 1 < len(rows) else len(parts)
@@ -326,7 +343,11 @@ class FakeScheduler:
         worker.read()
 
     def start_worker(
-        self, threads: int = 1, memory_limit: float = 0, path: list[str] | None = None, cwd: str = ""
+        self,
+        threads: int = 1,
+        memory_limit: float = 0,
+        path: list[str] | None = None,
+        cwd: str = "",
     ) -> WorkerHandle:
         worker = WorkerHandle(self, len(self.workers))
         self.workers.append(worker)

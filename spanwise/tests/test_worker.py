@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from operator import add
+from pathlib import Path
 
 import pytest
 
@@ -125,9 +126,7 @@ class TestResults:
         worker = own.start_worker()
         order = [3, 1, 4, 2, 0]
         begun = worker.assign([task(9, time.sleep, (0.2,), priority=-1.0)])
-        worker.assign(
-            [task(10 + each, inc, (each,), priority=float(each)) for each in order]
-        )
+        worker.assign([task(10 + each, inc, (each,), priority=float(each)) for each in order])
         worker.run_of(begun[9])
         for each in order:
             worker.task_run(10 + each)
@@ -144,7 +143,6 @@ class TestResults:
     def test_taking_back(self, own):
         worker = own.start_worker()
         runs = worker.assign([task(0, time.sleep, (0.5,)), task(1, inc, (1,)), task(2, inc, (1,))])
-        worker.wait(lambda: True)
         time_limit = time.monotonic() + LIMIT
         while worker.call(_row_of_first_executor) != 0:
             assert time.monotonic() < time_limit
@@ -227,7 +225,7 @@ class TestErrors:
         assert shared.value(b) == 2
 
     def test_run_and_its_errors(self, shared):
-        assert shared.call(add, 1, b) == 3 if (b := 2) else None
+        assert shared.call(add, 1, 2) == 3
         with pytest.raises(ZeroDivisionError):
             shared.call(lambda: 1 / 0)
         assert shared.call(lambda dask_worker: dask_worker.number) == shared.number
@@ -342,7 +340,7 @@ class TestSurroundings:
         def use():
             import beside_the_notebook
 
-            return beside_the_notebook.answer(), os.getcwd()
+            return beside_the_notebook.answer(), str(Path.cwd())
 
         worker = own.start_worker()
         worker.assign([task(0, use)])
@@ -380,17 +378,16 @@ class TestSurroundings:
         worker = own.start_worker(threads=2)
 
         def meet(name, folder):
-            with open(os.path.join(folder, name), "w"):
-                pass
-            other = os.path.join(folder, "ab"["ba".index(name)])
+            (folder / name).touch()
+            other = folder / {"a": "b", "b": "a"}[name]
             end = time.monotonic() + 30
-            while not os.path.exists(other):
+            while not other.exists():
                 if time.monotonic() > end:
                     return "alone"
                 time.sleep(0.001)
             return "met"
 
-        folder = str(own.folder)
+        folder = own.folder
         worker.assign([task(0, meet, ("a", folder)), task(1, meet, ("b", folder))])
         assert (worker.value(0), worker.value(1)) == ("met", "met")
         assert {worker.task_run(0).thread, worker.task_run(1).thread} == {0, 1}
@@ -418,14 +415,13 @@ class TestEnds:
         def keep(path):
             import ctypes
 
-            with open(path, "w"):
-                pass
+            path.touch()
             # PyDLL does not release the interpreter lock around the call.
             ctypes.PyDLL(None).sleep(120)
 
         worker = own.start_worker()
         mark = own.folder / "begun"
-        worker.assign([task(0, keep, (str(mark),))])
+        worker.assign([task(0, keep, (mark,))])
         end = time.monotonic() + LIMIT
         while not mark.exists():
             assert time.monotonic() < end

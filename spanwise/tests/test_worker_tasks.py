@@ -168,9 +168,7 @@ class TableMachine(RuleBasedStateMachine):
             rows.append(row(self.next_task, self.next_run, float(priority), first))
             mine.append(self.next_task)
             self.open_runs[self.next_run] = self.next_task
-        fetches, lacking = self.table.assign(
-            rows, dependencies, holders, [1.0] * len(dependencies)
-        )
+        fetches, lacking = self.table.assign(rows, dependencies, holders, [1.0] * len(dependencies))
         self.fetches += fetches
         self._lost(lacking)
 

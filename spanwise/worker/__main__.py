@@ -108,12 +108,15 @@ def _complain(sentence: str) -> None:
 
 
 def _stay_sequential() -> None:
-    """Let a `compute()` within a task run in the task's own thread.
+    """Let tasks be the only parallelism, and their threads' clocks see all their work.
 
-    By the environment, for Dask reads it when it is imported, and processes that tasks
-    start should do the same.
+    A `compute()` within a task runs in the task's own thread, numerical libraries start
+    no pools (Dask's workers set the same three). By the environment, for all of them read
+    it when they are imported, and processes that tasks start should do likewise.
     """
     os.environ.setdefault("DASK_SCHEDULER", "synchronous")
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _warm_up() -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from math import floor, isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spanwise.worker.clocks import ThreadClock
 from spanwise.worker.stacks import StackTree
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 INTERVAL = 0.01
 #: A look stands for at most this many seconds: the process may have been stopped.
 LONGEST = 1.0
+#: A thread that was on core for less than this share of the time stood still.
+STILL = 0.02
 # state of a sample
 ON_CORE, WAITING, BLOCKED, UNKNOWN = 0, 1, 2, 3
 
@@ -75,9 +77,10 @@ class Sampler:
         #: Looks at a busy thread: the true rate.
         self.looks = 0
 
-    def look(self, now: float) -> int:
-        """Sample every busy executor and return how many there were."""
+    def look(self, now: float) -> tuple[int, bool]:
+        """Sample every busy executor; return how many there were, and whether one moved."""
         busy = 0
+        moved = False
         frames = None
         for lane in self._lanes:
             if lane.executor.row is None:
@@ -86,18 +89,18 @@ class Sampler:
             busy += 1
             if frames is None:
                 frames = sys._current_frames()
-            self._look_at(lane, now, frames)
+            moved |= self._look_at(lane, now, frames)
         if busy:
             self.looks += 1
-        return busy
+        return busy, moved
 
-    def _look_at(self, lane: _Lane, now: float, frames: dict) -> None:  # type: ignore[type-arg]
+    def _look_at(self, lane: _Lane, now: float, frames: dict[int, Any]) -> bool:
         executor = lane.executor
         # Read once: the executor goes on as soon as this thread loses the lock.
         row, part = executor.row, executor.part
         started, started_cpu = executor.clock, executor.cpu
         if row is None:
-            return
+            return False
         cpu = lane.clock.read()
         wait = executor.core_wait
         waited = wait.read() if wait is not None else float("nan")
@@ -113,9 +116,11 @@ class Sampler:
         lane.carry += max(0.0, now - since) / INTERVAL
         n = int(lane.carry)
         lane.carry -= n
+        # NaN, an unknown clock, counts as movement.
+        moved = not cpu - lane.cpu < STILL * (now - lane.looked)
         lane.looked, lane.cpu, lane.waited = now, cpu, waited
         if n == 0:
-            return
+            return moved
         span, function = (part[3], part[2]) if part is not None else (row[6], row[5])
         if isnan(cpu):
             state = UNKNOWN
@@ -140,6 +145,7 @@ class Sampler:
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
+        return moved
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""

@@ -1,0 +1,415 @@
+"""What workers measure against the truth: stamps taken inside tasks, and /proc.
+
+Bounds are generous where the machine may interfere (a task may lose its core between
+its own stamp and the worker's), exact where arithmetic decides.
+"""
+
+from __future__ import annotations
+
+import collections
+import resource
+import sys
+import threading
+import time
+from operator import add
+from pathlib import Path
+
+import pytest
+
+from spanwise.graph.template import Part
+from spanwise.tests.fake_scheduler import FakeScheduler, task
+import itertools
+
+pytestmark = [
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
+
+#: Reading the clocks, binding the task and storing its result, at worst, in seconds of CPU.
+OVERHEAD = 0.005
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    with FakeScheduler(tmp_path_factory.mktemp("s")) as scheduler:
+        yield scheduler
+
+
+@pytest.fixture(scope="module")
+def single(scheduler):
+    return scheduler.start_worker(threads=1)
+
+
+@pytest.fixture(scope="module")
+def double(scheduler):
+    return scheduler.start_worker(threads=2)
+
+
+class Ids:
+    def __init__(self):
+        self.next = 0
+
+    def __call__(self, count=1):
+        first = self.next
+        self.next += count
+        return list(range(first, first + count))
+
+
+ids = Ids()
+
+
+def stamped(work, *args):
+    """Run `work` between stamps of both clocks."""
+    wall, cpu = time.perf_counter(), time.thread_time()
+    work(*args)
+    stop_cpu, stop = time.thread_time(), time.perf_counter()
+    return wall, stop, stop_cpu - cpu, threading.get_native_id()
+
+
+def burn(cpu_seconds):
+    """Use the core for so long, whatever else runs."""
+    end = time.thread_time() + cpu_seconds
+    x = 0
+    while time.thread_time() < end:
+        x += 1
+    return x
+
+
+def process_cpu():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def executor_cpu(dask_worker):
+    """Seconds on core of each executor, as the kernel counts them."""
+    found = []
+    for executor in dask_worker.executors:
+        text = Path(f"/proc/self/task/{executor.native_id}/schedstat").read_text()
+        found.append(int(text.split()[0]) * 1e-9)
+    return found
+
+
+def check_stamps(run, truth):
+    start, stop, cpu, _ = truth
+    assert run.start <= start and stop <= run.stop
+    assert cpu <= run.cpu + 1e-6
+    # The first run of a function opens it, which imports this module.
+    opening = sum(part.cpu for part in run.parts if part.kind == 3)
+    assert run.cpu - opening - cpu <= OVERHEAD
+    assert run.cpu <= run.duration + 1e-3
+    held = [part for part in run.parts if part.held]
+    assert sum(part.duration for part in held) <= run.duration * (1 + 1e-9)
+    assert sum(part.cpu for part in held) <= run.cpu * (1 + 1e-9) + 1e-9
+    for part in held:
+        assert part.offset >= -1e-9 and part.offset + part.duration <= run.duration + 1e-9
+
+
+class TestStamps:
+    @pytest.mark.parametrize("work", [burn, time.sleep], ids=["cpu-bound", "sleeping"])
+    def test_against_stamps_inside(self, single, work):
+        tasks = ids(30)
+        single.assign([task(each, stamped, (work, 0.01)) for each in tasks])
+        truths = [single.value(each) for each in tasks]
+        runs = [single.task_run(each) for each in tasks]
+        for run, truth in zip(runs, truths, strict=True):
+            check_stamps(run, truth)
+        for before, after in itertools.pairwise(runs):
+            # Nothing lies between two runs but a message.
+            assert 0 <= after.start - before.stop < 0.2
+        if work is time.sleep:
+            # 30 × 10 ms of sleep: at most 20 ms of CPU per second, measuring included.
+            assert sum(run.cpu for run in runs) <= 0.02 * sum(run.duration for run in runs) + 0.01
+
+    def test_a_lock_bound_mix_on_two_threads(self, double):
+        """Both threads compute in Python: each is on core for a part of its time only."""
+        tasks = ids(20)
+        double.assign([task(each, stamped, (burn, 0.03)) for each in tasks])
+        truths = {each: double.value(each) for each in tasks}
+        for each in tasks:
+            check_stamps(double.task_run(each), truths[each])
+        runs = [double.task_run(each) for each in tasks]
+        assert {run.thread for run in runs} == {0, 1}
+        assert len({truth[3] for truth in truths.values()}) == 2
+        wall = max(run.stop for run in runs) - min(run.start for run in runs)
+        # One interpreter lock: no more than one core, whatever the two threads say.
+        assert sum(run.cpu for run in runs) <= wall * 1.1 + 0.05
+
+    def test_stop_is_the_next_start(self, single):
+        tasks = ids(400)
+        single.assign([task(each, abs, (i,), wanted=False) for i, each in enumerate(tasks)])
+        runs = [single.task_run(each) for each in tasks]
+        joined = sum(1 for a, b in itertools.pairwise(runs) if abs(b.start - a.stop) < 1e-9)
+        assert all(b.start >= a.stop - 1e-9 for a, b in itertools.pairwise(runs))
+        # All but those before which a message left (every millisecond or 128 rows).
+        assert joined > 200
+
+    def test_cpu_of_runs_against_the_kernel(self, double):
+        """Σ cpu of the runs is the executors' CPU time but for what lies between runs."""
+        before = double.call(executor_cpu)
+        tasks = ids(40)
+        double.assign(
+            [task(each, burn if i % 2 else time.sleep, (0.02,)) for i, each in enumerate(tasks)]
+        )
+        runs = [double.task_run(each) for each in tasks]
+        after = double.call(executor_cpu)
+        measured = sum(run.cpu for run in runs)
+        true = sum(after) - sum(before)
+        assert measured <= true + 1e-3
+        assert true - measured <= 0.02 + 0.05 * true
+
+    def test_waits(self, single):
+        first, second, third = ids(3)
+        single.assign(
+            [
+                task(first, time.sleep, (0.1,)),
+                task(second, time.sleep, (0.1,)),
+                task(third, lambda x: x, (), [second]),
+            ]
+        )
+        runs = [single.task_run(each) for each in (first, second, third)]
+        assert 0.09 < runs[1].waitThread < 60 and runs[1].waitInputs == 0
+        # The third became runnable when the second ended, and ran at once.
+        assert runs[2].waitInputs == 0 and runs[2].waitThread < 0.05
+
+
+class TestParts:
+    def test_inner_parts_add_up(self, single):
+        (fused,) = ids()
+        parts = (
+            Part(burn, (-1,), name="one", span=1),
+            Part(time.sleep, (-2,), name="two", span=2),
+            Part(burn, (-1,), name="one", span=3),
+        )
+        single.assign([task(fused, None, (0.02, 0.03), parts=parts)])
+        run = single.task_run(fused)
+        inner = [part for part in run.parts if part.kind == 4]
+        assert [(single.names[p.function], p.span) for p in inner] == [
+            ("one", 1),
+            ("two", 2),
+            ("one", 3),
+        ]
+        assert inner[0].cpu >= 0.02 and inner[2].cpu >= 0.02
+        assert inner[1].duration >= 0.03 and inner[1].cpu < OVERHEAD
+        for a, b in itertools.pairwise(inner):
+            assert b.offset == pytest.approx(a.offset + a.duration, abs=1e-9)
+        held = sum(part.duration for part in run.parts if part.held)
+        assert held <= run.duration and run.duration - held < 0.2
+
+    def test_opening_is_a_part_of_the_first_task_only(self, single):
+        one, two = ids(2)
+
+        class Slow:
+            def __reduce__(self):
+                return _slowly, (0.05,)
+
+            def __call__(self):
+                return 1
+
+        slow = Slow()
+        single.assign([task(one, slow), task(two, slow)])
+        kinds = [[p.kind for p in single.task_run(each).parts] for each in (one, two)]
+        assert kinds == [[3, 4], []]
+        opening, compute = single.task_run(one).parts
+        assert opening.duration >= 0.05 and opening.bytes > 0 and opening.offset == 0
+        assert compute.offset == pytest.approx(opening.duration, abs=1e-9)
+
+    def test_pickling_a_result_for_the_client_is_a_part(self, single):
+        class SlowToPickle:
+            def __reduce__(self):
+                time.sleep(0.05)
+                return int, (1,)
+
+        (one,) = ids()
+        single.assign([task(one, SlowToPickle)])
+        run = single.task_run(one)
+        pickling = [p for p in run.parts if p.kind == 5]
+        assert len(pickling) == 1 and pickling[0].duration >= 0.05
+        assert [p.duration < 0.05 for p in run.parts if p.kind == 4] == [True]
+
+    def test_sizes(self, single):
+        np = pytest.importorskip("numpy")
+        tasks = ids(3)
+        single.assign(
+            [
+                task(tasks[0], np.zeros, (1000,)),
+                task(tasks[1], list, ()),
+                task(tasks[2], str, (12,)),
+            ]
+        )
+        sizes = [single.task_run(each).outBytes for each in tasks]
+        assert sizes[0] == pytest.approx(8000, abs=200)
+        assert sizes[2] == sys.getsizeof("12")
+
+
+def _slowly(seconds):
+    time.sleep(seconds)
+    return lambda: 1
+
+
+class TestState:
+    def test_a_long_task_is_told_of_while_it_runs(self, single):
+        (long,) = ids()
+        single.assign([task(long, time.sleep, (0.8,), function_id=9, span=4)])
+        single.wait(lambda: any(r[1] == long for r in single.measured.get("running", ())))
+        row = next(r for r in single.measured["running"] if r[1] == long)
+        assert not any(run.taskId == long for run in single.runs)
+        run = single.task_run(long)
+        assert (row[0], row[2], row[3]) == (run.thread, 9, 4)
+        assert row[4] == pytest.approx(run.start, abs=0.01)
+        single.wait(lambda: single.measured["running"][-1][1] == 0xFFFFFFFF)
+
+    def test_memory(self, single):
+        (big,) = ids()
+        nbytes = 60_000_000
+        single.flush()
+        before = single.measured["memory"][-1]
+        single.assign([task(big, lambda: b"x" * nbytes, wanted=False)])
+        single.task_run(big)
+        at = time.perf_counter()
+        single.wait(lambda: single.measured["memory"][-1][0] > at)
+        after = single.measured["memory"][-1]
+        assert after[1] - before[1] == pytest.approx(nbytes, rel=0.2)
+        assert after[2] - before[2] == pytest.approx(nbytes, rel=0.01)
+        # What is kept is managed, so the least unmanaged memory stays as it was.
+        assert after[4] <= before[4] + 5_000_000
+        single.send("release", None, {"ids": [(big,)]})
+
+    def test_memory_is_measured_at_the_rate_that_is_set(self, single):
+        single.send("rates", {"memorySeconds": 0.05})
+        at = time.perf_counter()
+        single.wait(lambda: sum(r[0] > at for r in single.measured["memory"]) >= 20)
+        taken = [r[0] for r in single.measured["memory"] if r[0] > at]
+        single.send("rates", {"memorySeconds": 0.2})
+        assert (taken[-1] - taken[0]) / (len(taken) - 1) < 0.1
+
+    def test_standing_still_is_cheap(self, double):
+        """Idle, and with sleeping tasks: at most 20 ms of CPU per second, all threads."""
+        for threads_asleep in (0, 2):
+            tasks = ids(threads_asleep)
+            before = double.call(process_cpu)
+            begin = time.perf_counter()
+            if tasks:
+                double.assign([task(each, time.sleep, (2.0,)) for each in tasks])
+                for each in tasks:
+                    double.task_run(each)
+            else:
+                time.sleep(2.0)  # nothing happens, which is what is measured
+            seconds = time.perf_counter() - begin
+            assert (double.call(process_cpu) - before) / seconds <= 0.02
+
+
+def python_work(cpu_seconds):
+    burn(cpu_seconds)
+
+
+def other_python_work(cpu_seconds):
+    burn(cpu_seconds)
+
+
+def array_work(cpu_seconds):
+    """Numpy that releases the interpreter lock for milliseconds at a time."""
+    import numpy as np
+
+    a = np.random.default_rng(0).random(200_000)
+    end = time.thread_time() + cpu_seconds
+    while time.thread_time() < end:
+        np.sort(a)
+
+
+class TestSampling:
+    def mix(self, worker, spans, seconds):
+        """Tasks of several spans until `seconds` have passed; CPU and samples per span."""
+        run_ids, begin = [], time.perf_counter()
+        # Unequal and odd lengths, so that the 10 ms beat cannot fall into step with them.
+        while time.perf_counter() - begin < seconds:
+            tasks = [
+                task(each, work, (cpu,), span=span, function_id=span, wanted=False)
+                for each, (span, work, cpu) in zip(ids(len(spans)), spans, strict=True)
+            ]
+            started = worker.assign(tasks)
+            run_ids += started.values()
+            worker.run_of(started[tasks[0].task_id])
+        for run_id in run_ids:
+            worker.run_of(run_id)
+        worker.flush()
+        wanted = set(run_ids)
+        cpu, wall = collections.Counter(), collections.Counter()
+        span_of = dict(zip(run_ids, [s[0] for s in spans] * len(run_ids), strict=False))
+        for run in worker.runs:
+            if run.runId in wanted:
+                cpu[span_of[run.runId]] += run.cpu
+                wall[span_of[run.runId]] += run.duration
+        on_core, all_samples, functions = (collections.Counter() for _ in range(3))
+        for span, _, path, state, n in worker.samples():
+            if span in wall:
+                all_samples[span] += n
+                functions[span, path[0]] += n
+                if state == 0:
+                    on_core[span] += n
+        return cpu, wall, on_core, all_samples, functions
+
+    @staticmethod
+    def shares(counter):
+        total = sum(counter.values())
+        return {key: value / total for key, value in counter.items()}
+
+    @staticmethod
+    def off_by(a, b):
+        return max(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b})
+
+    def test_two_spans_of_python_on_one_thread(self, single):
+        looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks)
+        cpu, wall, on_core, samples, functions = self.mix(
+            single, [(101, python_work, 0.023), (102, other_python_work, 0.011)], 5.0
+        )
+        looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
+        assert self.off_by(self.shares(on_core), self.shares(cpu)) < 0.03
+        assert self.off_by(self.shares(samples), self.shares(wall)) < 0.03
+        # A sample stands for 10 ms: on core they make up the CPU time itself.
+        assert sum(on_core.values()) * 0.01 == pytest.approx(sum(cpu.values()), rel=0.1)
+        assert functions[101, "python_work"] > 0.8 * samples[101]
+        assert functions[102, "other_python_work"] > 0.8 * samples[102]
+        # True looks, not what they stand for; this machine may be busy with other things.
+        assert looks / sum(wall.values()) > 60
+
+    def test_python_and_arrays_on_two_threads(self, double):
+        """One thread keeps the lock, the other needs it seldom: neither may be overlooked."""
+        pytest.importorskip("numpy")
+        cpu, wall, on_core, samples, functions = self.mix(
+            double, [(103, python_work, 0.033), (104, array_work, 0.047)], 5.0
+        )
+        assert self.off_by(self.shares(on_core), self.shares(cpu)) < 0.05
+        assert self.off_by(self.shares(samples), self.shares(wall)) < 0.05
+        assert functions[104, "array_work"] > 0.8 * samples[104]
+
+    def test_sleeping_is_not_on_core(self, double):
+        _, _, on_core, samples, functions = self.mix(
+            double, [(105, burn, 0.1), (106, time.sleep, 0.1)], 2.0
+        )
+        assert on_core[106] < 0.05 * samples[106]
+        # A built-in has no Python frame; it stands for itself.
+        assert functions[106, "sleep"] == samples[106]
+
+    def test_parts_of_fused_tasks_have_their_own_samples(self, single):
+        (fused,) = ids()
+        parts = (
+            Part(burn, (-1,), name="first", span=111),
+            Part(burn, (-1,), name="second", span=112),
+        )
+        single.assign([task(fused, None, (0.5,), span=110, parts=parts)])
+        single.task_run(fused)
+        single.flush()
+        found = collections.Counter()
+        for span, function, _, _, n in single.samples():
+            found[span, single.names.get(function)] += n
+        assert found[111, "first"] > 20 and found[112, "second"] > 20
+        assert found[110, None] < 5
+
+
+def test_a_batch_of_tiny_tasks_costs_little_beside_the_tasks(single):
+    """A bound that only a broken path exceeds; benchmarks/worker_tiny_tasks.py has the figure."""
+    tasks = ids(4000)
+    before = single.call(process_cpu)
+    started = single.assign([task(each, add, (i, 1), wanted=False) for i, each in enumerate(tasks)])
+    single.run_of(started[tasks[-1]])
+    assert (single.call(process_cpu) - before) / len(tasks) < 100e-6
