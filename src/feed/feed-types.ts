@@ -82,6 +82,6 @@ export interface IFeed extends IDisposable {
   watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch;
   /** One run whole; null if the observer has it no more. Rejects after 10 s or when the link breaks. */
   detail(cluster: string, run: number): Promise<RunDetail | null>;
-  /** Connect now instead of after the pause. */
+  /** Connect for the first time, or now instead of after the pause. The first watch does it too: an unused extension opens nothing. */
   reconnect(): void;
 }

@@ -43,6 +43,9 @@ export class Feed implements IFeed {
   }
 
   watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch {
+    if (!this._isStarted) {
+      this.reconnect();
+    }
     return new Watch(
       {
         link: this._link,
@@ -80,6 +83,7 @@ export class Feed implements IFeed {
   }
 
   reconnect(): void {
+    this._isStarted = true;
     this._link.connect();
   }
 
@@ -164,6 +168,7 @@ export class Feed implements IFeed {
 
   private _clusters: readonly ClusterInfo[] = [];
   private _nextId = 1;
+  private _isStarted = false;
   private _isDisposed = false;
   private readonly _link: PageLink;
   private readonly _tiles: TileCache;

@@ -53,12 +53,11 @@ export class PageLink implements IDisposable {
     return this._isOpen;
   }
 
-  /** Open the socket now, also when a pause is running. */
+  /** Open the socket now, also when a pause is running; nothing happens while one is open or being opened. */
   connect(): void {
-    if (this._isDisposed || this._isOpen) {
+    if (this._isDisposed || this._socket !== null) {
       return;
     }
-    this._drop();
     clearTimeout(this._timer);
     let socket: ISocket;
     try {

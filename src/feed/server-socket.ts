@@ -1,5 +1,6 @@
 /** How the feed reaches the relay of the Jupyter server that served the page. */
 import { ServerConnection } from '@jupyterlab/services';
+import { PROTOCOL } from '../wire/handshake-messages';
 import type { LinkStatus } from './feed-types';
 import type { ISocket, PageLink } from './page-link';
 
@@ -9,47 +10,81 @@ export function serverSocket(
 ): PageLink.IOptions {
   return {
     open: () => {
-      const token =
-        settings.appendToken && settings.token !== ''
-          ? `?token=${encodeURIComponent(settings.token)}`
-          : '';
+      const query = new URLSearchParams({ protocol: String(PROTOCOL) });
+      if (settings.appendToken && settings.token !== '') {
+        query.set('token', settings.token);
+      }
       const base = settings.wsUrl.replace(/\/*$/, '/');
-      return new settings.WebSocket(`${base}spanwise/ws${token}`) as ISocket;
+      return new settings.WebSocket(
+        `${base}spanwise/ws?${query.toString()}`
+      ) as ISocket;
     },
     explain: () => explain(settings)
   };
+}
+
+/** Whether an observer runs already, so that a page that was reloaded shows its clusters at once; without one, nothing is started. */
+export async function isObserverRunning(
+  settings: ServerConnection.ISettings
+): Promise<boolean> {
+  const response = await statusOf(settings);
+  if (response === null || !response.ok) {
+    return false;
+  }
+  const status = await jsonOf(response);
+  return status?.observer === 'running';
 }
 
 /** A page cannot see why a WebSocket was refused; the status door answers the same way and says it. */
 async function explain(
   settings: ServerConnection.ISettings
 ): Promise<LinkStatus | null> {
+  const response = await statusOf(settings);
+  if (response === null) {
+    return null;
+  }
+  if (response.status === 404) {
+    return {
+      kind: 'refused',
+      sentence:
+        'The server extension of Spanwise is not enabled. Run “jupyter server extension enable spanwise” where JupyterLab runs, then restart it.'
+    };
+  }
+  if (response.status === 401 || response.status === 403) {
+    return {
+      kind: 'refused',
+      sentence: 'The server no longer knows this page. Reload it and log in.'
+    };
+  }
+  const status = await jsonOf(response);
+  return typeof status?.problem === 'string'
+    ? { kind: 'no-observer', sentence: status.problem }
+    : null;
+}
+
+/** Null when the server is not there at all; the link goes on trying. */
+async function statusOf(
+  settings: ServerConnection.ISettings
+): Promise<Response | null> {
   const url = `${settings.baseUrl.replace(/\/*$/, '/')}spanwise/status`;
   try {
-    const response = await ServerConnection.makeRequest(url, {}, settings);
-    if (response.status === 404) {
-      return {
-        kind: 'refused',
-        sentence:
-          'The server extension of Spanwise is not enabled. Run “jupyter server extension enable spanwise” where JupyterLab runs, then restart it.'
-      };
-    }
-    if (response.status === 401 || response.status === 403) {
-      return {
-        kind: 'refused',
-        sentence: 'The server no longer knows this page. Reload it and log in.'
-      };
-    }
-    const status = (await response.json()) as { problem?: unknown };
-    return typeof status.problem === 'string'
-      ? { kind: 'no-observer', sentence: status.problem }
-      : null;
+    return await ServerConnection.makeRequest(url, {}, settings);
   } catch (error) {
-    if (
-      error instanceof ServerConnection.NetworkError ||
-      error instanceof SyntaxError
-    ) {
-      // The server is not there at all, or something else answers in its place: the link goes on trying.
+    if (error instanceof ServerConnection.NetworkError) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+/** Null when something else answers in the server's place, a login page or a proxy's. */
+async function jsonOf(
+  response: Response
+): Promise<Readonly<Record<string, unknown>> | null> {
+  try {
+    return (await response.json()) as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof SyntaxError) {
       return null;
     }
     throw error;

@@ -6,7 +6,7 @@ import type {
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { Feed } from '../feed/feed';
 import type { IFeed } from '../feed/feed-types';
-import { serverSocket } from '../feed/server-socket';
+import { isObserverRunning, serverSocket } from '../feed/server-socket';
 import { TileCache } from '../feed/tile-cache';
 import { IFeedToken } from './tokens';
 
@@ -24,7 +24,14 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
       serverSocket(app.serviceManager.serverSettings),
       tiles
     );
-    void app.started.then(() => feed.reconnect());
+    const { serverSettings } = app.serviceManager;
+    void app.started
+      .then(() => isObserverRunning(serverSettings))
+      .then(isRunning => {
+        if (isRunning) {
+          feed.reconnect();
+        }
+      });
     void settings?.load(feedPlugin.id).then(
       loaded => {
         const apply = () =>

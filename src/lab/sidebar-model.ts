@@ -143,6 +143,9 @@ export class SidebarModel implements IDisposable {
 
   setVisible(isVisible: boolean): void {
     this._isVisible = isVisible;
+    if (isVisible && this.feed.status.kind === 'connecting') {
+      this.feed.reconnect();
+    }
     this._rewatch();
   }
 

@@ -54,6 +54,10 @@ export class PanelWatch implements IDisposable {
 
   start(): void {
     this._isWanted = true;
+    // Without a link there is no cluster to watch either; the first panel opens it.
+    if (this._options.context.feed.status.kind === 'connecting') {
+      this._options.context.feed.reconnect();
+    }
     this._open();
   }
 
