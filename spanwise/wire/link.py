@@ -183,7 +183,7 @@ class Link:
         return self._arrived.popleft()
 
     def receive_ready(self) -> list[Message]:
-        """One ``recv``, for a socket that a selector calls readable; perhaps nothing is complete."""
+        """One ``recv``, for a socket that a selector calls readable; perhaps an empty list."""
         try:
             bodies = self._reader.receive()
             if not bodies:

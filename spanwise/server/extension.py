@@ -1,0 +1,110 @@
+"""What Jupyter loads: ties the parts of this folder together."""
+
+from __future__ import annotations
+
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Enum, Int
+
+from spanwise.node import NodeNotFound, find_node
+from spanwise.server.activity import ActivityWatch
+from spanwise.server.doorbell import hang_doorbell
+from spanwise.server.panel_socket import PanelSocket, StatusHandler
+from spanwise.server.runtime_folder import RuntimeFolder
+from spanwise.server.supervisor import Supervisor, observer_starter
+from spanwise.wire.addresses import default_transport
+from spanwise.wire.door import Door
+from spanwise.wire.handshake import new_secret, own_build
+from spanwise.wire.schema import PROTOCOL
+
+
+class SpanwiseExtension(ExtensionApp):  # type: ignore[misc]
+    """The relay between pages, kernels and the observer."""
+
+    name = "spanwise"
+
+    transport = Enum(
+        ["unix", "tcp"],
+        default_value=None,
+        allow_none=True,
+        help="How processes of this machine talk: unix sockets, or TCP on loopback.",
+    ).tag(config=True)
+    observer_budget_bytes = Int(
+        1 << 30, help="Bytes that the observer may keep of all runs together."
+    ).tag(config=True)
+
+    _folder: RuntimeFolder | None = None
+    _doorbell: Door | None = None
+    _supervisor: Supervisor | None = None
+    _activity: ActivityWatch | None = None
+
+    def initialize_settings(self) -> None:
+        """Write the connection file and hang the doorbell; the observer waits for its first use."""
+        serverapp = self.serverapp
+        if serverapp is None:
+            raise RuntimeError("The extension was not linked to a server.")
+        transport = self.transport or default_transport()
+        # Before the variable names our own file, in which it would look for itself.
+        self._node: str | None = None
+        try:
+            self._node = find_node()
+        except NodeNotFound as missing:
+            self.log.warning("Spanwise: %s", missing)
+        folder = RuntimeFolder(serverapp.runtime_dir)
+        self._folder = folder
+        self._pages: set[PanelSocket] = set()
+        self._activity = ActivityWatch(serverapp.web_app.settings, self.log)
+        self._supervisor = Supervisor(
+            observer_starter(folder.path, transport, self.observer_budget_bytes),
+            self.log,
+            self._activity.follow,
+        )
+        secret = new_secret()
+        secret_file = folder.secret_file("doorbell-secret", secret)
+        self._doorbell = hang_doorbell(
+            folder.path,
+            secret,
+            self._supervisor,
+            transport,
+            # Tornado's loops are asyncio's; this is the one that the server will run.
+            serverapp.io_loop.asyncio_loop,  # type: ignore[attr-defined]
+            self.log,
+        )
+        folder.publish(
+            {
+                "protocol": PROTOCOL,
+                "build": own_build(),
+                "doorbell": self._doorbell.address,
+                "secretFile": str(secret_file),
+                "node": self._node,
+            }
+        )
+
+    def initialize_handlers(self) -> None:
+        """Add the two addresses below the server's base URL."""
+        self.handlers.extend(
+            [
+                (
+                    r"/spanwise/ws",
+                    PanelSocket,
+                    {"supervisor": self._supervisor, "pages": self._pages},
+                ),
+                (
+                    r"/spanwise/status",
+                    StatusHandler,
+                    {"supervisor": self._supervisor, "node": self._node},
+                ),
+            ]
+        )
+
+    async def stop_extension(self) -> None:
+        """End what was started, remove what was written."""
+        if self._doorbell is not None:
+            self._doorbell.close()
+        for page in list(getattr(self, "_pages", ())):
+            page.close(1001, "the server stops")
+        if self._activity is not None:
+            await self._activity.stop()
+        if self._supervisor is not None:
+            await self._supervisor.stop()
+        if self._folder is not None:
+            self._folder.remove()

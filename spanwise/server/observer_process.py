@@ -1,0 +1,145 @@
+"""One observer: a Node process that lives as long as this server keeps its stdin open."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from spanwise.node import find_bundle, find_node
+from spanwise.server.runtime_folder import write_private
+from spanwise.wire.handshake import new_secret
+from spanwise.wire.schema import PROTOCOL
+
+#: Seconds from the start to the line that says where it listens.
+READY_SECONDS = 30.0
+#: Seconds to drain and exit before it is killed.
+EXIT_SECONDS = 10.0
+_LOG_LINES = 8
+
+
+class ObserverFailed(RuntimeError):
+    """The observer could not start; the message is a sentence for people."""
+
+
+class ObserverProcess:
+    """A running observer.
+
+    All methods block; the supervisor calls them in threads.
+
+    Attributes
+    ----------
+    address : str
+        Where it listens.
+    secret : bytes
+    secret_file : Path
+        Holds the secret, for kernels.
+    """
+
+    def __init__(self, parent: Path, transport: str, budget_bytes: int) -> None:
+        """Start it and wait until it listens.
+
+        Parameters
+        ----------
+        parent : Path
+            A private folder; the observer gets one of its own within.
+
+        Raises
+        ------
+        NodeNotFound, ObserverFailed
+        """
+        command = [find_node(), str(find_bundle()), "observer"]
+        self.secret = new_secret()
+        self._folder = Path(tempfile.mkdtemp(prefix="observer-", dir=parent))
+        self.secret_file = self._folder / "secret"
+        write_private(self.secret_file, self.secret.hex())
+        config = {
+            "protocol": PROTOCOL,
+            "secretHex": self.secret.hex(),
+            "transport": transport,
+            "budgetBytes": budget_bytes,
+        }
+        write_private(self._folder / "observer.json", json.dumps(config))
+        self.log = self._folder / "observer.log"
+        try:
+            with self.log.open("wb") as log:
+                self._process = subprocess.Popen(
+                    [*command, "--folder", str(self._folder)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,  # Ctrl-C in the server's terminal is for the server
+                )
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise ObserverFailed(f"The observer could not be started: {error}") from error
+        try:
+            self.address = self._read_address()
+        except BaseException:
+            self._process.kill()
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def _read_address(self) -> str:
+        stdout = self._process.stdout
+        if stdout is None:
+            raise ObserverFailed("The observer has no standard output.")
+        # Ends the readline below when the observer stays silent.
+        limit = threading.Timer(READY_SECONDS, self._process.kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            line = stdout.readline()
+        finally:
+            limit.cancel()
+        try:
+            said: dict[str, Any] = json.loads(line)
+            if "failed" in said:
+                raise ObserverFailed(str(said["failed"]))
+            return str(said["ready"]["address"])
+        except (ValueError, KeyError, TypeError):
+            raise ObserverFailed(f"The observer could not start. {self.log_tail()}") from None
+
+    def log_tail(self) -> str:
+        """The last lines of its log, or an empty text."""
+        try:
+            lines = self.log.read_text("utf-8", "replace").splitlines()[-_LOG_LINES:]
+        except OSError:
+            return ""
+        return " | ".join(line.strip() for line in lines if line.strip())
+
+    def on_exit(self, call: Callable[[], None]) -> None:
+        """Have `call` called once, in a thread, when the process has ended."""
+
+        def wait() -> None:
+            self._process.wait()
+            call()
+
+        threading.Thread(target=wait, name="spanwise-observer-exit", daemon=True).start()
+
+    def stop(self) -> None:
+        """Drop the lifeline, wait, kill if need be, remove the folder. Twice is safe."""
+        process = self._process
+        if process.stdin is not None:
+            try:
+                process.stdin.close()
+            except OSError:
+                pass  # it was dead already
+        try:
+            process.wait(EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

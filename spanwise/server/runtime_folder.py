@@ -1,0 +1,91 @@
+"""The server's private folder, and the connection file by which kernels find its doorbell."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+#: Names the connection file, for kernels and terminals that this server starts.
+CONNECTION_VARIABLE = "SPANWISE_CONNECTION"
+_FILE_PATTERN = "spanwise-*.json"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else can read, not even for the moment of writing it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+class RuntimeFolder:
+    """A fresh folder of mode 0700 for sockets and secrets; removed with the server.
+
+    Parameters
+    ----------
+    runtime_dir : path
+        Jupyter's; the connection file is written there.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    connection_file : Path
+    """
+
+    def __init__(self, runtime_dir: str | Path) -> None:
+        self._runtime_dir = Path(runtime_dir)
+        self._runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        sweep(self._runtime_dir)
+        self.path = Path(tempfile.mkdtemp(prefix="spanwise-server-"))
+        name = f"spanwise-{os.getpid()}-{secrets.token_hex(4)}.json"
+        self.connection_file = self._runtime_dir / name
+        self._previous = os.environ.get(CONNECTION_VARIABLE)
+
+    def secret_file(self, name: str, secret: bytes) -> Path:
+        """Write a secret; its path may be told to who runs as this user."""
+        path = self.path / name
+        write_private(path, secret.hex())
+        return path
+
+    def publish(self, connection: dict[str, Any]) -> None:
+        """Write the connection file, and name it to processes started from now on."""
+        described = {**connection, "pid": os.getpid(), "folder": str(self.path)}
+        write_private(self.connection_file, json.dumps(described, indent=1))
+        os.environ[CONNECTION_VARIABLE] = str(self.connection_file)
+
+    def remove(self) -> None:
+        """Take back everything. Twice is safe."""
+        if os.environ.get(CONNECTION_VARIABLE) == str(self.connection_file):
+            if self._previous is None:
+                del os.environ[CONNECTION_VARIABLE]
+            else:
+                os.environ[CONNECTION_VARIABLE] = self._previous
+        self.connection_file.unlink(missing_ok=True)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def sweep(runtime_dir: Path) -> None:
+    """Remove what servers left behind that were killed."""
+    for file in runtime_dir.glob(_FILE_PATTERN):
+        try:
+            described = json.loads(file.read_text("utf-8"))
+            pid, folder = int(described["pid"]), Path(described["folder"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # somebody else's file, or one that is just being written
+        if _is_alive(pid):
+            continue
+        file.unlink(missing_ok=True)
+        # Only ever a folder that one of us made.
+        if folder.name.startswith("spanwise-server-") and not folder.is_symlink():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    import psutil
+
+    return pid > 0 and bool(psutil.pid_exists(pid))

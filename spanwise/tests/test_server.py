@@ -1,0 +1,472 @@
+"""The Jupyter server extension in a real server, with a stand-in for the observer."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from spanwise.wire.errors import HandshakeRefused, LinkClosed
+from spanwise.wire.frame import decode, encode
+from spanwise.wire.handshake import new_secret
+from spanwise.wire.link import dial
+from spanwise.wire.schema import BODY_LIMIT, link_type
+
+websocket = pytest.importorskip("tornado.websocket")
+httpclient = pytest.importorskip("tornado.httpclient")
+pytest.importorskip("jupyter_server")
+
+LIMIT = 60.0
+TOKEN = "a-token-for-tests"
+PANEL = link_type("panel")
+
+
+def until(condition, what):
+    """Wait for a condition, generously."""
+    deadline = time.monotonic() + LIMIT
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"not in {LIMIT:g} s: {what}"
+        time.sleep(0.02)
+    return found
+
+
+class Server:
+    """A Jupyter server as a process of its own."""
+
+    def __init__(self, folder, base_url="/", **environment):
+        self.folder = folder
+        self.temporary = folder / "tmp"
+        for name in ("home", "runtime", "tmp"):
+            (folder / name).mkdir(mode=0o700)
+        self.fake = fake = folder / "fake-observer"
+        source = (Path(__file__).parent / "fake_observer.py").read_text()
+        fake.write_text(source.replace("/usr/bin/env python", sys.executable, 1))
+        fake.chmod(0o700)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.base = f"127.0.0.1:{self.port}{base_url}"
+        checkout = str(Path(__file__).parents[2])
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPANWISE_")}
+        self.log = folder / "server.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "jupyter_server",
+                    "--no-browser",
+                    "--allow-root",
+                    f"--port={self.port}",
+                    "--ServerApp.port_retries=0",
+                    f"--ServerApp.base_url={base_url}",
+                    f"--IdentityProvider.token={TOKEN}",
+                    f"--ServerApp.root_dir={folder / 'home'}",
+                    "--ServerApp.jpserver_extensions=spanwise.server=True",
+                ],
+                stdout=log,
+                stderr=log,
+                env={
+                    **inherited,
+                    "HOME": str(folder / "home"),
+                    "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+                    "JUPYTER_CONFIG_DIR": str(folder / "home"),
+                    "TMPDIR": str(self.temporary),
+                    "PYTHONPATH": checkout,
+                    "SPANWISE_NODE": str(fake),
+                    **environment,
+                },
+            )
+        until(self._answers, f"the server answers: {self.log.read_text()}")
+
+    def _answers(self):
+        assert self.process.poll() is None, self.log.read_text()
+        with contextlib.suppress(OSError):
+            return self.get("api", token=TOKEN)[0] == 200
+
+    def get(self, path, token=None, **headers):
+        """Status and text of a request."""
+        if token:
+            headers["Authorization"] = f"token {token}"
+        request = urllib.request.Request(f"http://{self.base}{path}", headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def status(self):
+        code, text = self.get("spanwise/status", token=TOKEN)
+        assert code == 200, text
+        return json.loads(text)
+
+    @property
+    def connection_file(self):
+        (file,) = self.folder.glob("runtime/spanwise-*.json")
+        return file
+
+    @property
+    def connection(self):
+        return json.loads(self.connection_file.read_text())
+
+    def ring(self):
+        """What the doorbell answers."""
+        secret = bytes.fromhex(Path(self.connection["secretFile"]).read_text())
+        link = dial(self.connection["doorbell"], secret, "doorbell", timeout=LIMIT)
+        try:
+            link.send("ring")
+            return link.read().fields
+        finally:
+            link.close()
+
+    async def page(self, query="", **headers):
+        """A page's WebSocket."""
+        headers.setdefault("Authorization", f"token {TOKEN}")
+        request = httpclient.HTTPRequest(
+            f"ws://{self.base}spanwise/ws{query}", headers=headers, request_timeout=LIMIT
+        )
+        return await asyncio.wait_for(websocket.websocket_connect(request), LIMIT)
+
+    def observers(self):
+        """The observers that it runs; other extensions have children too."""
+        children = psutil.Process(self.process.pid).children()
+        return [child for child in children if str(self.fake) in child.cmdline()]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(LIMIT)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Makes short paths: a socket's has at most 107 bytes."""
+    base = tmp_path_factory.mktemp("s")
+
+    def make():
+        folder = base / f"{len(list(base.iterdir()))}"
+        folder.mkdir()
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def server(folders):
+    running = Server(folders(), base_url="/user/a/")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def make_server(folders):
+    """A server of one's own, for tests that break it."""
+    made = []
+
+    def make(**environment):
+        made.append(Server(folders(), **environment))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop()
+
+
+async def receive(page):
+    body = await asyncio.wait_for(page.read_message(), LIMIT)
+    return None if body is None else decode(PANEL.down, body)
+
+
+async def ask(page, request, cluster):
+    kind = PANEL.up["detail"]
+    fields = {"request": request, "cluster": cluster, "run": 0}
+    await page.write_message(b"".join(encode(kind, fields))[4:], binary=True)
+
+
+def test_an_unused_extension_starts_nothing(make_server):
+    server = make_server()
+    assert server.status()["observer"] == "stopped"
+    assert server.observers() == []
+
+
+@pytest.mark.parametrize("path", ["spanwise/status", "spanwise/ws"])
+@pytest.mark.parametrize("token", [None, "wrong"])
+@pytest.mark.parametrize("upgrade", [False, True])
+def test_nothing_but_403_without_a_token(server, path, token, upgrade):
+    headers = {}
+    if upgrade:
+        headers = {
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        }
+    assert server.get(path, token=token, **headers)[0] == 403
+
+
+def test_a_cookie_opens_the_socket_for_pages_of_this_server_only(server):
+    """A token in the header vouches for its sender; a cookie is sent by any page of the browser."""
+    request = urllib.request.Request(f"http://{server.base}api/status?token={TOKEN}")
+    with urllib.request.urlopen(request, timeout=LIMIT) as response:
+        cookie = response.headers["Set-Cookie"].split(";")[0]
+
+    async def run():
+        page = await server.page(Authorization="", Cookie=cookie, Origin=own)
+        assert (await receive(page)).type == "clusters"
+        page.close()
+        with pytest.raises(httpclient.HTTPClientError) as refused:
+            await server.page(Authorization="", Cookie=cookie, Origin="http://evil.example")
+        assert refused.value.code == 403
+
+    own = f"http://127.0.0.1:{server.port}"
+    asyncio.run(run())
+
+
+def test_bodies_go_both_ways_unchanged(server):
+    async def run():
+        page = await server.page()
+        first = await receive(page)
+        assert first.type == "clusters"
+        for request, cluster in enumerate(["<img src=x>", "900000", "größe"]):
+            await ask(page, request, cluster)
+            answer = await receive(page)
+            assert answer.fields["request"] == request
+            assert answer.fields["run"]["key"] == cluster
+        page.close()
+
+    asyncio.run(run())
+    assert server.status()["observer"] == "running"
+
+
+def test_what_a_page_sends_before_the_observer_is_there_is_kept(make_server):
+    server = make_server()
+
+    async def run():
+        page = await server.page()
+        for request in range(20):
+            await ask(page, request, "x")
+        assert (await receive(page)).type == "clusters"
+        for request in range(20):
+            assert (await receive(page)).fields["request"] == request
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_pages_have_links_of_their_own_to_one_observer(server):
+    async def run():
+        pages = await asyncio.gather(*(server.page() for _ in range(4)))
+        firsts = await asyncio.gather(*map(receive, pages))
+        assert len({first.fields["clusters"][0]["pid"] for first in firsts}) == 1
+        await ask(pages[2], 7, "only me")
+        assert (await receive(pages[2])).fields["request"] == 7
+        for page in pages:
+            page.close()
+
+    asyncio.run(run())
+
+
+def test_too_much_at_once_closes_the_page(server):
+    async def run():
+        page = await server.page()
+        await receive(page)
+        await page.write_message(bytes(BODY_LIMIT["panel"] + 1), binary=True)
+        assert await receive(page) is None
+        assert page.close_code == 1009
+
+    asyncio.run(run())
+
+
+def test_text_closes_the_page(server):
+    async def run():
+        page = await server.page()
+        await receive(page)
+        await page.write_message("hello")
+        assert await receive(page) is None
+        assert page.close_code == 1003
+
+    asyncio.run(run())
+
+
+def test_a_page_of_another_protocol_is_told_to_reload(server):
+    async def run():
+        page = await server.page("?protocol=2")
+        answer = await receive(page)
+        assert answer.fields["state"] == "version"
+        assert answer.fields["sentence"].startswith("Reload the page to use Spanwise ")
+        assert await receive(page) is None
+
+    asyncio.run(run())
+
+
+def test_the_folders_and_files_are_the_users_alone(server):
+    server.ring()
+    connection = server.connection
+    assert stat.S_IMODE(server.connection_file.stat().st_mode) == 0o600
+    folder = Path(connection["folder"])
+    for path in [folder, *folder.rglob("*")]:
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode & 0o077 == 0 or path.suffix == ".log", (path, oct(mode))
+        if path.is_dir():
+            assert mode == 0o700
+
+
+def test_no_secret_stands_in_an_argument_or_a_variable(server):
+    answer = server.ring()
+    secrets = [
+        Path(answer["secretFile"]).read_text(),
+        Path(server.connection["secretFile"]).read_text(),
+    ]
+    for process in [psutil.Process(server.process.pid), *server.observers()]:
+        shown = " ".join(process.cmdline()) + " ".join(process.environ().values())
+        assert not any(secret in shown for secret in secrets)
+
+
+def test_the_doorbell_says_where_the_observer_is(server):
+    answer = server.ring()
+    secret = bytes.fromhex(Path(answer["secretFile"]).read_text())
+    link = dial(answer["address"], secret, "panel")
+    assert link.read().type == "clusters"
+    link.close()
+
+
+def test_processes_of_the_server_are_told_of_the_connection_file(server):
+    server.ring()
+    (observer,) = server.observers()
+    assert observer.environ()["SPANWISE_CONNECTION"] == str(server.connection_file)
+
+
+def test_a_ring_without_the_secret_is_refused(server):
+    with pytest.raises(HandshakeRefused, match="does not hold its secret"):
+        dial(server.connection["doorbell"], new_secret(), "doorbell")
+
+
+def test_the_observer_lets_nobody_in_without_its_secret(server):
+    address = server.ring()["address"]
+    with pytest.raises(HandshakeRefused, match="does not hold its secret"):
+        dial(address, new_secret(), "panel")
+
+
+def test_a_ring_of_another_protocol_is_refused_with_what_to_do(server, monkeypatch):
+    monkeypatch.setattr("spanwise.wire.handshake.PROTOCOL", 2)
+    with pytest.raises(HandshakeRefused) as refused:
+        server.ring()
+    assert "pip install --upgrade spanwise" in refused.value.sentence
+    assert "in the environment of the Jupyter server" in refused.value.sentence
+
+
+def test_tcp_is_the_other_transport(make_server):
+    server = make_server(SPANWISE_TRANSPORT="tcp")
+    answer = server.ring()
+    assert server.connection["doorbell"].startswith("tcp:127.0.0.1:")
+    assert answer["address"].startswith("tcp:127.0.0.1:")
+
+    async def run():
+        page = await server.page()
+        assert (await receive(page)).type == "clusters"
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_without_node_there_is_a_sentence_everywhere(make_server):
+    server = make_server(SPANWISE_NODE="/nowhere/node")
+
+    async def run():
+        page = await server.page()
+        answer = await receive(page)
+        assert answer.fields["state"] == "no-node"
+        assert "SPANWISE_NODE" in answer.fields["sentence"]
+        assert await receive(page) is None
+
+    asyncio.run(run())
+    assert "SPANWISE_NODE" in server.status()["problem"]
+    with pytest.raises(LinkClosed, match="SPANWISE_NODE"):
+        server.ring()
+
+
+def test_an_observer_that_cannot_start_says_why(make_server):
+    server = make_server(FAKE_FAILS="The moon is in the wrong house.")
+
+    async def run():
+        page = await server.page()
+        answer = await receive(page)
+        assert answer.fields["state"] == "no-observer"
+        assert answer.fields["sentence"] == "The moon is in the wrong house."
+
+    asyncio.run(run())
+
+
+def test_a_dead_observer_is_told_and_replaced(make_server):
+    server = make_server()
+
+    async def run():
+        page = await server.page()
+        before = (await receive(page)).fields["clusters"][0]["pid"]
+        await ask(page, 1, "die")
+        answer = await receive(page)
+        assert answer.fields["state"] == "no-observer"
+        assert "is being started again" in answer.fields["sentence"]
+        assert await receive(page) is None
+        page = await server.page()
+        after = (await receive(page)).fields["clusters"][0]["pid"]
+        assert after != before
+        page.close()
+
+    asyncio.run(run())
+
+
+def test_the_culler_is_kept_away_while_tasks_run_only(make_server):
+    busy, quiet = make_server(FAKE_RUNNING_TASKS="3"), make_server()
+
+    def last_activity(server):
+        return json.loads(server.get("api/status", token=TOKEN)[1])["last_activity"]
+
+    before = last_activity(busy), last_activity(quiet)
+    busy.ring()
+    quiet.ring()
+    until(lambda: last_activity(busy) > before[0], "activity while tasks run")
+    assert last_activity(quiet) == before[1]
+
+
+def test_nothing_is_left_behind_when_the_server_stops(make_server):
+    server = make_server()
+    server.ring()
+    (observer,) = server.observers()
+    server.stop()
+    until(lambda: not observer.is_running(), "the observer ends")
+    assert list(server.folder.glob("runtime/spanwise-*.json")) == []
+    assert list(server.temporary.iterdir()) == []
+
+
+def test_the_observer_ends_with_a_killed_server_and_the_next_sweeps(make_server, folders):
+    server = make_server()
+    server.ring()
+    (observer,) = server.observers()
+    left = Path(server.connection["folder"])
+    server.process.kill()
+    server.process.wait()
+    until(lambda: not observer.is_running(), "the observer ends")
+    assert left.exists()
+
+    from spanwise.server.runtime_folder import sweep
+
+    sweep(server.folder / "runtime")
+    assert not left.exists()
+    assert list(server.folder.glob("runtime/spanwise-*.json")) == []
