@@ -7,21 +7,34 @@
  *   node spanwise.mjs --version
  */
 import { build, version } from './build';
+import { runObserver } from './observer/program';
 
-const roles = ['scheduler', 'observer'];
+type Program = (args: readonly string[]) => Promise<number>;
 
-function main(args: readonly string[]): number {
-  const [first] = args;
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  observer: runObserver
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  const [first = '', ...rest] = args;
   if (first === '--version') {
     console.log(`spanwise ${version} (build ${build})`);
     return 0;
   }
-  console.error(
-    first !== undefined && roles.includes(first)
-      ? `spanwise: this build has no ${first} yet`
-      : `spanwise: the first argument is one of ${roles.join(', ')}, --version`
-  );
-  return 2;
+  const program = PROGRAMS[first];
+  if (program === undefined) {
+    console.error(
+      first === 'scheduler'
+        ? 'spanwise: this build has no scheduler yet'
+        : `spanwise: the first argument is one of scheduler, ${Object.keys(PROGRAMS).join(', ')}, --version`
+    );
+    return 2;
+  }
+  return program(rest);
 }
 
-process.exitCode = main(process.argv.slice(2));
+void main(process.argv.slice(2)).then(code => {
+  // Links that are closing flush first; whatever else is open must not keep the process.
+  process.exitCode = code;
+  setTimeout(() => process.exit(code), 1000).unref();
+});

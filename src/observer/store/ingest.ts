@@ -31,6 +31,7 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
   }
   log.seq = block.seq;
   INGEST[block.table](log, block);
+  log.blocks.set(block.table, (log.blocks.get(block.table) ?? 0) + 1);
 }
 
 /** A block that cannot be read: its rows are missing from here on, and the log goes on. */

@@ -9,6 +9,7 @@ import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
 import { SpanTree } from './span-tree';
 import { FunctionSlots } from '../function-slots';
+import type { TableName } from '../../records/tables';
 
 /** status column of a run that a later row of the same run replaced; never in a log. */
 export const STATUS_REPLACED = 255;
@@ -94,6 +95,8 @@ export class LogStore {
   readonly laneStops: number[] = [];
   readonly laneDisorder: boolean[] = [];
 
+  /** Blocks taken in, by table: tells whether the rows that a view looks at have changed. */
+  readonly blocks = new Map<TableName, number>();
   /** Newest block that is in. */
   seq = 0;
   /** Newest time that any row told. */

@@ -1,0 +1,32 @@
+import type { TableName } from '../records/tables';
+import type { ViewName } from '../wire/panel-link';
+import type { LogStore } from './store/log-store';
+
+const WORK: readonly TableName[] = [
+  'spans',
+  'workers',
+  'lanes',
+  'capacity',
+  'nodes',
+  'runs',
+  'parts',
+  'running'
+];
+
+/** The tables that each view looks at: a watch is answered again only when one of them has new rows. */
+const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
+  spans: WORK,
+  summary: WORK,
+  'task-stream': [...WORK, 'gaps'],
+  tasks: ['runs', 'parts', 'events'],
+  'fine-metrics': [...WORK, 'fine'],
+  profile: ['samples', 'spans'],
+  memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers']
+};
+
+/** Equal as long as the view's answer would be. */
+export function viewVersion(log: LogStore, view: ViewName): string {
+  return TABLES_OF_VIEW[view]
+    .map(table => log.blocks.get(table) ?? 0)
+    .join('.');
+}

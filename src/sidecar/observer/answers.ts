@@ -1,0 +1,100 @@
+/** Answers of views, computed once for however many watches ask the same. In the observer process. */
+import type { FoldContext } from '../../observer/folds/context';
+import { foldView } from '../../observer/folds/fold-view';
+import type { ViewAnswer } from '../../observer/folds/fold-view';
+import { viewVersion } from '../../observer/view-tables';
+import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
+import { filterKey } from '../../observer/filter';
+import type { ObservedCluster } from './observed-cluster';
+import type { WorkQueue } from './work-queue';
+
+export type Question = {
+  readonly view: ViewName;
+  readonly filter: Filter;
+  readonly time: TimeRange;
+  readonly params: Readonly<Record<string, unknown>>;
+};
+export type Answer = ViewAnswer & {
+  readonly logSeq: number;
+  /** As {@link answerVersion} was when it was computed. */
+  readonly version: string;
+  /** What it cost: whoever repeats the question waits four times as long. */
+  readonly milliseconds: number;
+};
+
+const ANSWERS_KEPT = 16;
+
+/** Changes when the answer to a question may. */
+export function answerVersion(
+  cluster: ObservedCluster,
+  view: ViewName
+): string {
+  return `${viewVersion(cluster.store, view)}/${cluster.state}`;
+}
+
+/** Per cluster: what was answered lately, and what is being computed. */
+export class Answers {
+  private readonly _kept = new Map<string, Answer>();
+  private readonly _running = new Map<string, Promise<Answer>>();
+
+  constructor(
+    private readonly _cluster: ObservedCluster,
+    private readonly _queue: WorkQueue
+  ) {}
+
+  /** The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows. */
+  get(question: Question, urgent: boolean): Promise<Answer> {
+    const key = questionKey(question);
+    const version = answerVersion(this._cluster, question.view);
+    const kept = this._kept.get(key);
+    if (kept?.version === version) {
+      return Promise.resolve(kept);
+    }
+    const running = this._running.get(key);
+    if (running !== undefined) {
+      return running;
+    }
+    const computing = this._compute(question, key, version, urgent).finally(
+      () => this._running.delete(key)
+    );
+    this._running.set(key, computing);
+    return computing;
+  }
+
+  private async _compute(
+    question: Question,
+    key: string,
+    version: string,
+    urgent: boolean
+  ): Promise<Answer> {
+    const cluster = this._cluster;
+    const logSeq = cluster.store.seq;
+    const context: FoldContext = {
+      log: cluster.store,
+      filter: cluster.compiled(question.filter),
+      time: question.time,
+      now: cluster.now(),
+      ended: cluster.ended
+    };
+    const { value, milliseconds } = await this._queue.run(
+      foldView(question.view, context, question.params),
+      urgent
+    );
+    const answer = { ...value, logSeq, version, milliseconds };
+    this._kept.delete(key);
+    this._kept.set(key, answer);
+    if (this._kept.size > ANSWERS_KEPT) {
+      this._kept.delete(this._kept.keys().next().value!);
+    }
+    return answer;
+  }
+}
+
+function questionKey(question: Question): string {
+  return JSON.stringify([
+    question.view,
+    filterKey(question.filter),
+    question.time,
+    question.params
+  ]);
+}

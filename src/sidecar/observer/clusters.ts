@@ -1,0 +1,141 @@
+/** All clusters that the observer knows, live and ended. In the observer process. */
+import type { ClusterInfo } from '../../wire/panel-link';
+import { Answers } from './answers';
+import { ObservedCluster } from './observed-cluster';
+import type { OpenFields } from './observed-cluster';
+import { forgottenSentence } from './sentences';
+import type { WorkQueue } from './work-queue';
+
+/** A source that is gone so long without having said goodbye is dead. */
+const LOST_AFTER_MILLISECONDS = 10_000;
+const DEFAULT_BUDGET_BYTES = 2 ** 30;
+/** Indices, totals and caches beside the tables, as a share of them (measured with a million runs). */
+const OVERHEAD = 1.6;
+/** Clusters whose history was dropped are still listed, so many of them. */
+const FORGOTTEN_LISTED = 20;
+
+export type ClusterEntry = {
+  readonly cluster: ObservedCluster;
+  readonly answers: Answers;
+};
+export type ClustersOptions = {
+  readonly queue: WorkQueue;
+  readonly budgetBytes?: number;
+  readonly lostAfterMilliseconds?: number;
+  /** For the process's log. */
+  readonly note: (sentence: string) => void;
+};
+
+export class Clusters {
+  private readonly _entries = new Map<string, ClusterEntry>();
+  private readonly _forgotten: ClusterInfo[] = [];
+  private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
+  private readonly _listeners = new Set<() => void>();
+
+  constructor(private readonly _options: ClustersOptions) {}
+
+  get(cluster: string): ClusterEntry | undefined {
+    return this._entries.get(cluster);
+  }
+
+  /** Why a cluster that is not here is not here, if that is known. */
+  forgotten(cluster: string): ClusterInfo | undefined {
+    return this._forgotten.find(info => info.cluster === cluster);
+  }
+
+  list(): ClusterInfo[] {
+    return [
+      ...this._forgotten,
+      ...[...this._entries.values()].map(({ cluster }) => cluster.info())
+    ];
+  }
+
+  onChange(listener: () => void): () => void {
+    this._listeners.add(listener);
+    return () => this._listeners.delete(listener);
+  }
+
+  /** A source said hello: the same log goes on, another one begins anew. */
+  open(open: OpenFields): ObservedCluster {
+    this._clearTimer(open.clusterId);
+    const known = this._entries.get(open.clusterId);
+    if (known?.cluster.store.logId === open.logId) {
+      known.cluster.reopened(open);
+      return known.cluster;
+    }
+    const cluster = new ObservedCluster(open);
+    this._entries.delete(open.clusterId);
+    this._entries.set(open.clusterId, {
+      cluster,
+      answers: new Answers(cluster, this._options.queue)
+    });
+    cluster.onChange(() => this._changed());
+    this._changed();
+    return cluster;
+  }
+
+  /** The link to the source is gone, and nobody said why. */
+  linkLost(cluster: ObservedCluster): void {
+    if (cluster.ended) {
+      return;
+    }
+    cluster.linkLost();
+    this._clearTimer(cluster.id);
+    this._lostTimers.set(
+      cluster.id,
+      setTimeout(() => {
+        this._lostTimers.delete(cluster.id);
+        cluster.end('scheduler-lost', cluster.store.now);
+        this.keepBudget();
+      }, this._options.lostAfterMilliseconds ?? LOST_AFTER_MILLISECONDS)
+    );
+  }
+
+  /** Drops the history of the clusters that ended first until the rest fits; live ones are bounded by their tables. */
+  keepBudget(): void {
+    const budget = this._options.budgetBytes ?? DEFAULT_BUDGET_BYTES;
+    const sizes = [...this._entries].map(([id, { cluster }]) => ({
+      id,
+      cluster,
+      nbytes: cluster.store.nbytes * OVERHEAD
+    }));
+    let sum = sizes.reduce((total, { nbytes }) => total + nbytes, 0);
+    const oldestFirst = sizes
+      .filter(({ cluster }) => cluster.ended)
+      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt);
+    for (const { id, cluster, nbytes } of oldestFirst) {
+      if (sum <= budget) {
+        return;
+      }
+      sum -= nbytes;
+      this._entries.delete(id);
+      this._forgotten.push({
+        ...cluster.info(),
+        workers: [],
+        dropped: forgottenSentence(cluster.name)
+      });
+      this._forgotten.splice(0, this._forgotten.length - FORGOTTEN_LISTED);
+      this._options.note(forgottenSentence(cluster.name));
+      this._changed();
+    }
+  }
+
+  dispose(): void {
+    for (const timer of this._lostTimers.values()) {
+      clearTimeout(timer);
+    }
+    this._lostTimers.clear();
+    this._listeners.clear();
+  }
+
+  private _clearTimer(id: string): void {
+    clearTimeout(this._lostTimers.get(id));
+    this._lostTimers.delete(id);
+  }
+
+  private _changed(): void {
+    for (const listener of this._listeners) {
+      listener();
+    }
+  }
+}

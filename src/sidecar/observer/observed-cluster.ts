@@ -1,0 +1,199 @@
+/** One cluster as the observer knows it: its log, what state it is in, and cached answers. In the observer process. */
+import { compileFilter, compiledFor, filterKey } from '../../observer/filter';
+import type { CompiledFilter } from '../../observer/filter';
+import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
+import { blockRows } from '../../observer/store/block-rows';
+import { LogStore } from '../../observer/store/log-store';
+import type { StoreBounds } from '../../observer/store/log-store';
+import { decodeBlock } from '../../records/block';
+import type {
+  ClusterInfo,
+  ClusterState,
+  Filter
+} from '../../wire/panel-link';
+import type { Fields } from '../../wire/schema';
+import { newestProcessMemory } from '../../observer/folds/task-stream';
+import { droppedSentence, endedSentence, reconnectingSentence } from './sentences';
+import type { EndWhy } from './sentences';
+import { TileMaker } from './tile-maker';
+
+export type OpenFields = Fields<'source', 'up', 'open'>;
+
+/** A log that is in order asks for its next block; a source that starts over begins at 1 under a new log id. */
+const FILTERS_KEPT = 5;
+
+export class ObservedCluster {
+  readonly store: LogStore;
+  state: ClusterState = 'starting';
+  private _why: string | undefined;
+  private _endedAt: number | undefined;
+  private _open: OpenFields;
+  private readonly _filters = new Map<
+    string,
+    { readonly validFor: string; readonly compiled: CompiledFilter }
+  >();
+  private readonly _tiles = new Map<string, TileMaker>();
+  private readonly _listeners = new Set<() => void>();
+
+  constructor(open: OpenFields, bounds: StoreBounds = {}) {
+    this._open = open;
+    this.store = new LogStore(open.logId, bounds);
+  }
+
+  get id(): string {
+    return this._open.clusterId;
+  }
+
+  get name(): string {
+    return this._open.name;
+  }
+
+  get ended(): boolean {
+    return this.state === 'ended';
+  }
+
+  /** Wall clock seconds; Infinity while it lives. */
+  get endedAt(): number {
+    return this._endedAt ?? Infinity;
+  }
+
+  /** Seconds since the cluster's start, at this moment. */
+  now(): number {
+    return this.ended
+      ? this.store.now
+      : Math.max(this.store.now, Date.now() / 1000 - this._open.wallEpoch);
+  }
+
+  /** Called after rows came in or the state changed; returns how to stop. */
+  onChange(listener: () => void): () => void {
+    this._listeners.add(listener);
+    return () => this._listeners.delete(listener);
+  }
+
+  reopened(open: OpenFields): void {
+    this._open = open;
+    this.state = this.store.shape.workers.size > 0 ? 'running' : 'starting';
+    this._why = undefined;
+    this._endedAt = undefined;
+    this._changed();
+  }
+
+  /** Blocks as they came. What cannot be read leaves a gap, and the rest goes on. Returns what was wrong, for the log. */
+  take(blobs: readonly Uint8Array[]): string[] {
+    const broken: string[] = [];
+    for (const blob of blobs) {
+      try {
+        ingestBlock(this.store, blockRows(decodeBlock(blob)));
+      } catch (error) {
+        // A broken block must not take the other clusters with it: say so in the log and in `gaps`, and go on.
+        const why = error instanceof Error ? error.message : String(error);
+        broken.push(why);
+        ingestBroken(this.store, sequenceOf(blob), `a block is broken: ${why}`);
+      }
+    }
+    if (this.state === 'starting' && this.store.shape.workers.size > 0) {
+      this.state = 'running';
+    }
+    this._changed();
+    return broken;
+  }
+
+  linkLost(): void {
+    if (!this.ended) {
+      this.state = 'reconnecting';
+      this._why = reconnectingSentence(this.store.now);
+      this._changed();
+    }
+  }
+
+  /** `at`: seconds since the cluster's start. */
+  end(why: EndWhy, at: number): void {
+    this.state = 'ended';
+    this._endedAt = this._open.wallEpoch + at;
+    this._why = endedSentence(why, this._endedAt);
+    this.store.shape.running.clear();
+    this._changed();
+  }
+
+  compiled(filter: Filter): CompiledFilter {
+    const key = filterKey(filter);
+    const validFor = compiledFor(this.store);
+    const kept = this._filters.get(key);
+    if (
+      kept !== undefined &&
+      (kept.validFor === validFor || kept.compiled.isOpen)
+    ) {
+      return kept.compiled;
+    }
+    const compiled = compileFilter(filter, this.store);
+    remember(this._filters, key, { validFor, compiled });
+    return compiled;
+  }
+
+  /** The tiles of a filter; the pyramids of the last five filters are kept. */
+  tiles(filter: Filter): TileMaker {
+    const compiled = this.compiled(filter);
+    let tiles = this._tiles.get(compiled.key);
+    if (tiles === undefined || tiles.filter !== compiled) {
+      tiles = new TileMaker(this.store, compiled);
+      remember(this._tiles, compiled.key, tiles);
+    }
+    return tiles;
+  }
+
+  info(): ClusterInfo {
+    const { shape } = this.store;
+    const process = newestProcessMemory(this.store);
+    const { store } = this;
+    return {
+      cluster: this.id,
+      name: this._open.name,
+      kind: this._open.kind,
+      logId: this._open.logId,
+      state: this.state,
+      startedAt: this._open.wallEpoch,
+      workers: [...shape.workers.values()].map(worker => ({
+        worker: worker.worker,
+        name: worker.name,
+        threads: worker.threads,
+        memoryLimit: worker.memoryLimit,
+        process: process.get(worker.worker) ?? 0,
+        state: this.ended ? 'gone' : shape.stateOf(worker.worker)
+      })),
+      threads: shape.threads,
+      running: this.ended ? 0 : shape.running.size,
+      tasks: Math.max(store.nodes.endRow, store.runCount),
+      capabilities: this._open.capabilities,
+      ...(this._why === undefined ? {} : { why: this._why }),
+      ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
+      ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
+      ...(store.droppedRuns > 0
+        ? {
+            dropped: droppedSentence(store.droppedRuns, store.droppedBefore)
+          }
+        : {})
+    };
+  }
+
+  private _changed(): void {
+    for (const listener of this._listeners) {
+      listener();
+    }
+  }
+}
+
+/** The sequence number in the header of a block whose rest may be broken. */
+function sequenceOf(blob: Uint8Array): number {
+  return blob.length >= 8
+    ? new DataView(blob.buffer, blob.byteOffset).getUint32(4, true)
+    : 0;
+}
+
+/** Keeps the last few, the newest last. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > FILTERS_KEPT) {
+    map.delete(map.keys().next().value!);
+  }
+}

@@ -1,0 +1,89 @@
+/** The observer: a door for sources and panels, and what it knows of their clusters. In the observer process, and in its tests. */
+import { Door } from '../link/door';
+import type { AcceptedLink } from '../link/door';
+import type { Transport } from '../link/addresses';
+import { Clusters } from './clusters';
+import type { ObservedCluster } from './observed-cluster';
+import { PanelSession } from './panel-session';
+import { SourceSession } from './source-session';
+import { WorkQueue } from './work-queue';
+
+export type ObserverOptions = {
+  readonly folder: string;
+  readonly transport: Transport;
+  readonly secret: Uint8Array;
+  readonly build: string;
+  readonly budgetBytes?: number;
+  readonly lostAfterMilliseconds?: number;
+  /** For the process's log. */
+  readonly note: (sentence: string) => void;
+};
+
+export class Observer {
+  static async start(options: ObserverOptions): Promise<Observer> {
+    const queue = new WorkQueue();
+    const clusters = new Clusters({
+      queue,
+      note: options.note,
+      ...(options.budgetBytes === undefined
+        ? {}
+        : { budgetBytes: options.budgetBytes }),
+      ...(options.lostAfterMilliseconds === undefined
+        ? {}
+        : { lostAfterMilliseconds: options.lostAfterMilliseconds })
+    });
+    const newest = new WeakMap<ObservedCluster, SourceSession>();
+    const links = new Set<AcceptedLink<'source' | 'panel'>>();
+    const door = await Door.open<'source' | 'panel'>({
+      transport: options.transport,
+      folder: options.folder,
+      name: 'observer',
+      secret: options.secret,
+      build: options.build,
+      roles: ['source', 'panel'],
+      onLink: link => {
+        for (const old of links) {
+          if (old.closed) {
+            links.delete(old);
+          }
+        }
+        links.add(link);
+        if (link.role === 'source') {
+          new SourceSession(
+            link as AcceptedLink<'source'>,
+            clusters,
+            newest,
+            options.note
+          );
+        } else {
+          new PanelSession(
+            link as AcceptedLink<'panel'>,
+            clusters,
+            queue,
+            options.note
+          );
+        }
+      },
+      onRefused: options.note
+    });
+    return new Observer(door, clusters, links);
+  }
+
+  private constructor(
+    private readonly _door: Door<'source' | 'panel'>,
+    readonly clusters: Clusters,
+    private readonly _links: ReadonlySet<AcceptedLink<'source' | 'panel'>>
+  ) {}
+
+  get address(): string {
+    return this._door.address;
+  }
+
+  async close(): Promise<void> {
+    await this._door.close();
+    for (const link of this._links) {
+      link.close('The observer ended.');
+    }
+    this.clusters.dispose();
+  }
+}

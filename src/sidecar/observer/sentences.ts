@@ -1,0 +1,56 @@
+/** What the observer says to people; the words of the visual design, section 7. */
+import { formatClock, formatCount, formatSince } from '../../base/format-numbers';
+
+export type EndWhy =
+  | 'closed'
+  | 'kernel-ended'
+  | 'scheduler-lost'
+  | 'stopped'
+  | 'idle';
+
+const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
+  closed: 'the client was closed',
+  'kernel-ended': 'the kernel was restarted',
+  stopped: 'stopped by you',
+  idle: 'idle for 30 min'
+};
+
+export function endedSentence(why: EndWhy, wallSeconds: number): string {
+  const clock = formatClock(wallSeconds);
+  return why === 'scheduler-lost'
+    ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
+    : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
+}
+
+export function reconnectingSentence(newestSeconds: number): string {
+  return `Reconnecting. Figures are from ${formatSince(newestSeconds)}; your computation goes on.`;
+}
+
+export function droppedSentence(runs: number, beforeSeconds: number): string {
+  return `${formatCount(runs)} tasks before ${formatSince(beforeSeconds)} are kept only as totals.`;
+}
+
+export function forgottenSentence(name: string): string {
+  return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
+}
+
+export function unknownClusterSentence(cluster: string): string {
+  return `No cluster ${cluster} is known here. Run the cell again, or choose another cluster.`;
+}
+
+export function notArrivedSentence(seq: number, have: number): string {
+  return `Measurements up to block ${seq} did not arrive within 10 s; the newest here is ${have}. Ask again, or look at the scheduler's log.`;
+}
+
+export function unknownWatchSentence(id: number): string {
+  return `There is no watch ${id} on this link: send "watch" first.`;
+}
+
+export function foldFailedSentence(view: string, error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `${view} could not be computed: ${message}.`;
+}
+
+export function openFirstSentence(): string {
+  return 'A source says "open" before it sends blocks.';
+}

@@ -1,0 +1,82 @@
+/** One source's link: blocks in, acknowledgements out. In the observer process. */
+import type { AcceptedLink } from '../link/door';
+import type { Message } from '../../wire/schema';
+import type { Clusters } from './clusters';
+import type { ObservedCluster } from './observed-cluster';
+import { openFirstSentence } from './sentences';
+
+/** Blocks between two looks at the memory budget: 64 KiB each. */
+const BLOCKS_PER_BUDGET = 256;
+
+/**
+ * open → resume {haveSeq}; then blocks, each batch acknowledged; end, or a link that breaks. A second link of the same log replaces the
+ * first: only the newest one's breaking counts.
+ */
+export class SourceSession {
+  private _cluster: ObservedCluster | undefined;
+  private _saidEnd = false;
+  private _blocks = 0;
+
+  constructor(
+    private readonly _link: AcceptedLink<'source'>,
+    private readonly _clusters: Clusters,
+    private readonly _newest: WeakMap<ObservedCluster, SourceSession>,
+    private readonly _note: (sentence: string) => void
+  ) {
+    _link.start({
+      messages: batch => this._take(batch),
+      closed: () => this._closed()
+    });
+  }
+
+  private _take(batch: readonly Message<'source', 'up'>[]): void {
+    let blocks = 0;
+    for (const message of batch) {
+      switch (message.type) {
+        case 'open':
+          this._cluster = this._clusters.open(message.fields);
+          this._newest.set(this._cluster, this);
+          this._saidEnd = false;
+          this._link.send('resume', { haveSeq: this._cluster.store.seq });
+          break;
+        case 'block':
+          if (this._cluster === undefined) {
+            this._link.refuse('order', openFirstSentence());
+            return;
+          }
+          blocks += message.blobs.length;
+          for (const why of this._cluster.take(message.blobs)) {
+            this._note(`${this._cluster.name}: a block was left out: ${why}`);
+          }
+          break;
+        case 'end':
+          this._saidEnd = true;
+          this._cluster?.end(message.fields.why, message.fields.at);
+          this._clusters.keepBudget();
+          break;
+        default:
+          // The handshake's messages, and `refused`, which the link has dealt with.
+          break;
+      }
+    }
+    if (blocks > 0 && this._cluster !== undefined) {
+      this._link.send('ack', { seq: this._cluster.store.seq });
+      this._blocks += blocks;
+      if (this._blocks >= BLOCKS_PER_BUDGET) {
+        this._blocks = 0;
+        this._clusters.keepBudget();
+      }
+    }
+  }
+
+  private _closed(): void {
+    const cluster = this._cluster;
+    if (
+      cluster !== undefined &&
+      !this._saidEnd &&
+      this._newest.get(cluster) === this
+    ) {
+      this._clusters.linkLost(cluster);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/** Tiles of one cluster under one filter, settled ones kept. In the observer process. */
+import type { CompiledFilter } from '../../observer/filter';
+import type { Slices } from '../../observer/folds/context';
+import type { LogStore } from '../../observer/store/log-store';
+import { Pyramid } from '../../observer/tiles/pyramid';
+import { makeTile } from '../../observer/tiles/tile';
+import type { TileAnswer } from '../../observer/tiles/tile';
+
+/** 26 bytes a box. */
+const BOX_BYTES = 26;
+const KEPT_BYTES = 16 * 2 ** 20;
+
+export class TileMaker {
+  private readonly _pyramid: Pyramid;
+  private readonly _kept = new Map<string, TileAnswer>();
+  private _bytes = 0;
+  private _validFor = '';
+
+  constructor(
+    private readonly _store: LogStore,
+    readonly filter: CompiledFilter
+  ) {
+    this._pyramid = new Pyramid(_store, filter);
+  }
+
+  *tile(level: number, index: number, ended: boolean): Slices<TileAnswer> {
+    const validFor = `${this._store.lateRows}/${this._store.droppedRuns}`;
+    if (validFor !== this._validFor) {
+      this._validFor = validFor;
+      this._kept.clear();
+      this._bytes = 0;
+    }
+    const key = `${level}/${index}`;
+    const kept = this._kept.get(key);
+    if (kept !== undefined) {
+      return kept;
+    }
+    const tile = yield* makeTile(
+      this._store,
+      this._pyramid,
+      level,
+      index,
+      this._store.settledBefore(ended)
+    );
+    if (tile.settled) {
+      this._keep(key, tile);
+    }
+    return tile;
+  }
+
+  private _keep(key: string, tile: TileAnswer): void {
+    this._kept.set(key, tile);
+    this._bytes += tile.columns.lane.length * BOX_BYTES;
+    for (const [oldest, old] of this._kept) {
+      if (this._bytes <= KEPT_BYTES) {
+        return;
+      }
+      this._kept.delete(oldest);
+      this._bytes -= old.columns.lane.length * BOX_BYTES;
+    }
+  }
+}

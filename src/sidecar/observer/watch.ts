@@ -1,0 +1,182 @@
+/** One watch of a panel: when it is answered, and with what. In the observer process. */
+import type {
+  Change,
+  Filter,
+  TimeRange,
+  ViewName
+} from '../../wire/panel-link';
+import { answerVersion } from './answers';
+import type { Answer, Question } from './answers';
+import type { ClusterEntry } from './clusters';
+import { foldFailedSentence, notArrivedSentence } from './sentences';
+
+const DEFAULT_HZ = 4;
+/** A watch may take a quarter of the process: an answer that took 100 ms is repeated after 400 ms at the earliest. */
+const REST_PER_WORK = 4;
+/** Answers under way to a panel that has not said that it drew the ones before. */
+const MOST_UNACKNOWLEDGED = 2;
+const AFTER_SEQ_MILLISECONDS = 10_000;
+
+export type WatchRequest = {
+  readonly id: number;
+  readonly view: ViewName;
+  readonly filter: Filter;
+  readonly time: TimeRange;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly maxHz?: number | undefined;
+  readonly afterSeq?: number | undefined;
+};
+export type WatchOutput = {
+  snapshot(id: number, seq: number, logId: string, answer: Answer): void;
+  failure(id: number, sentence: string): void;
+};
+
+/**
+ * Answers at once, then whenever the rows that the view looks at have changed, at most maxHz times a second. While two answers are not
+ * acknowledged nothing is computed: the next answer is the newest, which is all that merging would give.
+ *
+ * With maxHz 0 it is a query: one answer, after `afterSeq` if that is given.
+ */
+export class RunningWatch {
+  private _question: Question;
+  private _seq = 0;
+  private _acknowledged = 0;
+  private _sentVersion: string | undefined;
+  private _nextAt = 0;
+  private _timer: NodeJS.Timeout | undefined;
+  private _computing = false;
+  private _generation = 0;
+  private _disposed = false;
+  private readonly _stopListening: () => void;
+  private _arrival: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly _request: WatchRequest,
+    private readonly _entry: ClusterEntry,
+    private readonly _output: WatchOutput
+  ) {
+    this._question = {
+      view: _request.view,
+      filter: _request.filter,
+      time: _request.time,
+      params: _request.params
+    };
+    this._stopListening = _entry.cluster.onChange(() => this._wake());
+    if (!this._hasArrived) {
+      this._arrival = setTimeout(() => {
+        const { id, afterSeq = 0 } = _request;
+        const have = _entry.cluster.store.seq;
+        this.dispose();
+        _output.failure(id, notArrivedSentence(afterSeq, have));
+      }, AFTER_SEQ_MILLISECONDS);
+    }
+    this._wake();
+  }
+
+  get entry(): ClusterEntry {
+    return this._entry;
+  }
+
+  get filter(): Filter {
+    return this._question.filter;
+  }
+
+  change(change: Pick<Change, 'filter' | 'time' | 'params'>): void {
+    this._question = {
+      view: this._question.view,
+      filter: change.filter ?? this._question.filter,
+      time: change.time ?? this._question.time,
+      params: change.params ?? this._question.params
+    };
+    this._sentVersion = undefined;
+    this._nextAt = 0;
+    this._generation++;
+    // The user waits for this one, whatever is still on its way.
+    this._acknowledged = this._seq;
+    this._computing = false;
+    this._wake();
+  }
+
+  ack(seq: number): void {
+    this._acknowledged = Math.max(this._acknowledged, seq);
+    this._wake();
+  }
+
+  dispose(): void {
+    this._disposed = true;
+    this._stopListening();
+    clearTimeout(this._timer);
+    clearTimeout(this._arrival);
+    this._timer = undefined;
+  }
+
+  private get _isQuery(): boolean {
+    return this._request.maxHz === 0;
+  }
+
+  private get _hasArrived(): boolean {
+    return this._entry.cluster.store.seq >= (this._request.afterSeq ?? 0);
+  }
+
+  private _wake(): void {
+    if (
+      this._disposed ||
+      this._computing ||
+      this._timer !== undefined ||
+      !this._hasArrived ||
+      (this._isQuery && this._seq > 0) ||
+      this._seq - this._acknowledged >= MOST_UNACKNOWLEDGED ||
+      this._sentVersion ===
+        answerVersion(this._entry.cluster, this._question.view)
+    ) {
+      return;
+    }
+    const wait = this._nextAt - Date.now();
+    if (wait <= 0) {
+      void this._answer();
+      return;
+    }
+    this._timer = setTimeout(() => {
+      this._timer = undefined;
+      this._wake();
+    }, wait);
+  }
+
+  private async _answer(): Promise<void> {
+    this._computing = true;
+    const generation = this._generation;
+    const isFirst = this._sentVersion === undefined;
+    try {
+      const answer = await this._entry.answers.get(this._question, isFirst);
+      if (this._disposed || generation !== this._generation) {
+        return;
+      }
+      this._computing = false;
+      this._sentVersion = answer.version;
+      const hz = this._request.maxHz || DEFAULT_HZ;
+      this._nextAt =
+        Date.now() + Math.max(1000 / hz, answer.milliseconds * REST_PER_WORK);
+      this._seq++;
+      const { logId } = this._entry.cluster.store;
+      this._output.snapshot(this._request.id, this._seq, logId, answer);
+    } catch (error) {
+      if (this._disposed || generation !== this._generation) {
+        return;
+      }
+      this._computing = false;
+      // Not again before the rows change: the same rows would fail the same way.
+      this._sentVersion = answerVersion(
+        this._entry.cluster,
+        this._question.view
+      );
+      this._nextAt = Date.now() + 1000;
+      const sentence = foldFailedSentence(this._question.view, error);
+      this._output.failure(this._request.id, sentence);
+    }
+    if (this._isQuery) {
+      this.dispose();
+    } else {
+      this._wake();
+    }
+  }
+}
