@@ -26,6 +26,8 @@ export type BoxColumns = {
   readonly kind: Uint8Array;
   readonly strip: Uint8Array;
   readonly cover: Uint8Array;
+  /** 0: a part, which lies over (or, with strip, behind) the box of its run. */
+  readonly tasks: Uint32Array;
 };
 
 /** How a box is filled: RGBA as ImageData has it, little-endian (0xAABBGGRR). */
@@ -95,23 +97,30 @@ export function rasteriseTile(
   return { x, width, height, pixels };
 }
 
-/** The rows of each lane in the order of drawing: as given, failed ones last. */
+/** The rows of each lane in the order of drawing: as given, then failed ones that are thin once more, so that none is lost under its neighbour. */
 function rowsByLane(
   boxes: BoxColumns,
   options: RasterOptions
 ): (number[] | undefined)[] {
   const rows: (number[] | undefined)[] = new Array(options.lanes);
-  for (const failed of [false, true]) {
-    for (let row = 0; row < boxes.lane.length; row += 1) {
-      if ((boxes.kind[row] === failedKind) !== failed) {
-        continue;
-      }
-      const lane = (boxes.lane[row] as number) - options.firstLane;
-      if (lane >= 0 && lane < options.lanes) {
-        (rows[lane] ??= []).push(row);
-      }
+  const add = (row: number) => {
+    const lane = (boxes.lane[row] as number) - options.firstLane;
+    if (lane >= 0 && lane < options.lanes) {
+      (rows[lane] ??= []).push(row);
+    }
+  };
+  const thin = 3 / options.pixelsPerCell;
+  const thinFailed: number[] = [];
+  for (let row = 0; row < boxes.lane.length; row += 1) {
+    add(row);
+    if (
+      boxes.kind[row] === failedKind &&
+      (boxes.to[row] as number) - (boxes.from[row] as number) < thin
+    ) {
+      thinFailed.push(row);
     }
   }
+  thinFailed.forEach(add);
   return rows;
 }
 
@@ -153,7 +162,10 @@ class LaneLines {
       this._x;
     const size = right - left;
     const isFailed = boxes.kind[row] === failedKind;
-    const gap = size >= gapFrom * pixelRatio ? Math.round(pixelRatio) : 0;
+    // A part leaves no gap: under it is the box of its run, which would shine through.
+    const isPart = boxes.tasks[row] === 0 && boxes.strip[row] !== 1;
+    const gap =
+      !isPart && size >= gapFrom * pixelRatio ? Math.round(pixelRatio) : 0;
     const smallest = isFailed ? 2 : 1;
     const from = Math.max(0, left);
     const to = Math.min(this._width, Math.max(left + smallest, right - gap));

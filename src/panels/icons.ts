@@ -57,3 +57,7 @@ export const warningIcon = new LabIcon({
   svgstr:
     '<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><path class="jp-icon-warn0" fill="#b8651b" d="M12 3l10 18H2zm-1 7v5h2v-5zm0 6.5v2h2v-2z" fill-rule="evenodd"/></svg>'
 });
+
+export const pauseIcon = icon('pause', bar(7, 5, 4, 14) + bar(13, 5, 4, 14));
+
+export const resumeIcon = icon('resume', '<path d="M7 5l12 7-12 7z"/>');

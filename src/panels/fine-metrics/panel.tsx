@@ -2,10 +2,10 @@
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import type { FineMetricsResult } from '../../wire/panel-link';
+import { pauseIcon, resumeIcon } from '../icons';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
-import { pauseIcon, resumeIcon } from './icons';
 import { type FunctionOrder, tableOf } from './rows';
 import { FineMetricsView } from './view';
 

@@ -61,6 +61,12 @@ const meanings: Readonly<Record<string, Meaning>> = {
     kind: 'blocked',
     group: 'not on CPU'
   },
+  compute: {
+    id: 'compute',
+    label: 'compute, CPU not known',
+    kind: 'cpu',
+    group: 'CPU'
+  },
   core: {
     id: 'core',
     label: 'waiting for a core',
@@ -114,6 +120,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
 
 const drawingOrder = [
   'cpu',
+  'compute',
   'core',
   'gil',
   'blocked',
@@ -129,7 +136,8 @@ const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
   'inputs-in-flight': { label: 'inputs in flight', idle: 'inputs-in-flight' },
   'held-elsewhere': { label: 'held on another worker', idle: 'held-elsewhere' },
   paused: { label: 'paused for memory', idle: 'paused' },
-  scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' }
+  scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' },
+  unknown: { label: 'cause not known', idle: 'nothing-runnable' }
 };
 
 function meaningOf(activity: string): Meaning {
@@ -167,7 +175,11 @@ export function partsOf(
     if (activity.startsWith('idle:') || !(value > 0)) {
       continue;
     }
-    const meaning = meaningOf(activity);
+    const meaning =
+      unit === 'seconds' || !activity.startsWith('thread-')
+        ? meaningOf(activity)
+        : // Bytes and counts have no CPU share: both halves of computing are one.
+          { ...meaningOf('thread-cpu'), label: 'compute' };
     const sum = sums.get(meaning.id);
     if (sum === undefined) {
       sums.set(meaning.id, { meaning, value });
@@ -260,7 +272,7 @@ export function headlineOf(
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
   const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
-  const hidden = result.otherSpansSeconds;
+  const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
   // Measures overlap by rounding at most; the bar is as long as what is in it.
   const total = Math.max(result.capacitySeconds, busy + idle + hidden);
   const parts = partsOf(activities, total, unit, numerals);
@@ -305,13 +317,11 @@ export function headlineOf(
 function capacityText(result: FineMetricsResult, numerals: Numerals): string {
   const { capacitySeconds, wallSeconds, threads } = result;
   const capacity = formatDuration(capacitySeconds, numerals);
-  // Workers that came or went: wall × threads is then not the capacity.
-  const isProduct =
-    Math.abs(capacitySeconds - wallSeconds * threads) <=
-    capacitySeconds * 0.005;
-  return isProduct
-    ? `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${formatCount(threads, numerals)} ${threads === 1 ? 'thread' : 'threads'}`
-    : `${capacity} of thread time in ${formatDuration(wallSeconds, numerals)}`;
+  // Workers that came or went: the mean number of threads is no whole one.
+  const isWhole = Math.abs(threads - Math.round(threads)) < 0.005;
+  return isWhole
+    ? `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${formatCount(Math.round(threads), numerals)} ${Math.round(threads) === 1 ? 'thread' : 'threads'}`
+    : `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${threads.toFixed(2)} threads on average`;
 }
 
 function groupsOf(

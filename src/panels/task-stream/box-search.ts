@@ -86,6 +86,7 @@ export function neighbourOf(
         tile.lane[row] !== lane ||
         tile.strip[row] === 1 ||
         run === aggregateRun ||
+        tile.tasks[row] === 0 ||
         run === skipRun
       ) {
         continue;
@@ -108,8 +109,8 @@ export function boxOfRun(
   run: number
 ): FoundBox | null {
   const boxes = tiles
-    .map(tile => ({ tile, row: tile.run.indexOf(run) }))
-    .filter(({ tile, row }) => row >= 0 && tile.strip[row] !== 1)
+    .map(tile => ({ tile, row: rowOfRun(tile, run) }))
+    .filter(({ row }) => row >= 0)
     .map(({ tile, row }) => boxOf(tile, row));
   const [first] = boxes;
   return first === undefined
@@ -119,4 +120,13 @@ export function boxOfRun(
         from: Math.min(...boxes.map(box => box.from)),
         to: Math.max(...boxes.map(box => box.to))
       };
+}
+
+/** The row of the run itself, not of one of its parts; -1 if it is not in the tile. */
+function rowOfRun(tile: TileData, run: number): number {
+  let row = tile.run.indexOf(run);
+  while (row >= 0 && (tile.tasks[row] === 0 || tile.strip[row] === 1)) {
+    row = tile.run.indexOf(run, row + 1);
+  }
+  return row;
 }

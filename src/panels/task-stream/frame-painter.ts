@@ -1,4 +1,5 @@
 /** Draws the frame around the lanes: time axis, span bands, whole-run strip. Runs in the browser. */
+import { elided } from '../../charts/elided-text';
 import type { Palette } from '../../charts/theme';
 import type { BandShape, StripShape, Tick } from './figure';
 
@@ -97,26 +98,4 @@ function paintCross(
   context.moveTo(x + 3, y - 3);
   context.lineTo(x - 3, y + 3);
   context.stroke();
-}
-
-/** `text`, or as much of it as fits with an ellipsis, or nothing below three letters. */
-export function elided(
-  context: CanvasRenderingContext2D,
-  text: string,
-  room: number
-): string {
-  if (context.measureText(text).width <= room) {
-    return text;
-  }
-  let low = 0;
-  let high = text.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low < 3 ? '' : `${text.slice(0, low)}…`;
 }

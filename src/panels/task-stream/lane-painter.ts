@@ -27,6 +27,7 @@ import {
   topLines
 } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
+import { aggregateRun } from './box-search';
 import { axisTicks } from './figure';
 import { type LaneLayout, rowsInLane } from './lane-layout';
 import { boxKinds } from './rows';
@@ -73,6 +74,9 @@ const rasterBudgetMs = 9;
 /** A box this wide (CSS px) may carry a label; 11 px text needs some room. */
 const labelFrom = 24;
 const labelPadding = 5;
+
+/** A box that may carry a label; `from`, `to`: the cells that the label may use. */
+type Note = { readonly row: number; from: number; to: number };
 
 /** Lanes that follow each other both in the bitmap and on the screen. */
 type Slice = {
@@ -404,7 +408,6 @@ export class LanePainter {
     const { palette, pixelRatio: ratio, selectedRun } = scene;
     const { level, first, count } = scene.tiles;
     const tops = laneTops(scene);
-    const seen = new Set<number>();
     const selected: {
       left: number;
       right: number;
@@ -416,37 +419,30 @@ export class LanePainter {
       if (tile === null) {
         continue;
       }
-      for (const row of this._notable(tile)) {
-        const run = tile.run[row] as number;
+      for (const note of this._notable(tile)) {
+        const { row } = note;
         const top = tops.get(tile.lane[row] as number);
-        const box = boxPixels(scene, tile, row);
-        // A box over several tiles is a row in each of them.
-        const isPart = tile.kind[row] !== 0 && tile.kind[row] !== 4;
-        const id = isPart ? -1 - run : run;
+        const box = cellPixels(scene, tile, note.from, note.to);
         if (
           top === undefined ||
           box.right < 0 ||
           box.left > scene.width * ratio ||
-          (cellWidthOf(box) < labelFrom * ratio && tile.kind[row] !== 4) ||
-          seen.has(id)
+          // A box over several tiles is a row in each; the first in view draws its label.
+          ((tile.from[row] as number) < 0 && index > first)
         ) {
           continue;
         }
-        seen.add(id);
-        const name = tile.functions[tile.function[row] as number] ?? '';
-        const { y, height } = laneBox(scene, top, tile.strip[row] === 1);
+        const { y, height } = laneBox(scene, top, false);
         if (tile.kind[row] === 4) {
           this._drawFailed(context, scene, box, y, height);
-        } else if (
-          tile.kind[row] === 0 &&
-          tile.strip[row] !== 1 &&
-          tile.cover[row] === 255
-        ) {
+        } else if (box.right - box.left >= labelFrom * ratio) {
+          const name = tile.functions[tile.function[row] as number] ?? '';
+          const fill = colourOf(scene, 0, name);
           this._drawLabel(
             context,
             scene,
             name,
-            colourOf(scene, 0, name),
+            fill,
             box.left,
             box.right,
             y,
@@ -562,23 +558,51 @@ export class LanePainter {
     );
   }
 
-  /** Rows that may need a label or a mark: wide ones and failed ones. */
-  private _notable(tile: TileData): readonly number[] {
-    const known = this._notableRows.get(tile);
+  /**
+   * What may carry a label or a mark: failed boxes, and compute boxes that are
+   * wide enough, without what parts cover at their beginning and end:
+   *
+   *   run   |▒transfer▒| fit_fold            |▒write▒|
+   *                     from ··············· to
+   */
+  private _notable(tile: TileData): readonly Note[] {
+    const known = this._notes.get(tile);
     if (known !== undefined) {
       return known;
     }
     // A cell is at most 1.42 device pixels unless the level is 0.
     const cells = tile.level === 0 ? 0 : labelFrom / 1.42;
-    const rows: number[] = [];
+    const notes: Note[] = [];
+    const byRun = new Map<number, Note>();
     for (let row = 0; row < tile.lane.length; row += 1) {
-      const width = (tile.to[row] as number) - (tile.from[row] as number);
-      if (width >= cells || tile.kind[row] === 4) {
-        rows.push(row);
+      const from = tile.from[row] as number;
+      const to = tile.to[row] as number;
+      const run = tile.run[row] as number;
+      const kind = tile.kind[row] as number;
+      if (tile.strip[row] === 1 || run === aggregateRun) {
+        continue;
+      }
+      const whole = byRun.get(run);
+      if (tile.tasks[row] === 0 && whole !== undefined) {
+        // Parts come after the box of their run, in order of time.
+        if (from <= whole.from + 0.5) {
+          whole.from = Math.max(whole.from, to);
+        } else {
+          whole.to = Math.min(whole.to, from);
+        }
+      }
+      const isWide =
+        kind === 0 && tile.cover[row] === 255 && to - from >= cells;
+      if (kind === 4 || isWide) {
+        const note = { row, from, to };
+        notes.push(note);
+        if (tile.tasks[row] !== 0) {
+          byRun.set(run, note);
+        }
       }
     }
-    this._notableRows.set(tile, rows);
-    return rows;
+    this._notes.set(tile, notes);
+    return notes;
   }
 
   private _textWidth(
@@ -610,7 +634,7 @@ export class LanePainter {
   }
 
   private readonly _bitmaps = new LaneBitmaps();
-  private readonly _notableRows = new WeakMap<TileData, readonly number[]>();
+  private readonly _notes = new WeakMap<TileData, readonly Note[]>();
   private readonly _textWidths = new Map<string, number>();
   private _patternPalette: Palette | null = null;
   private _patternFills: PatternFills | null = null;
@@ -637,22 +661,32 @@ function pixelX(scene: LaneScene, seconds: number): number {
   return Math.round(seconds * pixelsPerSecond(scene)) - leftPixel(scene);
 }
 
-function boxPixels(
+function cellPixels(
   scene: LaneScene,
   tile: TileData,
-  row: number
+  from: number,
+  to: number
 ): { left: number; right: number } {
   const scale = pixelsPerCell(scene, tile.level);
   const origin = tile.index * cellsPerTile * scale;
   const left = leftPixel(scene);
   return {
-    left: Math.round(origin + (tile.from[row] as number) * scale) - left,
-    right: Math.round(origin + (tile.to[row] as number) * scale) - left
+    left: Math.round(origin + from * scale) - left,
+    right: Math.round(origin + to * scale) - left
   };
 }
 
-function cellWidthOf(box: { left: number; right: number }): number {
-  return box.right - box.left;
+function boxPixels(
+  scene: LaneScene,
+  tile: TileData,
+  row: number
+): { left: number; right: number } {
+  return cellPixels(
+    scene,
+    tile,
+    tile.from[row] as number,
+    tile.to[row] as number
+  );
 }
 
 function laneTops(scene: LaneScene): Map<number, number> {

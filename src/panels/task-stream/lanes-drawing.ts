@@ -5,6 +5,7 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
 import type { ITheme } from '../panel-context';
 import { aggregateRun, boxAt, type FoundBox } from './box-search';
@@ -357,24 +358,4 @@ export class LanesDrawing implements IDisposable {
 export function gutterOf(element: Element): number {
   const text = getComputedStyle(element).getPropertyValue('--sw-gutter');
   return Number.parseFloat(text) || 112;
-}
-
-/** A context scaled to CSS pixels on a canvas of the right size; sizing clears it. */
-export function contextOf(
-  canvas: HTMLCanvasElement,
-  width: number,
-  height: number,
-  ratio: number
-): CanvasRenderingContext2D | null {
-  const deviceWidth = Math.max(1, Math.round(width * ratio));
-  const deviceHeight = Math.max(1, Math.round(height * ratio));
-  if (canvas.width !== deviceWidth || canvas.height !== deviceHeight) {
-    canvas.width = deviceWidth;
-    canvas.height = deviceHeight;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-  }
-  const context = canvas.getContext('2d');
-  context?.setTransform(ratio, 0, 0, ratio, 0, 0);
-  return context;
 }

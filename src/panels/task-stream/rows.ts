@@ -278,7 +278,7 @@ export function cardOf(
     );
     return {
       title: `${formatExactCount(box.tasks, numerals)} ${kindNoun(box)}`,
-      aside: `mostly ${box.function}`,
+      aside: box.function === '' ? '' : `mostly ${box.function}`,
       key: '',
       rows,
       error: '',

@@ -1,11 +1,11 @@
 /** The strip of the whole run, and the window on it that is the view: a slider to move, by pointer and by keys. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import { contextOf } from '../../charts/sized-canvas';
 import { formatDuration, formatTimeRange } from '../format';
 import type { ITheme } from '../panel-context';
 import { stripShapes } from './figure';
 import { paintStrip } from './frame-painter';
-import { contextOf } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import { stripBars } from './rows';
 import { fit, type Viewport, xOf } from './viewport';
@@ -24,6 +24,9 @@ export function WholeRun(props: {
 
   React.useEffect(() => {
     let frame = 0;
+    // The strip itself changes with the answer, the theme and the width; a pan moves only the window on it.
+    let drawn = '';
+    let drawnResult: object | null = null;
     const draw = () => {
       frame = 0;
       const result = model.result;
@@ -31,20 +34,21 @@ export function WholeRun(props: {
         return;
       }
       const width = box.current.clientWidth;
-      const context = contextOf(
-        canvas.current,
-        width,
-        height,
-        window.devicePixelRatio || 1
-      );
       const whole = fit({ from: result.from, to: result.to });
-      if (context && width > 0) {
+      const ratio = window.devicePixelRatio || 1;
+      const looks = `${width} ${ratio} ${theme.palette.background}`;
+      if (width > 0 && (drawn !== looks || drawnResult !== result)) {
+        drawn = looks;
+        drawnResult = result;
+        const context = contextOf(canvas.current, width, height, ratio);
         const left = xOf(whole, width, result.from);
         const right = xOf(whole, width, result.to);
         const shapes = stripShapes(stripBars(result), right - left).map(
           shape => ({ ...shape, x: shape.x + left })
         );
-        paintStrip(context, shapes, { width, height }, theme.palette);
+        if (context) {
+          paintStrip(context, shapes, { width, height }, theme.palette);
+        }
       }
       placeWindow(slider.current, whole, model.view, width);
     };

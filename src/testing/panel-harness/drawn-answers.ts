@@ -11,10 +11,20 @@ import { SeededRandom } from '../../base/seeded-random';
 import type { DrawnBox, DrawnRun } from './drawn-run';
 
 const GiB = 2 ** 30;
-const kindNames = ['compute', 'transfer', 'disk-read', 'deserialize', 'compute'];
+const kindNames = [
+  'compute',
+  'transfer',
+  'disk-read',
+  'deserialize',
+  'compute'
+];
 
-function secondsBy(run: DrawnRun): Map<string, { seconds: number; tasks: number }> {
-  const sums = new Map(run.functions.map(name => [name, { seconds: 0, tasks: 0 }]));
+function secondsBy(
+  run: DrawnRun
+): Map<string, { seconds: number; tasks: number }> {
+  const sums = new Map(
+    run.functions.map(name => [name, { seconds: 0, tasks: 0 }])
+  );
   for (const box of run.boxes) {
     const sum = sums.get(box.function);
     if (sum !== undefined && !box.strip) {
@@ -26,11 +36,14 @@ function secondsBy(run: DrawnRun): Map<string, { seconds: number; tasks: number 
 }
 
 export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
-  const lanes = Array.from({ length: run.workers * run.threads }, (_, lane) => ({
-    lane,
-    worker: Math.floor(lane / run.threads),
-    thread: lane % run.threads
-  }));
+  const lanes = Array.from(
+    { length: run.workers * run.threads },
+    (_, lane) => ({
+      lane,
+      worker: Math.floor(lane / run.threads),
+      thread: lane % run.threads
+    })
+  );
   const bins = 240;
   const strip = {
     compute: new Array<number>(bins).fill(0),
@@ -42,10 +55,25 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
   const per = run.end / bins;
   const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0 };
   for (const box of run.boxes) {
-    const list = [strip.compute, strip.transfer, strip.disk, strip.other, strip.compute][box.kind] as number[];
+    const list = [
+      strip.compute,
+      strip.transfer,
+      strip.disk,
+      strip.other,
+      strip.compute
+    ][box.kind] as number[];
     if (!box.strip) {
-      for (let bin = Math.floor(box.from / per); bin < bins && bin * per < box.to; bin += 1) {
-        list[bin] = (list[bin] ?? 0) + Math.max(0, Math.min(box.to, (bin + 1) * per) - Math.max(box.from, bin * per));
+      for (
+        let bin = Math.floor(box.from / per);
+        bin < bins && bin * per < box.to;
+        bin += 1
+      ) {
+        list[bin] =
+          (list[bin] ?? 0) +
+          Math.max(
+            0,
+            Math.min(box.to, (bin + 1) * per) - Math.max(box.from, bin * per)
+          );
       }
     }
     if (box.kind === 4) {
@@ -96,7 +124,13 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       .sort((a, b) => b.seconds - a.seconds),
     running,
     strip,
-    bands: run.spans.map(({ span, tag, depth, from, to }) => ({ span, tag, depth, from, to })),
+    bands: run.spans.map(({ span, tag, depth, from, to }) => ({
+      span,
+      tag,
+      depth,
+      from,
+      to
+    })),
     tasks: run.boxes.filter(box => box.kind === 0 || box.kind === 4).length,
     hidden: 0,
     kinds
@@ -150,30 +184,52 @@ function spanPath(run: DrawnRun, id: number): string[] {
     : [...(span.parent === null ? [] : spanPath(run, span.parent)), span.tag];
 }
 
-export function tasksOf(run: DrawnRun, params: Readonly<Record<string, unknown>>): TasksResult {
+export function tasksOf(
+  run: DrawnRun,
+  params: Readonly<Record<string, unknown>>
+): TasksResult {
   const search = String(params.search ?? '').toLowerCase();
   const ids = [...new Set(run.boxes.map(box => box.run))];
   const all = ids
     .map(id => detailOf(run, id))
-    .filter((row): row is RunDetail => row !== null && row.key.toLowerCase().includes(search));
+    .filter(
+      (row): row is RunDetail =>
+        row !== null && row.key.toLowerCase().includes(search)
+    );
   const sort = String(params.sort ?? 'start') as keyof RunDetail;
   const sign = params.descending === true ? -1 : 1;
   all.sort((a, b) => {
     const [x, y] = [a[sort], b[sort]];
-    return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
+    return (
+      sign *
+      (typeof x === 'number' && typeof y === 'number'
+        ? x - y
+        : String(x).localeCompare(String(y)))
+    );
   });
   const offset = Number(params.offset ?? 0);
-  return { view: 'tasks', total: all.length, rows: all.slice(offset, offset + Number(params.limit ?? 500)) };
+  return {
+    view: 'tasks',
+    total: all.length,
+    rows: all.slice(offset, offset + Number(params.limit ?? 500))
+  };
 }
 
-export function fineMetricsOf(run: DrawnRun, params: Readonly<Record<string, unknown>>, functions = 0): FineMetricsResult {
+export function fineMetricsOf(
+  run: DrawnRun,
+  params: Readonly<Record<string, unknown>>,
+  functions = 0
+): FineMetricsResult {
   const unit = String(params.unit ?? 'seconds');
   const top = Number(params.top ?? 12);
   const capacity = run.end * run.workers * run.threads;
   const scale = unit === 'seconds' ? 1 : unit === 'bytes' ? 40e6 : 10;
   const sums = secondsBy(run);
   for (let extra = 0; extra < functions; extra += 1) {
-    sums.set(`function-with-a-rather-long-name-${extra}`, { seconds: 2 / (extra + 1), tasks: 10 });
+    sums.set(`function-with-a-rather-long-name-${extra}`, {
+      seconds: 2 / (extra + 1),
+      tasks: 10
+    });
   }
   const rows = [...sums]
     .map(([name, { seconds, tasks }], index) => {
@@ -204,7 +260,8 @@ export function fineMetricsOf(run: DrawnRun, params: Readonly<Record<string, unk
       activities.set(activity, (activities.get(activity) ?? 0) + value);
     }
   }
-  const busy = [...activities.values()].reduce((sum, value) => sum + value, 0) / scale;
+  const busy =
+    [...activities.values()].reduce((sum, value) => sum + value, 0) / scale;
   const idle = Math.max(0, capacity - busy);
   const rest = rows.slice(top);
   const restActivities: Record<string, number> = {};
@@ -220,7 +277,11 @@ export function fineMetricsOf(run: DrawnRun, params: Readonly<Record<string, unk
     wallSeconds: run.end,
     threads: run.workers * run.threads,
     capacitySeconds: capacity,
-    byActivity: [...activities].map(([activity, value]) => ({ activity, value, share: value / scale / capacity })),
+    byActivity: [...activities].map(([activity, value]) => ({
+      activity,
+      value,
+      share: value / scale / capacity
+    })),
     byFunction: rows.slice(0, top),
     others:
       rest.length === 0
@@ -244,6 +305,7 @@ export function fineMetricsOf(run: DrawnRun, params: Readonly<Record<string, unk
       { activity: 'disk-write', seconds: 4.05, bytes: 0.8 * GiB, count: 60 }
     ],
     otherSpansSeconds: 0,
+    otherIdleSeconds: 0,
     attributedNanoseconds: Math.round(busy * 1e9),
     totalNanoseconds: Math.round(busy * 1e9)
   };
@@ -251,33 +313,167 @@ export function fineMetricsOf(run: DrawnRun, params: Readonly<Record<string, unk
 
 type DrawnFrame = readonly [string, string, number, readonly DrawnFrame[]];
 
-const frames: DrawnFrame = ['all functions', '', 12640, [
-  ['execute_task', 'spanwise/worker/run.py:210', 12500, [
-    ['fit_fold', 'model.py:41', 4300, [
-      ['fit', 'sklearn/linear_model/_logistic.py:1200', 4020, [
-        ['_fit_binary', 'sklearn/linear_model/_logistic.py:600', 3600, [
-          ['logistic_loss_gradient', 'sklearn/_loss/loss.py:300', 2400, [['matmul', 'numpy/core.py:1', 1640, []], ['exp', 'numpy/core.py:2', 660, []]]],
-          ['line_search', 'scipy/optimize/_linesearch.py:50', 1000, [['dot', 'numpy/core.py:3', 780, []]]]
-        ]]
-      ]]
-    ]],
-    ['read_parquet', 'pandas/io/parquet.py:500', 2530, [['read_table', 'pyarrow/parquet/core.py:1700', 2270, [['read_row_groups', 'pyarrow/parquet/core.py:300', 1900, [['ReadAt', 'pyarrow/io.pxi:20', 1390, []], ['decompress', 'pyarrow/io.pxi:80', 460, []]]]]]]],
-    ['groupby_chunk', 'dask/dataframe/groupby.py:300', 1640, [['agg', 'pandas/core/groupby.py:900', 1510, [['_cython_agg', 'pandas/core/groupby/ops.py:70', 1050, [['group_mean', 'pandas/_libs/groupby.pyx:4', 750, []]]], ['factorize', 'pandas/core/algorithms.py:600', 420, []]]]]],
-    ['rechunk_merge', 'dask/array/rechunk.py:700', 1400, [['concatenate', 'numpy/core.py:9', 1000, [['copyto', 'numpy/core.py:10', 740, []]]]]],
-    ['astype', 'pandas/core/generic.py:6000', 1340, [['astype_array', 'pandas/core/dtypes/astype.py:90', 1210, [['clean_labels', 'prep.py:12', 1100, [['str.strip', 'prep.py:14', 430, []], ['str.lower', 'prep.py:14', 350, []]]]]]]],
-    ['map_features', 'features.py:8', 800, [['sin', 'numpy/core.py:20', 500, []]]]
-  ]]
-]];
+const frames: DrawnFrame = [
+  'all functions',
+  '',
+  12640,
+  [
+    [
+      'execute_task',
+      'spanwise/worker/run.py:210',
+      12500,
+      [
+        [
+          'fit_fold',
+          'model.py:41',
+          4300,
+          [
+            [
+              'fit',
+              'sklearn/linear_model/_logistic.py:1200',
+              4020,
+              [
+                [
+                  '_fit_binary',
+                  'sklearn/linear_model/_logistic.py:600',
+                  3600,
+                  [
+                    [
+                      'logistic_loss_gradient',
+                      'sklearn/_loss/loss.py:300',
+                      2400,
+                      [
+                        ['matmul', 'numpy/core.py:1', 1640, []],
+                        ['exp', 'numpy/core.py:2', 660, []]
+                      ]
+                    ],
+                    [
+                      'line_search',
+                      'scipy/optimize/_linesearch.py:50',
+                      1000,
+                      [['dot', 'numpy/core.py:3', 780, []]]
+                    ]
+                  ]
+                ]
+              ]
+            ]
+          ]
+        ],
+        [
+          'read_parquet',
+          'pandas/io/parquet.py:500',
+          2530,
+          [
+            [
+              'read_table',
+              'pyarrow/parquet/core.py:1700',
+              2270,
+              [
+                [
+                  'read_row_groups',
+                  'pyarrow/parquet/core.py:300',
+                  1900,
+                  [
+                    ['ReadAt', 'pyarrow/io.pxi:20', 1390, []],
+                    ['decompress', 'pyarrow/io.pxi:80', 460, []]
+                  ]
+                ]
+              ]
+            ]
+          ]
+        ],
+        [
+          'groupby_chunk',
+          'dask/dataframe/groupby.py:300',
+          1640,
+          [
+            [
+              'agg',
+              'pandas/core/groupby.py:900',
+              1510,
+              [
+                [
+                  '_cython_agg',
+                  'pandas/core/groupby/ops.py:70',
+                  1050,
+                  [['group_mean', 'pandas/_libs/groupby.pyx:4', 750, []]]
+                ],
+                ['factorize', 'pandas/core/algorithms.py:600', 420, []]
+              ]
+            ]
+          ]
+        ],
+        [
+          'rechunk_merge',
+          'dask/array/rechunk.py:700',
+          1400,
+          [
+            [
+              'concatenate',
+              'numpy/core.py:9',
+              1000,
+              [['copyto', 'numpy/core.py:10', 740, []]]
+            ]
+          ]
+        ],
+        [
+          'astype',
+          'pandas/core/generic.py:6000',
+          1340,
+          [
+            [
+              'astype_array',
+              'pandas/core/dtypes/astype.py:90',
+              1210,
+              [
+                [
+                  'clean_labels',
+                  'prep.py:12',
+                  1100,
+                  [
+                    ['str.strip', 'prep.py:14', 430, []],
+                    ['str.lower', 'prep.py:14', 350, []]
+                  ]
+                ]
+              ]
+            ]
+          ]
+        ],
+        [
+          'map_features',
+          'features.py:8',
+          800,
+          [['sin', 'numpy/core.py:20', 500, []]]
+        ]
+      ]
+    ]
+  ]
+];
 
 export function profileOf(run: DrawnRun): ProfileResult {
   const nodes = {
-    parent: [] as number[], name: [] as string[], file: [] as string[], line: [] as number[], n: [] as number[],
-    onCore: [] as number[], waiting: [] as number[], blocked: [] as number[], slot: [] as number[]
+    parent: [] as number[],
+    name: [] as string[],
+    file: [] as string[],
+    line: [] as number[],
+    n: [] as number[],
+    onCore: [] as number[],
+    waiting: [] as number[],
+    blocked: [] as number[],
+    slot: [] as number[]
   };
-  const add = ([name, where, n, children]: DrawnFrame, parent: number): void => {
+  const add = (
+    [name, where, n, children]: DrawnFrame,
+    parent: number
+  ): void => {
     const [file = '', line = '0'] = where.split(':');
     const index = nodes.name.length;
-    const waits = name === 'ReadAt' || name === 'read_parquet' ? 0.6 : name.includes('str') ? 0.5 : 0.12;
+    const waits =
+      name === 'ReadAt' || name === 'read_parquet'
+        ? 0.6
+        : name.includes('str')
+          ? 0.5
+          : 0.12;
     nodes.parent.push(parent);
     nodes.name.push(name);
     nodes.file.push(file);
@@ -285,16 +481,30 @@ export function profileOf(run: DrawnRun): ProfileResult {
     nodes.n.push(n);
     nodes.onCore.push(Math.round(n * (1 - waits)));
     nodes.waiting.push(Math.round(n * waits * 0.4));
-    nodes.blocked.push(n - Math.round(n * (1 - waits)) - Math.round(n * waits * 0.4));
-    nodes.slot.push(file === '' ? -1 : [...(file.split('/')[0] ?? '')].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 12);
+    nodes.blocked.push(
+      n - Math.round(n * (1 - waits)) - Math.round(n * waits * 0.4)
+    );
+    nodes.slot.push(
+      file === ''
+        ? -1
+        : [...(file.split('/')[0] ?? '')].reduce(
+            (sum, letter) => sum + letter.charCodeAt(0),
+            0
+          ) % 12
+    );
     for (const child of children) {
       add(child, index);
     }
   };
   add(frames, -1);
   const random = new SeededRandom(5);
-  const seconds = Array.from({ length: 120 }, (_, index) => (index * run.end) / 120);
-  const level = seconds.map(at => (at > 7.2 && at < 7.8 ? 0.3 : at > 20.8 && at < 21.3 ? 0.05 : 1));
+  const seconds = Array.from(
+    { length: 120 },
+    (_, index) => (index * run.end) / 120
+  );
+  const level = seconds.map(at =>
+    at > 7.2 && at < 7.8 ? 0.3 : at > 20.8 && at < 21.3 ? 0.05 : 1
+  );
   return {
     view: 'profile',
     samples: 12640,
@@ -303,22 +513,43 @@ export function profileOf(run: DrawnRun): ProfileResult {
     dropped: 0,
     activity: {
       seconds,
-      onCore: seconds.map((at, index) => (level[index] ?? 0) * (at < 7.2 ? 3.4 : at < 21 ? 5.4 : 7) * (0.9 + 0.2 * random.next())),
-      waiting: seconds.map((_, index) => (level[index] ?? 0) * 0.4 * random.next()),
-      blocked: seconds.map((at, index) => (level[index] ?? 0) * (at < 7.2 ? 4 : at < 21 ? 1.5 : 0.4) * (0.8 + 0.3 * random.next()))
+      onCore: seconds.map(
+        (at, index) =>
+          (level[index] ?? 0) *
+          (at < 7.2 ? 3.4 : at < 21 ? 5.4 : 7) *
+          (0.9 + 0.2 * random.next())
+      ),
+      waiting: seconds.map(
+        (_, index) => (level[index] ?? 0) * 0.4 * random.next()
+      ),
+      blocked: seconds.map(
+        (at, index) =>
+          (level[index] ?? 0) *
+          (at < 7.2 ? 4 : at < 21 ? 1.5 : 0.4) *
+          (0.8 + 0.3 * random.next())
+      )
     }
   };
 }
 
-export function memoryOf(params: Readonly<Record<string, unknown>>): MemoryResult {
+export function memoryOf(
+  params: Readonly<Record<string, unknown>>
+): MemoryResult {
   const measure = String(params.measure ?? 'process');
-  const curve = (length: number, peak: number, at: number, random: SeededRandom) => {
+  const curve = (
+    length: number,
+    peak: number,
+    at: number,
+    random: SeededRandom
+  ) => {
     const t: number[] = [];
     const bytes: number[] = [];
     for (let seconds = 0; seconds <= length; seconds += 0.5) {
       const hill = Math.exp(-(((seconds - at) / (length * 0.35)) ** 2));
       t.push(seconds);
-      bytes.push((1.2 + (peak - 1.2) * hill + (random.next() - 0.5) * 0.3) * GiB);
+      bytes.push(
+        (1.2 + (peak - 1.2) * hill + (random.next() - 0.5) * 0.3) * GiB
+      );
     }
     return { t, bytes, peak: Math.max(...bytes) };
   };
@@ -333,23 +564,67 @@ export function memoryOf(params: Readonly<Record<string, unknown>>): MemoryResul
             name: `worker ${worker}`,
             worker,
             t: whole.t,
-            bytes: whole.bytes.map(value => (value / 4) * (0.9 + 0.2 * random.next()))
+            bytes: whole.bytes.map(
+              value => (value / 4) * (0.9 + 0.2 * random.next())
+            )
           }))
         : [{ name: 'cluster', worker: null, t: whole.t, bytes: whole.bytes }],
-    limits: { memoryLimit: 16 * GiB, target: 9.6 * GiB, spill: 11.2 * GiB, pause: 12.8 * GiB },
+    limits: {
+      memoryLimit: 16 * GiB,
+      target: 9.6 * GiB,
+      spill: 11.2 * GiB,
+      pause: 12.8 * GiB
+    },
     runs: [
-      { run: 1, label: 'before', measure: 'process', intervalSeconds: 0.25, start: 0.5, stopped: 41.3, ...curve(40.8, 12.3, 21.8, random) },
-      { run: 2, label: 'after', measure: 'process', intervalSeconds: 0.25, start: 42, stopped: null, ...curve(29.6, 6.63, 17.3, random) }
+      {
+        run: 1,
+        label: 'before',
+        measure: 'process',
+        intervalSeconds: 0.25,
+        start: 0.5,
+        stopped: 41.3,
+        ...curve(40.8, 12.3, 21.8, random)
+      },
+      {
+        run: 2,
+        label: 'after',
+        measure: 'process',
+        intervalSeconds: 0.25,
+        start: 42,
+        stopped: null,
+        ...curve(29.6, 6.63, 17.3, random)
+      }
     ],
-    now: { process: 7.01 * GiB, managed: 3.2 * GiB, spilled: 1.4 * GiB, unmanagedOld: 1.1 * GiB }
+    now: {
+      process: 7.01 * GiB,
+      managed: 3.2 * GiB,
+      spilled: 1.4 * GiB,
+      unmanagedOld: 1.1 * GiB
+    }
   };
 }
 
-export function tileOf(boxes: readonly DrawnBox[], functions: readonly string[], level: number, index: number, runLimit = 0xffffffff) {
+export function tileOf(
+  boxes: readonly DrawnBox[],
+  functions: readonly string[],
+  level: number,
+  index: number,
+  runLimit = 0xffffffff
+) {
   const cell = 2 ** level * 1e-6;
   const from = index * 512 * cell;
   const to = from + 512 * cell;
-  const rows: { lane: number; from: number; to: number; fn: number; kind: number; strip: number; cover: number; run: number; tasks: number }[] = [];
+  const rows: {
+    lane: number;
+    from: number;
+    to: number;
+    fn: number;
+    kind: number;
+    strip: number;
+    cover: number;
+    run: number;
+    tasks: number;
+  }[] = [];
   // Boxes narrower than a cell are added up, one per lane, cell and kind.
   const open = new Map<string, (typeof rows)[number]>();
   for (const box of boxes) {
@@ -360,14 +635,34 @@ export function tileOf(boxes: readonly DrawnBox[], functions: readonly string[],
     const right = (box.to - from) / cell;
     const fn = functions.indexOf(box.function);
     if (right - left >= 1 || box.kind === 4) {
-      rows.push({ lane: box.lane, from: left, to: right, fn, kind: box.kind, strip: Number(box.strip), cover: 255, run: box.run, tasks: 1 });
+      rows.push({
+        lane: box.lane,
+        from: left,
+        to: right,
+        fn,
+        kind: box.kind,
+        strip: Number(box.strip),
+        cover: 255,
+        run: box.run,
+        tasks: 1
+      });
       continue;
     }
     const at = Math.floor(left);
     const key = `${box.lane} ${at} ${Number(box.strip)}`;
     const had = open.get(key);
     if (had === undefined) {
-      const row = { lane: box.lane, from: at, to: at + 1, fn, kind: box.kind, strip: Number(box.strip), cover: (right - left) * 255, run: runLimit, tasks: 1 };
+      const row = {
+        lane: box.lane,
+        from: at,
+        to: at + 1,
+        fn,
+        kind: box.kind,
+        strip: Number(box.strip),
+        cover: (right - left) * 255,
+        run: runLimit,
+        tasks: 1
+      };
       open.set(key, row);
       rows.push(row);
     } else {

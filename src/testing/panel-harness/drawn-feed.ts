@@ -1,8 +1,28 @@
 /** A feed that answers from a drawn run, after a given delay, as the relay would. */
 import { Signal } from '@lumino/signaling';
-import type { IFeed, IWatch, LinkStatus, TileData, WatchChange, WatchSpec } from '../../feed/feed-types';
-import type { ClusterInfo, RunDetail, Snapshot, ViewResult } from '../../wire/panel-link';
-import { detailOf, fineMetricsOf, memoryOf, profileOf, taskStreamOf, tasksOf, tileOf } from './drawn-answers';
+import type {
+  IFeed,
+  IWatch,
+  LinkStatus,
+  TileData,
+  WatchChange,
+  WatchSpec
+} from '../../feed/feed-types';
+import type {
+  ClusterInfo,
+  RunDetail,
+  Snapshot,
+  ViewResult
+} from '../../wire/panel-link';
+import {
+  detailOf,
+  fineMetricsOf,
+  memoryOf,
+  profileOf,
+  taskStreamOf,
+  tasksOf,
+  tileOf
+} from './drawn-answers';
 import type { DrawnBox, DrawnRun } from './drawn-run';
 
 export type DrawnFeedOptions = {
@@ -25,7 +45,9 @@ export class DrawnFeed implements IFeed {
         kind: 'embedded',
         logId: 'log',
         state: options.live ? 'running' : 'ended',
-        why: options.live ? undefined : 'Ended at 09:22:10: the client was closed. The history is kept.',
+        why: options.live
+          ? undefined
+          : 'Ended at 09:22:10: the client was closed. The history is kept.',
         startedAt: 1.7e9,
         endedAt: options.live ? undefined : 1.7e9 + run.end,
         workers: [],
@@ -59,7 +81,10 @@ export class DrawnFeed implements IFeed {
 
   detail(_cluster: string, run: number): Promise<RunDetail | null> {
     return new Promise(resolve => {
-      setTimeout(() => resolve(detailOf(this.options.run, run)), this.options.delayMs ?? 0);
+      setTimeout(
+        () => resolve(detailOf(this.options.run, run)),
+        this.options.delayMs ?? 0
+      );
     });
   }
 
@@ -98,7 +123,11 @@ export class DrawnFeed implements IFeed {
       const seconds = 2 ** level * 512e-6;
       const boxes: DrawnBox[] = [];
       // A box is at most 4 s long.
-      for (let second = Math.floor(index * seconds) - 4; second <= (index + 1) * seconds; second += 1) {
+      for (
+        let second = Math.floor(index * seconds) - 4;
+        second <= (index + 1) * seconds;
+        second += 1
+      ) {
         boxes.push(...(this._bySecond.get(second) ?? []));
       }
       tile = tileOf(boxes, this.options.run.functions, level, index);

@@ -45,10 +45,54 @@ type Phase = {
 };
 
 const phases: readonly Phase[] = [
-  { span: 2, from: 0.1, to: 7.6, mix: [['read-parquet', 0.55, 6], ['astype', 0.12, 2], ['fillna', 0.06, 2]], transfers: 0.02, disk: 0 },
-  { span: 4, from: 7.8, to: 12.4, mix: [['groupby-chunk', 0.45, 5], ['groupby-agg', 0.3, 2], ['getitem', 0.05, 2]], transfers: 0.15, disk: 0.02 },
-  { span: 5, from: 12.7, to: 21, mix: [['rechunk-merge', 0.35, 6], ['rechunk-split', 0.05, 2], ['concatenate', 0.2, 2], ['map-features', 0.3, 3]], transfers: 0.35, disk: 0.2 },
-  { span: 6, from: 21.3, to: 29.6, mix: [['fit_fold', 2.1, 6], ['score_fold', 0.45, 2]], transfers: 0.1, disk: 0 }
+  {
+    span: 2,
+    from: 0.1,
+    to: 7.6,
+    mix: [
+      ['read-parquet', 0.55, 6],
+      ['astype', 0.12, 2],
+      ['fillna', 0.06, 2]
+    ],
+    transfers: 0.02,
+    disk: 0
+  },
+  {
+    span: 4,
+    from: 7.8,
+    to: 12.4,
+    mix: [
+      ['groupby-chunk', 0.45, 5],
+      ['groupby-agg', 0.3, 2],
+      ['getitem', 0.05, 2]
+    ],
+    transfers: 0.15,
+    disk: 0.02
+  },
+  {
+    span: 5,
+    from: 12.7,
+    to: 21,
+    mix: [
+      ['rechunk-merge', 0.35, 6],
+      ['rechunk-split', 0.05, 2],
+      ['concatenate', 0.2, 2],
+      ['map-features', 0.3, 3]
+    ],
+    transfers: 0.35,
+    disk: 0.2
+  },
+  {
+    span: 6,
+    from: 21.3,
+    to: 29.6,
+    mix: [
+      ['fit_fold', 2.1, 6],
+      ['score_fold', 0.45, 2]
+    ],
+    transfers: 0.1,
+    disk: 0
+  }
 ];
 
 export function firstLook(): DrawnRun {
@@ -67,20 +111,44 @@ export function firstLook(): DrawnRun {
         if (next() < phase.transfers) {
           const held = next() < 0.5;
           const size = 0.06 + 0.15 * next();
-          boxes.push({ ...base, kind: 1, strip: !held, from: held ? at : at - size, to: held ? at + size : at });
+          boxes.push({
+            ...base,
+            kind: 1,
+            strip: !held,
+            from: held ? at : at - size,
+            to: held ? at + size : at
+          });
           at += held ? size : 0;
         }
         if (next() < phase.disk) {
           const size = 0.1 + 0.2 * next();
-          boxes.push({ ...base, kind: 2, strip: false, from: at, to: at + size });
+          boxes.push({
+            ...base,
+            kind: 2,
+            strip: false,
+            from: at,
+            to: at + size
+          });
           at += size;
         }
         if (next() < 0.05) {
-          boxes.push({ ...base, kind: 3, strip: false, from: at, to: at + 0.04 });
+          boxes.push({
+            ...base,
+            kind: 3,
+            strip: false,
+            from: at,
+            to: at + 0.04
+          });
           at += 0.04;
         }
         const isFailed = lane === 5 && phase.span === 6 && at < 21.7;
-        boxes.push({ ...base, kind: isFailed ? 4 : 0, strip: false, from: at, to: at + (isFailed ? 0.7 : length) });
+        boxes.push({
+          ...base,
+          kind: isFailed ? 4 : 0,
+          strip: false,
+          from: at,
+          to: at + (isFailed ? 0.7 : length)
+        });
         at += (isFailed ? 2.4 : length) + 0.004 + next() * 0.02;
       }
     }
@@ -91,16 +159,47 @@ export function firstLook(): DrawnRun {
     end: 29.6,
     boxes,
     spans: [
-      { span: 1, parent: null, tag: 'Alice’s workflow', depth: 0, from: 0, to: 29.6 },
+      {
+        span: 1,
+        parent: null,
+        tag: 'Alice’s workflow',
+        depth: 0,
+        from: 0,
+        to: 29.6
+      },
       { span: 2, parent: 1, tag: 'data load', depth: 1, from: 0, to: 7.7 },
-      { span: 3, parent: 1, tag: 'ML preprocessing', depth: 1, from: 7.7, to: 21.2 },
+      {
+        span: 3,
+        parent: 1,
+        tag: 'ML preprocessing',
+        depth: 1,
+        from: 7.7,
+        to: 21.2
+      },
       { span: 4, parent: 3, tag: 'clean', depth: 2, from: 7.7, to: 12.6 },
       { span: 5, parent: 3, tag: 'features', depth: 2, from: 12.6, to: 21.2 },
-      { span: 6, parent: 1, tag: 'Model training', depth: 1, from: 21.2, to: 29.6 }
+      {
+        span: 6,
+        parent: 1,
+        tag: 'Model training',
+        depth: 1,
+        from: 21.2,
+        to: 29.6
+      }
     ],
     functions: [
-      'fit_fold', 'read-parquet', 'rechunk-merge', 'groupby-chunk', 'map-features', 'score_fold',
-      'astype', 'groupby-agg', 'concatenate', 'rechunk-split', 'fillna', 'getitem'
+      'fit_fold',
+      'read-parquet',
+      'rechunk-merge',
+      'groupby-chunk',
+      'map-features',
+      'score_fold',
+      'astype',
+      'groupby-agg',
+      'concatenate',
+      'rechunk-split',
+      'fillna',
+      'getitem'
     ]
   };
 }
@@ -110,7 +209,10 @@ export function manyRuns(runs: number): DrawnRun {
   const random = new SeededRandom(3);
   const lanes = 64;
   const free = new Float64Array(lanes);
-  const functions = Array.from({ length: 20 }, (_, index) => `function-${index}`);
+  const functions = Array.from(
+    { length: 20 },
+    (_, index) => `function-${index}`
+  );
   const boxes: DrawnBox[] = [];
   for (let run = 0; run < runs; run += 1) {
     const lane = run % lanes;
@@ -118,7 +220,16 @@ export function manyRuns(runs: number): DrawnRun {
     const to = from + 0.001 + random.next() * 0.008;
     free[lane] = to + 0.0003;
     const kind = random.next() < 0.1 ? 1 : random.next() < 0.05 ? 2 : 0;
-    boxes.push({ run, lane, function: functions[run % 20] as string, kind, strip: false, from, to, span: 1 });
+    boxes.push({
+      run,
+      lane,
+      function: functions[run % 20] as string,
+      kind,
+      strip: false,
+      from,
+      to,
+      span: 1
+    });
   }
   const end = Math.max(...free);
   return {
@@ -131,7 +242,10 @@ export function manyRuns(runs: number): DrawnRun {
   };
 }
 
-function pick<T extends readonly [string, number, number]>(mix: readonly T[], at: number): T {
+function pick<T extends readonly [string, number, number]>(
+  mix: readonly T[],
+  at: number
+): T {
   const total = mix.reduce((sum, item) => sum + item[2], 0);
   let left = at * total;
   for (const item of mix) {

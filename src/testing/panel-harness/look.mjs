@@ -14,8 +14,13 @@ import { chromium } from 'playwright-core';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, '../../..');
-const [out = 'panel.png', query = '', width = '1200', height = '760', script = ''] =
-  process.argv.slice(2);
+const [
+  out = 'panel.png',
+  query = '',
+  width = '1200',
+  height = '760',
+  script = ''
+] = process.argv.slice(2);
 const folder = join(root, '.build/panel-harness');
 mkdirSync(folder, { recursive: true });
 await esbuild.build({
@@ -24,7 +29,13 @@ await esbuild.build({
   format: 'esm',
   splitting: true,
   outdir: folder,
-  loader: { '.svg': 'text', '.css': 'empty', '.ttf': 'empty', '.woff': 'empty', '.woff2': 'empty' },
+  loader: {
+    '.svg': 'text',
+    '.css': 'empty',
+    '.ttf': 'empty',
+    '.woff': 'empty',
+    '.woff2': 'empty'
+  },
   define: { 'process.env.NODE_ENV': '"production"', global: 'window' },
   alias: { path: 'path-browserify' },
   logLevel: 'error'
@@ -39,10 +50,15 @@ writeFileSync(
 );
 const { createServer } = await import('node:http');
 const server = createServer((request, response) => {
-  const name = new URL(request.url ?? '/', 'http://localhost').pathname.slice(1);
+  const name = new URL(request.url ?? '/', 'http://localhost').pathname.slice(
+    1
+  );
   try {
     const body = readFileSync(join(folder, name));
-    response.setHeader('content-type', name.endsWith('.js') ? 'text/javascript' : 'text/html');
+    response.setHeader(
+      'content-type',
+      name.endsWith('.js') ? 'text/javascript' : 'text/html'
+    );
     response.end(body);
   } catch {
     response.statusCode = 404;
@@ -52,12 +68,20 @@ const server = createServer((request, response) => {
 await new Promise(done => server.listen(0, '127.0.0.1', done));
 const { port } = server.address();
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? execFileSync('which', ['chromium']).toString().trim()
+  executablePath:
+    process.env.CHROMIUM ??
+    execFileSync('which', ['chromium']).toString().trim()
 });
 try {
-  const page = await browser.newPage({ viewport: { width: Number(width), height: Number(height) } });
+  const page = await browser.newPage({
+    viewport: { width: Number(width), height: Number(height) }
+  });
   page.on('pageerror', error => console.error('page error:', error.message));
-  page.on('console', message => message.type() === 'error' && console.error('console:', message.text()));
+  page.on(
+    'console',
+    message =>
+      message.type() === 'error' && console.error('console:', message.text())
+  );
   await page.goto(`http://127.0.0.1:${port}/page.html?${query}`);
   await page.waitForSelector('section.sw-panel');
   await page.waitForTimeout(1200);

@@ -1,0 +1,21 @@
+/** `text` in the context's font, or as much of it as fits `room` with an ellipsis, or nothing below three letters. */
+export function elided(
+  context: CanvasRenderingContext2D,
+  text: string,
+  room: number
+): string {
+  if (context.measureText(text).width <= room) {
+    return text;
+  }
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low < 3 ? '' : `${text.slice(0, low)}…`;
+}

@@ -1,0 +1,209 @@
+/** Threads on a core and waiting over time; a drag chooses the period for all panels, two sliders move its ends. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import { contextOf } from '../../charts/sized-canvas';
+import type { SelectionModel } from '../../feed/selection';
+import type { TimeRange } from '../../wire/panel-link';
+import {
+  formatInstant,
+  formatTick,
+  formatTimeRange,
+  timeTicks
+} from '../format';
+import type { ITheme } from '../panel-context';
+import type { Activity } from './figure';
+
+const axisHeight = 16;
+const chartHeight = 84;
+
+export function ActivityView(props: {
+  /** What matches the filter, and, faded behind it, the whole run as far as it is known. */
+  readonly activity: Activity;
+  readonly whole: Activity | null;
+  readonly time: TimeRange;
+  readonly selection: SelectionModel;
+  readonly theme: ITheme;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { activity, time, selection, theme, trans } = props;
+  const whole = props.whole ?? activity;
+  const box = React.useRef<HTMLDivElement>(null);
+  const canvas = React.useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = React.useState(0);
+  const [drag, setDrag] = React.useState<{ from: number; to: number } | null>(
+    null
+  );
+  React.useEffect(() => {
+    const element = box.current;
+    if (!element) {
+      return;
+    }
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  React.useEffect(() => {
+    const draw = () => {
+      if (!canvas.current || width === 0) {
+        return;
+      }
+      const context = contextOf(
+        canvas.current,
+        width,
+        chartHeight + axisHeight,
+        window.devicePixelRatio || 1
+      );
+      if (!context) {
+        return;
+      }
+      const { palette } = theme;
+      context.clearRect(0, 0, width, chartHeight + axisHeight);
+      const scale = width / (whole.to - whole.from);
+      const bars = (source: Activity, alpha: number) => {
+        context.globalAlpha = alpha;
+        for (const bar of source.bars) {
+          const x = (bar.from - whole.from) * scale;
+          const barWidth = (bar.to - bar.from) * scale + 0.5;
+          let y = chartHeight;
+          for (const kind of ['cpu', 'core', 'blocked'] as const) {
+            const value =
+              kind === 'cpu'
+                ? bar.onCore
+                : kind === 'core'
+                  ? bar.waiting
+                  : bar.blocked;
+            const height = (value / whole.highest) * (chartHeight - 2);
+            context.fillStyle = palette.kinds[kind];
+            context.fillRect(x, y - height, barWidth, height);
+            y -= height;
+          }
+        }
+        context.globalAlpha = 1;
+      };
+      if (whole !== activity) {
+        bars(whole, 0.25);
+      }
+      bars(activity, 1);
+      context.fillStyle = palette.secondaryText;
+      context.font = `11px ${palette.uiFont}`;
+      context.textBaseline = 'middle';
+      const { step, ticks } = timeTicks(whole.from, whole.to, width);
+      for (const tick of ticks) {
+        const text = formatTick(tick, step);
+        const x = (tick - whole.from) * scale;
+        const left = Math.max(0, x - context.measureText(text).width / 2);
+        if (left + context.measureText(text).width <= width) {
+          context.fillText(text, left, chartHeight + axisHeight / 2 + 1);
+        }
+      }
+    };
+    draw();
+    theme.changed.connect(draw);
+    return () => {
+      theme.changed.disconnect(draw);
+    };
+  }, [activity, whole, width, theme]);
+
+  const secondsAt = (event: React.PointerEvent): number => {
+    const rect = box.current?.getBoundingClientRect();
+    const share =
+      rect === undefined
+        ? 0
+        : (event.clientX - rect.left) / Math.max(1, rect.width);
+    const seconds = whole.from + share * (whole.to - whole.from);
+    return Math.min(whole.to, Math.max(whole.from, seconds));
+  };
+  const range =
+    drag !== null
+      ? { from: Math.min(drag.from, drag.to), to: Math.max(drag.from, drag.to) }
+      : time !== 'all' && 'from' in time
+        ? time
+        : null;
+  const percent = (seconds: number) =>
+    Math.min(
+      100,
+      Math.max(0, ((seconds - whole.from) / (whole.to - whole.from)) * 100)
+    );
+  const move = (end: 'from' | 'to', step: number) => {
+    const current = range ?? { from: whole.from, to: whole.to };
+    const next = { ...current, [end]: current[end] + step };
+    if (next.to - next.from >= Math.abs(step)) {
+      selection.setTime(next);
+    }
+  };
+  const slider = (end: 'from' | 'to', label: string) => {
+    const value = (range ?? whole)[end];
+    return (
+      <div
+        className="sw-Profile-handle"
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={whole.from}
+        aria-valuemax={whole.to}
+        aria-valuenow={value}
+        aria-valuetext={formatInstant(value)}
+        style={{ left: `${percent(value)}%` }}
+        onKeyDown={event => {
+          const step = (whole.to - whole.from) / 50;
+          if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
+            event.preventDefault();
+            move(end, event.key === 'ArrowLeft' ? -step : step);
+          }
+        }}
+      />
+    );
+  };
+  return (
+    <div className="sw-Profile-activity">
+      <div className="sw-block-title">
+        {trans.__('Activity')}
+        <span className="sw-block-aside sw-wide-only">
+          {trans.__('threads on a core and waiting; drag to choose a period')}
+        </span>
+        <span className="sw-block-aside sw-figure sw-block-end">
+          {range === null ? '' : formatTimeRange(range.from, range.to)}
+        </span>
+      </div>
+      <div
+        ref={box}
+        className="sw-Profile-activityChart"
+        style={{ height: chartHeight + axisHeight }}
+        onPointerDown={event => {
+          if (event.button === 0) {
+            event.currentTarget.setPointerCapture(event.pointerId);
+            const at = secondsAt(event);
+            setDrag({ from: at, to: at });
+          }
+        }}
+        onPointerMove={event => {
+          if (drag !== null) {
+            setDrag({ from: drag.from, to: secondsAt(event) });
+          }
+        }}
+        onPointerUp={() => {
+          if (drag !== null && range !== null) {
+            const isDrag = percent(range.to) - percent(range.from) > 0.5;
+            selection.setTime(isDrag ? range : 'all');
+          }
+          setDrag(null);
+        }}
+        onPointerCancel={() => setDrag(null)}
+      >
+        <canvas ref={canvas} aria-hidden="true" />
+        {range !== null && (
+          <div
+            className="sw-Profile-range"
+            style={{
+              left: `${percent(range.from)}%`,
+              width: `${percent(range.to) - percent(range.from)}%`,
+              height: chartHeight
+            }}
+          />
+        )}
+        {slider('from', trans.__('Period start'))}
+        {slider('to', trans.__('Period end'))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+/** Icicle and activity line as rectangles; colours as roles, no theme. */
+import type { ProfileResult } from '../../wire/panel-link';
+import type { FrameTree } from './rows';
+import { pathOf } from './rows';
+
+export type FrameShape = {
+  readonly node: number;
+  readonly x: number;
+  readonly width: number;
+  /** 0 = topmost row drawn. */
+  readonly row: number;
+  /** Callers of the zoomed frame fill the whole width. */
+  readonly isCaller: boolean;
+  /** Shares of the frame's width at its foot, from the right: blocked, waiting. */
+  readonly waiting: number;
+  readonly blocked: number;
+};
+
+export type Icicle = {
+  readonly shapes: readonly FrameShape[];
+  readonly rows: number;
+};
+
+/** Frames below this width are not drawn; they are in the tree of the table. */
+const narrowest = 0.6;
+
+/**
+ * The frames within `focus` (null: all), its callers above it over the whole
+ * width:
+ *
+ *   |all                        |   callers
+ *   |fit_fold                   |   focus
+ *   |fit            |score      |
+ */
+export function icicle(
+  tree: FrameTree,
+  focus: number | null,
+  width: number
+): Icicle {
+  const { nodes } = tree.result;
+  const shapes: FrameShape[] = [];
+  const focusOffset = focus === null ? 0 : (tree.offset[focus] ?? 0);
+  const focusSamples = focus === null ? tree.total : (nodes.n[focus] ?? 0);
+  if (!(focusSamples > 0)) {
+    return { shapes, rows: 0 };
+  }
+  const scale = width / focusSamples;
+  const callers = focus === null ? [] : pathOf(tree, focus).slice(0, -1);
+  for (const node of callers) {
+    shapes.push(shape(tree, node, 0, width, true));
+  }
+  let rows = callers.length;
+  const open = focus === null ? rootNodes(tree) : [focus];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const x = ((tree.offset[node] ?? 0) - focusOffset) * scale;
+    const frameWidth = (nodes.n[node] ?? 0) * scale;
+    if (frameWidth < narrowest) {
+      continue;
+    }
+    shapes.push(shape(tree, node, x, frameWidth, false));
+    rows = Math.max(rows, (tree.depth[node] ?? 0) + 1);
+    open.push(...(tree.children[node] ?? []));
+  }
+  return { shapes, rows };
+}
+
+function shape(
+  tree: FrameTree,
+  node: number,
+  x: number,
+  width: number,
+  isCaller: boolean
+): FrameShape {
+  const { n, waiting, blocked } = tree.result.nodes;
+  const samples = Math.max(1, n[node] ?? 1);
+  return {
+    node,
+    x,
+    width,
+    row: tree.depth[node] ?? 0,
+    isCaller,
+    waiting: (waiting[node] ?? 0) / samples,
+    blocked: (blocked[node] ?? 0) / samples
+  };
+}
+
+function rootNodes(tree: FrameTree): number[] {
+  const roots: number[] = [];
+  for (let node = 0; node < tree.length; node += 1) {
+    if ((tree.result.nodes.parent[node] ?? -1) < 0) {
+      roots.push(node);
+    }
+  }
+  return roots;
+}
+
+/** Height of a frame's row: 46 px for few levels, down to 19, then the icicle scrolls. */
+export function rowHeight(rows: number, available: number): number {
+  return Math.min(46, Math.max(19, Math.floor(available / Math.max(1, rows))));
+}
+
+export function shapeAt(
+  shapes: readonly FrameShape[],
+  x: number,
+  row: number
+): FrameShape | null {
+  return (
+    shapes.find(
+      item => item.row === row && x >= item.x && x < item.x + item.width
+    ) ?? null
+  );
+}
+
+// ----------------------------------------------------------------- activity
+
+export type ActivityBar = {
+  readonly from: number;
+  readonly to: number;
+  /** In threads when the rate is known, else in samples. */
+  readonly onCore: number;
+  readonly waiting: number;
+  readonly blocked: number;
+};
+
+export type Activity = {
+  readonly bars: readonly ActivityBar[];
+  readonly from: number;
+  readonly to: number;
+  readonly highest: number;
+};
+
+/** A bar per sampled second; seconds without samples are gaps. */
+export function activityOf(result: ProfileResult): Activity {
+  const { seconds, onCore, waiting, blocked } = result.activity;
+  let step = 1;
+  for (let index = 1; index < seconds.length; index += 1) {
+    const distance = (seconds[index] ?? 0) - (seconds[index - 1] ?? 0);
+    step = index === 1 ? distance : Math.min(step, distance);
+  }
+  const scale =
+    result.rateHz === null || result.rateHz <= 0
+      ? 1
+      : 1 / (result.rateHz * step);
+  const bars = seconds.map((from, index) => ({
+    from,
+    to: from + step,
+    onCore: (onCore[index] ?? 0) * scale,
+    waiting: (waiting[index] ?? 0) * scale,
+    blocked: (blocked[index] ?? 0) * scale
+  }));
+  return {
+    bars,
+    from: seconds[0] ?? 0,
+    to: (seconds.at(-1) ?? 0) + step,
+    highest: bars.reduce(
+      (most, bar) => Math.max(most, bar.onCore + bar.waiting + bar.blocked),
+      1e-9
+    )
+  };
+}

@@ -1,0 +1,115 @@
+/** The table twin: the frames as a tree grid, opened and closed with arrows; the heaviest path is open at first. */
+import * as React from 'react';
+import {
+  frameColumns,
+  frameRows,
+  type FrameTree,
+  pathKey,
+  shareOfNode
+} from './rows';
+
+export function FrameTreeView(props: {
+  readonly tree: FrameTree;
+  /** The accessible name. */
+  readonly label: string;
+  readonly selected: number | null;
+  onSelect(node: number): void;
+}): JSX.Element {
+  const { tree, label, selected } = props;
+  // By path, so that it stays as it is when new samples come in.
+  const [toggled, setToggled] = React.useState<ReadonlyMap<string, boolean>>(
+    new Map()
+  );
+  const isOpen = (node: number) =>
+    toggled.get(pathKey(tree, node)) ?? shareOfNode(tree, node) >= 0.1;
+  const rows = frameRows(tree, isOpen).slice(0, 1000);
+  const toggle = (node: number, open: boolean) =>
+    setToggled(new Map(toggled).set(pathKey(tree, node), open));
+  const onKeyDown = (event: React.KeyboardEvent<HTMLElement>) => {
+    const items = [
+      ...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')
+    ];
+    const index = items.findIndex(item => item === document.activeElement);
+    const row = rows[index];
+    if (row === undefined) {
+      return;
+    }
+    switch (event.key) {
+      case 'ArrowDown':
+        items[index + 1]?.focus();
+        break;
+      case 'ArrowUp':
+        items[index - 1]?.focus();
+        break;
+      case 'ArrowRight':
+        if (row.hasChildren && !isOpen(row.node)) {
+          toggle(row.node, true);
+        } else {
+          items[index + 1]?.focus();
+        }
+        break;
+      case 'ArrowLeft':
+        if (row.hasChildren && isOpen(row.node)) {
+          toggle(row.node, false);
+        } else {
+          items
+            .slice(0, index)
+            .filter((_, at) => (rows[at]?.depth ?? 0) < row.depth)
+            .at(-1)
+            ?.focus();
+        }
+        break;
+      case 'Enter':
+        props.onSelect(row.node);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+  };
+  return (
+    <div className="sw-FrameTree" role="group" aria-label={label}>
+      <div className="sw-FrameTree-row sw-FrameTree-head" aria-hidden="true">
+        {frameColumns.map(column => (
+          <span key={column.name}>{column.name}</span>
+        ))}
+      </div>
+      <div role="tree" aria-label="Frames" onKeyDown={onKeyDown}>
+        {rows.map((row, index) => (
+          <div
+            key={row.node}
+            className="sw-FrameTree-row"
+            role="treeitem"
+            tabIndex={index === 0 ? 0 : -1}
+            aria-level={row.depth + 1}
+            aria-expanded={row.hasChildren ? isOpen(row.node) : undefined}
+            aria-selected={row.node === selected}
+            onClick={() => {
+              props.onSelect(row.node);
+              if (row.hasChildren) {
+                toggle(row.node, !isOpen(row.node));
+              }
+            }}
+          >
+            {row.cells.map((cell, column) => (
+              <span
+                key={column}
+                title={cell.text}
+                style={
+                  column === 0 ? { paddingLeft: row.depth * 14 } : undefined
+                }
+              >
+                {column === 0 && (
+                  <span className="sw-FrameTree-caret" aria-hidden="true">
+                    {row.hasChildren ? (isOpen(row.node) ? '▾' : '▸') : ''}
+                  </span>
+                )}
+                {cell.text}
+              </span>
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

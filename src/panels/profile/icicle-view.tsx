@@ -1,0 +1,305 @@
+/** The icicle: a canvas of frames that a pointer or the arrow keys walk through. What is focused is said in words beside it. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import {
+  frameFill,
+  functionColour,
+  type Palette,
+  PatternFills,
+  textOn
+} from '../../charts/theme';
+import { contextOf } from '../../charts/sized-canvas';
+import { elided } from '../../charts/elided-text';
+import type { ITheme } from '../panel-context';
+import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
+import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
+
+const labelFrom = 34;
+const footHeight = 4;
+
+export type IcicleViewProps = {
+  readonly tree: FrameTree;
+  readonly focus: number | null;
+  readonly selected: number | null;
+  readonly found: Found | null;
+  readonly theme: ITheme;
+  readonly trans: TranslationBundle;
+  onZoom(node: number | null): void;
+  onSelect(node: number | null): void;
+};
+
+export function IcicleView(props: IcicleViewProps): JSX.Element {
+  const { tree, focus, selected, theme, trans } = props;
+  const box = React.useRef<HTMLDivElement>(null);
+  const canvas = React.useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = React.useState({ width: 0, height: 0 });
+  const [hovered, setHovered] = React.useState<Hover | null>(null);
+  const timer = React.useRef(0);
+  const drawn = React.useMemo(
+    () => icicle(tree, focus, size.width),
+    [tree, focus, size.width]
+  );
+  const height = rowHeight(drawn.rows, size.height);
+
+  React.useEffect(() => {
+    const element = box.current;
+    if (!element) {
+      return;
+    }
+    const observer = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight })
+    );
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      window.clearTimeout(timer.current);
+    };
+  }, []);
+
+  React.useEffect(() => {
+    const draw = () => {
+      if (canvas.current && size.width > 0) {
+        const context = contextOf(
+          canvas.current,
+          size.width,
+          Math.max(1, drawn.rows * height),
+          window.devicePixelRatio || 1
+        );
+        if (context) {
+          paint(context, props, drawn.shapes, height, theme.palette);
+        }
+      }
+    };
+    draw();
+    theme.changed.connect(draw);
+    return () => {
+      theme.changed.disconnect(draw);
+    };
+  });
+
+  const shapeUnder = (event: React.MouseEvent): FrameShape | null => {
+    const rect = canvas.current?.getBoundingClientRect();
+    return rect === undefined
+      ? null
+      : shapeAt(
+          drawn.shapes,
+          event.clientX - rect.left,
+          Math.floor((event.clientY - rect.top) / height)
+        );
+  };
+  const onPointerMove = (event: React.PointerEvent) => {
+    const shape = shapeUnder(event);
+    const rect = box.current?.getBoundingClientRect();
+    const next: Hover | null =
+      shape === null || rect === undefined
+        ? null
+        : {
+            node: shape.node,
+            x: event.clientX - rect.left,
+            y: event.clientY - rect.top
+          };
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(
+      () => setHovered(next),
+      hovered === null ? 80 : 0
+    );
+  };
+  return (
+    <div
+      ref={box}
+      className="sw-Profile-icicle"
+      role="application"
+      tabIndex={0}
+      aria-label={trans.__('Profile chart')}
+      aria-roledescription={trans.__('icicle of frames')}
+      aria-description={selected === null ? '' : labelOf(tree, selected)}
+      onPointerMove={onPointerMove}
+      onPointerLeave={() => {
+        window.clearTimeout(timer.current);
+        setHovered(null);
+      }}
+      onClick={event => {
+        const shape = shapeUnder(event);
+        props.onSelect(shape?.node ?? null);
+        if (shape !== null && !event.shiftKey) {
+          // The root zoomed to is no zoom.
+          props.onZoom(tree.depth[shape.node] === 0 ? null : shape.node);
+        }
+      }}
+      onKeyDown={event => {
+        const act = keyAction(event.key, props);
+        if (act !== null) {
+          event.preventDefault();
+          event.stopPropagation();
+          act();
+        }
+      }}
+    >
+      <canvas ref={canvas} aria-hidden="true" />
+      {hovered !== null && (
+        <FrameCard
+          tree={tree}
+          hovered={hovered}
+          width={size.width}
+          trans={trans}
+        />
+      )}
+    </div>
+  );
+}
+
+type Hover = { readonly node: number; readonly x: number; readonly y: number };
+
+function FrameCard(props: {
+  readonly tree: FrameTree;
+  readonly hovered: Hover;
+  readonly width: number;
+  readonly trans: TranslationBundle;
+}): JSX.Element | null {
+  const { tree, hovered, width, trans } = props;
+  if (hovered.node >= tree.length) {
+    return null;
+  }
+  const facts = factsOf(tree, hovered.node);
+  const left = hovered.x + 12 + 260 > width;
+  return (
+    <div
+      className="sw-card"
+      role="tooltip"
+      style={{
+        top: hovered.y + 12,
+        ...(left
+          ? { right: Math.max(0, width - hovered.x + 12) }
+          : { left: hovered.x + 12 })
+      }}
+    >
+      <div className="sw-card-head">
+        <strong>{facts.name}</strong>
+        <span className="sw-card-aside">{facts.totalShare}</span>
+      </div>
+      {facts.place !== '' && <code className="sw-card-key">{facts.place}</code>}
+      <dl className="sw-card-rows">
+        <dt>{trans.__('total')}</dt>
+        <dd>{`${facts.totalText}, ${facts.totalShare}`}</dd>
+        <dt>{trans.__('self')}</dt>
+        <dd>{`${facts.selfText}, ${facts.selfShare}`}</dd>
+        {facts.states
+          .filter(state => state.share > 0)
+          .map(state => (
+            <React.Fragment key={state.state}>
+              <dt>{trans.__(state.label)}</dt>
+              <dd>{state.text}</dd>
+            </React.Fragment>
+          ))}
+      </dl>
+      <div className="sw-card-hint">
+        {trans.__('click: zoom and details · Shift click: details')}
+      </div>
+    </div>
+  );
+}
+
+/** Arrows go to caller, called and neighbour; Enter zooms, Escape goes one zoom back. */
+function keyAction(key: string, props: IcicleViewProps): (() => void) | null {
+  const { tree, selected, focus, onSelect, onZoom } = props;
+  const node = selected ?? focus ?? 0;
+  const parent = tree.result.nodes.parent[node] ?? -1;
+  const siblings = parent < 0 ? [node] : (tree.children[parent] ?? []);
+  const go = (next: number | undefined) =>
+    next === undefined || next < 0 ? null : () => onSelect(next);
+  switch (key) {
+    case 'ArrowUp':
+      return go(parent);
+    case 'ArrowDown':
+      return selected === null
+        ? () => onSelect(node)
+        : go(tree.children[node]?.[0]);
+    case 'ArrowLeft':
+      return go(siblings[siblings.indexOf(node) - 1]);
+    case 'ArrowRight':
+      return go(siblings[siblings.indexOf(node) + 1]);
+    case 'Enter':
+      return () => onZoom((tree.depth[node] ?? 0) === 0 ? null : node);
+    case 'Escape':
+      if (focus === null) {
+        return selected === null ? null : () => onSelect(null);
+      }
+      return () => {
+        const above = tree.result.nodes.parent[focus] ?? -1;
+        onZoom(above < 0 || tree.depth[above] === 0 ? null : above);
+      };
+    default:
+      return null;
+  }
+}
+
+function paint(
+  context: CanvasRenderingContext2D,
+  props: IcicleViewProps,
+  shapes: readonly FrameShape[],
+  height: number,
+  palette: Palette
+): void {
+  const { tree, selected, found } = props;
+  const { slot, file } = tree.result.nodes;
+  const fills = new PatternFills(
+    context,
+    palette,
+    window.devicePixelRatio || 1
+  );
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  context.font = `11px ${palette.uiFont}`;
+  context.textBaseline = 'middle';
+  for (const { node, x, width, row, isCaller, waiting, blocked } of shapes) {
+    const y = row * height;
+    const isRoot = (file[node] ?? '') === '' && (slot[node] ?? -1) < 0;
+    const colour = functionColour(palette, {
+      slot: slot[node] ?? -1,
+      round: 0
+    });
+    const fill = isRoot ? palette.headerFill : frameFill(palette, colour);
+    const isDim = found !== null && !found.nodes.has(node);
+    context.globalAlpha = isDim || isCaller ? 0.6 : 1;
+    context.fillStyle = fill;
+    context.fillRect(x, y, Math.max(0.5, width - 1), height - 1);
+    if (!isRoot && width > 4) {
+      context.fillStyle = colour;
+      context.fillRect(x, y, 3, height - 1);
+    }
+    // The foot: what part of the frame was not on a core.
+    const foot = y + height - 1 - footHeight;
+    const blockedWidth = Math.max(0, (width - 1) * blocked);
+    const waitingWidth = Math.max(0, (width - 1) * waiting);
+    const right = x + width - 1;
+    context.fillStyle = fills.kind('blocked', blockedWidth);
+    context.fillRect(right - blockedWidth, foot, blockedWidth, footHeight);
+    context.fillStyle = fills.kind('core', waitingWidth);
+    context.fillRect(
+      right - blockedWidth - waitingWidth,
+      foot,
+      waitingWidth,
+      footHeight
+    );
+    context.globalAlpha = 1;
+    if (width >= labelFrom) {
+      const place = placeOf(tree, node);
+      const long = labelOf(tree, node);
+      const withPlace =
+        place === '' ? long : long.replace(/ ([^ ]*)$/, ` (${place}) $1`);
+      const room = width - 10;
+      const fits = (candidate: string) =>
+        context.measureText(candidate).width <= room;
+      // Most first: with its place, with its share, the name alone, some of the name.
+      const name = tree.result.nodes.name[node] ?? '';
+      const text =
+        [withPlace, long, name].find(fits) ?? elided(context, name, room);
+      context.fillStyle = textOn(fill);
+      context.fillText(text, x + 6, y + (height - footHeight) / 2 + 1);
+    }
+    if (found?.nodes.has(node) || node === selected) {
+      context.strokeStyle = node === selected ? palette.brand : palette.text;
+      context.lineWidth = node === selected ? 2.5 : 1.5;
+      context.strokeRect(x + 1, y + 1, Math.max(1, width - 3), height - 3);
+    }
+  }
+}

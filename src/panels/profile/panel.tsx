@@ -1,0 +1,253 @@
+/** Profile as a panel: grouping, order, search, zoom. */
+import type { JSONObject } from '@lumino/coreutils';
+import * as React from 'react';
+import type { ProfileResult, Snapshot } from '../../wire/panel-link';
+import { pauseIcon, resumeIcon } from '../icons';
+import { type PanelFace, SpanwisePanel } from '../panel';
+import type { PanelOptions, TableData } from '../panel-context';
+import type { PanelState } from '../state-view';
+import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
+import { type Activity, activityOf } from './figure';
+import { FrameTreeView } from './frame-tree-view';
+import {
+  frameColumns,
+  frameRows,
+  type FrameTree,
+  frameTree,
+  nodeOfKey,
+  pathKey,
+  search
+} from './rows';
+import { ProfileView } from './view';
+
+type GroupBy = 'all' | 'function' | 'worker' | 'span';
+type Order = 'left-heavy' | 'time';
+
+const mostNodes = 5000;
+
+export class ProfilePanel extends SpanwisePanel<ProfileResult> {
+  constructor(face: PanelFace, options: PanelOptions) {
+    super(face, options);
+    const { groupBy, order } = options.state ?? {};
+    this._groupBy =
+      groupBy === 'function' || groupBy === 'worker' || groupBy === 'span'
+        ? groupBy
+        : 'all';
+    this._order = order === 'time' ? 'time' : 'left-heavy';
+  }
+
+  override savedState(): JSONObject {
+    return {
+      ...super.savedState(),
+      groupBy: this._groupBy,
+      order: this._order
+    };
+  }
+
+  protected get view() {
+    return 'profile' as const;
+  }
+
+  // Stacks change slowly, and a tree of thousands of frames is the largest answer of all.
+  protected override get maxHz(): number {
+    return 2;
+  }
+
+  protected override params() {
+    return { groupBy: this._groupBy, order: this._order, maxNodes: mostNodes };
+  }
+
+  protected override onSnapshot(snapshot: Snapshot): void {
+    if (snapshot.logId !== this._logId) {
+      this._logId = snapshot.logId;
+      this._whole = null;
+      this._paused = null;
+      this._focusKey = null;
+      this._selectedKey = null;
+    }
+    if (
+      snapshot.result.view === 'profile' &&
+      this.context.selection.time === 'all'
+    ) {
+      this._whole = activityOf(snapshot.result);
+    }
+  }
+
+  protected override isEmpty(result: ProfileResult) {
+    return result.samples === 0
+      ? { hidden: this.context.cluster.current?.tasks ?? 0 }
+      : null;
+  }
+
+  protected override ownState(result: ProfileResult): PanelState | null {
+    const { trans } = this;
+    const cluster = this.context.cluster.current;
+    if (result.samples > 0) {
+      return null;
+    }
+    return cluster?.capabilities.samples === false
+      ? {
+          icon: this.face.icon,
+          title: trans.__('This source gives no samples.'),
+          sentence: trans.__(
+            'The workers of %1 were started without the sampler.',
+            cluster.name
+          )
+        }
+      : {
+          icon: this.face.icon,
+          title: trans.__('No samples yet.'),
+          sentence: trans.__(
+            'Threads are looked at about 100 times a second while they run tasks; very short runs leave none.'
+          )
+        };
+  }
+
+  protected override renderTools(result: ProfileResult | null) {
+    const { trans } = this;
+    const tree = result === null ? null : this._tree(result);
+    const found = tree === null ? null : search(tree, this._search);
+    return (
+      <>
+        <SearchBox
+          label={trans.__('Search frames')}
+          value={this._search}
+          onChange={text => {
+            this._search = text;
+            this.update();
+          }}
+          onEnter={() => tree !== null && this._selectNext(tree)}
+        />
+        {found !== null && (
+          <span className="sw-toolbar-note sw-figure" role="status">
+            {found.text}
+          </span>
+        )}
+        <RadioGroup<Order>
+          label={trans.__('Order')}
+          className="sw-tool-wide"
+          value={this._order}
+          options={[
+            { value: 'left-heavy', label: trans.__('Left-heavy') },
+            { value: 'time', label: trans.__('Time order') }
+          ]}
+          onChange={order => {
+            this._order = order;
+            this.paramsChanged();
+          }}
+        />
+        <ToolSelect<GroupBy>
+          label={trans.__('Group by')}
+          className="sw-tool-wide"
+          value={this._groupBy}
+          options={[
+            { value: 'all', label: trans.__('All together') },
+            { value: 'function', label: trans.__('By function') },
+            { value: 'worker', label: trans.__('By worker') },
+            { value: 'span', label: trans.__('By span') }
+          ]}
+          onChange={groupBy => {
+            this._groupBy = groupBy;
+            this._focusKey = null;
+            this._selectedKey = null;
+            this.paramsChanged();
+          }}
+        />
+        <ToolButton
+          label={trans.__('Pause')}
+          icon={this._paused === null ? pauseIcon : resumeIcon}
+          pressed={this._paused !== null}
+          disabledBecause={
+            result === null ? trans.__('there are no samples yet') : undefined
+          }
+          onClick={() => {
+            this._paused = this._paused === null ? result : null;
+            this.update();
+          }}
+        />
+      </>
+    );
+  }
+
+  protected renderChart(result: ProfileResult): React.ReactNode {
+    const shown = this._paused ?? result;
+    const tree = this._tree(shown);
+    return (
+      <ProfileView
+        tree={tree}
+        activity={activityOf(shown)}
+        wholeActivity={this._whole}
+        time={this.context.selection.time}
+        focus={this._node(tree, this._focusKey)}
+        selected={this._node(tree, this._selectedKey)}
+        found={search(tree, this._search)}
+        selection={this.context.selection}
+        theme={this.context.theme}
+        trans={this.trans}
+        onZoom={node => {
+          this._focusKey = node === null ? null : pathKey(tree, node);
+          this.update();
+        }}
+        onSelect={node => this._select(tree, node)}
+      />
+    );
+  }
+
+  protected override renderTable(result: ProfileResult): React.ReactNode {
+    const tree = this._tree(this._paused ?? result);
+    return (
+      <FrameTreeView
+        tree={tree}
+        label={this.accessibleName}
+        selected={this._node(tree, this._selectedKey)}
+        onSelect={node => this._select(tree, node)}
+      />
+    );
+  }
+
+  protected tableData(result: ProfileResult): TableData {
+    return {
+      columns: frameColumns.map(column => ({ ...column })),
+      rows: frameRows(this._tree(result), () => true).map(row => row.cells)
+    };
+  }
+
+  private _select(tree: FrameTree, node: number | null): void {
+    this._selectedKey = node === null ? null : pathKey(tree, node);
+    this.update();
+  }
+
+  /** Enter in the search: the next found frame, in order of the answer, and round. */
+  private _selectNext(tree: FrameTree): void {
+    const found = search(tree, this._search);
+    const nodes = [...(found?.nodes ?? [])];
+    const at = this._node(tree, this._selectedKey);
+    const next = nodes.find(node => at === null || node > at) ?? nodes[0];
+    if (next !== undefined) {
+      this._focusKey = null;
+      this._select(tree, next);
+    }
+  }
+
+  private _node(tree: FrameTree, key: string | null): number | null {
+    return key === null ? null : nodeOfKey(tree, key);
+  }
+
+  private _tree(result: ProfileResult): FrameTree {
+    if (this._made?.result !== result) {
+      this._made = frameTree(result);
+    }
+    return this._made;
+  }
+
+  private _groupBy: GroupBy;
+  private _order: Order;
+  private _search = '';
+  private _focusKey: string | null = null;
+  private _selectedKey: string | null = null;
+  private _paused: ProfileResult | null = null;
+  private _made: FrameTree | null = null;
+  private _logId: string | null = null;
+  /** The activity of the last answer without a time filter, drawn faded behind a chosen period. */
+  private _whole: Activity | null = null;
+}

@@ -1,0 +1,173 @@
+/** The profile: icicle, legend, activity line, and the facts of the selected frame beside or below them. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import type { SelectionModel } from '../../feed/selection';
+import type { TimeRange } from '../../wire/panel-link';
+import { Swatch } from '../mark';
+import type { ITheme } from '../panel-context';
+import { ActivityView } from './activity-view';
+import type { Activity } from './figure';
+import { IcicleView } from './icicle-view';
+import { factsOf, type Found, type FrameTree, samplingText } from './rows';
+
+export type ProfileViewProps = {
+  readonly tree: FrameTree;
+  readonly activity: Activity;
+  readonly wholeActivity: Activity | null;
+  readonly time: TimeRange;
+  readonly focus: number | null;
+  readonly selected: number | null;
+  readonly found: Found | null;
+  readonly selection: SelectionModel;
+  readonly theme: ITheme;
+  readonly trans: TranslationBundle;
+  onZoom(node: number | null): void;
+  onSelect(node: number | null): void;
+};
+
+export function ProfileView(props: ProfileViewProps): JSX.Element {
+  const { tree, focus, trans } = props;
+  const title =
+    focus === null
+      ? trans.__('all functions')
+      : (tree.result.nodes.name[focus] ?? '');
+  return (
+    <div className="sw-Profile">
+      <div className="sw-Profile-main">
+        <div className="sw-block-title">
+          <span className="sw-Profile-title">{title}</span>
+          {focus !== null && (
+            <button
+              type="button"
+              className="sw-link"
+              onClick={() => props.onZoom(null)}
+            >
+              {trans.__('Show all')}
+            </button>
+          )}
+          <span className="sw-block-aside sw-wide-only">
+            {trans.__('click or Enter zooms to a frame, Escape goes back')}
+          </span>
+          <span className="sw-block-aside sw-figure sw-block-end">
+            {samplingText(tree.result)}
+          </span>
+        </div>
+        <IcicleView {...props} />
+        <ul className="sw-legend" aria-label={trans.__('Legend')}>
+          <li className="sw-legend-item">
+            <Swatch mark={{ kind: 'cpu' }} /> {trans.__('on a core')}
+          </li>
+          <li className="sw-legend-item">
+            <Swatch mark={{ kind: 'core' }} />{' '}
+            {trans.__('waiting for a core or the GIL')}
+          </li>
+          <li className="sw-legend-item">
+            <Swatch mark={{ kind: 'blocked' }} />{' '}
+            {trans.__('blocked (I/O, sleep)')}
+          </li>
+          <li className="sw-legend-item sw-legend-figure sw-wide-only">
+            {trans.__('foot of each frame: what was not on a core')}
+          </li>
+        </ul>
+        <ActivityView
+          activity={props.activity}
+          whole={props.wholeActivity}
+          time={props.time}
+          selection={props.selection}
+          theme={props.theme}
+          trans={trans}
+        />
+      </div>
+      {props.selected !== null && props.selected < tree.length && (
+        <FrameDetails {...props} node={props.selected} />
+      )}
+    </div>
+  );
+}
+
+function FrameDetails(
+  props: ProfileViewProps & { readonly node: number }
+): JSX.Element {
+  const { tree, node, trans } = props;
+  const facts = factsOf(tree, node);
+  const slot = tree.result.nodes.slot[node] ?? -1;
+  return (
+    <section
+      className="sw-Profile-details"
+      role="region"
+      aria-label={trans.__('Selected frame')}
+    >
+      <div className="sw-drawer-title">
+        <Swatch mark={{ slot, round: 0 }} /> <strong>{facts.name}</strong>
+      </div>
+      <div className="sw-drawer-where">{facts.place}</div>
+      <table className="sw-card-table">
+        <tbody>
+          <tr>
+            <td>{trans.__('total')}</td>
+            <td>{facts.totalText}</td>
+            <td>{facts.totalShare}</td>
+          </tr>
+          <tr>
+            <td>{trans.__('self')}</td>
+            <td>{facts.selfText}</td>
+            <td>{facts.selfShare}</td>
+          </tr>
+          <tr>
+            <td>{trans.__('samples')}</td>
+            <td>{facts.samples}</td>
+            <td />
+          </tr>
+        </tbody>
+      </table>
+      <div className="sw-block-title">{trans.__('On a core, and waiting')}</div>
+      <table className="sw-card-table">
+        <tbody>
+          {facts.states.map(state => (
+            <tr key={state.state}>
+              <td>
+                <Swatch mark={{ kind: state.state }} /> {state.label}
+              </td>
+              <td>{state.text}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {facts.caller !== null && (
+        <>
+          <div className="sw-block-title">{trans.__('Called from')}</div>
+          <button
+            type="button"
+            className="sw-link"
+            onClick={() => props.onSelect(facts.caller?.node ?? null)}
+          >
+            {facts.caller.name}
+          </button>
+        </>
+      )}
+      {facts.calls.length > 0 && (
+        <>
+          <div className="sw-block-title">{trans.__('Calls')}</div>
+          <table className="sw-card-table">
+            <tbody>
+              {facts.calls.map(call => (
+                <tr key={call.node}>
+                  <td>
+                    <button
+                      type="button"
+                      className="sw-link"
+                      onClick={() => props.onSelect(call.node)}
+                    >
+                      {call.name}
+                    </button>
+                  </td>
+                  <td>{call.text}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </>
+      )}
+    </section>
+  );
+}
