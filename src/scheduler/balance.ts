@@ -75,40 +75,54 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     thief,
     other =>
       other.takeBacksPending === 0 &&
-      (other.processingCount > other.threads ||
-        (other.paused && other.processingCount > 0)) &&
+      (other.paused || other.processingCount > other.threads) &&
       other.occupancy > s.options.takeBackSeconds * other.threads
   );
   if (victim === null) {
     return;
   }
-  const unstarted = victim.processingCount - victim.threads;
+  const unstarted = probablyUnstarted(s, victim);
+  const wait = victim.load;
   let left = Math.min(
     thief.threads - thief.processingCount,
-    Math.max(1, Math.ceil(unstarted / 2))
+    Math.ceil(unstarted.length / 2)
   );
-  const wait = victim.occupancy / victim.threads;
   // The newest first: those it will start last.
-  let task = victim.lastProcessing;
-  for (
-    let looked = 0;
-    left > 0 && task !== NONE && looked < MAX_LOOKED_AT;
-    looked++
-  ) {
-    if (
-      tasks.waitingOn[task] === 0 &&
-      !tasks.hasFlag(task, TaskFlag.TakeBackAsked) &&
-      !tasks.hasFlag(task, TaskFlag.TakeBackRefused) &&
-      s.isEligible(task, thief) &&
-      transferSeconds(s, task, thief) < wait
-    ) {
+  for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
+    const task = unstarted[i]!;
+    if (s.isEligible(task, thief) && transferSeconds(s, task, thief) < wait) {
       tasks.flags[task]! |= TaskFlag.TakeBackAsked;
       victim.takeBacksPending++;
       s.output.takeBack(victim, task, tasks.runId[task]!);
       left--;
     }
-    task = tasks.previousProcessing[task]!;
   }
+}
+
+/**
+ * What a worker has not started, oldest first, as far as can be guessed: all that could run but the oldest one per thread. A paused
+ * worker starts nothing, so there even these are worth a question.
+ */
+function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
+  const tasks = s.tasks;
+  const asked = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
+  const unstarted: number[] = [];
+  let running = worker.paused ? 0 : worker.threads;
+  for (
+    let task = worker.firstProcessing;
+    task !== NONE;
+    task = tasks.nextProcessing[task]!
+  ) {
+    if (tasks.waitingOn[task]! > 0) {
+      continue;
+    }
+    if (running > 0) {
+      running--;
+    } else if ((tasks.flags[task]! & asked) === 0) {
+      unstarted.push(task);
+    }
+  }
+  return unstarted;
 }
 
 function mostLoaded(

@@ -5,7 +5,7 @@ import type { DataPlaced, GraphSubmitted } from './events';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, ReportStatus, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
-import { blame, dropIfUnneeded, move } from './transitions';
+import { dropIfUnneeded, move } from './transitions';
 
 /** User priorities are clamped to ± this, and tasks counted up to this, so that a rank is exact in 52 bits. */
 const MAX_USER_PRIORITY = 2047;
@@ -34,19 +34,15 @@ export class GraphIntake {
       for (let k = firstInput[i + 1]! - 1; k >= firstInput[i]!; k--) {
         const input = inputs[k]!;
         if (input === NONE || tasks.state[input] === TaskState.Forgotten) {
-          blame(s, task, task, FailureReason.LostDependencies);
+          tasks.flags[task]! |= TaskFlag.Orphan;
         } else {
           tasks.addEdge(input, task);
         }
       }
     }
     for (let i = 0; i < taskIds.length; i++) {
-      const task = taskIds[i]!;
       if (event.wanted !== null && event.wanted[i] === 1) {
-        want(s, task, event.client);
-      }
-      if (tasks.reason[task] !== FailureReason.None) {
-        move(s, task, TaskState.Erred);
+        want(s, taskIds[i]!, event.client);
       }
     }
     if (event.last) {
@@ -92,15 +88,14 @@ export class GraphIntake {
     }
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
-      const isHeld = tasks.firstReplica[task] !== NONE;
       if (event.wanted[i] === 1) {
         want(s, task, event.client);
       }
-      if (isHeld) {
+      // Data whose holders have gone meanwhile counts as lost as soon as somebody needs it.
+      if (tasks.firstReplica[task] !== NONE) {
         move(s, task, TaskState.Memory);
       } else {
-        blame(s, task, task, FailureReason.LostData);
-        move(s, task, TaskState.Erred);
+        dropIfUnneeded(s, task);
       }
     }
   }

@@ -12,7 +12,9 @@ export enum TaskFlag {
   /** The worker has refused to give its present run back: do not ask again. */
   TakeBackRefused = 4,
   /** Its graph is still coming in: later parts may depend on it. */
-  Open = 8
+  Open = 8,
+  /** An input was not known any more when the task came: it cannot run. */
+  Orphan = 16
 }
 
 /**

@@ -40,7 +40,7 @@ type Transition = (state: SchedulerState, task: number) => void;
  * ```
  *              Released  Waiting  NoWorker  Queued  Processing  Memory  Erred  Forgotten
  *  Forgotten                (rows are added as Released by graph intake)
- *  Released       –         ●                                     ●(1)     ●        ●
+ *  Released       –         ●                                     ●(1)              ●
  *  Waiting        ●         –        ●        ●        ●(2)               ●
  *  NoWorker       ●         ●        –        ●                            ●
  *  Queued         ●         ●        ●        –        ●                   ●
@@ -53,7 +53,6 @@ type Transition = (state: SchedulerState, task: number) => void;
 const TABLE: readonly [TaskState, TaskState, Transition][] = [
   [Released, Waiting, startWaiting],
   [Released, Memory, enterMemory],
-  [Released, Erred, enterErred],
   [Released, Forgotten, forget],
   [Waiting, Released, letInputsGo],
   [Waiting, NoWorker, enterNoWorker],
@@ -159,10 +158,9 @@ function isDue(
           (from === Processing && !keepsItsInputs(s, task)))
       );
     case Queued:
+      // Also when nobody needs it just now: somebody may again before its release, recommended later, is judged.
       return (
-        (from === Waiting || from === NoWorker) &&
-        tasks.waitingOn[task] === 0 &&
-        tasks.isNeeded(task)
+        (from === Waiting || from === NoWorker) && tasks.waitingOn[task] === 0
       );
     case Processing: {
       if (from !== Waiting || tasks.waitingOn[task] === 0) {
@@ -251,6 +249,9 @@ function startWaiting(s: SchedulerState, task: number): void {
   waitingOn[task] = unfinished;
   if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
     blame(s, task, task, FailureReason.LostData);
+    s.recommendations.push(task, Erred);
+  } else if (s.tasks.hasFlag(task, TaskFlag.Orphan)) {
+    blame(s, task, task, FailureReason.LostDependencies);
     s.recommendations.push(task, Erred);
   } else if (unfinished === 0) {
     s.recommendations.push(task, Queued);

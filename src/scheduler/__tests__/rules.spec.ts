@@ -1,0 +1,570 @@
+import { SchedulerFixture } from '../../testing/scheduler-fixture';
+import { InvalidTransition, RunStatus, TaskState } from '..';
+import type { SchedulerState } from '../scheduler-state';
+
+describe('running a graph', () => {
+  it('runs inputs before their dependents and keeps only what is wanted', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a b -> c');
+    expect(s.said()).toEqual(['assign 0: a', 'assign 1: b']);
+    s.finish(0, 'a');
+    expect(s.said()).toEqual([]);
+    s.finish(1, 'b');
+    expect(s.said()).toEqual(['assign 0: c']);
+    s.finish(0, 'c');
+    expect(s.said()).toEqual([
+      'release 0: a',
+      'release 1: b',
+      'report 0: c Memory'
+    ]);
+    expect(s.states('a b c')).toBe('Released Released Memory');
+    s.release('c');
+    expect(s.said()).toEqual(['release 0: c', 'forgotten: c a b']);
+    expect(s.path('a')).toBe(
+      'Released → Waiting → Queued → Processing → Memory → Released → Forgotten'
+    );
+  });
+
+  it('runs tasks in the order of user priority, submission and graph', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+    s.submit('a; b; c', { want: 'a b c', priority: { c: 1 } });
+    s.submit('d', { priority: { d: 1 } });
+    s.submit('e', { priority: { e: -1 } });
+    s.join(0);
+    const order: string[] = [];
+    for (let line = s.said().pop(); line; line = s.saidOf('assign').pop()) {
+      const name = line.split(' ').pop()!;
+      order.push(name);
+      s.finish(0, name);
+    }
+    expect(order).toEqual(['c', 'd', 'a', 'b', 'e']);
+  });
+
+  it('does not run what nobody wants', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b; a -> c', { want: 'b' });
+    s.finish(0, 'a');
+    s.finish(0, 'b');
+    expect(s.path('c')).toBe('Released → Forgotten');
+  });
+
+  it('does not rerun a key in memory for a later graph', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    s.finish(0, 'a');
+    s.said();
+    s.submit('a -> b');
+    expect(s.said()).toEqual(['assign 0: b']);
+  });
+
+  it('tells a client that comes late of what is there', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', { want: 'a b' });
+    s.finish(0, 'a');
+    s.fail(0, 'b');
+    s.said();
+    s.want('a b', 1);
+    expect(s.said()).toEqual([
+      'report 1: a Memory',
+      'report 1: b Erred by b, Raised'
+    ]);
+    s.release('a b', 0);
+    expect(s.said()).toEqual([]);
+    s.clientLeft(1);
+    expect(s.said()).toEqual(['release 0: a', 'forgotten: b a']);
+  });
+
+  it('keeps a graph that comes in parts until the last part', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', { want: 'b', last: false });
+    s.finish(0, 'b');
+    s.release('b');
+    s.submit('a b -> c');
+    expect(s.states('a b c')).toBe('Processing Processing Waiting');
+  });
+
+  it('starts a task that loses one dependent and gains another at once', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('gone');
+    s.release('gone');
+    s.submit('gone -> orphan; orphan x -> bad; x -> y -> z -> good', {
+      want: 'orphan bad good'
+    });
+    expect(s.states('bad x')).toBe('Erred Processing');
+  });
+
+  it('reports a task whose input is not known any more', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    s.release('a');
+    s.said();
+    s.submit('a -> b -> c');
+    expect(s.said()).toEqual(['report 0: c Erred by b, LostDependencies']);
+    s.retry('c');
+    expect(s.state('c')).toBe('Erred');
+  });
+});
+
+describe('placing', () => {
+  it('goes where the larger inputs are', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a b -> c');
+    s.finish(0, 'a', { nbytes: 1e6 });
+    s.finish(1, 'b', { nbytes: 5e6 });
+    expect(s.saidOf('assign')).toContain('assign 1: c');
+  });
+
+  it('moves small inputs to an idle worker rather than wait for a busy one', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b1 b2 b3', { want: 'b1 b2 b3' });
+    s.join(1);
+    s.finish(0, 'a');
+    expect(s.said()).toEqual(['assign 0: b1 b3', 'assign 1: b2']);
+  });
+
+  it('gives two idle workers one task each, and neighbours to one worker', () => {
+    const s = new SchedulerFixture();
+    s.submit('a1; a2', { want: 'a1 a2' });
+    s.submit('b1; b2; b3; b4', { want: 'b1 b2 b3 b4' });
+    s.join(0);
+    s.finish(0, 'a1');
+    expect(s.said()).toContain('assign 0: a2 b1');
+    const t = new SchedulerFixture();
+    t.join(0);
+    t.join(1);
+    t.submit('a1; a2', { want: 'a1 a2' });
+    expect(t.said()).toEqual(['assign 0: a1', 'assign 1: a2']);
+    t.submit('b1; b2; b3; b4', { want: 'b1 b2 b3 b4' });
+    expect(t.said()).toEqual(['assign 0: b1', 'assign 1: b2']);
+  });
+
+  it('keeps to restrictions, and to others only where allowed', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b; c', {
+      want: 'a b c',
+      restrict: {
+        a: { workers: [1], allowOther: false },
+        b: { workers: [1], allowOther: true }
+      }
+    });
+    expect(s.said()).toEqual(['assign 0: b c']);
+    expect(s.state('a')).toBe('NoWorker');
+    s.join(1);
+    expect(s.said()).toEqual(['assign 1: a']);
+  });
+});
+
+describe('work ahead', () => {
+  it('sends two tasks per thread as long as their duration is unknown', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 2);
+    s.submit('a1; a2; a3; a4; a5', { want: 'a1 a2 a3 a4 a5' });
+    expect(s.said()).toEqual(['assign 0: a1 a2 a3 a4']);
+    expect(s.state('a5')).toBe('Queued');
+  });
+
+  it('sends about 2 ms of short tasks', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    const names = Array.from({ length: 1000 }, (_, i) => `a${i}`);
+    s.submit(names.join(';'), { want: names.join(' ') });
+    s.finish(0, 'a0 a1', { duration: 20e-6 });
+    s.said();
+    s.finish(0, 'a2', { duration: 20e-6 });
+    // 2 ms / 20 us = 100, of which the last but one event sent the most.
+    const ahead = s.scheduler.workers.get(0)!.processingCount;
+    expect(ahead).toBeGreaterThanOrEqual(99);
+    expect(ahead).toBeLessThanOrEqual(101);
+  });
+
+  it('ships a chain before its links are finished', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    s.join(0);
+    s.submit('a -> b -> c -> d -> e');
+    expect(s.said()).toEqual(['assign 0: a b c d']);
+    expect(s.states('d e')).toBe('Processing Waiting');
+    s.finish(0, 'a b', { duration: 1e-5 });
+    expect(s.said()).toEqual(['release 0: a', 'assign 0: e']);
+  });
+
+  it('does not ship a task whose inputs are at two workers', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a b -> c');
+    expect(s.state('c')).toBe('Waiting');
+  });
+
+  it('fails what was shipped when an input fails', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    s.join(0);
+    s.submit('a -> b -> c', { want: 'b c' });
+    s.said();
+    s.fail(0, 'a');
+    expect(s.said()).toEqual([
+      'release 0: b c',
+      'report 0: b Erred by a, Raised',
+      'report 0: c Erred by a, Raised'
+    ]);
+  });
+
+  it('recalls what was shipped when an input is tried again', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    s.join(0);
+    s.submit('a -> b', { retries: { a: 1 } });
+    s.said();
+    s.fail(0, 'a');
+    expect(s.said()).toEqual(['release 0: a b', 'assign 0: a b']);
+    expect(s.path('b')).toBe(
+      'Released → Waiting → Processing → Waiting → Processing'
+    );
+  });
+
+  it('sends everything anew when the worker of a chain dies', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    s.join(0);
+    s.submit('a -> b -> c');
+    s.finish(0, 'a');
+    s.join(1);
+    s.said();
+    s.leave(0);
+    // Not b, which may have been running there: see `mayFollow`.
+    expect(s.said()).toEqual(['assign 1: a']);
+    s.finish(1, 'a');
+    expect(s.said()).toEqual(['assign 1: b c']);
+  });
+});
+
+describe('balancing', () => {
+  it('lets an idle worker take from the queue of a busy one', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+    s.join(0);
+    s.submit('a -> b1 b2 b3', { want: 'b1 b2 b3' });
+    s.finish(0, 'a');
+    expect(s.states('b1 b2 b3')).toBe('Processing Queued Queued');
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual(['assign 1: b2']);
+  });
+
+  it('asks a busy worker to give back what it has not started', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', { want: 'a b' });
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual(['take back 0: b']);
+    s.takenBack(0, 'b');
+    expect(s.saidOf('assign')).toEqual(['assign 1: b']);
+  });
+
+  it('does not ask twice for a run that has started', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', { want: 'a b' });
+    s.join(1);
+    s.said();
+    s.takenBack(0, 'b', false);
+    s.submit('c', { restrict: { c: { workers: [0], allowOther: false } } });
+    expect(s.said()).toEqual([]);
+  });
+
+  it('does not take what is dearer to move than to wait for', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b1 b2', { want: 'b1 b2' });
+    s.finish(0, 'a', { nbytes: 1e9 });
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual([]);
+  });
+});
+
+describe('failures', () => {
+  it('tries a task again as often as asked, then fails its dependents', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b', { want: 'a b', retries: { a: 1 } });
+    s.fail(0, 'a');
+    expect(s.state('a')).toBe('Processing');
+    s.said();
+    s.fail(0, 'a');
+    expect(s.said()).toEqual([
+      'release 0: b',
+      'report 0: a Erred by a, Raised',
+      'report 0: b Erred by a, Raised'
+    ]);
+  });
+
+  it('tries erred keys again on demand, with all that failed with them', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b1 b2', { want: 'b1 b2' });
+    s.fail(0, 'a');
+    s.said();
+    s.retry('b1');
+    expect(s.said()).toEqual([
+      'assign 0: a b1',
+      'report 0: b1 Lost',
+      'report 0: b2 Lost'
+    ]);
+    s.finish(0, 'a');
+    s.finish(0, 'b1 b2');
+    expect(s.states('b1 b2')).toBe('Memory Memory');
+  });
+
+  it('fetches an input anew that was not where it should be', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a b -> c');
+    s.finish(0, 'a', { nbytes: 1e6 });
+    s.finish(1, 'b');
+    s.said();
+    s.finish(0, 'c', { missing: { b: 1 } });
+    expect(s.said()).toContain('release 1: b');
+    expect(s.states('a b c')).toMatch(
+      /^Memory Processing (Waiting|Processing)$/
+    );
+  });
+
+  it('runs a rescheduled task again', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    const first = s.runId('a');
+    s.finish(0, 'a', { status: RunStatus.Rescheduled });
+    expect(s.state('a')).toBe('Processing');
+    expect(s.runId('a')).not.toBe(first);
+  });
+
+  it('ignores what it hears of runs that it has given up', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    const first = s.runId('a');
+    s.finish(0, 'a', { status: RunStatus.Rescheduled });
+    s.said();
+    s.finish(0, 'a', { runIds: [first] });
+    expect(s.state('a')).toBe('Processing');
+    expect(s.said()).toEqual([]);
+  });
+
+  it('recomputes the results of a lost worker that are still needed', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b; a -> c', { want: 'b' });
+    s.finish(0, 'a');
+    s.finish(0, 'b');
+    s.said();
+    s.leave(0);
+    expect(s.said()).toEqual(['report 0: b Lost']);
+    expect(s.states('a b')).toBe('NoWorker Waiting');
+    s.join(1);
+    expect(s.said()).toEqual(['assign 1: a b']);
+  });
+
+  it('keeps a result of which another worker has a copy', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a');
+    s.finish(0, 'a');
+    s.replicas(1, 'a');
+    s.said();
+    s.leave(0);
+    expect(s.said()).toEqual([]);
+    expect(s.state('a')).toBe('Memory');
+  });
+
+  it('has copies dropped that come too late', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a -> b', { want: 'b' });
+    s.finish(0, 'a');
+    s.finish(0, 'b');
+    s.said();
+    s.replicas(1, 'a');
+    expect(s.said()).toEqual(['release 1: a']);
+  });
+
+  it('blames a task when workers have died under it too often', () => {
+    const s = new SchedulerFixture({ options: { allowedFailures: 1 } });
+    s.join(0);
+    s.submit('a -> b');
+    s.leave(0);
+    s.join(1);
+    expect(s.state('a')).toBe('Processing');
+    s.said();
+    s.leave(1);
+    expect(s.said()).toEqual(['report 0: b Erred by a, KilledWorker']);
+  });
+
+  it('blames nobody when workers close in order', () => {
+    const s = new SchedulerFixture({ options: { allowedFailures: 0 } });
+    s.join(0);
+    s.submit('a');
+    s.leave(0, 'closed');
+    expect(s.state('a')).toBe('NoWorker');
+  });
+
+  it('sends nothing behind a suspicious task and it behind nothing', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', { want: 'a b' });
+    s.leave(0);
+    s.join(1);
+    expect(s.saidOf('assign')).toEqual(['assign 1: a']);
+    s.finish(1, 'a');
+    expect(s.saidOf('assign')).toEqual(['assign 1: b']);
+  });
+
+  it('says so when placed data is lost', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.place(0, 'x y');
+    s.submit('x -> a');
+    s.release('y');
+    expect(s.said()).toEqual([
+      'release 0: y',
+      'assign 0: a',
+      'report 0: x Memory',
+      'report 0: y Memory',
+      'forgotten: y'
+    ]);
+    s.leave(0);
+    expect(s.said()).toEqual([
+      'report 0: x Erred by x, LostData',
+      'report 0: a Erred by x, LostData'
+    ]);
+  });
+
+  it('fails tasks without a worker, or queued, when placed data is lost', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+    s.join(0);
+    s.join(1);
+    s.place(0, 'x');
+    s.submit('busy1; busy2; x -> a b', {
+      want: 'busy1 busy2 a b',
+      restrict: { a: { workers: [9], allowOther: false } }
+    });
+    expect(s.states('a b')).toBe('NoWorker Queued');
+    s.replicas(0, '', 'x');
+    expect(s.path('a')).toMatch(/NoWorker → Erred$/);
+    expect(s.path('b')).toMatch(/Queued → Erred$/);
+  });
+
+  it('waits again, without a worker or queued, when an input is lost', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+    s.join(0);
+    s.submit('x -> busy a b', {
+      want: 'busy a b',
+      restrict: { a: { workers: [9], allowOther: false } }
+    });
+    s.finish(0, 'x');
+    expect(s.states('busy a b')).toBe('Processing NoWorker Queued');
+    s.replicas(0, '', 'x');
+    expect(s.path('a')).toMatch(/NoWorker → Waiting$/);
+    expect(s.path('b')).toMatch(/Queued → Waiting$/);
+  });
+});
+
+describe('workers that pause', () => {
+  it('are given nothing until they resume', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.pause(0);
+    s.submit('a');
+    expect(s.said()).toEqual([]);
+    expect(s.state('a')).toBe('Queued');
+    s.resume(0);
+    expect(s.said()).toEqual(['assign 0: a']);
+  });
+
+  it('hand over what is queued for them', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+    s.join(0);
+    s.submit('a -> b1 b2', { want: 'b1 b2' });
+    s.finish(0, 'a');
+    s.pause(0);
+    s.said();
+    s.join(1);
+    expect(s.said()).toEqual(['assign 1: b2']);
+  });
+});
+
+describe('clients', () => {
+  it('cancel a key with what depends on it', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b -> c; d', { want: 'a c d' });
+    s.said();
+    s.cancel('a');
+    expect(s.said()).toEqual([
+      'release 0: a',
+      'report 0: a Cancelled',
+      'report 0: c Cancelled',
+      'forgotten: c b a'
+    ]);
+  });
+
+  it('do not disturb each other', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a', { client: 1 });
+    s.want('a', 2);
+    s.cancel('a', 1);
+    expect(s.said()).toEqual(['assign 0: a', 'report 1: a Cancelled']);
+    s.finish(0, 'a');
+    expect(s.said()).toEqual(['report 2: a Memory']);
+    s.clientLeft(2);
+    expect(s.said()).toEqual(['release 0: a', 'forgotten: a']);
+  });
+});
+
+it('throws with the story when a move is not in the table', () => {
+  const s = new SchedulerFixture();
+  s.join(0);
+  s.submit('a');
+  const error = new InvalidTransition(
+    { log: { story: () => s.story('a') } } as unknown as SchedulerState,
+    0,
+    TaskState.Erred,
+    TaskState.Processing
+  );
+  expect(error.message).toMatch(/^Task 0 cannot go from Erred to Processing/);
+  expect(error.message).toContain(
+    'graphSubmitted at 0.001000 s: Released → Waiting'
+  );
+});
+
+it('refuses an id that is not free', () => {
+  const s = new SchedulerFixture();
+  s.submit('a');
+  expect(() =>
+    s.handle({
+      type: 'dataPlaced',
+      at: 1,
+      client: 0,
+      taskIds: Int32Array.of(s.id('a')),
+      functionIds: Uint32Array.of(0),
+      nbytes: Float64Array.of(0),
+      wanted: Uint8Array.of(0),
+      holderRows: new Uint32Array(0),
+      holderWorkers: new Uint16Array(0)
+    })
+  ).toThrow('Task id 0 is not free.');
+});
