@@ -34,7 +34,7 @@ from spanwise.worker.worker import Worker
 SWITCH_SECONDS = 0.0005
 
 # exit codes
-CLOSED, OWNER_GONE, REFUSED, OUT_OF_MEMORY = 0, 0, 3, 4
+CLOSED, OWNER_GONE, REFUSED, OUT_OF_MEMORY, BROKEN = 0, 0, 3, 4, 5
 
 
 def main() -> int:
@@ -42,6 +42,7 @@ def main() -> int:
     # The terminal's Ctrl-C reaches the whole process group; it is meant for the client.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     config = json.loads(read_first_line(0))
+    threading.excepthook = _thread_failed
     watch_lifeline(take_stdin(), lambda: _end(OWNER_GONE))
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
@@ -117,6 +118,23 @@ def _stay_sequential() -> None:
     os.environ.setdefault("DASK_SCHEDULER", "synchronous")
     for library in ("OMP", "MKL", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+    """End the worker with one of its threads: without a lane its tasks would hang.
+
+    Threads that user code starts end alone, as anywhere.
+    """
+    own = failure.thread is not None and failure.thread.name.startswith("spanwise-")
+    if own and isinstance(failure.exc_value, LinkClosed):
+        _end(OWNER_GONE)
+    sys.excepthook(
+        failure.exc_type,
+        failure.exc_value or failure.exc_type(),
+        failure.exc_traceback,
+    )
+    if own:
+        _end(BROKEN)
 
 
 def _warm_up() -> None:

@@ -440,7 +440,7 @@ def _inline(value: Any) -> bytes | None:
     """
     try:
         result = b"".join(payload.dumps(value))
-    except Exception:  # noqa: BLE001
+    except BaseException:  # noqa: BLE001
         return None
     return result if len(result) <= INLINE_BYTES else None
 

@@ -9,7 +9,7 @@
       ├ not h.┤
 
 What overlaps the run is held: its seconds are part of the run's duration. What lies
-before it went on behind other work, has a negative offset, and is not.
+before it, or beside a held one (two peers at once), went on behind something else.
 """
 
 from __future__ import annotations

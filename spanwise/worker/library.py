@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from spanwise.wire import payload
+from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.names import Names
 
@@ -20,14 +21,14 @@ class Opened:
 
     def __init__(self, template: Any, names: Names) -> None:
         self.template = template
-        self.run: Callable[[Sequence[Any], Sequence[Any]], Any] = template.run
+        self.run: Run = bound(template)
         #: Its last run took less than QUICK_SECONDS: finished rows may wait behind it.
         self.quick = False
         #: For fused tasks: (run, drops, function id, span, part) each; else None.
         self.parts: list[tuple[Any, tuple[int, ...], int, int, Any]] | None = None
         if template.parts is not None:
             self.parts = [
-                (part.run, part.drops, names.id_of(part.name), part.span, part)
+                (bound(part), part.drops, names.id_of(part.name), part.span, part)
                 for part in template.parts
             ]
 

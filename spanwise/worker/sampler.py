@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spanwise.worker.executor import Executor
     from spanwise.worker.worker import Worker
 
-#: Nominal seconds between looks; what one sample stands for.
+#: Seconds that one sample stands for.
 INTERVAL = 0.01
 #: A look stands for at most this many seconds: the process may have been stopped.
 LONGEST = 1.0

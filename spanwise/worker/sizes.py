@@ -50,6 +50,6 @@ class Sizes:
 
                 measure = self._measures[kind] = sizeof.dispatch(kind)
             return float(measure(value))
-        except Exception:  # noqa: BLE001
+        except BaseException:  # noqa: BLE001
             # User types register sizes of their own, which may be wrong in any way.
-            return float(sys.getsizeof(value, 64))
+            return float(object.__sizeof__(value))

@@ -25,6 +25,8 @@ STACKS = 100_000
 
 _WORKER_FOLDER = str(Path(__file__).parent)
 _TEMPLATE_FILE = str(Path(__file__).parent.parent / "graph" / "template.py")
+#: Innermost in these: what the task calls is running, and has no Python frame.
+_CALLING_FILES = (_TEMPLATE_FILE, str(Path(__file__).parent / "binding.py"))
 _SKIPPED = -1
 
 
@@ -95,7 +97,7 @@ class StackTree:
         return self._frame(code.co_qualname, file, code.co_firstlineno)
 
     def _without_frames(self, innermost: str, called: object) -> int:
-        if innermost != _TEMPLATE_FILE:
+        if innermost not in _CALLING_FILES:
             return self._frame("(worker)", "<spanwise>", 0)
         name = getattr(called, "__qualname__", None) or type(called).__qualname__
         return self._frame(str(name), "<built-in>", 0)

@@ -1,0 +1,117 @@
+"""The pieces of a worker that need no process: calls, parts, errors, names, sizes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.graph.template import Call, Constant, Run, Slot, Template
+from spanwise.worker.binding import bound
+from spanwise.worker.errors import CannotOpen, TaskError, describe
+from spanwise.worker.held import placed_arrivals
+from spanwise.worker.library import Library
+from spanwise.worker.names import OWN, Names
+from spanwise.worker.report import Report
+from spanwise.worker.sizes import Sizes
+from spanwise.worker.tasks import Arrival
+
+LITERALS = ("a", "b", "c")
+VALUES = [0, 1, 2, 3]
+slots = st.integers(-len(LITERALS), len(VALUES) - 1)
+
+
+def called(*args, **kwargs):
+    return args, kwargs
+
+
+@given(st.lists(slots, max_size=5))
+def test_plain_slots(order):
+    template = Template(called, tuple(order))
+    assert bound(template)(LITERALS, VALUES) == template.run(LITERALS, VALUES)
+
+
+def test_patterns():
+    places = (Slot(-1), Run(1, 3), Call(sum, (Run(0, 4),)), Constant("k"))
+    template = Template(called, places=places, keywords={"x": Slot(2)})
+    expected = (("a", [1, 2], 6, "k"), {"x": 2})
+    assert bound(template)(LITERALS, VALUES) == template.run(LITERALS, VALUES) == expected
+
+
+stretch = st.tuples(st.floats(0, 10), st.floats(0, 3), st.floats(0, 3))
+
+
+@given(st.lists(stretch, min_size=1, max_size=6), st.floats(0, 12))
+def test_held_parts_follow_one_another_and_lose_nothing(stretches, start):
+    """Held parts lie end to end from the start; each transfer's bytes are booked once."""
+    arrivals = [
+        (Arrival(7, asked, asked + network, asked + network + opening, 0.0), 10.0)
+        for asked, network, opening in stretches
+    ]
+    row = (1, 1, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+    parts = placed_arrivals(arrivals, row, start)
+    held = [part for part in parts if part[9]]
+    at = 0.0
+    for part in held:
+        assert abs(part[3] - at) < 1e-9 and part[4] > 0
+        at = part[3] + part[4]
+    last = max(arrival.opened for arrival, _ in arrivals)
+    assert abs(at - max(0.0, last - start)) < 1e-9
+    for part in parts:
+        if not part[9]:
+            assert part[3] + part[4] <= at + 1e-9
+    booked = sum(part[7] for part in parts if part[0] == 1)
+    assert booked <= 10.0 * len(arrivals) + 1e-9
+
+
+def test_errors_keep_what_can_be_kept():
+    from spanwise.wire import payload
+
+    class Local(Exception):
+        pass
+
+    class Unprintable(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    for error, expected in [
+        (ValueError(1, "x"), ValueError),
+        (Local("here"), Local),
+        (SystemExit(2), TaskError),
+        (Unprintable(), Unprintable),
+    ]:
+        described = describe(error)
+        opened = payload.loads(described.blob)["exception"]
+        assert type(opened).__name__ == expected.__name__
+        assert described.type == type(error).__name__
+    assert len(describe(ValueError("x" * 10**6)).message) < 11_000
+
+
+def test_names_are_announced_once_before_their_use():
+    names = Names()
+    assert names.announcement() == {}
+    assert [names.id_of(text) for text in ("a", "b", "a")] == [OWN, OWN + 1, OWN]
+    assert names.announcement() == {"firstName": OWN, "names": ["a", "b"]}
+    names.id_of("c")
+    assert names.announcement() == {"firstName": OWN + 2, "names": ["c"]}
+    assert names.announcement() == {}
+
+
+def test_sizes_never_raise():
+    class Broken:
+        def __sizeof__(self):
+            raise ValueError
+
+    sizes = Sizes()
+    assert sizes.of(Broken()) > 0
+    assert sizes.of("abc") > 40 and sizes.of([1, 2, 3]) > 80
+
+
+def test_inline_results_start_at_multiples_of_eight():
+    report = Report()
+    assert [report.add_inline(bytes(n)) for n in (3, 8, 1)] == [0, 8, 16]
+
+
+def test_dropped_blobs_are_a_sentence_when_needed_again():
+    with pytest.raises(CannotOpen, match="did not reach the worker"):
+        Library(Names()).open_template(3)
