@@ -6,12 +6,12 @@ The same tests run in two ways: from a checkout, and from the installed wheel
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
@@ -22,11 +22,9 @@ mark_this_process()
 @pytest.fixture(scope="session")
 def checkout() -> Path:
     """Return the folder of the checkout; skip where there is none."""
-    named = os.environ.get("SPANWISE_CHECKOUT")
-    folder = Path(named) if named else Path(__file__).parents[2]
-    if not (folder / "package.json").exists():
+    if not (CHECKOUT / "package.json").exists():
         pytest.skip("needs files of the checkout: set SPANWISE_CHECKOUT to its folder")
-    return folder
+    return CHECKOUT
 
 
 @pytest.fixture(scope="module", autouse=True)

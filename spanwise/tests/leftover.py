@@ -12,7 +12,8 @@ import uuid
 
 import psutil
 
-MARK = "SPANWISE_TEST_RUN"
+# Not SPANWISE_…: tests start servers without the variables that begin so.
+MARK = "PYTEST_RUN_OF_SPANWISE"
 
 # Python starts it for shared memory and ends it with the interpreter.
 _KEPT_BY_PYTHON = "multiprocessing.resource_tracker"

@@ -44,6 +44,11 @@ def test_the_wheel_puts_jupyter_files_where_jupyter_looks(path: str) -> None:
     assert path in installed_files()
 
 
+def test_the_labextension_is_in_the_wheel_once() -> None:
+    entries = [path for path in installed_files() if "/remoteEntry." in path]
+    assert [path.startswith(f"{LABEXTENSION}/static/") for path in entries] == [True]
+
+
 def test_the_labextension_has_the_version_of_the_distribution() -> None:
     manifest = json.loads(installed_files()[f"{LABEXTENSION}/package.json"].read_text("utf8"))
     assert manifest["name"] == "@spanwise/lab"

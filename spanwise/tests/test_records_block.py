@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,8 +9,9 @@ from hypothesis import strategies as st
 
 from spanwise.records.block import BrokenBlock, decode_block, decode_blocks, encode_block
 from spanwise.records.tables import record_tables
+from spanwise.tests.checkout import CHECKOUT
 
-GALLERY = Path(__file__).parents[2] / "src/records/gallery"
+GALLERY = CHECKOUT / "src/records/gallery"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
 
 

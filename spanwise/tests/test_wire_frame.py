@@ -2,17 +2,17 @@
 
 import json
 from array import array
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.wire.errors import BrokenFrame, FrameTooLong
 from spanwise.wire.frame import decode, encode
 from spanwise.wire.schema import ROLES, link_type
 
-GALLERY = Path(__file__).parents[2] / "src/wire/gallery"
+GALLERY = CHECKOUT / "src/wire/gallery"
 SAMPLES = sorted(path.stem for path in GALLERY.glob("*.bin"))
 UP = link_type("worker").up
 
