@@ -96,6 +96,7 @@ function loseReplica(
 ): void {
   s.removeReplica(task, worker);
   if (s.tasks.firstReplica[task] !== NONE) {
+    recallUsers(s, task, worker);
     return;
   }
   if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
@@ -103,6 +104,28 @@ function loseReplica(
     move(s, task, TaskState.Erred);
   } else {
     move(s, task, TaskState.Released);
+  }
+}
+
+/** What was sent to a worker because an input lies there would wait for it for ever. */
+function recallUsers(
+  s: SchedulerState,
+  input: number,
+  worker: WorkerRecord
+): void {
+  const { edges, state, worker: place, firstDependent } = s.tasks;
+  for (
+    let e = firstDependent[input]!;
+    e !== NONE;
+    e = edges.nextDependent[e]!
+  ) {
+    const dependent = edges.dependent[e]!;
+    if (
+      state[dependent] === TaskState.Processing &&
+      place[dependent] === worker.id
+    ) {
+      move(s, dependent, TaskState.Waiting);
+    }
   }
 }
 

@@ -389,6 +389,18 @@ describe('failures', () => {
     expect(s.state('a')).toBe('Memory');
   });
 
+  it('sends a task anew when its worker has dropped the input it was to use', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a -> b', { want: 'a b' });
+    s.finish(0, 'a');
+    s.join(1);
+    s.replicas(1, 'a');
+    s.said();
+    s.replicas(0, '', 'a');
+    expect(s.said()).toEqual(['release 0: b', 'assign 1: b']);
+  });
+
   it('has copies dropped that come too late', () => {
     const s = new SchedulerFixture();
     s.join(0);
