@@ -44,14 +44,14 @@ _packb = msgpack.Packer(use_bin_type=True).pack
 class Table:
     """A table as received; columns are views of the message's bytes."""
 
-    __slots__ = ("_body", "_starts", "_type", "rows")
+    __slots__ = ("_body", "_start", "_type", "rows")
 
-    def __init__(self, kind: TableType, rows: int, body: memoryview, starts: list[int]):
+    def __init__(self, kind: TableType, rows: int, body: memoryview, start: int):
         self._type = kind
         #: Number of rows.
         self.rows = rows
         self._body = body
-        self._starts = starts
+        self._start = start
 
     def __len__(self) -> int:
         return self.rows
@@ -63,7 +63,7 @@ class Table:
         letter = self._type.formats[position]
         if self.rows == 0:
             return memoryview(b"").cast(letter)  # type: ignore[call-overload,no-any-return]
-        start = self._starts[position]
+        start = self._start + self._type.layout(self.rows)[0][position]
         stop = start + self.rows * self._type.widths[position]
         return self._body[start:stop].cast(letter)  # type: ignore[call-overload,no-any-return]
 
@@ -79,7 +79,7 @@ class Table:
         if n == 0:
             return iter(())
         if n <= _PACKED_ROWS:
-            flat = self._type.packer(n).unpack_from(self._body, self._starts[0])
+            flat = self._type.packer(n).unpack_from(self._body, self._start)
             if n == 1:
                 return iter((flat,))
             return iter([flat[i::n] for i in range(n)])
@@ -258,18 +258,16 @@ def decode(kinds: Mapping[str, MessageType], body: Buffer) -> Message:
     tables: dict[str, Table] = {}
     if counts is None:
         for table in kind.tables:
-            tables[table.name] = Table(table, 0, view, [])
+            tables[table.name] = Table(table, 0, view, 0)
     else:
         if not _are_lengths(counts) or (counts and len(counts) != len(kind.tables)):
             raise BrokenFrame(f'"{name}": the rows do not fit its {len(kind.tables)} tables.')
         for table, rows in zip(kind.tables, counts or [0] * len(kind.tables), strict=True):
-            starts: list[int] = []
+            start = at
             if rows:
-                for width in table.widths:
-                    at += -at % 8
-                    starts.append(at)
-                    at += rows * width
-            tables[table.name] = Table(table, rows, view, starts)
+                start += -at % 8
+                at = start + table.layout(rows)[1]
+            tables[table.name] = Table(table, rows, view, start)
     blobs: list[memoryview] = []
     lengths = header.get("b")
     if lengths is not None:

@@ -29,7 +29,7 @@ class TableType:
         Bytes of a value of each column.
     """
 
-    __slots__ = ("columns", "formats", "name", "packer", "positions", "widths")
+    __slots__ = ("columns", "formats", "layout", "name", "packer", "positions", "widths")
 
     def __init__(self, name: str, columns: list[tuple[str, str]]) -> None:
         self.name = name
@@ -39,6 +39,19 @@ class TableType:
         self.positions = {column: i for i, column in enumerate(self.columns)}
         #: rows -> Struct of the whole table, columns padded to 8 bytes but the last.
         self.packer: Callable[[int], struct.Struct] = lru_cache(maxsize=256)(self._packer)
+        #: rows -> (start of each column, bytes of the table), from the table's own start.
+        self.layout: Callable[[int], tuple[tuple[int, ...], int]] = lru_cache(maxsize=256)(
+            self._layout
+        )
+
+    def _layout(self, rows: int) -> tuple[tuple[int, ...], int]:
+        starts = []
+        end = 0
+        for width in self.widths:
+            start = end + -end % 8
+            starts.append(start)
+            end = start + rows * width
+        return tuple(starts), end
 
     def _packer(self, rows: int) -> struct.Struct:
         pieces = []

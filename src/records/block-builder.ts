@@ -76,7 +76,7 @@ export class BlockBuilder<T extends TableName> {
     const text = this._text(column);
     // A UTF-16 unit takes at most three bytes of utf8.
     this._reserve(text, value.length * 3);
-    const { written } = new TextEncoder().encodeInto(
+    const { written } = this._utf8.encodeInto(
       value,
       text.bytes.subarray(text.length)
     );
@@ -168,6 +168,7 @@ export class BlockBuilder<T extends TableName> {
     InstanceType<(typeof COLUMN_ARRAYS)[ColumnType]>
   >;
   private readonly _texts = new Map<string, OpenText>();
+  private readonly _utf8 = new TextEncoder();
   private _rows = 0;
   private _capacity = FIRST_ROWS;
   private _rowBytes = 0;

@@ -77,6 +77,9 @@ export type Block<T extends TableName = TableName> = T extends TableName
     }
   : never;
 
+/** Keeps no state between calls, as long as none asks it to stream. */
+const UTF8 = new TextDecoder();
+
 /** Texts that are decoded when asked for. */
 export class TextColumn {
   constructor(
@@ -99,7 +102,7 @@ export class TextColumn {
   }
 
   at(row: number): string {
-    return new TextDecoder().decode(this.bytesAt(row));
+    return UTF8.decode(this.bytesAt(row));
   }
 
   /** The utf8 bytes of one text, a view. */
