@@ -85,11 +85,22 @@ function placeText(x: number, y: number, options: PanelDrag): string | null {
       y >= box.top &&
       y < box.bottom;
     if (isUnder && widget.parent instanceof DockPanel) {
-      const overlay = widget.parent.overlay.node.getBoundingClientRect();
-      return dropText(overlay, box, widget.title.label);
+      return dropText(overlayBox(widget.parent), box, widget.title.label);
     }
   }
   return null;
+}
+
+/** Where the dock's overlay is going; it slides there for 150 ms, so its box now says less than the place it was given. */
+function overlayBox(dock: DockPanel): Parameters<typeof dropText>[0] {
+  const whole = dock.node.getBoundingClientRect();
+  const { left, top, right, bottom } = dock.overlay.node.style;
+  return {
+    left: whole.left + parseFloat(left || '0'),
+    top: whole.top + parseFloat(top || '0'),
+    right: whole.right - parseFloat(right || '0'),
+    bottom: whole.bottom - parseFloat(bottom || '0')
+  };
 }
 
 function dragImage(panel: PanelDescription): {

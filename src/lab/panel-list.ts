@@ -1,5 +1,9 @@
 /** The panels there are, in the order of the gallery. */
+import { fineMetricsPanel } from '../panels/fine-metrics';
 import type { PanelDescription } from '../panels/panel-context';
 import { taskStreamPanel } from '../panels/task-stream';
 
-export const PANELS: readonly PanelDescription[] = [taskStreamPanel];
+export const PANELS: readonly PanelDescription[] = [
+  taskStreamPanel,
+  fineMetricsPanel
+];

@@ -15,8 +15,8 @@ import { Sidebar } from './sidebar';
 import { SidebarModel } from './sidebar-model';
 import { IFeedToken, type IPanels, IPanelsToken } from './tokens';
 
-/** After the file browser, running kernels and the table of contents. */
-const RANK = 450;
+/** After the file browser and the running kernels, before the table of contents. */
+const RANK = 300;
 
 export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   id: '@spanwise/lab:sidebar',

@@ -69,6 +69,7 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
           key={row.node.key}
           row={row}
           isTabStop={row.node.key === tabKey}
+          inside={rowsInside(rows, row)}
           onFocus={() => setFocused(row.node.key)}
           {...props}
         >
@@ -96,6 +97,8 @@ function TreeItem(
   props: SpanTreeProps & {
     readonly row: VisibleSpan;
     readonly isTabStop: boolean;
+    /** Rows shown inside it, at any depth. */
+    readonly inside: number;
     readonly children: React.ReactNode;
     onFocus(): void;
   }
@@ -124,6 +127,7 @@ function TreeItem(
       aria-selected={match === 'any' || match === 'all'}
       data-key={node.key}
       tabIndex={props.isTabStop ? 0 : -1}
+      style={{ '--sw-inside': props.inside } as React.CSSProperties}
       onFocus={event => {
         if (event.target === event.currentTarget) {
           props.onFocus();
@@ -203,7 +207,16 @@ function MatchButtons(
   );
 }
 
-/** The text with every place where it was found marked; as text, whatever it holds. */
+/** Rows follow one another depth first: those inside are the deeper ones right after it. */
+function rowsInside(rows: readonly VisibleSpan[], row: VisibleSpan): number {
+  const start = rows.indexOf(row) + 1;
+  const end = rows.findIndex(
+    (other, index) => index >= start && other.level <= row.level
+  );
+  return (end < 0 ? rows.length : end) - start;
+}
+
+/** The text with the place where it was found marked; as text, whatever it holds. */
 function Marked(props: {
   readonly text: string;
   readonly search: string;
