@@ -210,4 +210,3 @@ function statusTable(
 export function passesWorker(filter: CompiledFilter, worker: number): boolean {
   return filter.workers[worker] === 1;
 }
-

@@ -85,17 +85,14 @@ export function* foldFineMetrics(
         ...backgroundOf(context, cells.background),
         ...outsideTasks(context, range)
       ],
-      otherSpansSeconds:
-        (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
+      otherSpansSeconds: (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
       otherIdleSeconds: Math.max(
         0,
         idle.idle.reduce(add, 0) - idle.selectedIdle.reduce(add, 0)
       ),
       attributedNanoseconds,
       totalNanoseconds: cells.totalNanoseconds,
-      ...(params.entries === true
-        ? { entries: entriesOf(context, cells) }
-        : {})
+      ...(params.entries === true ? { entries: entriesOf(context, cells) } : {})
     },
     honoured: EXACT
   };
@@ -199,7 +196,12 @@ function othersOf(rest: readonly FunctionSum[]): FineMetricsResult['others'] {
     total += sum.total;
     sum.byActivity.forEach((value, i) => (byActivity[i]! += value));
   }
-  return { functions: rest.length, tasks, total, activities: named(byActivity) };
+  return {
+    functions: rest.length,
+    tasks,
+    total,
+    activities: named(byActivity)
+  };
 }
 
 function backgroundOf(
@@ -309,4 +311,3 @@ function fineEntries(
 function fineFunction(log: LogStore, fn: number): string {
   return fn === 0xffffffff ? '' : log.name(fn);
 }
-

@@ -323,8 +323,9 @@ function firstTransfer(log: LogStore, next: NextRun): number | undefined {
   if (log.lastParts.get(next.run) < 0) {
     return undefined;
   }
-  const start =
-    log.runs.chunkOf(next.row)!.columns.start[next.row & CHUNK_MASK]!;
+  const start = log.runs.chunkOf(next.row)!.columns.start[
+    next.row & CHUNK_MASK
+  ]!;
   let first: number | undefined;
   for (const row of log.partRows(next.run)) {
     const part = log.part(row);

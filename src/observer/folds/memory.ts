@@ -135,8 +135,7 @@ function clusterSeries(
     at: -1
   }));
   for (let point = 0; point < points && range.to > range.from; point++) {
-    const time =
-      range.from + ((range.to - range.from) * point) / (points - 1);
+    const time = range.from + ((range.to - range.from) * point) / (points - 1);
     let sum: number | null = null;
     for (const cursor of cursors) {
       while (
@@ -203,7 +202,10 @@ function selectionSeries(context: FoldContext, range: Range): Series {
   for (const chunk of log.stored.chunks) {
     const c = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
-      if (filter.spans[c.span[i]!] === 0 || filter.workers[c.worker[i]!] === 0) {
+      if (
+        filter.spans[c.span[i]!] === 0 ||
+        filter.workers[c.worker[i]!] === 0
+      ) {
         continue;
       }
       sum += c.change[i]!;

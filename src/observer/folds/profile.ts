@@ -218,11 +218,7 @@ function frameNode(log: LogStore, frame: number): Node {
   );
 }
 
-function childOf(
-  node: Node,
-  key: number | string,
-  make: () => Node
-): Node {
+function childOf(node: Node, key: number | string, make: () => Node): Node {
   let child = node.children.get(key);
   if (child === undefined) {
     child = make();

@@ -29,9 +29,8 @@ export function runDetail(log: LogStore, row: number): RunDetail | null {
   const lane = log.shape.lanes[log.shape.laneIndex(columns.lane[i]!)]!;
   const node = columns.node[i]!;
   const nodeRow = log.nodeRows.get(node);
-  const origin = log.nodes.chunkOf(nodeRow)?.columns.origin[
-    nodeRow & CHUNK_MASK
-  ];
+  const origin =
+    log.nodes.chunkOf(nodeRow)?.columns.origin[nodeRow & CHUNK_MASK];
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
   const error = status === 'failed' ? errorOf(log, run) : undefined;

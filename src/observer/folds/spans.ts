@@ -205,8 +205,7 @@ function figures(
   SpanRow,
   'span' | 'parent' | 'path' | 'tag' | 'origin' | 'opened' | 'closed'
 > {
-  const allUnknown =
-    total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;
+  const allUnknown = total.unknownNanoseconds > 0 && total.cpuNanoseconds === 0;
   return {
     tasks: total.tasks,
     running: total.running,

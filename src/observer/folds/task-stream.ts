@@ -145,9 +145,7 @@ function addParts(
   start: number,
   stop: number,
   own: boolean,
-  covers: Readonly<
-    Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>
-  >,
+  covers: Readonly<Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>>,
   kinds: Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
 ): void {
   let anyHeld = false;
@@ -195,9 +193,7 @@ function laneAndStatusPass(
 }
 
 function ownPasses(context: FoldContext, span: number, fn: number): boolean {
-  return (
-    context.filter.spans[span] === 1 && passesFunction(context.filter, fn)
-  );
+  return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
 function workersOf(

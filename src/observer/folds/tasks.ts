@@ -114,9 +114,7 @@ function passes(context: FoldContext, row: number): boolean {
 }
 
 function passesOwn(context: FoldContext, span: number, fn: number): boolean {
-  return (
-    context.filter.spans[span] === 1 && passesFunction(context.filter, fn)
-  );
+  return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
 /** A fused task is in every span that one of its parts is in. */
@@ -147,9 +145,9 @@ const NUMBER_COLUMNS = [
 /** A number per row that sorts as the column does. Texts sort by their place among all texts of the kind. */
 function rankOf(log: LogStore, sort: string): (row: number) => number {
   const column = (row: number, name: string): number =>
-    (
-      log.runs.chunkOf(row)!.columns as unknown as Record<string, Float64Array>
-    )[name]![row & CHUNK_MASK]!;
+    (log.runs.chunkOf(row)!.columns as unknown as Record<string, Float64Array>)[
+      name
+    ]![row & CHUNK_MASK]!;
   // Unknown figures come last when the largest come first.
   const number = (value: number): number =>
     Number.isNaN(value) ? -Infinity : value;
@@ -163,7 +161,9 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     return row => number(column(row, 'outBytes'));
   }
   if (sort === 'worker') {
-    const ranks = textRanks(log.shape.lanes.map(l => workerName(log, l.worker)));
+    const ranks = textRanks(
+      log.shape.lanes.map(l => workerName(log, l.worker))
+    );
     return row => ranks[laneOf(row)] ?? 0;
   }
   if (sort === 'span') {
@@ -203,7 +203,9 @@ function keyRank(
 function textRanks(texts: readonly string[]): number[] {
   const order = texts
     .map((_, i) => i)
-    .sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0));
+    .sort((a, b) =>
+      texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0
+    );
   const ranks = new Array<number>(texts.length);
   order.forEach((index, rank) => {
     const before = order[rank - 1];

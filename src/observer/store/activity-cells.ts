@@ -21,7 +21,15 @@ export const TRANSFER = 3;
 export const OTHER = 8;
 
 /** part.kind → activity; compute (4) is divided by CPU time instead. */
-export const ACTIVITY_OF_PART: readonly number[] = [OTHER, 3, 4, 6, COMPUTE, 7, 5];
+export const ACTIVITY_OF_PART: readonly number[] = [
+  OTHER,
+  3,
+  4,
+  6,
+  COMPUTE,
+  7,
+  5
+];
 
 /** The function under which pairs beyond the bound are added up. */
 export const OTHER_FUNCTION = 0xffffffff;

@@ -153,9 +153,9 @@ export class ClusterShape {
   }
 
   private _stepsOf(worker: WorkerRow): readonly CapacityStep[] {
-    const steps =
-      this._capacity.get(worker.worker) ??
-      [{ t: worker.joined, threads: worker.threads, state: 0 }];
+    const steps = this._capacity.get(worker.worker) ?? [
+      { t: worker.joined, threads: worker.threads, state: 0 }
+    ];
     return Number.isNaN(worker.left)
       ? steps
       : [

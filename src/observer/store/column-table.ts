@@ -117,7 +117,8 @@ export class ColumnTable<
     let nbytes = 0;
     for (const chunk of this._chunks) {
       for (const [name] of this._types) {
-        nbytes += (chunk.columns as Record<string, AnyColumn>)[name]!.byteLength;
+        nbytes += (chunk.columns as Record<string, AnyColumn>)[name]!
+          .byteLength;
       }
       for (const name of this._textColumns) {
         nbytes += chunk.texts[name]!.byteLength;
@@ -255,7 +256,8 @@ export class ColumnTable<
   ): void {
     const ends = (chunk.columns as Record<string, Uint32Array>)[name]!;
     const given = from.columns[name] as Uint32Array;
-    const begin = start > 0 ? given[start - 1]! : (from.textStarts?.[name] ?? 0);
+    const begin =
+      start > 0 ? given[start - 1]! : (from.textStarts?.[name] ?? 0);
     const bytes = from.text.subarray(begin, given[start + count - 1]!);
     const used = chunk.rows === 0 ? 0 : ends[chunk.rows - 1]!;
     let target = chunk.texts[name]!;

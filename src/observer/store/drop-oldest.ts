@@ -18,12 +18,7 @@ export function dropOverdueRuns(log: LogStore): void {
         continue;
       }
       const length = duration[i]! > 0 ? duration[i]! : 0;
-      log.retired.add(
-        log.shape.laneIndex(lane[i]!),
-        fn[i]!,
-        start[i]!,
-        length
-      );
+      log.retired.add(log.shape.laneIndex(lane[i]!), fn[i]!, start[i]!, length);
       log.droppedBefore = Math.max(log.droppedBefore, start[i]! + length);
       rows++;
     }

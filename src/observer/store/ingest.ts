@@ -48,8 +48,7 @@ function noteMissingBlocks(log: LogStore, blocks: number): void {
     from: log.now,
     to: log.now,
     rows: 0,
-    why:
-      blocks === 1 ? 'a block is missing' : `${blocks} blocks are missing`
+    why: blocks === 1 ? 'a block is missing' : `${blocks} blocks are missing`
   });
 }
 
@@ -264,7 +263,7 @@ const NO_PARTS: readonly PartFigures[] = [];
 function ingestParts(log: LogStore, block: BlockRows): void {
   const first = appended(log.parts, block);
   const run = column(block, 'run');
-  for (let i = 0; i < block.rows; ) {
+  for (let i = 0; i < block.rows;) {
     let end = i + 1;
     while (end < block.rows && run[end] === run[i]) {
       end++;
@@ -348,7 +347,12 @@ function attachPart(
 }
 
 /** Books the run with the parts that are tied to it now (sign 1), or takes that booking back (−1). */
-function rebook(log: LogStore, run: number, runRow: number, sign: 1 | -1): void {
+function rebook(
+  log: LogStore,
+  run: number,
+  runRow: number,
+  sign: 1 | -1
+): void {
   const columns = log.runs.chunkOf(runRow)!.columns;
   const i = runRow & CHUNK_MASK;
   bookRun(
@@ -409,8 +413,7 @@ function column(block: BlockRows, name: string): BlockColumn {
 
 function textAt(block: BlockRows, name: string, row: number): string {
   const ends = column(block, name);
-  const start =
-    row === 0 ? (block.textStarts?.[name] ?? 0) : ends[row - 1]!;
+  const start = row === 0 ? (block.textStarts?.[name] ?? 0) : ends[row - 1]!;
   return decodeText(block.text, start, ends[row]!);
 }
 

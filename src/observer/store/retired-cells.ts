@@ -48,7 +48,13 @@ export class RetiredCells {
         Math.max(from, cell * cellMicroseconds);
       const index = Math.floor(cell / PAGE_CELLS);
       const page = this._made(lane, index);
-      vote(page, cell - index * PAGE_CELLS, fn, covered, cell === first ? 1 : 0);
+      vote(
+        page,
+        cell - index * PAGE_CELLS,
+        fn,
+        covered,
+        cell === first ? 1 : 0
+      );
     }
     while (this._pages.size > MOST_PAGES) {
       this._coarsen();

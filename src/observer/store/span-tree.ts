@@ -72,10 +72,7 @@ export class SpanTree {
     if (before !== undefined && before.parent !== parent) {
       this._detach(before);
     }
-    if (
-      parent !== null &&
-      (before === undefined || before.parent !== parent)
-    ) {
+    if (parent !== null && (before === undefined || before.parent !== parent)) {
       const siblings = this._children.get(parent);
       if (siblings === undefined) {
         this._children.set(parent, [row.span]);

@@ -35,7 +35,8 @@ export class Pyramid {
   constructor(
     private readonly _log: LogStore,
     readonly filter: CompiledFilter,
-    private readonly _budgetBytes = DEFAULT_BUDGET_BYTES
+    private readonly _budgetBytes = DEFAULT_BUDGET_BYTES,
+    private readonly _fewRows = FEW_ROWS
   ) {}
 
   get nbytes(): number {
@@ -74,7 +75,10 @@ export class Pyramid {
     const rows =
       log.runClasses.countShorter(level, from, to) +
       log.partClasses.countShorter(level, from, to);
-    const few = Math.max(FEW_ROWS, 2 * page.lanes * TILE_CELLS);
+    const few =
+      this._fewRows === FEW_ROWS
+        ? Math.max(FEW_ROWS, 2 * page.lanes * TILE_CELLS)
+        : this._fewRows;
     const shortest = Math.min(
       log.runClasses.shortest,
       log.partClasses.shortest

@@ -182,7 +182,9 @@ export function* scanParts(
     number < classes.to;
     number++
   ) {
-    for (const [rows, first, end] of log.partClasses.of(number).zones(from, to)) {
+    for (const [rows, first, end] of log.partClasses
+      .of(number)
+      .zones(from, to)) {
       for (let i = first; i < end; i++) {
         const row = rows[i]!;
         const part = log.parts.chunkOf(row)?.columns;

@@ -158,7 +158,7 @@ function addCells(
   const { firstCell, cells, scale, cellMicroseconds } = window;
   for (let lane = 0; lane < plane.lanes; lane++) {
     const origin = lane * TILE_CELLS + firstCell;
-    for (let first = 0; first < cells; ) {
+    for (let first = 0; first < cells;) {
       const busy = plane.busy[origin + first]!;
       const count = plane.count[origin + first]!;
       if (busy === 0 && count === 0) {
@@ -192,7 +192,8 @@ function addCells(
         // 255 says "exact"; 0 would be invisible.
         Math.min(254, Math.max(1, Math.round(sum / (end - first)))),
         NO_ROW,
-        countsTasks ? tasks : 0
+        // A run that began in an earlier cell is in this one too: 0 is for parts.
+        countsTasks ? Math.max(1, tasks) : 0
       );
       first = end;
     }

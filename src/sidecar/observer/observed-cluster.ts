@@ -6,14 +6,14 @@ import { blockRows } from '../../observer/store/block-rows';
 import { LogStore } from '../../observer/store/log-store';
 import type { StoreBounds } from '../../observer/store/log-store';
 import { decodeBlock } from '../../records/block';
-import type {
-  ClusterInfo,
-  ClusterState,
-  Filter
-} from '../../wire/panel-link';
+import type { ClusterInfo, ClusterState, Filter } from '../../wire/panel-link';
 import type { Fields } from '../../wire/schema';
 import { newestProcessMemory } from '../../observer/folds/task-stream';
-import { droppedSentence, endedSentence, reconnectingSentence } from './sentences';
+import {
+  droppedSentence,
+  endedSentence,
+  reconnectingSentence
+} from './sentences';
 import type { EndWhy } from './sentences';
 import { TileMaker } from './tile-maker';
 

@@ -144,8 +144,7 @@ export class PanelSession {
   private _detail({ fields }: MessageOf<'detail'>): void {
     const store = this._clusters.get(fields.cluster)?.cluster.store;
     const row = store?.runRows.get(fields.run) ?? -1;
-    const run =
-      store === undefined || row < 0 ? null : runDetail(store, row);
+    const run = store === undefined || row < 0 ? null : runDetail(store, row);
     this._link.send('detail', { request: fields.request, run });
   }
 

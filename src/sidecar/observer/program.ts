@@ -4,18 +4,16 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as v from 'valibot';
 import { build } from '../build';
 import { Observer } from './observer';
 
 const PROTOCOL = 1;
 
-const settings = v.object({
-  protocol: v.literal(PROTOCOL),
-  secretHex: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
-  transport: v.picklist(['unix', 'tcp']),
-  budgetBytes: v.optional(v.pipe(v.number(), v.minValue(1)))
-});
+type Settings = {
+  readonly secret: Uint8Array;
+  readonly transport: 'unix' | 'tcp';
+  readonly budgetBytes?: number;
+};
 
 /** Runs until the lifeline ends; the exit code. */
 export async function runObserver(args: readonly string[]): Promise<number> {
@@ -26,16 +24,11 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   let observer: Observer;
   try {
     const text = await readFile(join(folder, 'observer.json'), 'utf8');
-    const { secretHex, transport, budgetBytes } = v.parse(
-      settings,
-      JSON.parse(text)
-    );
+    const settings = readSettings(JSON.parse(text));
     observer = await Observer.start({
       folder,
-      transport,
-      secret: Uint8Array.from(Buffer.from(secretHex, 'hex')),
       build,
-      ...(budgetBytes === undefined ? {} : { budgetBytes }),
+      ...settings,
       note: sentence => process.stderr.write(`${sentence}\n`)
     });
   } catch (error) {
@@ -47,6 +40,28 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   await lifelineEnd();
   await observer.close();
   return 0;
+}
+
+/** @throws Error with a sentence for whoever wrote the file. */
+function readSettings(json: unknown): Settings {
+  const { protocol, secretHex, transport, budgetBytes } = (
+    typeof json === 'object' && json !== null ? json : {}
+  ) as Readonly<Record<string, unknown>>;
+  if (protocol !== PROTOCOL) {
+    throw new Error(
+      `observer.json is of protocol ${String(protocol)}, this observer of ${PROTOCOL}: install the same version of Spanwise on both sides.`
+    );
+  }
+  if (typeof secretHex !== 'string' || !/^[0-9a-f]{64}$/.test(secretHex)) {
+    throw new Error('observer.json: secretHex must be 64 hex digits.');
+  }
+  if (transport !== 'unix' && transport !== 'tcp') {
+    throw new Error('observer.json: transport must be "unix" or "tcp".');
+  }
+  const secret = Uint8Array.from(Buffer.from(secretHex, 'hex'));
+  return typeof budgetBytes === 'number' && budgetBytes > 0
+    ? { secret, transport, budgetBytes }
+    : { secret, transport };
 }
 
 function failed(sentence: string): number {

@@ -1,12 +1,7 @@
 /** What the observer says to people; the words of the visual design, section 7. */
-import { formatClock, formatCount, formatSince } from '../../base/format-numbers';
 
 export type EndWhy =
-  | 'closed'
-  | 'kernel-ended'
-  | 'scheduler-lost'
-  | 'stopped'
-  | 'idle';
+  'closed' | 'kernel-ended' | 'scheduler-lost' | 'stopped' | 'idle';
 
 const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
   closed: 'the client was closed',
@@ -16,18 +11,18 @@ const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
 };
 
 export function endedSentence(why: EndWhy, wallSeconds: number): string {
-  const clock = formatClock(wallSeconds);
+  const clock = clockOf(wallSeconds);
   return why === 'scheduler-lost'
     ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
     : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
 }
 
 export function reconnectingSentence(newestSeconds: number): string {
-  return `Reconnecting. Figures are from ${formatSince(newestSeconds)}; your computation goes on.`;
+  return `Reconnecting. Figures are from ${sinceStart(newestSeconds)}; your computation goes on.`;
 }
 
 export function droppedSentence(runs: number, beforeSeconds: number): string {
-  return `${formatCount(runs)} tasks before ${formatSince(beforeSeconds)} are kept only as totals.`;
+  return `${countOf(runs)} tasks before ${sinceStart(beforeSeconds)} are kept only as totals.`;
 }
 
 export function forgottenSentence(name: string): string {
@@ -53,4 +48,23 @@ export function foldFailedSentence(view: string, error: unknown): string {
 
 export function openFirstSentence(): string {
   return 'A source says "open" before it sends blocks.';
+}
+
+/** `09:21:40`, in the time zone of this machine. */
+function clockOf(wallSeconds: number): string {
+  const date = new Date(wallSeconds * 1000);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':');
+}
+
+function sinceStart(seconds: number): string {
+  return `${seconds.toFixed(2)}\u00a0s`;
+}
+
+/** `456`, `12,640`, from a million `1.25 M`. */
+function countOf(count: number): string {
+  return count < 1e6
+    ? count.toLocaleString('en')
+    : `${(count / 1e6).toPrecision(3)}\u00a0M`;
 }

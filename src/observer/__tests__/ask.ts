@@ -1,0 +1,55 @@
+import { compileFilter } from '../filter';
+import { complete } from '../folds/context';
+import type { FoldContext } from '../folds/context';
+import { foldView } from '../folds/fold-view';
+import type { ViewAnswer } from '../folds/fold-view';
+import type { LogStore } from '../store/log-store';
+import { Pyramid } from '../tiles/pyramid';
+import { makeTile } from '../tiles/tile';
+import type { TileAnswer } from '../tiles/tile';
+import type { Filter, TimeRange, ViewResult } from '../../wire/panel-link';
+
+export type Asked = {
+  readonly filter?: Filter;
+  readonly time?: TimeRange;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly now?: number;
+  readonly ended?: boolean;
+};
+
+export function contextOf(log: LogStore, asked: Asked = {}): FoldContext {
+  return {
+    log,
+    filter: compileFilter(asked.filter ?? {}, log),
+    time: asked.time ?? 'all',
+    now: asked.now ?? log.now,
+    ended: asked.ended ?? false
+  };
+}
+
+/** The answer of a view, of the view's own type. */
+export function ask<V extends ViewResult['view']>(
+  log: LogStore,
+  view: V,
+  asked: Asked = {}
+): Extract<ViewResult, { view: V }> {
+  return answer(log, view, asked).result as Extract<ViewResult, { view: V }>;
+}
+
+export function answer(
+  log: LogStore,
+  view: ViewResult['view'],
+  asked: Asked = {}
+): ViewAnswer {
+  return complete(foldView(view, contextOf(log, asked), asked.params ?? {}));
+}
+
+export function tile(
+  log: LogStore,
+  level: number,
+  index: number,
+  filter: Filter = {}
+): TileAnswer {
+  const pyramid = new Pyramid(log, compileFilter(filter, log));
+  return complete(makeTile(log, pyramid, level, index, Infinity));
+}

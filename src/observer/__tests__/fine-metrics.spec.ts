@@ -1,0 +1,111 @@
+import { drawRuns } from '../../testing/run-from-text';
+import { ask } from './ask';
+
+describe('fine metrics', () => {
+  const drawing = `
+    0/0  aaaabbbbbb
+    0/1  ..cccc....
+  `;
+  const tasks = {
+    a: { function: 'load', span: 'x', cpu: 3 },
+    b: {
+      function: 'fit',
+      span: 'y',
+      parts: [
+        { kind: 3, offset: 0, duration: 1 },
+        { kind: 4, offset: 1, duration: 4, cpu: 3 },
+        { kind: 1, offset: -1, duration: 2, held: false, bytes: 100 }
+      ]
+    },
+    c: { function: 'load', span: 'x/z', cpu: 4, status: 1 }
+  };
+
+  it('divides the time of a run among its activities', () => {
+    const result = ask(drawRuns(drawing, { tasks }), 'fine-metrics');
+    const values = Object.fromEntries(
+      result.byActivity.map(({ activity, value }) => [activity, value])
+    );
+    expect(values).toMatchObject({
+      'thread-cpu': 3 + 3 + 4,
+      'thread-noncpu': 1 + 1,
+      deserialize: 1,
+      // b has 6 columns, of which 5 are explained.
+      other: 1
+    });
+    expect(result.attributedNanoseconds).toBe(14e9);
+    expect(result.totalNanoseconds).toBe(14e9);
+    expect(result.background).toEqual([
+      { activity: 'transfer', seconds: 2, bytes: 100, count: 1 }
+    ]);
+  });
+
+  it('is the same when parts come after their runs', () => {
+    const before = ask(drawRuns(drawing, { tasks }), 'fine-metrics');
+    const after = ask(
+      drawRuns(drawing, { tasks, partsFirst: false }),
+      'fine-metrics'
+    );
+    expect(after).toEqual(before);
+  });
+
+  it('shows a span with its subtree, and how much it hides', () => {
+    const result = ask(drawRuns(drawing, { tasks }), 'fine-metrics', {
+      filter: { spans: { any: [{ path: ['x'] }] } }
+    });
+    expect(result.byFunction).toMatchObject([
+      { function: 'load', tasks: 2, total: 8 }
+    ]);
+    expect(result.otherSpansSeconds).toBeCloseTo(6);
+  });
+
+  it('cuts runs at the borders of a range', () => {
+    const result = ask(drawRuns(drawing, { tasks }), 'fine-metrics', {
+      time: { from: 3, to: 5 }
+    });
+    const values = Object.fromEntries(
+      result.byActivity.map(({ activity, value }) => [activity, value])
+    );
+    // a: 1 of 4 columns, ¾ CPU; b: its first column, deserialising; c: 2 columns, all CPU.
+    expect(values['thread-cpu']).toBeCloseTo(0.75 + 2);
+    expect(values['thread-noncpu']).toBeCloseTo(0.25);
+    expect(values['deserialize']).toBeCloseTo(1);
+    expect(result.totalNanoseconds).toBe(4e9);
+  });
+
+  it('takes one worker, one status, and functions beyond the top together', () => {
+    const log = drawRuns(drawing, { tasks });
+    expect(
+      ask(log, 'fine-metrics', { filter: { status: ['failed'] } }).byFunction
+    ).toMatchObject([{ function: 'load', tasks: 1, total: 4 }]);
+    expect(
+      ask(log, 'fine-metrics', { filter: { workers: [7] } }).byFunction
+    ).toEqual([]);
+    expect(
+      ask(log, 'fine-metrics', { params: { top: 1 } }).others
+    ).toMatchObject({ functions: 1, tasks: 1, total: 6 });
+  });
+
+  it('gives computing whose CPU share is not known its own activity', () => {
+    const log = drawRuns('0/0 aa', { tasks: { a: { cpu: NaN } } });
+    expect(ask(log, 'fine-metrics').byActivity).toMatchObject([
+      { activity: 'compute', value: 2, share: 1 }
+    ]);
+  });
+
+  it('gives the client entries that add up to the total', () => {
+    const result = ask(drawRuns(drawing, { tasks }), 'fine-metrics', {
+      params: { entries: true }
+    });
+    const seconds = result
+      .entries!.filter(e => e[0] === 'execute' && e[3] === 'seconds')
+      .reduce((sum, entry) => sum + entry[4], 0);
+    expect(seconds).toBeCloseTo(14, 9);
+    expect(result.entries).toContainEqual([
+      'background',
+      'fit',
+      'transfer',
+      'bytes',
+      100
+    ]);
+  });
+});

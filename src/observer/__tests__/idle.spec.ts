@@ -1,0 +1,103 @@
+import { drawRuns } from '../../testing/run-from-text';
+import { ask } from './ask';
+
+function idleOf(
+  drawing: string,
+  tasks: NonNullable<Parameters<typeof drawRuns>[1]>['tasks']
+): Record<string, number> {
+  const result = ask(drawRuns(drawing, { tasks: tasks ?? {} }), 'fine-metrics');
+  return Object.fromEntries(
+    result.idle.map(({ cause, seconds }) => [cause, Number(seconds.toFixed(6))])
+  );
+}
+
+describe('idle', () => {
+  it('counts gaps of lanes while some task is pending', () => {
+    const log = drawRuns(`
+      0/0  aaaa..bb..
+      0/1  aaaa....cc
+    `);
+    const result = ask(log, 'summary');
+    // Nothing is pending from 4 to 6: that time is neither idle nor capacity. b waits for nobody.
+    expect(result.wallSeconds).toBe(8);
+    expect(result.capacitySeconds).toBe(16);
+    expect(result.executeSeconds).toBe(12);
+    expect(result.idleSeconds).toBe(4);
+  });
+
+  it('knows why from what the next run waited for', () => {
+    expect(
+      idleOf(
+        `
+        0/0  aaaa........bb
+        0/1  aaaaaaaaaaaa..
+      `,
+        // b: submitted at 0, runnable at 6, its inputs there at 10, started at 12.
+        {
+          b: {
+            waitReady: 6,
+            waitInputs: 4,
+            waitThread: 2,
+            parts: [{ kind: 1, held: false, offset: -5, duration: 3 }]
+          }
+        }
+      )
+    ).toEqual({
+      // 4 … 6 not runnable; and the other lane from 12 to 14.
+      'nothing-runnable': 2 + 2,
+      // 6 … 7 and 10 … 12 somebody had to act; 7 … 10 the inputs came.
+      scheduler: 1 + 2,
+      'inputs-in-flight': 3
+    });
+  });
+
+  it('tells when a task waited for a thread elsewhere', () => {
+    expect(
+      idleOf(
+        `
+        0/0  aaaaaabb
+        1/0  cc......
+      `,
+        { b: { waitThread: 4 } }
+      )
+    ).toEqual({ 'held-elsewhere': 4, 'nothing-runnable': 2 });
+  });
+
+  it('does not know the cause where waits are not measured', () => {
+    expect(
+      idleOf(
+        `
+        0/0  aa..bb
+        0/1  aaaaaa
+      `,
+        { b: { waitReady: NaN, waitInputs: NaN, waitThread: NaN } }
+      )
+    ).toEqual({ unknown: 2 });
+  });
+
+  it('stays right when runs of a lane come out of order or overlap', () => {
+    const inOrder = drawRuns('0/0 aa..bb\n1/0 cccccc');
+    const log = drawRuns('0/0 aa..bb\n1/0 cccccc');
+    log.laneDisorder[0] = true;
+    expect(ask(log, 'summary').idleSeconds).toBe(2);
+    expect(ask(log, 'summary')).toEqual(ask(inOrder, 'summary'));
+  });
+
+  it('shares idle time among spans by who had unfinished tasks', () => {
+    const log = drawRuns(
+      `
+      0/0  aaaa....
+      1/0  ....bbbb
+    `,
+      { tasks: { a: { span: 'x' }, b: { span: 'y', waitReady: 4 } } }
+    );
+    const { rows } = ask(log, 'spans');
+    const idle = Object.fromEntries(
+      rows.map(({ tag, idleSeconds }) => [tag, idleSeconds])
+    );
+    // 0 … 4: lane 1 idle, x and y pending; 4 … 8: lane 0 idle, only y pending.
+    expect(idle['x']).toBeCloseTo(2, 1);
+    expect(idle['y']).toBeCloseTo(6, 1);
+    expect(idle['x']! + idle['y']!).toBeCloseTo(8, 6);
+  });
+});

@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { drawRuns } from '../../testing/run-from-text';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { compileFilter } from '../filter';
+import { complete } from '../folds/context';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { pageSeconds, Pyramid } from '../tiles/pyramid';
+import { makeTile } from '../tiles/tile';
+import type { TileAnswer } from '../tiles/tile';
+import { tile } from './ask';
+
+const AGGREGATE = 0xffffffff;
+
+/** Boxes as text: "lane kind function from-to cover tasks". */
+function boxes(answer: TileAnswer): string[] {
+  const c = answer.columns;
+  return [...c.lane].map((lane, i) => {
+    const fn = answer.functions[c.function[i]!] ?? '–';
+    const strip = c.strip[i] === 1 ? ' strip' : '';
+    // Durations are float32: a hundredth of a cell is as exact as it gets.
+    const cells = [c.from[i]!, c.to[i]!].map(x => Math.round(x * 100) / 100);
+    return `${lane} ${'ctdsf'[c.kind[i]!]} ${fn} ${cells.join('-')} ${c.cover[i]} ${c.tasks[i]}${strip}`;
+  });
+}
+
+/** Seconds that the runs' boxes of a tile cover per lane, parts left out. */
+function coveredSeconds(answer: TileAnswer, lane: number): number {
+  const c = answer.columns;
+  const cellSeconds = 2 ** answer.level / 1e6;
+  let seconds = 0;
+  for (let i = 0; i < c.lane.length; i++) {
+    if (c.lane[i] === lane && c.tasks[i]! > 0) {
+      const from = Math.max(0, c.from[i]!);
+      const to = Math.min(512, c.to[i]!);
+      seconds += Math.max(0, to - from) * cellSeconds * (c.cover[i]! / 255);
+    }
+  }
+  return seconds;
+}
+
+describe('tiles', () => {
+  it('draws runs that are at least a cell wide exactly', () => {
+    // One column is 8 µs: at level 3 a cell is one column.
+    const log = drawRuns(
+      `
+      0/0  aaa.bb
+      0/1  .ccccc
+    `,
+      {
+        secondsPerColumn: 8e-6,
+        tasks: { b: { function: 'dec', status: 1 } }
+      }
+    );
+    expect(boxes(tile(log, 3, 0))).toEqual([
+      '0 c inc 0-3 255 1',
+      '0 f dec 4-6 255 1',
+      '1 c inc 1-6 255 1'
+    ]);
+  });
+
+  it('gathers shorter runs in cells by the function that took most', () => {
+    // Two columns a cell, each run one column.
+    const log = drawRuns('0/0 abcbd...', {
+      secondsPerColumn: 8e-6,
+      tasks: {
+        a: { function: 'x' },
+        b: { function: 'x' },
+        c: { function: 'y' },
+        d: { function: 'y' }
+      }
+    });
+    const [first, ...rest] = boxes(tile(log, 4, 0));
+    expect(first).toMatch(/^0 c x 0-1 254 2$/);
+    expect(rest.at(-1)).toMatch(/^0 c y 2-3 12[78] 1$/);
+  });
+
+  it('draws what held the thread at full height and what ran behind it in the strip', () => {
+    const log = drawRuns('0/0 aaaaaaaa', {
+      secondsPerColumn: 8e-6,
+      tasks: {
+        a: {
+          parts: [
+            { kind: 3, offset: 0, duration: 2 },
+            { kind: 4, offset: 2, duration: 3 },
+            { kind: 4, offset: 5, duration: 3, function: 'inner' },
+            { kind: 1, offset: -2, duration: 2, held: false }
+          ]
+        }
+      }
+    });
+    expect(boxes(tile(log, 3, 0)).sort()).toEqual(
+      [
+        '0 c inc 0-8 255 1',
+        '0 s inc 0-2 255 0',
+        '0 c inner 5-8 255 0',
+        '0 t inc -2-0 255 0 strip'
+      ].sort()
+    );
+  });
+
+  it('shows a filtered span alone', () => {
+    const log = drawRuns('0/0 aabb', {
+      secondsPerColumn: 8e-6,
+      tasks: { a: { span: 'x' }, b: { span: 'y' } }
+    });
+    expect(
+      boxes(tile(log, 3, 0, { spans: { any: [{ path: ['y'] }] } }))
+    ).toEqual(['0 c inc 2-4 255 1']);
+  });
+
+  it('reaches over its borders with what is longer than it', () => {
+    const log = drawRuns(`0/0 ${'a'.repeat(2000)}`, {
+      secondsPerColumn: 1e-6
+    });
+    expect(boxes(tile(log, 0, 1))).toEqual(['0 c inc -512-1488 255 1']);
+  });
+});
+
+/** Runs on two lanes, none overlapping another: [gap µs, duration µs, function, span]. */
+const lanes = fc.array(
+  fc.array(
+    fc.tuple(
+      fc.nat({ max: 4000 }),
+      fc.oneof(fc.nat({ max: 40 }), fc.nat({ max: 20_000 })),
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 0, max: 2 })
+    ),
+    { maxLength: 60 }
+  ),
+  { minLength: 1, maxLength: 2 }
+);
+type Lanes = readonly (readonly (readonly [
+  number,
+  number,
+  number,
+  number
+])[])[];
+
+function logOf(drawn: Lanes): LogStore {
+  const log = new LogStore('random');
+  const rows: Record<string, number>[] = [];
+  drawn.forEach((runs, lane) => {
+    let at = 0;
+    for (const [gap, duration, fn, span] of runs) {
+      at += gap;
+      rows.push({
+        run: rows.length,
+        function: fn,
+        span,
+        lane,
+        start: at / 1e6,
+        duration: duration / 1e6,
+        cpu: duration / 2e6
+      });
+      at += duration;
+    }
+  });
+  const stop = (row: Record<string, number>) =>
+    row['start']! + row['duration']!;
+  rows.sort((a, b) => stop(a) - stop(b));
+  let seq = 0;
+  ingestBlock(
+    log,
+    rowsToBlock(
+      ++seq,
+      'lanes',
+      drawn.map((_, lane) => ({ lane, worker: 0, thread: lane }))
+    )
+  );
+  if (rows.length > 0) {
+    ingestBlock(log, rowsToBlock(++seq, 'runs', rows));
+  }
+  return log;
+}
+
+describe('tiles of any run', () => {
+  it('cover what the runs cover, at each level', () => {
+    fc.assert(
+      fc.property(lanes, fc.integer({ min: 0, max: 14 }), (drawn, level) => {
+        const log = logOf(drawn);
+        const pyramid = new Pyramid(log, compileFilter({}, log));
+        const tiles = Math.ceil(log.lastStop / pageSeconds(level)) || 0;
+        if (!Number.isFinite(log.lastStop) || tiles > 200) {
+          return;
+        }
+        drawn.forEach((runs, lane) => {
+          let covered = 0;
+          let cells = 0;
+          for (let index = 0; index < tiles; index++) {
+            const answer = complete(
+              makeTile(log, pyramid, level, index, Infinity)
+            );
+            covered += coveredSeconds(answer, lane);
+            cells += [...answer.columns.run].filter(
+              run => run === AGGREGATE
+            ).length;
+          }
+          const busy = runs.reduce((sum, run) => sum + run[1], 0) / 1e6;
+          // Cover is written in 255ths and is at least one of them.
+          const rounding = (cells + 1) * (2 ** level / 1e6) * (2 / 255);
+          const wide = 1e-3 * busy + rounding * Math.max(1, 512 / 64);
+          expect(Math.abs(covered - busy)).toBeLessThanOrEqual(wide + 1e-6);
+        });
+      }),
+      { numRuns: 60 }
+    );
+  });
+
+  it('count every run once and cover the same, made from finer pages or at once', () => {
+    fc.assert(
+      fc.property(lanes, fc.integer({ min: 8, max: 14 }), (drawn, level) => {
+        const log = logOf(drawn);
+        const filter = compileFilter({}, log);
+        const direct = complete(new Pyramid(log, filter).page(level, 0, 0));
+        // With one row as "few", every page is made from the two below it, down to the shortest run.
+        const joined = complete(
+          new Pyramid(log, filter, 2 ** 26, 1).page(level, 0, 0)
+        );
+        const sum = (values: ArrayLike<number> = []): number =>
+          Array.from(values).reduce((total, value) => total + value, 0);
+        expect(sum(joined.runs?.count)).toBe(sum(direct.runs?.count));
+        const shorter = drawn.flat().filter(([, us]) => us < 2 ** level);
+        if (log.lastStop <= pageSeconds(level)) {
+          expect(sum(direct.runs?.count)).toBe(shorter.length);
+        }
+        joined.runs?.busy.forEach((busy, cell) =>
+          expect(Math.abs(busy - direct.runs!.busy[cell]!)).toBeLessThan(0.5)
+        );
+      }),
+      { numRuns: 60 }
+    );
+  });
+});
