@@ -61,3 +61,5 @@ export const warningIcon = new LabIcon({
 export const pauseIcon = icon('pause', bar(7, 5, 4, 14) + bar(13, 5, 4, 14));
 
 export const resumeIcon = icon('resume', '<path d="M7 5l12 7-12 7z"/>');
+
+export const recordIcon = icon('record', '<circle cx="12" cy="12" r="6"/>');

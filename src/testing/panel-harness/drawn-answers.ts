@@ -553,6 +553,10 @@ export function memoryOf(
     }
     return { t, bytes, peak: Math.max(...bytes) };
   };
+  const shifted = (
+    line: { t: number[]; bytes: number[]; peak: number },
+    start: number
+  ) => ({ ...line, t: line.t.map(at => at + start) });
   const random = new SeededRandom(11);
   const whole = curve(72, 11, 50, random);
   return {
@@ -583,7 +587,7 @@ export function memoryOf(
         intervalSeconds: 0.25,
         start: 0.5,
         stopped: 41.3,
-        ...curve(40.8, 12.3, 21.8, random)
+        ...shifted(curve(40.8, 12.3, 21.8, random), 0.5)
       },
       {
         run: 2,
@@ -592,7 +596,7 @@ export function memoryOf(
         intervalSeconds: 0.25,
         start: 42,
         stopped: null,
-        ...curve(29.6, 6.63, 17.3, random)
+        ...shifted(curve(29.6, 6.63, 17.3, random), 42)
       }
     ],
     now: {

@@ -1,0 +1,34 @@
+/**
+ * The little of plotly that Spanwise calls, and what a figure is: data and
+ * layout as plain objects whose colours are roles, `'--sw-kind-transfer'` or
+ * `'--jp-border-color2'`. Figures are made by pure code that knows no theme.
+ */
+export type Figure = {
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  readonly layout: Readonly<Record<string, unknown>>;
+};
+
+/** What plotly tells about the pointer. */
+export type PlotlyPoint = {
+  readonly curveNumber: number;
+  readonly pointNumber: number;
+  readonly x: number;
+  readonly y: number;
+};
+
+export interface PlotlyElement extends HTMLElement {
+  on?(event: string, listener: (event: never) => void): void;
+  removeAllListeners?(event: string): void;
+}
+
+export interface PlotlyApi {
+  register(parts: readonly object[]): void;
+  react(
+    element: HTMLElement,
+    data: readonly object[],
+    layout: object,
+    config: object
+  ): Promise<unknown>;
+  purge(element: HTMLElement): void;
+  Plots: { resize(element: HTMLElement): Promise<unknown> };
+}

@@ -1,0 +1,298 @@
+/** The memory lines as a plotly figure; colours are roles, texts are escaped. */
+import type { MemoryResult } from '../../wire/panel-link';
+import {
+  byteTicks,
+  englishNumerals,
+  formatBytes,
+  formatOffsetTick,
+  formatTick,
+  type Numerals,
+  timeTicks
+} from '../format';
+import { type Align, type Line } from './rows';
+
+export type MemoryFigure = {
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  readonly layout: Readonly<Record<string, unknown>>;
+};
+
+const runColours = ['--sw-run-1', '--sw-run-2', '--sw-run-3', '--sw-run-4'];
+const runDashes = ['solid', '7px,3px', '2px,3px', '12px,3px'];
+const limitDashes = { target: '2px,3px', spill: '6px,3px', pause: '10px,3px' };
+/** Limits are drawn when memory reaches this share of the whole; below, they would press the lines flat. */
+const limitsFrom = 0.3;
+
+/** plotly reads `<b>` and `<a href>` in texts; labels are the user's and stay text. */
+export function plotText(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
+}
+
+export function colourOfLine(line: Line): string {
+  return line.run === null
+    ? line.place === 0
+      ? '--sw-kind-cpu'
+      : `--sw-fn-${(line.place % 12) + 1}`
+    : (runColours[line.place % 4] as string);
+}
+
+export function dashOfLine(line: Line): string {
+  return line.run === null ? 'solid' : (runDashes[line.place % 4] as string);
+}
+
+export function memoryFigure(
+  lines: readonly Line[],
+  limits: MemoryResult['limits'],
+  align: Align,
+  options: {
+    readonly width: number;
+    /** Cluster limits do not fit lines of single workers. */
+    readonly perWorker?: boolean;
+    readonly numerals?: Numerals;
+  }
+): MemoryFigure {
+  const numerals = options.numerals ?? englishNumerals;
+  const highest = lines.reduce(
+    (most, line) => Math.max(most, line.peak?.bytes ?? 0),
+    0
+  );
+  const from = lines.reduce(
+    (least, line) => Math.min(least, line.t[0] ?? Infinity),
+    Infinity
+  );
+  const to = lines.reduce(
+    (most, line) => Math.max(most, line.t.at(-1) ?? 0),
+    0
+  );
+  const left = Number.isFinite(from) ? (align === 'zero' ? 0 : from) : 0;
+  const right = Math.max(to, left + 1);
+  const showsLimits =
+    limits !== null &&
+    limits.memoryLimit > 0 &&
+    options.perWorker !== true &&
+    highest >= limits.memoryLimit * limitsFrom;
+  const top = showsLimits
+    ? Math.max(limits.memoryLimit, highest * 1.05)
+    : highest * 1.12;
+  const ticks = byteTicks(top > 0 ? top : 1);
+  const isNarrow = options.width < 430;
+  const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
+  const { step, ticks: seconds } = timeTicks(
+    left,
+    right,
+    options.width - margin.l - margin.r
+  );
+  const formatSeconds = align === 'zero' ? formatOffsetTick : formatTick;
+  return {
+    data: lines.map(line => ({
+      type: 'scatter',
+      mode: 'lines',
+      name: plotText(line.label),
+      x: line.t,
+      y: line.bytes,
+      connectgaps: false,
+      hoverinfo: 'none',
+      line: {
+        color: colourOfLine(line),
+        width: line.run === null ? 1.5 : 2,
+        dash: dashOfLine(line)
+      },
+      ...(line.run !== null && line.place === 0 && align === 'zero'
+        ? { fill: 'tozeroy', fillcolor: 'rgba(110,150,200,0.14)' }
+        : {})
+    })),
+    layout: {
+      showlegend: false,
+      hovermode: 'x',
+      hoverdistance: -1,
+      dragmode: 'zoom',
+      margin,
+      paper_bgcolor: 'rgba(0,0,0,0)',
+      plot_bgcolor: 'rgba(0,0,0,0)',
+      font: {
+        family: '--jp-ui-font-family',
+        size: 11,
+        color: '--jp-ui-font-color2'
+      },
+      xaxis: {
+        range: [left, right + (right - left) * 0.02],
+        tickvals: seconds,
+        ticktext: seconds.map(at => formatSeconds(at, step, numerals)),
+        showgrid: false,
+        zeroline: false,
+        fixedrange: false,
+        linecolor: '--jp-border-color1'
+      },
+      yaxis: {
+        range: [0, top],
+        tickvals: ticks,
+        ticktext: ticks.map(bytes =>
+          bytes === 0 ? '0' : tickText(bytes, numerals)
+        ),
+        gridcolor: '--jp-border-color2',
+        zeroline: false,
+        fixedrange: true
+      },
+      shapes: showsLimits ? limitShapes(limits) : [],
+      annotations: [
+        ...(showsLimits && !isNarrow ? limitNotes(limits, numerals) : []),
+        ...peakNotes(lines, align, right, numerals)
+      ]
+    }
+  };
+}
+
+/** Binary steps are whole: "4 GiB", not "4.00 GiB". */
+function tickText(bytes: number, numerals: Numerals): string {
+  return formatBytes(bytes, numerals).replace(/([.,])0+(?=\D*$)/, '');
+}
+
+function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
+  return (['target', 'spill', 'pause'] as const).map(name => ({
+    type: 'line',
+    xref: 'paper',
+    x0: 0,
+    x1: 1,
+    y0: limits[name],
+    y1: limits[name],
+    layer: 'below',
+    line: { color: '--sw-limit', width: 1, dash: limitDashes[name] }
+  }));
+}
+
+function limitNotes(
+  limits: NonNullable<MemoryResult['limits']>,
+  numerals: Numerals
+): object[] {
+  return (['target', 'spill', 'pause'] as const).map(name => ({
+    xref: 'paper',
+    x: 1,
+    xanchor: 'left',
+    xshift: 4,
+    y: limits[name],
+    yanchor: 'middle',
+    showarrow: false,
+    text: `${name} ${formatBytes(limits[name], numerals)}`,
+    font: { size: 11, color: '--jp-ui-font-color1' }
+  }));
+}
+
+/** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample. */
+function peakNotes(
+  lines: readonly Line[],
+  align: Align,
+  right: number,
+  numerals: Numerals
+): object[] {
+  return lines
+    .filter(line => line.run !== null && line.peak !== null)
+    .slice(0, 4)
+    .map(line => {
+      const peak = line.peak as { t: number; bytes: number };
+      const at = (align === 'zero' ? formatOffsetTick : formatTick)(
+        peak.t,
+        0.1,
+        numerals
+      );
+      const isRight = peak.t > right * 0.6;
+      return {
+        x: peak.t,
+        y: peak.bytes,
+        text: `${plotText(line.label)}: peak ${formatBytes(peak.bytes, numerals)} at ${at}`,
+        showarrow: true,
+        arrowhead: 6,
+        arrowsize: 0.8,
+        arrowcolor: colourOfLine(line),
+        ax: isRight ? -80 : 80,
+        ay: -18,
+        bgcolor: '--jp-layout-color1',
+        bordercolor: colourOfLine(line),
+        borderpad: 2,
+        font: { size: 11, color: '--jp-ui-font-color1' }
+      };
+    });
+}
+
+/** Managed, unmanaged and spilled memory of the cluster, one upon the other. */
+export function breakdownFigure(
+  parts: readonly {
+    readonly label: string;
+    readonly colour: string;
+    readonly pattern?: string;
+    readonly t: readonly number[];
+    readonly bytes: readonly (number | null)[];
+  }[],
+  options: { readonly width: number; readonly numerals?: Numerals }
+): MemoryFigure {
+  const numerals = options.numerals ?? englishNumerals;
+  const length = Math.max(0, ...parts.map(part => part.bytes.length));
+  let highest = 0;
+  for (let index = 0; index < length; index += 1) {
+    highest = Math.max(
+      highest,
+      parts.reduce((sum, part) => sum + (part.bytes[index] ?? 0), 0)
+    );
+  }
+  const from = Math.min(...parts.map(part => part.t[0] ?? 0), Infinity);
+  const to = Math.max(...parts.map(part => part.t.at(-1) ?? 0), 1);
+  const left = Number.isFinite(from) ? from : 0;
+  const ticks = byteTicks(highest > 0 ? highest : 1, 2);
+  const { step, ticks: seconds } = timeTicks(left, to, options.width - 76);
+  return {
+    data: parts.map(part => ({
+      type: 'scatter',
+      mode: 'lines',
+      stackgroup: 'memory',
+      name: part.label,
+      x: part.t,
+      y: part.bytes.map(value => value ?? 0),
+      hoverinfo: 'none',
+      line: { width: 0.5, color: part.colour },
+      fillcolor: part.colour,
+      ...(part.pattern === undefined
+        ? {}
+        : {
+            fillpattern: {
+              shape: part.pattern,
+              size: 6,
+              solidity: 0.3,
+              fgcolor: '--sw-pattern-line',
+              bgcolor: part.colour
+            }
+          })
+    })),
+    layout: {
+      showlegend: false,
+      hovermode: false,
+      dragmode: false,
+      margin: { l: 60, r: 16, t: 6, b: 22 },
+      paper_bgcolor: 'rgba(0,0,0,0)',
+      plot_bgcolor: 'rgba(0,0,0,0)',
+      font: {
+        family: '--jp-ui-font-family',
+        size: 11,
+        color: '--jp-ui-font-color2'
+      },
+      xaxis: {
+        range: [left, to],
+        tickvals: seconds,
+        ticktext: seconds.map(at => formatTick(at, step, numerals)),
+        showgrid: false,
+        zeroline: false,
+        fixedrange: true
+      },
+      yaxis: {
+        range: [0, Math.max(highest * 1.05, 1)],
+        tickvals: ticks,
+        ticktext: ticks.map(bytes =>
+          bytes === 0 ? '0' : tickText(bytes, numerals)
+        ),
+        gridcolor: '--jp-border-color2',
+        zeroline: false,
+        fixedrange: true
+      }
+    }
+  };
+}

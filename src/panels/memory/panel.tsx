@@ -1,0 +1,197 @@
+/** Memory Sampler as a panel: measure, alignment, whose memory, which runs. */
+import type { JSONObject } from '@lumino/coreutils';
+import * as React from 'react';
+import type { MemoryResult } from '../../wire/panel-link';
+import { recordIcon } from '../icons';
+import { type PanelFace, SpanwisePanel } from '../panel';
+import type { PanelOptions, TableData } from '../panel-context';
+import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
+import { type Align, tableOf } from './rows';
+import { MemoryView } from './view';
+
+type Measure = 'process' | 'managed' | 'unmanaged' | 'spilled';
+type Show = 'cluster' | 'workers';
+
+const measures: readonly Measure[] = [
+  'process',
+  'managed',
+  'unmanaged',
+  'spilled'
+];
+
+export class MemoryPanel extends SpanwisePanel<MemoryResult> {
+  constructor(face: PanelFace, options: PanelOptions) {
+    super(face, options);
+    const { measure, show, align, breakdown } = options.state ?? {};
+    this._measure = measures.find(known => known === measure) ?? 'process';
+    this._show = show === 'workers' ? show : 'cluster';
+    this._align = align === 'zero' || align === 'clock' ? align : null;
+    this._showsBreakdown = breakdown === true;
+  }
+
+  override savedState(): JSONObject {
+    return {
+      ...super.savedState(),
+      measure: this._measure,
+      show: this._show,
+      align: this._align,
+      breakdown: this._showsBreakdown
+    };
+  }
+
+  protected get view() {
+    return 'memory' as const;
+  }
+
+  protected override get maxHz(): number {
+    return 2;
+  }
+
+  // Memory is there before the first task.
+  protected override get showsWithoutTasks(): boolean {
+    return true;
+  }
+
+  protected override params() {
+    return { measure: this._measure, show: this._show };
+  }
+
+  protected override liveLine(result: MemoryResult): string {
+    const recording = result.runs.find(run => run.stopped === null);
+    return recording === undefined
+      ? ''
+      : this.trans.__('Recording %1', recording.label);
+  }
+
+  protected override renderTools(result: MemoryResult | null) {
+    const { trans } = this;
+    const recording = result?.runs.find(run => run.stopped === null);
+    return (
+      <>
+        <ToolButton
+          label={
+            recording === undefined
+              ? trans.__('Record')
+              : trans.__('Stop “%1”', recording.label)
+          }
+          text={
+            recording === undefined
+              ? trans.__('Record')
+              : trans.__('Stop “%1”', recording.label)
+          }
+          icon={recordIcon}
+          disabledBecause={
+            recording === undefined
+              ? trans.__(
+                  'a run is recorded from a cell: with MemorySampler().sample("A"):'
+                )
+              : trans.__('it ends with the cell that records it')
+          }
+          onClick={() => undefined}
+        />
+        <ToolSelect<Measure>
+          label={trans.__('Memory measure')}
+          value={this._measure}
+          options={[
+            { value: 'process', label: trans.__('Process') },
+            { value: 'managed', label: trans.__('Managed') },
+            { value: 'unmanaged', label: trans.__('Unmanaged') },
+            { value: 'spilled', label: trans.__('Spilled') }
+          ]}
+          onChange={measure => {
+            this._measure = measure;
+            this.paramsChanged();
+          }}
+        />
+        <RadioGroup<Align>
+          label={trans.__('Align')}
+          value={this._alignOf(result)}
+          options={[
+            { value: 'zero', label: trans.__('From zero') },
+            { value: 'clock', label: trans.__('By clock') }
+          ]}
+          onChange={align => {
+            this._align = align;
+            this._changed();
+          }}
+        />
+        <RadioGroup<Show>
+          label={trans.__('Show')}
+          className="sw-tool-wide"
+          value={this._show}
+          options={[
+            { value: 'cluster', label: trans.__('Cluster') },
+            { value: 'workers', label: trans.__('Workers') }
+          ]}
+          onChange={show => {
+            this._show = show;
+            // Runs are of the cluster: workers are seen by clock.
+            if (show === 'workers') {
+              this._align = 'clock';
+            }
+            this.paramsChanged();
+          }}
+        />
+        <ToolButton
+          label={trans.__('Breakdown')}
+          text={trans.__('Breakdown')}
+          className="sw-tool-wide"
+          pressed={this._showsBreakdown}
+          onClick={() => {
+            this._showsBreakdown = !this._showsBreakdown;
+            this._changed();
+          }}
+        />
+      </>
+    );
+  }
+
+  protected renderChart(result: MemoryResult): React.ReactNode {
+    return (
+      <MemoryView
+        result={result}
+        align={this._alignOf(result)}
+        show={this._show}
+        hidden={this._hidden}
+        showsBreakdown={this._showsBreakdown}
+        context={this.context}
+        trans={this.trans}
+        onToggle={key => {
+          const next = new Set(this._hidden);
+          if (!next.delete(key)) {
+            next.add(key);
+          }
+          this._hidden = next;
+          this.update();
+        }}
+      />
+    );
+  }
+
+  protected tableData(result: MemoryResult): TableData {
+    return tableOf(
+      result,
+      this.context.cluster.current?.startedAt ?? 0,
+      Date.now() / 1000
+    );
+  }
+
+  /** From zero as soon as there is a run to align, unless the user chose. */
+  private _alignOf(result: MemoryResult | null): Align {
+    return (
+      this._align ??
+      (result !== null && result.runs.length > 0 ? 'zero' : 'clock')
+    );
+  }
+
+  private _changed(): void {
+    this.stateHasChanged();
+    this.update();
+  }
+
+  private _measure: Measure;
+  private _show: Show;
+  private _align: Align | null;
+  private _showsBreakdown: boolean;
+  private _hidden: ReadonlySet<string> = new Set();
+}

@@ -1,0 +1,289 @@
+/**
+ * Memory over time as lines and a table. Two pictures of the same samples:
+ *
+ *   from zero   run A  |··/\··|              x: seconds since each run's start
+ *               run B  |·/\/\·····|
+ *
+ *   by clock    cluster ─────/\────/\/\────  x: seconds since the cluster's start
+ *               run A       |··/\··|
+ *               run B                |·/\/\·····|
+ */
+import type { MemoryResult } from '../../wire/panel-link';
+import {
+  englishNumerals,
+  formatBytes,
+  formatByteSeconds,
+  formatChange,
+  formatClock,
+  formatDifference,
+  formatDuration,
+  type Numerals
+} from '../format';
+
+export type Align = 'zero' | 'clock';
+
+export type Line = {
+  readonly key: string;
+  readonly label: string;
+  readonly t: readonly number[];
+  readonly bytes: readonly (number | null)[];
+  /** A labelled run, in order of recording; null for cluster and workers. */
+  readonly run: number | null;
+  /** Place in the order of colours and dashes. */
+  readonly place: number;
+  readonly isRecording: boolean;
+  readonly peak: { readonly t: number; readonly bytes: number } | null;
+};
+
+/** The lines to draw, hidden ones left out. */
+export function memoryLines(
+  result: MemoryResult,
+  align: Align,
+  hidden: ReadonlySet<string> = new Set()
+): Line[] {
+  const runs = result.runs.map((run, place): Line => {
+    const shift = align === 'zero' ? run.start : 0;
+    const t = run.t.map(at => at - shift);
+    return {
+      key: `run ${run.run}`,
+      label: run.label,
+      t,
+      bytes: run.bytes,
+      run: run.run,
+      place,
+      isRecording: run.stopped === null,
+      peak: peakOf(t, run.bytes)
+    };
+  });
+  const series =
+    align === 'zero' && runs.length > 0
+      ? []
+      : result.series.map((item, place): Line => ({
+          key: `series ${item.name}`,
+          label: item.name,
+          t: item.t,
+          bytes: item.bytes,
+          run: null,
+          place,
+          isRecording: false,
+          peak: peakOf(item.t, item.bytes)
+        }));
+  return [...series, ...runs].filter(line => !hidden.has(line.key));
+}
+
+function peakOf(
+  t: readonly number[],
+  bytes: readonly (number | null)[]
+): Line['peak'] {
+  let best: Line['peak'] = null;
+  bytes.forEach((value, index) => {
+    if (value !== null && (best === null || value > best.bytes)) {
+      best = { t: t[index] ?? 0, bytes: value };
+    }
+  });
+  return best;
+}
+
+/** The value of a line at `t`, straight between its samples; null outside them. */
+export function valueAt(line: Line, t: number): number | null {
+  const { t: times, bytes } = line;
+  const last = times.length - 1;
+  if (last < 0 || t < (times[0] ?? 0) || t > (times[last] ?? 0)) {
+    return null;
+  }
+  let low = 0;
+  let high = last;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? 0) <= t) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  const [a, b] = [bytes[low] ?? null, bytes[high] ?? null];
+  const width = (times[high] ?? 0) - (times[low] ?? 0);
+  if (a === null || b === null || width <= 0) {
+    return a ?? b;
+  }
+  return a + ((b - a) * (t - (times[low] ?? 0))) / width;
+}
+
+/** "Process memory of the cluster, 2 runs from zero" */
+export function titleOf(
+  result: MemoryResult,
+  align: Align,
+  show: 'cluster' | 'workers'
+): string {
+  const measure = measureNames[result.measure] ?? result.measure;
+  const whose = show === 'workers' ? 'of each worker' : 'of the cluster';
+  const count = result.runs.length;
+  if (count === 0) {
+    return `${measure} ${whose}`;
+  }
+  const runs = count === 1 ? '1 run' : `${count} runs`;
+  return align === 'zero'
+    ? `${measure} of the cluster, ${runs} from zero`
+    : `${measure} ${whose}, ${runs} by clock`;
+}
+
+export const measureNames: Readonly<Record<string, string>> = {
+  process: 'Process memory',
+  managed: 'Managed memory',
+  unmanaged: 'Unmanaged memory',
+  spilled: 'Spilled to disk'
+};
+
+/** "limit 16.0 GiB · sampled every 250 ms" */
+export function subtitleOf(
+  result: MemoryResult,
+  numerals: Numerals = englishNumerals
+): string {
+  const parts: string[] = [];
+  if (result.limits !== null && result.limits.memoryLimit > 0) {
+    parts.push(`limit ${formatBytes(result.limits.memoryLimit, numerals)}`);
+  }
+  const interval = result.runs.at(-1)?.intervalSeconds;
+  if (interval !== undefined) {
+    parts.push(`sampled every ${formatDuration(interval, numerals)}`);
+  }
+  return parts.join(' · ');
+}
+
+// --------------------------------------------------------------------- runs
+
+export type RunRow = {
+  readonly key: string;
+  readonly run: number;
+  readonly label: string;
+  readonly place: number;
+  readonly isRecording: boolean;
+  readonly started: string;
+  readonly duration: number;
+  readonly peak: number;
+  readonly mean: number;
+  /** Bytes × seconds. */
+  readonly area: number;
+  readonly measure: string;
+};
+
+export function runRows(
+  result: MemoryResult,
+  startedAt: number,
+  now: number
+): RunRow[] {
+  return result.runs.map((run, place) => {
+    const { area, seconds } = integral(run.t, run.bytes);
+    const last = run.t.at(-1) ?? run.start;
+    return {
+      key: `run ${run.run}`,
+      run: run.run,
+      label: run.label,
+      place,
+      isRecording: run.stopped === null,
+      started: formatClock(startedAt + run.start, now),
+      duration: (run.stopped ?? last) - run.start,
+      peak: run.peak,
+      mean: seconds > 0 ? area / seconds : (run.bytes[0] ?? 0),
+      area,
+      measure: run.measure
+    };
+  });
+}
+
+/** Area under straight lines between samples. */
+function integral(
+  t: readonly number[],
+  bytes: readonly number[]
+): { area: number; seconds: number } {
+  let area = 0;
+  let seconds = 0;
+  for (let index = 1; index < t.length; index += 1) {
+    const width = (t[index] ?? 0) - (t[index - 1] ?? 0);
+    area += (width * ((bytes[index] ?? 0) + (bytes[index - 1] ?? 0))) / 2;
+    seconds += width;
+  }
+  return { area, seconds };
+}
+
+/** "after − before", when there are exactly two runs to compare. */
+export function differenceRow(
+  rows: readonly RunRow[],
+  numerals: Numerals = englishNumerals
+): { readonly label: string; readonly cells: readonly string[] } | null {
+  const [a, b] = rows;
+  if (a === undefined || b === undefined || rows.length !== 2) {
+    return null;
+  }
+  const cell = (
+    from: number,
+    to: number,
+    format: (value: number, numerals: Numerals) => string
+  ) =>
+    `${formatDifference(to - from, size => format(size, numerals))} ${formatChange(to - from, from)}`.trim();
+  return {
+    label: `${b.label} − ${a.label}`,
+    cells: [
+      cell(a.duration, b.duration, formatDuration),
+      cell(a.peak, b.peak, formatBytes),
+      cell(a.mean, b.mean, formatBytes),
+      cell(a.area, b.area, formatByteSeconds)
+    ]
+  };
+}
+
+type Cell = { readonly text: string; readonly value: string | number | null };
+
+/** The twin: a row per run and, by worker or cluster, the newest and highest figure. */
+export function tableOf(
+  result: MemoryResult,
+  startedAt: number,
+  now: number,
+  numerals: Numerals = englishNumerals
+): {
+  readonly columns: readonly {
+    readonly name: string;
+    readonly numeric?: boolean;
+  }[];
+  readonly rows: readonly (readonly Cell[])[];
+} {
+  const text = (value: string): Cell => ({ text: value, value });
+  const bytes = (value: number | null): Cell => ({
+    text: formatBytes(value, numerals),
+    value
+  });
+  const none: Cell = { text: '–', value: null };
+  const series = result.series.map(item => [
+    text(item.name),
+    none,
+    none,
+    bytes(item.bytes.at(-1) ?? null),
+    bytes(peakOf(item.t, item.bytes)?.bytes ?? null),
+    none,
+    none,
+    text(result.measure)
+  ]);
+  const runs = runRows(result, startedAt, now).map(row => [
+    text(row.isRecording ? `${row.label} (recording)` : row.label),
+    text(row.started),
+    { text: formatDuration(row.duration, numerals), value: row.duration },
+    bytes(result.runs[row.place]?.bytes.at(-1) ?? null),
+    bytes(row.peak),
+    bytes(row.mean),
+    { text: formatByteSeconds(row.area, numerals), value: row.area },
+    text(row.measure)
+  ]);
+  return {
+    columns: [
+      { name: 'Name' },
+      { name: 'Started' },
+      { name: 'Duration', numeric: true },
+      { name: 'Last', numeric: true },
+      { name: 'Peak', numeric: true },
+      { name: 'Mean', numeric: true },
+      { name: 'Area', numeric: true },
+      { name: 'Measure' }
+    ],
+    rows: [...runs, ...series]
+  };
+}

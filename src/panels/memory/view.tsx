@@ -1,0 +1,400 @@
+/** Memory over time: the lines, what they are made of, and the runs as a table. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+import { PlotlyView } from '../../charts/plotly-view';
+import type { MemoryResult } from '../../wire/panel-link';
+import {
+  formatBytes,
+  formatByteSeconds,
+  formatDuration,
+  formatInstant,
+  formatOffsetTick
+} from '../format';
+import { Swatch } from '../mark';
+import type { PanelContext } from '../panel-context';
+import { useWatch } from '../use-watch';
+import {
+  breakdownFigure,
+  colourOfLine,
+  dashOfLine,
+  memoryFigure
+} from './figure';
+import {
+  type Align,
+  differenceRow,
+  type Line,
+  memoryLines,
+  runRows,
+  subtitleOf,
+  titleOf,
+  valueAt
+} from './rows';
+
+export type MemoryViewProps = {
+  readonly result: MemoryResult;
+  readonly align: Align;
+  readonly show: 'cluster' | 'workers';
+  readonly hidden: ReadonlySet<string>;
+  readonly showsBreakdown: boolean;
+  readonly context: PanelContext;
+  readonly trans: TranslationBundle;
+  onToggle(key: string): void;
+};
+
+export function MemoryView(props: MemoryViewProps): JSX.Element {
+  const { result, align, show, hidden, context, trans } = props;
+  const box = React.useRef<HTMLDivElement>(null);
+  const [width, setWidth] = React.useState(800);
+  const [cursor, setCursor] = React.useState<Cursor | null>(null);
+  React.useEffect(() => {
+    const element = box.current;
+    if (!element) {
+      return;
+    }
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const lines = React.useMemo(
+    () => memoryLines(result, align, hidden),
+    [result, align, hidden]
+  );
+  const figure = React.useMemo(
+    () =>
+      memoryFigure(lines, result.limits, align, {
+        width,
+        perWorker:
+          show === 'workers' && (align === 'clock' || result.runs.length === 0)
+      }),
+    [lines, result, align, width, show]
+  );
+  const title = titleOf(result, align, show);
+  return (
+    <div className="sw-Memory">
+      <div className="sw-block-title">
+        {title}
+        <span className="sw-block-aside">{subtitleOf(result)}</span>
+      </div>
+      <div ref={box} className="sw-Memory-chart">
+        <PlotlyView
+          figure={figure}
+          theme={context.theme}
+          label={title}
+          onHover={(t, event) => {
+            const rect = box.current?.getBoundingClientRect();
+            setCursor(
+              t === null || event === null || rect === undefined
+                ? null
+                : {
+                    t,
+                    x: event.clientX - rect.left,
+                    y: event.clientY - rect.top
+                  }
+            );
+          }}
+        />
+        {cursor !== null && (
+          <CursorCard
+            cursor={cursor}
+            lines={lines}
+            align={align}
+            width={width}
+            trans={trans}
+          />
+        )}
+      </div>
+      <ul className="sw-legend" aria-label={trans.__('Legend')}>
+        {memoryLines(result, align)
+          .slice(0, 24)
+          .map(line => (
+            <li key={line.key}>
+              <button
+                type="button"
+                className="sw-legend-item"
+                aria-pressed={!hidden.has(line.key)}
+                aria-label={trans.__(
+                  hidden.has(line.key) ? 'Show %1' : 'Hide %1',
+                  line.label
+                )}
+                onClick={() => props.onToggle(line.key)}
+              >
+                <LineMark line={line} isHidden={hidden.has(line.key)} />
+                <span className="sw-legend-name">{line.label}</span>
+              </button>
+            </li>
+          ))}
+      </ul>
+      {props.showsBreakdown && (
+        <Breakdown context={context} trans={trans} width={width} />
+      )}
+      <RunsTable {...props} />
+    </div>
+  );
+}
+
+type Cursor = { readonly t: number; readonly x: number; readonly y: number };
+
+function CursorCard(props: {
+  readonly cursor: Cursor;
+  readonly lines: readonly Line[];
+  readonly align: Align;
+  readonly width: number;
+  readonly trans: TranslationBundle;
+}): JSX.Element {
+  const { cursor, lines, align, width, trans } = props;
+  const rows = lines
+    .map(line => ({ line, value: valueAt(line, cursor.t) }))
+    .filter(row => row.value !== null)
+    .slice(0, 10);
+  const [a, b] = rows;
+  const isLeft = cursor.x > width / 2;
+  return (
+    <div
+      className="sw-card"
+      role="tooltip"
+      style={{
+        top: Math.max(0, cursor.y - 40),
+        ...(isLeft ? { right: width - cursor.x + 12 } : { left: cursor.x + 12 })
+      }}
+    >
+      <strong>
+        {align === 'zero'
+          ? formatOffsetTick(cursor.t, 0.1)
+          : formatInstant(cursor.t)}
+      </strong>
+      <table className="sw-card-table">
+        <tbody>
+          {rows.map(({ line, value }) => (
+            <tr key={line.key}>
+              <td>
+                <LineMark line={line} isHidden={false} /> {line.label}
+              </td>
+              <td>{formatBytes(value)}</td>
+            </tr>
+          ))}
+          {rows.length === 2 && a !== undefined && b !== undefined && (
+            <tr>
+              <th scope="row">{trans.__('difference')}</th>
+              <td>
+                <strong>{signed((b.value ?? 0) - (a.value ?? 0))}</strong>
+              </td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function signed(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
+/** A short piece of the line, with its dash. */
+function LineMark(props: {
+  readonly line: Line;
+  readonly isHidden: boolean;
+}): JSX.Element {
+  const { line, isHidden } = props;
+  const dash = dashOfLine(line);
+  return (
+    <svg className="sw-lineMark" width="18" height="8" aria-hidden="true">
+      <line
+        x1="0"
+        x2="18"
+        y1="4"
+        y2="4"
+        strokeWidth="2"
+        strokeDasharray={
+          dash === 'solid' ? undefined : dash.replaceAll('px', '')
+        }
+        style={{
+          stroke: `var(${colourOfLine(line)})`,
+          opacity: isHidden ? 0.3 : 1
+        }}
+      />
+    </svg>
+  );
+}
+
+const breakdownParts = [
+  { measure: 'managed', label: 'managed', colour: '--sw-kind-cpu' },
+  { measure: 'unmanaged', label: 'unmanaged', colour: '--sw-unmanaged-old' },
+  {
+    measure: 'spilled',
+    label: 'spilled (on disk)',
+    colour: '--sw-kind-disk',
+    pattern: '-'
+  }
+] as const;
+
+/** What the cluster's memory is made of: three small questions beside the panel's own. */
+function Breakdown(props: {
+  readonly context: PanelContext;
+  readonly trans: TranslationBundle;
+  readonly width: number;
+}): JSX.Element {
+  const { context, trans, width } = props;
+  const managed = useWatch(
+    context,
+    'memory',
+    { measure: 'managed', show: 'cluster' },
+    1
+  );
+  const unmanaged = useWatch(
+    context,
+    'memory',
+    { measure: 'unmanaged', show: 'cluster' },
+    1
+  );
+  const spilled = useWatch(
+    context,
+    'memory',
+    { measure: 'spilled', show: 'cluster' },
+    1
+  );
+  const answers = [managed, unmanaged, spilled].map(
+    answer => answer.snapshot?.result
+  );
+  const figure = React.useMemo(
+    () =>
+      breakdownFigure(
+        breakdownParts.flatMap((part, index) => {
+          const answer = answers[index];
+          const series =
+            answer?.view === 'memory' ? answer.series[0] : undefined;
+          return series === undefined
+            ? []
+            : [
+                {
+                  ...part,
+                  label: trans.__(part.label),
+                  t: series.t,
+                  bytes: series.bytes
+                }
+              ];
+        }),
+        { width }
+      ),
+    [...answers, width]
+  );
+  return (
+    <div className="sw-Memory-breakdown">
+      <div className="sw-block-title">
+        {trans.__('What it is made of')}
+        <span className="sw-block-aside">
+          {trans.__('spilled bytes are on disk and not part of process memory')}
+        </span>
+      </div>
+      <div className="sw-Memory-breakdownChart">
+        <PlotlyView
+          figure={figure}
+          theme={context.theme}
+          label={trans.__('What it is made of')}
+        />
+      </div>
+      <ul className="sw-legend" aria-label={trans.__('Parts of memory')}>
+        {breakdownParts.map(part => (
+          <li key={part.measure} className="sw-legend-item">
+            <Swatch
+              mark={
+                part.measure === 'spilled'
+                  ? { kind: 'disk' }
+                  : { property: part.colour }
+              }
+            />
+            <span className="sw-legend-name">{trans.__(part.label)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function RunsTable(props: MemoryViewProps): JSX.Element {
+  const { result, hidden, context, trans } = props;
+  const startedAt = context.cluster.current?.startedAt ?? 0;
+  const rows = runRows(result, startedAt, Date.now() / 1000);
+  const difference = differenceRow(rows);
+  const lines = new Map(
+    memoryLines(result, 'zero').map(line => [line.key, line])
+  );
+  if (rows.length === 0) {
+    return (
+      <div className="sw-Memory-none">
+        {trans.__('No run is recorded yet.')} {trans.__('Write')}{' '}
+        <code>with MemorySampler().sample("A"):</code> {trans.__('in a cell.')}
+      </div>
+    );
+  }
+  return (
+    <div>
+      <div className="sw-block-title">{trans.__('Runs')}</div>
+      <table className="sw-table" aria-label={trans.__('Runs')}>
+        <thead>
+          <tr>
+            <th scope="col">{trans.__('Run')}</th>
+            <th scope="col" className="sw-wide-only">
+              {trans.__('Started')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Duration')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Peak')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Mean')}
+            </th>
+            <th scope="col" className="sw-table-number">
+              {trans.__('Area')}
+            </th>
+            <th scope="col" className="sw-wide-only">
+              {trans.__('Measure')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => {
+            const line = lines.get(row.key);
+            return (
+              <tr key={row.key}>
+                <td>
+                  {line && (
+                    <LineMark line={line} isHidden={hidden.has(row.key)} />
+                  )}{' '}
+                  <strong>{row.label}</strong>
+                  {row.isRecording ? ` · ${trans.__('recording')}` : ''}
+                </td>
+                <td className="sw-wide-only">{row.started}</td>
+                <td className="sw-table-number">
+                  {formatDuration(row.duration)}
+                </td>
+                <td className="sw-table-number">{formatBytes(row.peak)}</td>
+                <td className="sw-table-number">{formatBytes(row.mean)}</td>
+                <td className="sw-table-number">
+                  {formatByteSeconds(row.area)}
+                </td>
+                <td className="sw-wide-only">{row.measure}</td>
+              </tr>
+            );
+          })}
+          {difference !== null && (
+            <tr>
+              <td>
+                <strong>{difference.label}</strong>
+              </td>
+              <td className="sw-wide-only" />
+              {difference.cells.map((cell, index) => (
+                <td key={index} className="sw-table-number">
+                  {cell}
+                </td>
+              ))}
+              <td className="sw-wide-only" />
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
