@@ -25,7 +25,8 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
       tiles
     );
     const { serverSettings } = app.serviceManager;
-    void app.started
+    // Once it is known which kernel is whose, so that panels find their notebook's cluster at the first look.
+    void Promise.all([app.started, app.serviceManager.sessions.ready])
       .then(() => isObserverRunning(serverSettings))
       .then(isRunning => {
         if (isRunning) {

@@ -10,7 +10,11 @@ import type { ClusterInfo } from '../wire/panel-link';
 export type SessionList = Pick<Session.IManager, 'running' | 'runningChanged'>;
 
 export class NotebookKernels implements IDisposable {
-  constructor(private readonly _sessions: SessionList) {
+  /** @param _rootPath - the folder that paths in the page are relative to, as kernels see it; '' if the server does not say. */
+  constructor(
+    private readonly _sessions: SessionList,
+    private readonly _rootPath: string = ''
+  ) {
     this._sessions.runningChanged.connect(this._learn, this);
     this._learn();
   }
@@ -57,6 +61,10 @@ export class NotebookKernels implements IDisposable {
   /** A kernel knows its notebook by the file's whole path; the page, by the path below the server's root. */
   private _asListed(path: string): string {
     const whole = path.replaceAll('\\', '/');
+    const root = this._rootPath.replace(/\/*$/, '/');
+    if (root !== '/' && whole.startsWith(root)) {
+      return whole.slice(root.length);
+    }
     for (const known of this._paths.values()) {
       if (whole === known || whole.endsWith(`/${known}`)) {
         return known;
@@ -68,4 +76,11 @@ export class NotebookKernels implements IDisposable {
   private readonly _paths = new Map<string, string>();
   private _isDisposed = false;
   private readonly _changed = new Signal<this, void>(this);
+}
+
+/** The path in a `file:` address, '' for anything else. */
+export function pathOfUri(uri: string): string {
+  return uri.startsWith('file://')
+    ? decodeURIComponent(new URL(uri).pathname)
+    : '';
 }

@@ -8,6 +8,7 @@ import {
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import { PageConfig } from '@jupyterlab/coreutils';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
@@ -18,7 +19,7 @@ import type { SpanwisePanel } from '../panels/panel';
 import type { ITheme } from '../panels/panel-context';
 import { CommandIDs } from './command-ids';
 import { ContextPool } from './context-pool';
-import { NotebookKernels } from './notebook-kernels';
+import { NotebookKernels, pathOfUri } from './notebook-kernels';
 import { readOpenArguments, targetInFront } from './open-arguments';
 import { PANELS } from './panel-list';
 import { PanelOpener } from './panel-opener';
@@ -52,7 +53,10 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
     translator: ITranslator | null
   ): IPanels => {
     const trans = (translator ?? nullTranslator).load('spanwise');
-    const kernels = new NotebookKernels(app.serviceManager.sessions);
+    const kernels = new NotebookKernels(
+      app.serviceManager.sessions,
+      pathOfUri(PageConfig.getOption('rootUri'))
+    );
     const contexts = new ContextPool({
       feed,
       theme,
