@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from spanwise.node import find_node
 from spanwise.wire.errors import HandshakeRefused, LinkClosed
 from spanwise.wire.frame import decode, encode
 from spanwise.wire.handshake import new_secret
@@ -399,6 +400,21 @@ def test_without_node_there_is_a_sentence_everywhere(make_server):
     assert "SPANWISE_NODE" in server.status()["problem"]
     with pytest.raises(LinkClosed, match="SPANWISE_NODE"):
         server.ring()
+
+
+def test_the_real_observer_answers(make_server):
+    server = make_server(SPANWISE_NODE=find_node())
+
+    async def run():
+        page = await server.page()
+        first = await receive(page)
+        assert (first.type, first.fields) == ("clusters", {"clusters": []})
+        page.close()
+
+    asyncio.run(run())
+    assert server.status()["node"] == find_node()
+    server.stop()
+    assert list(server.temporary.iterdir()) == []
 
 
 def test_an_observer_that_cannot_start_says_why(make_server):

@@ -28,6 +28,8 @@ from spanwise.wire.schema import BODY_LIMIT, link_type
 
 #: Buffers that the system takes in one gathered write.
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
+#: Windows' sockets have no gathered write.
+_CAN_GATHER = hasattr(socket.socket, "sendmsg")
 #: A sender waits while so many bytes of others stand in the queue before it.
 _QUEUE_BYTES = 64 * 1024 * 1024
 
@@ -149,7 +151,7 @@ class Link:
         at = 0
         while at < len(buffers):
             group = buffers[at : at + _IOV_MAX]
-            sent = sock.sendmsg(group)
+            sent = sock.sendmsg(group) if _CAN_GATHER else sock.send(b"".join(group))
             for buffer in group:
                 length = _nbytes(buffer)
                 if sent < length:
