@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from spanwise.client.calls import Calls
+from spanwise.client.current import CurrentClient
 from spanwise.client.dask_collections import (
     compute_collections,
     is_collection,
@@ -17,7 +18,6 @@ from spanwise.client.dask_collections import (
     rebuild_nested,
     split_collections,
 )
-from spanwise.client.current import CurrentClient
 from spanwise.client.entries import ERROR
 from spanwise.client.errors import ClusterError, absent
 from spanwise.client.future import Future, _seconds
@@ -346,7 +346,7 @@ class Client:
             self._session.cancel(entries, False)
             raise
         finally:
-            self._session.drop_later(entries)
+            self._session.drop(entries)
 
     async def _get_async(self, entries: list[Any], layout: Any) -> Any:
         return await asyncio.to_thread(self._get, entries, layout)

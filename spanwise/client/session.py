@@ -41,8 +41,8 @@ from spanwise.client.peers import CANNOT_PICKLE, MISSING, Peers, Unreachable
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
-from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.prepare import prepare
+from spanwise.graph.task_options import TaskOptions
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkError
 from spanwise.wire.frame import Message
@@ -525,6 +525,16 @@ class Session:
         """
         self._dropped.put(dropped)
 
+    def drop(self, entries: list[Entry]) -> None:
+        """Give up a count of each entry at once: their keys mean nothing any more.
+
+        The scheduler is still told later, with others.
+        """
+        with self.lock:
+            ids = self._count_down(entries)
+        if ids:
+            self._dropped.put(array("I", ids))
+
     def _release(self) -> None:
         queue = self._dropped
         while True:
@@ -534,29 +544,33 @@ class Session:
             time.sleep(RELEASE_PAUSE_SECONDS)
             while not queue.empty():
                 batch.append(queue.get())
-            ended = None in batch
+            ended = any(each is None for each in batch)
             with self.lock:
-                ids = self._count_down(batch)
+                ids = array("I")
+                for dropped in batch:
+                    if isinstance(dropped, array):
+                        ids.extend(dropped)
+                    elif dropped is not None:
+                        entries = dropped if type(dropped) is list else [dropped]
+                        ids.extend(self._count_down(entries))
                 if ids and self.dead is None and not self._closing:
                     try:
-                        self.send("release", {}, {"ids": {"id": array("I", ids)}})
+                        self.send("release", {}, {"ids": {"id": ids}})
                     except SchedulerLost:
                         return  # the reader reports it
             if ended:
                 return
 
-    def _count_down(self, batch: list[Any]) -> list[int]:
+    def _count_down(self, entries: list[Entry]) -> list[int]:
+        """Ids of the entries that nobody holds any more; under the lock."""
         ids = []
-        for dropped in batch:
-            if dropped is None:
-                continue
-            for entry in dropped if type(dropped) is list else (dropped,):
-                entry.count -= 1
-                if entry.count == 0 and self._by_id.pop(entry.id, None) is not None:
-                    if self.by_key.get(entry.key) is entry:
-                        del self.by_key[entry.key]
-                    self._causes.pop(entry.id, None)
-                    ids.append(entry.id)
+        for entry in entries:
+            entry.count -= 1
+            if entry.count == 0 and self._by_id.pop(entry.id, None) is not None:
+                if self.by_key.get(entry.key) is entry:
+                    del self.by_key[entry.key]
+                self._causes.pop(entry.id, None)
+                ids.append(entry.id)
         return ids
 
     # -- the reader thread ------------------------------------------------

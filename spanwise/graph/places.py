@@ -386,10 +386,14 @@ def _inputs_of(fused: Task) -> list[Key]:
 
 def _template(parts: _Parts) -> Template:
     last_use: dict[int, int] = {}
-    for position, (_, places, keywords, _, _) in enumerate(parts.found):
+    crosses: set[int] = set()
+    for position, (_, places, keywords, _, span) in enumerate(parts.found):
         for place in (*places, *(keywords or {}).values()):
             for index in _used(place):
                 last_use[index] = position
+                made_by = index - parts.count
+                if made_by >= 0 and parts.found[made_by][4] != span:
+                    crosses.add(made_by)
     made: list[Part] = []
     for position, (function, places, keywords, name, span) in enumerate(parts.found):
         drops = tuple(index for index, last in last_use.items() if last == position)
@@ -403,6 +407,7 @@ def _template(parts: _Parts) -> Template:
                 name,
                 span,
                 drops,
+                position in crosses,
             )
         )
     return Template(identity, parts=tuple(made))

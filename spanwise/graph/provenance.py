@@ -26,10 +26,12 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import dask
 from dask._expr import Expr
+from dask._task_spec import Alias, Task, _execute_subgraph
 from dask.highlevelgraph import Layer
 
 Annotation = Mapping[str, Any]
@@ -53,13 +55,17 @@ class Source:
         Annotation of the span, or None: outside all spans.
     exact
         False: inherited from a neighbour rather than known.
+    derived
+        For what the optimiser made: how many expressions users had written by then.
+        None for what they wrote.
     """
 
-    __slots__ = ("span", "exact")
+    __slots__ = ("derived", "exact", "span")
 
     def __init__(self, span: Annotation | None, exact: bool) -> None:
         self.span = span
         self.exact = exact
+        self.derived: int | None = None
 
 
 def same_span(one: Annotation | None, other: Annotation | None) -> bool:
@@ -115,6 +121,8 @@ class Provenance:
         #: delayed attributes, whose layers are made long after they were written
         self._pinned: set[str] = set()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
+        #: Counts what users write, so that what was derived before is told from after.
+        self._written = 0
         self._frames = _Frames()
         self._lock = threading.Lock()
 
@@ -139,7 +147,7 @@ class Provenance:
         if working is not None:
             source = layer.__dict__["_spanwise_source"] = working
         inner = layer_names(layer, name)
-        if any(self._is_known(other) for other in inner):
+        if any(self._is_known(other) for other in inner) or _is_fused(layer):
             # Parts of it were written elsewhere: it is the result of an optimiser.
             layer.__dict__["_spanwise_wrapped"] = True
             if name in self._layers:
@@ -194,6 +202,7 @@ class Provenance:
         if known is not None:
             self._write_again(root, known, span)
             return
+        self._written += 1
         source = Source(span, True)
         stack = [root]
         while stack:
@@ -209,11 +218,18 @@ class Provenance:
         scaffolding of a property such as ``divisions`` and belongs to nobody.
         """
         frames = self._frames.stack
-        if frames:
-            frame = frames[-1]
-            if self.find_expression(expression._name) is None:
-                self._keep(expression, self.descend(expression, frame))
-            frame.made.append(expression)
+        if not frames:
+            return
+        frame = frames[-1]
+        known = self.find_expression(expression._name)
+        # Dask keeps rewritten expressions in caches: one that was derived before users
+        # wrote more (perhaps the same again, in another span) is derived anew.
+        if known is None or (known.derived is not None and known.derived < self._written):
+            source = self.descend(expression, frame)
+            source = Source(source.span, source.exact)
+            source.derived = self._written
+            self._keep(expression, source)
+        frame.made.append(expression)
 
     def _keep(self, expression: Expr, source: Source) -> None:
         expressions = self._expressions
@@ -229,15 +245,14 @@ class Provenance:
     def _write_again(self, expression: Expr, source: Source, span: Annotation | None) -> None:
         """The user wrote an equal expression once more (Dask keeps only one).
 
-        The first span wins, marked inexact; the same tags again are a rerun, whose
-        newer span takes over.
+        The newest span wins: most often a cell was edited and run again. With other
+        tags it is inexact, since both spans may still use it.
         """
-        if same_span(span, source.span):
-            return
-        if same_tags(span, source.span):
-            self._keep(expression, Source(span, source.exact))
-        else:
-            self._keep(expression, Source(source.span, False))
+        self._written += 1
+        if source.derived is not None:
+            self._keep(expression, Source(span, True))
+        elif not same_span(span, source.span):
+            self._keep(expression, Source(span, source.exact and same_tags(span, source.span)))
 
     def descend(self, expression: Expr, frame: Frame) -> Source:
         """Say which written expression a rewritten one stands for.
@@ -334,6 +349,14 @@ def layer_names(layer: Layer, name: str) -> set[str]:
     names = {name_of(key) for key in layer}
     names.discard(name)
     return {found for found in names if isinstance(found, str)}
+
+
+def _is_fused(layer: Layer) -> bool:
+    """Whether a layer holds what linear fusion leaves: fused tasks and aliases."""
+    return layer.is_materialized() and any(
+        isinstance(node, Alias) or (isinstance(node, Task) and node.func is _execute_subgraph)
+        for node in islice(layer.values(), 2)
+    )
 
 
 def without_reuse_suffix(name: str) -> str:

@@ -60,7 +60,7 @@ class TaskOptions:
         priority = self._value("priority", key)
         workers = self._value("workers", key)
         restriction = 0
-        if workers:
+        if workers is not None:
             others = bool(self._value("allow_other_workers", key))
             restriction = self._number(workers, others)
         return min(255, int(retries or 0)), restriction, int(priority or 0)

@@ -28,12 +28,22 @@ result of an earlier part) when >= 0, and into ``literals`` when < 0::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 
 def identity(value: Any) -> Any:
     """Return `value`: what a literal in the graph runs."""
+    return value
+
+
+def settled(value: Any) -> Any:
+    """Return `value`; iterators, also inside an iterator, as lists."""
+    if isinstance(value, Iterator):
+        items = list(value)
+        if items and isinstance(items[0], Iterator):
+            return [list(item) for item in items]
+        return items
     return value
 
 
@@ -209,9 +219,13 @@ class Part(Template):
         The client's span id; 0 is the default span.
     drops
         Indices into `values` that no later part needs.
+    settles
+        A part of another span uses the result. Bags hand on iterators, whose work
+        would be done, and counted, where they are consumed: such a result is made a
+        list first, as Dask does between tasks that it does not fuse.
     """
 
-    __slots__ = ("name", "span", "drops")
+    __slots__ = ("drops", "name", "settles", "span")
 
     def __init__(
         self,
@@ -222,11 +236,18 @@ class Part(Template):
         name: str = "",
         span: int = 0,
         drops: tuple[int, ...] = (),
+        settles: bool = False,
     ) -> None:
         super().__init__(function, order, places, keywords)
         self.name = name
         self.span = span
         self.drops = drops
+        self.settles = settles
+
+    def run(self, literals: Sequence[Any], values: Sequence[Any]) -> Any:
+        """Return the value of one part."""
+        value = super().run(literals, values)
+        return settled(value) if self.settles else value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Part, (
@@ -237,4 +258,5 @@ class Part(Template):
             self.name,
             self.span,
             self.drops,
+            self.settles,
         )

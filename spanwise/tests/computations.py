@@ -48,7 +48,7 @@ def _other() -> dd.DataFrame:
 
 
 def _words() -> db.Bag:
-    return db.from_sequence("the cat sat on the mat with the other cat".split(), npartitions=3)
+    return db.from_sequence(["the", "cat", "sat", "on", "the", "mat", "with", "the", "other", "cat"], npartitions=3)
 
 
 class Pair(NamedTuple):

@@ -11,17 +11,32 @@ from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import ALIAS, NONE, Packer, SubmitMessage
 from spanwise.graph.prepare import prepare
-from spanwise.graph.template import Part, Template
+from spanwise.graph.template import Template
 
 
 class PartRun:
-    """One part (or one plain task) that ran: its function name, span id, callable."""
+    """One part (or one plain task) that ran.
 
-    def __init__(self, name: str, span: int, origin: int, template: Template) -> None:
+    Attributes
+    ----------
+    name
+        Function name.
+    tags
+        Its span's tags from the root; () is the default span.
+    origin
+        Of the whole task: 0 default, 1 user, 2 inferred.
+    fused
+        Whether it is a part among others.
+    """
+
+    def __init__(self, name: str, tags: tuple[str, ...], origin: int, fused: bool) -> None:
         self.name = name
-        self.span = span
+        self.tags = tags
         self.origin = origin
-        self.template = template
+        self.fused = fused
+
+    def __repr__(self) -> str:
+        return f"{self.name} {'/'.join(self.tags) or 'default'} {self.origin}"
 
 
 class PackedRun:
@@ -45,6 +60,9 @@ class PackedRun:
         self.templates: dict[int, Template] = {}
         self.chunks: dict[int, list[tuple[Any, ...]]] = {}
         self.runs: list[PartRun] = []
+        self.current: PartRun | None = None
+        #: Keys that a persist keeps: key → value.
+        self.kept: dict[Any, Any] = {}
         self.key_texts: dict[int, str] = {}
 
     def get(self, dsk: Any, keys: Any, **kwargs: Any) -> Any:
@@ -90,18 +108,17 @@ class PackedRun:
                 literals = self.chunks[tasks["chunk"][i]][tasks["row"][i]]
             template = self.templates[tasks["template"][i]]
             name = self.texts[tasks["function"][i]]
-            for part in template.parts or [
-                Part(
-                    template.function,
-                    template.order,
-                    template.places,
-                    template.keywords,
-                    name,
-                    tasks["span"][i],
-                )
-            ]:
-                self.runs.append(PartRun(part.name, part.span, tasks["origin"][i], part))
-            self.values[task_id] = template.run(literals, inputs)
+            plain = (name, tasks["span"][i], template.run, ())
+            values = list(inputs)
+            parts = [(p.name, p.span, p.run, p.drops) for p in template.parts or ()]
+            for part_name, span, run, drops in parts or [plain]:
+                self.current = PartRun(part_name, self.tags[span], tasks["origin"][i], bool(parts))
+                self.runs.append(self.current)
+                values.append(run(literals, values))
+                for index in drops:
+                    values[index] = None
+            self.current = None
+            self.values[task_id] = values[-1]
 
 
 def _flatten(keys: Any) -> list[Any]:

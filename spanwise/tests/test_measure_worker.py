@@ -7,6 +7,7 @@ its own stamp and the worker's), exact where arithmetic decides.
 from __future__ import annotations
 
 import collections
+import itertools
 import resource
 import sys
 import threading
@@ -18,7 +19,6 @@ import pytest
 
 from spanwise.graph.template import Part
 from spanwise.tests.fake_scheduler import FakeScheduler, task
-import itertools
 
 pytestmark = [
     pytest.mark.timeout(240),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import dask
 import pytest
-from dask._task_spec import Alias, DataNode, Dict, List, Task, TaskRef
 
 from spanwise.tests.computations import COMPUTATIONS, assert_equal, threaded
 from spanwise.tests.packed_run import PackedRun

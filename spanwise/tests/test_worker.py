@@ -442,13 +442,17 @@ class TestEnds:
 
     def test_pauses_when_memory_is_short_and_goes_on(self, own):
         worker = own.start_worker(memory_limit=400 * 2**20)
-        worker.assign([task(0, lambda: b"x" * (340 * 2**20), wanted=False)])
-        worker.task_run(0)
+
+        def hog(dask_worker):
+            # Not a result, so that it cannot be spilled.
+            dask_worker.hog = bytearray(340 * 2**20)
+
+        worker.call(hog)
         worker.wait(lambda: [m.fields["paused"] for m in worker.messages if m.type == "state"])
         worker.assign([task(1, inc, (1,))])
         worker.flush()
         assert all(run.taskId != 1 for run in worker.runs)
-        worker.send("release", None, {"ids": [(0,)]})
+        worker.call(lambda dask_worker: delattr(dask_worker, "hog"))
         assert worker.value(1) == 2
         states = [m.fields["paused"] for m in worker.messages if m.type == "state"]
         assert states == [True, False]
@@ -458,3 +462,66 @@ class TestEnds:
         worker.assign([task(0, lambda: [b"x" * (300 * 2**20), time.sleep(60)])])
         assert self.ended(worker) == 4
         assert [m.fields["kind"] for m in worker.messages if m.type == "event"] == ["memory-limit"]
+
+
+class TestSpilling:
+    MIB = 2**20
+
+    @staticmethod
+    def on_disk(worker):
+        return worker.call(lambda dask_worker: dask_worker.spill.disk_bytes)
+
+    def test_results_beyond_the_target_are_on_disk_and_come_back(self, own):
+        """20 × 20 MiB within 500 MiB: at most 60 % of it in memory."""
+        worker = own.start_worker(memory_limit=500 * self.MIB)
+        count, size = 20, 20 * self.MIB
+        worker.assign([task(i, _filled, (i, size), wanted=False) for i in range(count)])
+        for i in range(count):
+            worker.task_run(i)
+        assert worker.call(lambda dask_worker: dask_worker.table.managed) <= 0.61 * 500 * self.MIB
+        files = own.folder / f"spill-{worker.number}"
+        end = time.monotonic() + LIMIT
+        while sum(file.stat().st_size for file in files.iterdir()) != self.on_disk(worker):
+            assert time.monotonic() < end  # the watch thread may still be writing
+        assert self.on_disk(worker) >= 4 * size
+        # To a task, to a peer, and as it was.
+        worker.assign([task(100 + i, _first_and_length, (), [i]) for i in range(count)])
+        assert [worker.value(100 + i) for i in range(count)] == [(i, size) for i in range(count)]
+        kinds = {part.kind for i in range(count) for part in worker.task_run(100 + i).parts}
+        assert {2, 3} <= kinds
+        assert [_first_and_length(worker.get([i])[i]) for i in range(0, count, 5)] == [
+            (i, size) for i in range(0, count, 5)
+        ]
+        worker.wait(lambda: any(row[3] > 0 for row in worker.measured.get("memory", ())))
+        worker.flush()
+        fine = {
+            (worker.names[r[1]], worker.names[r[4]], worker.names[r[5]])
+            for r in worker.measured["fine"]
+        }
+        assert ("memory-monitor", "disk-write", "bytes") in fine
+        worker.send("release", None, {"ids": [(i,) for i in range(count)]})
+        worker.flush()
+        end = time.monotonic() + LIMIT
+        while self.on_disk(worker):
+            assert time.monotonic() < end
+        assert not list(files.iterdir())
+
+    def test_what_cannot_be_written_stays(self, own):
+        worker = own.start_worker(memory_limit=300 * self.MIB)
+        worker.assign(
+            [
+                task(0, lambda: [bytes(190 * self.MIB), threading.Lock()], wanted=False),
+                task(1, lambda kept: len(kept[0]), (), [0]),
+            ]
+        )
+        assert worker.value(1) == 190 * self.MIB
+        worker.assign([task(2, inc, (1,))])
+        assert worker.value(2) == 2
+
+
+def _filled(i, size):
+    return bytearray([i]) * size
+
+
+def _first_and_length(value):
+    return value[0], len(value)

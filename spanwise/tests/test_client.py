@@ -1,0 +1,346 @@
+"""The client against a scheduler in this process."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from dask import delayed
+
+from spanwise import as_completed, span, wait
+from spanwise.client.current import default_client
+from spanwise.client.errors import CancelledError, ClusterError, SchedulerLost
+from spanwise.client.memory_sampler import MemorySampler
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+
+
+@pytest.fixture
+def scheduler() -> Iterator[ClientScheduler]:
+    made = ClientScheduler()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
+    with LocalClient(scheduler) as made:
+        yield made
+
+
+def until(condition: Any, seconds: float = 20) -> None:
+    give_up = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < give_up, "condition not met in time"
+        time.sleep(0.01)
+
+
+def increment(x: int) -> int:
+    return x + 1
+
+
+def fail(x: int) -> int:
+    raise ZeroDivisionError(f"bad {x}")
+
+
+def test_submit_and_result(client: LocalClient) -> None:
+    future = client.submit(increment, 5)
+    assert future.result(timeout=20) == 6
+    assert future.status == "finished"
+    assert future.done() and not future.cancelled()
+    assert future.key.startswith("increment-")
+
+
+def test_pure_calls_share_a_key(client: LocalClient) -> None:
+    one, two = client.submit(increment, 5), client.submit(increment, 5)
+    assert one.key == two.key and one is not two
+    assert client.map(increment, [5, 6])[0].key == one.key
+    assert client.submit(increment, 5.0).key != one.key
+    assert client.submit(increment, True).key != client.submit(increment, 1).key
+    assert client.submit(increment, 5, pure=False).key != one.key
+    client.gather([one, two])
+    assert len([ran for ran in client.fake.ran if ran[0] == one.key]) == 1
+
+
+def test_futures_as_arguments(client: LocalClient) -> None:
+    x = client.submit(increment, 1)
+    assert client.submit(operator.add, x, x).result(20) == 4
+    assert client.submit(sum, [x, 10, x]).result(20) == 14
+    assert client.submit(lambda d, *, e: d["a"] + e, {"a": x}, e=x).result(20) == 4
+    assert delayed(sum)([x, 1]).compute() == 3
+    assert delayed(increment)(x).compute() == 3
+
+
+def test_map_gather_layouts(client: LocalClient) -> None:
+    futures = client.map(operator.mul, range(300), range(300))
+    assert client.gather(futures) == [i * i for i in range(300)]
+    assert client.gather({"a": futures[2], "b": [futures[3], 7]}) == {"a": 4, "b": [9, 7]}
+    assert client.gather((futures[1],)) == (1,)
+    assert client.map(increment, []) == []
+    assert [f.key for f in client.map(increment, [1, 2], key="k")] == ["k-0", "k-1"]
+
+
+def test_keyword_arguments_of_map(client: LocalClient) -> None:
+    futures = client.map(lambda x, y=0: x + y, [1, 2], y=10)
+    assert client.gather(futures) == [11, 12]
+
+
+def test_error_is_the_original_with_the_remote_traceback(client: LocalClient) -> None:
+    future = client.submit(fail, 3)
+    with pytest.raises(ZeroDivisionError, match="bad 3") as caught:
+        future.result(timeout=20)
+    assert "in fail" in str(caught.value.__cause__)
+    assert future.status == "error"
+    assert isinstance(future.exception(), ZeroDivisionError)
+    assert "in fail" in future.traceback()
+    dependent = client.submit(increment, future)
+    with pytest.raises(ZeroDivisionError, match="bad 3"):
+        dependent.result(timeout=20)
+    with pytest.raises(ZeroDivisionError):
+        delayed(fail)(1).compute()
+
+
+def test_gather_skips_failed(client: LocalClient) -> None:
+    futures = [client.submit(increment, 1), client.submit(fail, 1), client.submit(increment, 2)]
+    assert client.gather(futures, errors="skip") == [2, 3]
+    with pytest.raises(ZeroDivisionError):
+        client.gather(futures)
+
+
+def test_large_results_come_from_the_peer_door(client: LocalClient) -> None:
+    array = client.submit(np.arange, 100_000).result(timeout=20)
+    np.testing.assert_array_equal(array, np.arange(100_000))
+
+
+def test_result_is_released_when_no_future_is_left(client: LocalClient) -> None:
+    future = client.submit(increment, 100)
+    future.result(timeout=20)
+    entry = future._entry
+    other = client.submit(increment, 100)
+    del future
+    assert other.result(timeout=20) == 101
+    del other
+    until(lambda: entry.id in client.fake.released)
+    assert not client._session.by_key
+
+
+def test_get_releases_what_it_computed(client: LocalClient) -> None:
+    assert client.get({"x": (increment, 1), "y": (increment, "x")}, "y") == 3
+    assert client.get({"x": 1, "y": (operator.add, "x", 10)}, [["x"], ["y", "x"]]) == [
+        [1],
+        [11, 1],
+    ]
+    until(lambda: not client._session.by_key)
+
+
+def test_cancel(client: LocalClient) -> None:
+    client.fake.hold.clear()
+    future = client.submit(increment, 55)
+    future.cancel()
+    until(future.cancelled)
+    client.fake.hold.set()
+    with pytest.raises(CancelledError):
+        future.result(timeout=20)
+
+
+def test_timeout(client: LocalClient) -> None:
+    client.fake.hold.clear()
+    future = client.submit(increment, 56)
+    with pytest.raises(TimeoutError):
+        future.result(timeout=0.05)
+    with pytest.raises(TimeoutError):
+        wait([future], timeout=0.05)
+    client.fake.hold.set()
+    assert future.result(timeout=20) == 57
+
+
+def test_wait_and_as_completed(client: LocalClient) -> None:
+    futures = client.map(increment, range(20))
+    done, pending = wait(futures, timeout=20)
+    assert done == set(futures) and not pending
+    assert sorted(f.result() for f in as_completed(futures)) == list(range(1, 21))
+    pairs = list(as_completed(futures[:2], with_results=True, timeout=20))
+    assert sorted(value for _, value in pairs) == [1, 2]
+    done, _ = wait(futures, return_when="FIRST_COMPLETED", timeout=20)
+    assert done
+
+
+def test_done_callback(client: LocalClient) -> None:
+    seen: list[Any] = []
+    client.submit(increment, 5).add_done_callback(lambda future: seen.append(future.result()))
+    until(lambda: seen == [6])
+
+
+def test_persist_and_compute_again(client: LocalClient) -> None:
+    import dask.array as da
+
+    x = da.ones((20, 20), chunks=10) + 1
+    kept = x.persist()
+    ran = len(client.fake.ran)
+    assert kept.sum().compute() == 800
+    assert not any("ones" in key for key, *_ in client.fake.ran[ran:])
+    (again,) = dask.persist(kept)
+    np.testing.assert_array_equal(again.compute(), kept.compute())
+    value, other = client.compute([x.sum(), x.mean()], sync=True)
+    assert (value, other) == (800, 2)
+
+
+def test_interleaved_types_keep_their_order(client: LocalClient) -> None:
+    import dask.array as da
+    import dask.bag as db
+
+    a, b, c = da.ones(4, chunks=2), db.range(3, npartitions=2), da.zeros(4, chunks=2)
+    results = client.compute([a, b, c], sync=True)
+    assert results[0].sum() == 4 and list(results[1]) == [0, 1, 2] and results[2].sum() == 0
+    kept = client.persist([a, b, c])
+    assert kept[0].sum().compute() == 4 and kept[1].sum().compute() == 3
+
+
+def test_released_results_are_named(client: LocalClient) -> None:
+    with pytest.raises(ClusterError, match="does not hold"):
+        client.get({"y": delayed(increment)(1).dask}, "nowhere")
+
+
+def test_scatter(client: LocalClient) -> None:
+    future = client.scatter([1, 2, 3])[1]
+    assert future.result(timeout=20) == 2
+    assert client.submit(operator.add, future, 5).result(timeout=20) == 7
+    named = client.scatter({"a": 10})
+    assert named["a"].key == "a" and client.gather(named) == {"a": 10}
+
+
+def test_run(client: LocalClient) -> None:
+    assert list(client.run(lambda: 42).values()) == [42]
+    with pytest.raises(ZeroDivisionError):
+        client.run(fail, 1)
+
+
+def test_spans_of_submissions(client: LocalClient) -> None:
+    with span("A"):
+        futures = client.map(increment, range(3))
+    with span("B", "b"):
+        other = client.submit(increment, 50)
+    client.gather([*futures, other])
+    tags = {key: client.fake.tags(number) for key, _, number, _ in client.fake.ran}
+    assert tags[futures[0].key] == ("A",) and tags[other.key] == ("B", "b")
+    until(lambda: all(row["closed"] is not None for row in client.fake.spans.values()))
+
+
+def test_options_reach_the_scheduler(client: LocalClient) -> None:
+    future = client.submit(increment, 1, retries=3, priority=7, workers=0)
+    future.result(timeout=20)
+    assert client.fake.options[future._entry.id] == (3, 1, 7)
+    assert client.fake.restrictions == [{"workers": [0], "allowOther": False}]
+    with dask.annotate(retries=2):
+        lazy = delayed(increment)(1)
+    lazy.compute()
+    assert (2, 0, 0) in client.fake.options.values()
+    with pytest.raises(NotImplementedError, match="workers="):
+        client.submit(increment, 2, resources={"GPU": 1})
+
+
+def test_absent_methods_name_a_substitute(client: LocalClient) -> None:
+    with pytest.raises(NotImplementedError, match=r"make a new Client\(n_workers"):
+        client.scale(3)
+
+
+def test_default_client(scheduler: ClientScheduler) -> None:
+    before = dask.config.get("scheduler", default=None)
+    with LocalClient(scheduler) as client:
+        assert default_client() is client
+        assert dask.config.get("dataframe.shuffle.method") == "tasks"
+    assert dask.config.get("scheduler", default=None) is before
+    with pytest.raises(ValueError, match="Client"):
+        default_client()
+
+
+def test_nested_clients_restore_the_one_before() -> None:
+    schedulers = [ClientScheduler() for _ in range(3)]
+    try:
+        first, second, third = (LocalClient(each) for each in schedulers)
+        second.close()
+        assert default_client() is third
+        third.close()
+        assert default_client() is first
+        first.close()
+        assert dask.config.get("scheduler", default=None) is None
+    finally:
+        for each in schedulers:
+            each.close()
+
+
+def test_scheduler_dies(client: LocalClient) -> None:
+    client.fake.hold.clear()
+    future = client.submit(increment, 77)
+    client.fake.link.close()
+    with pytest.raises(SchedulerLost, match="has ended"):
+        future.result(timeout=20)
+    with pytest.raises(SchedulerLost, match="has ended"):
+        client.submit(increment, 78)
+
+
+def test_unpicklable_argument_leaves_the_client_usable(client: LocalClient) -> None:
+    import threading
+
+    with pytest.raises(TypeError, match="pickle"):
+        client.submit(increment, threading.Lock(), pure=False)
+    with pytest.raises(TypeError, match="pickle"):
+        client.get({"x": (increment, threading.Lock())}, "x")
+    assert client.submit(increment, 1).result(timeout=20) == 2
+
+
+def test_memory_sampler(client: LocalClient) -> None:
+    sampler = MemorySampler()
+    for label in ("one", "two"):
+        with sampler.sample(label, interval=0.1):
+            client.submit(increment, 1).result(timeout=20)
+    assert [nbytes for _, nbytes in sampler.samples["one"]] == [1000, 2000]
+    assert abs(sampler.samples["one"][0][0] - time.time()) < 60
+    frame = sampler.to_pandas(align=True)
+    assert list(frame.columns) == ["one", "two"] and frame.index[0].total_seconds() == 0
+    with pytest.raises(ValueError, match="measure"):
+        sampler.sample("x", measure="nonsense")
+
+
+def test_html_is_escaped(client: LocalClient) -> None:
+    client._session.name = "<img src=x onerror=alert(1)>"
+    html = client._repr_html_()
+    assert "<img" not in html and "&lt;img" in html
+    assert "spanwise:open-layout" in html and "data-commandlinker-args" in html
+
+
+def test_threads_share_a_client(client: LocalClient) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def use(number: int) -> int:
+        return client.submit(increment, number).result(timeout=20)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(use, range(200))) == list(range(1, 201))
+
+
+def test_mutated_globals_are_seen(client: LocalClient) -> None:
+    space: dict[str, Any] = {"__name__": "__main__", "factor": 2}
+    exec("def scale(x): return x * factor", space)  # noqa: S102
+    one = client.submit(space["scale"], 10)
+    space["factor"] = 3
+    two = client.submit(space["scale"], 10)
+    assert (one.result(20), two.result(20)) == (20, 30)
+
+
+@pytest.mark.asyncio
+async def test_asynchronous(scheduler: ClientScheduler) -> None:
+    async with LocalClient(scheduler, asynchronous=True) as client:
+        future = client.submit(increment, 1)
+        assert await future == 2
+        assert await future.result() == 2
+        assert await client.gather(client.map(increment, range(3))) == [1, 2, 3]
+        seen = [await f async for f in as_completed(client.map(increment, range(3)))]
+        assert sorted(seen) == [1, 2, 3]
+        assert await client.compute(delayed(increment)(4)) == 5
+        await wait([future])
+        assert await client.get({"x": (increment, 1)}, "x") == 2
