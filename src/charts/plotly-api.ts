@@ -16,12 +16,12 @@ export type PlotlyPoint = {
   readonly y: number;
 };
 
-export interface PlotlyElement extends HTMLElement {
+export type IPlotlyElement = HTMLElement & {
   on?(event: string, listener: (event: never) => void): void;
   removeAllListeners?(event: string): void;
-}
+};
 
-export interface PlotlyApi {
+export type IPlotlyApi = {
   register(parts: readonly object[]): void;
   react(
     element: HTMLElement,
@@ -31,4 +31,4 @@ export interface PlotlyApi {
   ): Promise<unknown>;
   purge(element: HTMLElement): void;
   Plots: { resize(element: HTMLElement): Promise<unknown> };
-}
+};

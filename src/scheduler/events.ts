@@ -20,14 +20,14 @@ export type SchedulerEvent =
   | TakeBackAnswered;
 
 /** Where a task may run. */
-export interface Restriction {
+export type Restriction = {
   readonly workers: readonly number[];
   /** Whether another worker will do when none of `workers` is there. */
   readonly allowOther: boolean;
-}
+};
 
 /** A graph, or a part of a large one. */
-export interface GraphSubmitted {
+export type GraphSubmitted = {
   readonly type: 'graphSubmitted';
   readonly at: number;
   readonly client: number;
@@ -54,10 +54,10 @@ export interface GraphSubmitted {
   readonly inputs: Int32Array;
   /** 1: the client wants this row's result; null: none. */
   readonly wanted: Uint8Array | null;
-}
+};
 
 /** A client has put data at workers: tasks that are in memory from the start and cannot be computed. */
-export interface DataPlaced {
+export type DataPlaced = {
   readonly type: 'dataPlaced';
   readonly at: number;
   readonly client: number;
@@ -69,46 +69,46 @@ export interface DataPlaced {
   /** Pairs (row, worker): who holds which row. */
   readonly holderRows: Uint32Array;
   readonly holderWorkers: Uint16Array;
-}
+};
 
-export interface ClientWants {
+export type ClientWants = {
   readonly type: 'clientWants';
   readonly at: number;
   readonly client: number;
   readonly taskIds: Int32Array;
-}
+};
 
-export interface ClientReleases {
+export type ClientReleases = {
   readonly type: 'clientReleases';
   readonly at: number;
   readonly client: number;
   readonly taskIds: Int32Array;
-}
+};
 
 /** The client gives up on these keys and on all that depends on them. */
-export interface ClientCancels {
+export type ClientCancels = {
   readonly type: 'clientCancels';
   readonly at: number;
   readonly client: number;
   readonly taskIds: Int32Array;
-}
+};
 
 /** Erred keys are to be tried again, with the failed tasks they depend on. */
-export interface ClientRetries {
+export type ClientRetries = {
   readonly type: 'clientRetries';
   readonly at: number;
   readonly client: number;
   readonly taskIds: Int32Array;
-}
+};
 
 /** Everything the client wanted is wanted by it no more. */
-export interface ClientLeft {
+export type ClientLeft = {
   readonly type: 'clientLeft';
   readonly at: number;
   readonly client: number;
-}
+};
 
-export interface WorkerJoined {
+export type WorkerJoined = {
   readonly type: 'workerJoined';
   readonly at: number;
   /** An id that no worker of this cluster has had. */
@@ -117,31 +117,31 @@ export interface WorkerJoined {
   /** Bytes; 0: no limit. */
   readonly memoryLimit: number;
   readonly host: string;
-}
+};
 
-export interface WorkerLeft {
+export type WorkerLeft = {
   readonly type: 'workerLeft';
   readonly at: number;
   readonly worker: number;
   /** `closed`: it went in order, no task is to blame. `died`: a task that it ran may have killed it. */
   readonly why: 'closed' | 'died';
-}
+};
 
 /** The worker starts no more tasks until it resumes; it goes on serving its results. */
-export interface WorkerPaused {
+export type WorkerPaused = {
   readonly type: 'workerPaused';
   readonly at: number;
   readonly worker: number;
-}
+};
 
-export interface WorkerResumed {
+export type WorkerResumed = {
   readonly type: 'workerResumed';
   readonly at: number;
   readonly worker: number;
-}
+};
 
 /** Runs that ended, in the order in which they ended. */
-export interface TasksFinished {
+export type TasksFinished = {
   readonly type: 'tasksFinished';
   readonly at: number;
   readonly worker: number;
@@ -157,19 +157,19 @@ export interface TasksFinished {
   /** For runs with `InputsMissing`: pairs (input, worker that did not have it). */
   readonly missingInputs: Int32Array;
   readonly missingWorkers: Uint16Array;
-}
+};
 
 /** A worker has got copies of results from its peers, or dropped its own. */
-export interface ReplicasChanged {
+export type ReplicasChanged = {
   readonly type: 'replicasChanged';
   readonly at: number;
   readonly worker: number;
   readonly added: Int32Array;
   readonly removed: Int32Array;
-}
+};
 
 /** The answer to the instruction `takeBack`, row by row. */
-export interface TakeBackAnswered {
+export type TakeBackAnswered = {
   readonly type: 'takeBackAnswered';
   readonly at: number;
   readonly worker: number;
@@ -177,4 +177,4 @@ export interface TakeBackAnswered {
   readonly runIds: Uint32Array;
   /** 1: given back, it will not run. 0: too late, it has started. */
   readonly taken: Uint8Array;
-}
+};

@@ -12,11 +12,11 @@ const MAX_USER_PRIORITY = 2047;
 const ORDER_SPAN = 2 ** 41;
 
 /** Where a client's present graph begins in the order of all tasks, and what has come of it so far. */
-interface OpenGraph {
+type OpenGraph = {
   readonly generation: number;
   readonly firstOrder: number;
   readonly tasks: Int32List;
-}
+};
 
 /** Enters graphs and placed data into the task table. */
 export class GraphIntake {

@@ -4,12 +4,12 @@ import { FailureReason, ReportStatus, TaskState } from './task-state';
 import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
-interface ReportRows {
+type ReportRows = {
   readonly tasks: Int32List;
   readonly status: Int32List;
   readonly cause: Int32List;
   readonly reason: Int32List;
-}
+};
 
 /** Collects instructions, row by row, until the shell takes them as batches. */
 export class InstructionBuffer {
@@ -25,8 +25,9 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
-  release(worker: WorkerRecord, task: number): void {
+  release(worker: WorkerRecord, task: number, isHeld: boolean): void {
     worker.releaseTasks.push(task);
+    worker.releaseHeld.push(Number(isHeld));
     this._tell(worker);
   }
 
@@ -92,7 +93,8 @@ export class InstructionBuffer {
         instructions.push({
           type: 'release',
           worker: id,
-          taskIds: worker.releaseTasks.toArray()
+          taskIds: worker.releaseTasks.toArray(),
+          held: Uint8Array.from(worker.releaseHeld.toArray())
         });
       }
     }
@@ -161,6 +163,7 @@ function clearWorker(worker: WorkerRecord): void {
   worker.assignTasks.clear();
   worker.assignRuns.clear();
   worker.releaseTasks.clear();
+  worker.releaseHeld.clear();
   worker.takeBackTasks.clear();
   worker.takeBackRuns.clear();
 }

@@ -5,33 +5,35 @@
 export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
 
 /** Ask the worker to give back these runs if it has not started them; answered by the event `takeBackAnswered`. */
-export interface TakeBack {
+export type TakeBack = {
   readonly type: 'takeBack';
   readonly worker: number;
   readonly taskIds: Int32Array;
   readonly runIds: Uint32Array;
-}
+};
 
 /** The worker is to drop these tasks' results, copies and runs; what is running may end, its result is dropped. */
-export interface Release {
+export type Release = {
   readonly type: 'release';
   readonly worker: number;
   readonly taskIds: Int32Array;
-}
+  /** 1: as far as the scheduler knows, the worker holds the result; 0: it has a run, or nothing. */
+  readonly held: Uint8Array;
+};
 
 /**
  * The worker is to run these tasks. A task comes after the inputs that the same worker is still to make. Inputs, their sizes and holders
  * are read from the task table when the instruction is carried out.
  */
-export interface Assign {
+export type Assign = {
   readonly type: 'assign';
   readonly worker: number;
   readonly taskIds: Int32Array;
   readonly runIds: Uint32Array;
-}
+};
 
 /** Tell the client what became of keys that it wants. */
-export interface Report {
+export type Report = {
   readonly type: 'report';
   readonly client: number;
   readonly taskIds: Int32Array;
@@ -41,10 +43,10 @@ export interface Report {
   readonly cause: Int32Array;
   /** For erred tasks: `FailureReason`. */
   readonly reason: Uint8Array;
-}
+};
 
 /** These ids are free: nobody wants the tasks and nothing depends on them. */
-export interface Forgotten {
+export type Forgotten = {
   readonly type: 'forgotten';
   readonly taskIds: Int32Array;
-}
+};

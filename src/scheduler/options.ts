@@ -1,5 +1,5 @@
 /** The scheduler's settings; see {@link DEFAULT_OPTIONS} for what each is when not given. */
-export interface SchedulerOptions {
+export type SchedulerOptions = {
   /** A task is blamed when workers have died this often + 1 while it could have been running. */
   readonly allowedFailures: number;
   /** Estimated seconds of a function that has not run yet. */
@@ -18,7 +18,7 @@ export interface SchedulerOptions {
   readonly takeBackSeconds: number;
   /** Transitions that are kept for stories. */
   readonly storyLength: number;
-}
+};
 
 export const DEFAULT_OPTIONS: SchedulerOptions = {
   allowedFailures: 3,

@@ -30,14 +30,14 @@ import {
 import type { WorkerTable } from './worker-table';
 
 /** How to make a {@link Scheduler}. */
-export interface SchedulerSetup {
+export type SchedulerSetup = {
   /** Settings that differ from {@link DEFAULT_OPTIONS}. */
   readonly options?: Partial<SchedulerOptions>;
   /** Where tasks with inputs go; the cheapest place when not given. */
   readonly policy?: IPlacementPolicy;
   /** Of the generator behind every choice by chance. */
   readonly seed?: number;
-}
+};
 
 /**
  * The scheduler: a pure machine. Events go in, instructions come out; the same events and seed give the same instructions.

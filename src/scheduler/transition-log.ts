@@ -1,7 +1,7 @@
 import { TaskState } from './task-state';
 
 /** One line of a task's story. */
-export interface StoryLine {
+export type StoryLine = {
   readonly task: number;
   readonly from: keyof typeof TaskState;
   readonly to: keyof typeof TaskState;
@@ -9,7 +9,7 @@ export interface StoryLine {
   readonly event: number;
   readonly cause: string;
   readonly at: number;
-}
+};
 
 /**
  * The newest transitions, in a ring of typed arrays: 17 bytes each, nothing allocated while running.

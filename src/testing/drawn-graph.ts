@@ -1,10 +1,10 @@
 /** A graph of named tasks. */
-export interface DrawnGraph {
+export type DrawnGraph = {
   /** In the order in which the drawing first names them: the order of running. */
   readonly names: readonly string[];
   /** The inputs of each task, by name. */
   readonly inputs: ReadonlyMap<string, readonly string[]>;
-}
+};
 
 /**
  * Reads a drawing: `a b -> c` says that a and b are inputs of c; a name alone is a task without inputs. Lines or semicolons part the

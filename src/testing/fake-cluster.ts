@@ -17,7 +17,7 @@ import {
 } from './fake-worker';
 
 /** A task of a random graph. */
-export interface NodeSpec {
+export type NodeSpec = {
   /** Inputs: numbers of earlier tasks, counted over all submissions. */
   readonly inputs: readonly number[];
   /** How often it raises before it succeeds; Infinity: always. */
@@ -27,17 +27,17 @@ export interface NodeSpec {
   readonly wanted: boolean;
   readonly priority: number;
   readonly restriction: Restriction | null;
-}
+};
 
 /** One `graphSubmitted` event, or placed data. */
-export interface SubmissionSpec {
+export type SubmissionSpec = {
   readonly type: 'graph' | 'placed';
   readonly nodes: readonly NodeSpec[];
   readonly last: boolean;
-}
+};
 
 /** What the fake client knows of one task. */
-export interface FakeTask {
+export type FakeTask = {
   readonly number: number;
   readonly outer: number;
   readonly spec: NodeSpec;
@@ -49,7 +49,7 @@ export interface FakeTask {
   /** The last report, if any. */
   reported: ReportStatus | null;
   reportedCause: number;
-}
+};
 
 const CLIENT = 7;
 

@@ -4,12 +4,12 @@ export type ToFakeWorker =
   | { type: 'release'; tasks: number[] }
   | { type: 'takeBack'; runs: { task: number; runId: number }[] };
 
-export interface FakeAssignment {
+export type FakeAssignment = {
   readonly task: number;
   readonly runId: number;
   /** Each input and a worker that holds it, or will make it. */
   readonly inputs: readonly { task: number; holder: number }[];
-}
+};
 
 /** What a fake worker says, in the order in which it says it. */
 export type FromFakeWorker =
@@ -23,11 +23,11 @@ export type FromFakeWorker =
   | { type: 'replicas'; added: number[]; removed: number[] }
   | { type: 'takenBack'; task: number; runId: number; taken: boolean };
 
-interface Run extends FakeAssignment {
+type Run = FakeAssignment & {
   isRunning: boolean;
   /** Released while running: what comes of it is thrown away. */
   isDropped: boolean;
-}
+};
 
 /** How a task behaves when it runs. */
 export type Behaviour = 'ok' | 'raise' | 'kill';

@@ -13,17 +13,17 @@ import {
 import { drawnGraph } from './drawn-graph';
 
 /** What may differ from a plain graph whose last task is wanted; names in one string, parted by blanks. */
-export interface SubmitOptions {
+export type SubmitOptions = {
   readonly want?: string;
   readonly retries?: Record<string, number>;
   readonly priority?: Record<string, number>;
   readonly restrict?: Record<string, Restriction>;
   readonly last?: boolean;
   readonly client?: number;
-}
+};
 
 /** What may differ from runs of 10 ms with results of 1000 bytes that end well. */
-export interface FinishOptions {
+export type FinishOptions = {
   readonly status?: RunStatus;
   readonly nbytes?: number;
   readonly duration?: number;
@@ -31,7 +31,7 @@ export interface FinishOptions {
   readonly missing?: Record<string, number>;
   /** Tell of these runs instead of the present ones. */
   readonly runIds?: number[];
-}
+};
 
 /**
  * A scheduler spoken to in names, whose instructions read as lines of text. The state is validated after each event.

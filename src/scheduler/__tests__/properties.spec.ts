@@ -18,12 +18,12 @@ import {
  * or a wish of the client. fast-check shortens the tape of a failing run. When the tape is at its end the faults end too, and everything
  * must come to rest with the outcomes that a reference evaluation allows.
  */
-interface Scenario {
+type Scenario = {
   readonly submissions: SubmissionSpec[];
   readonly workers: number[];
   readonly tape: number[];
   readonly isRandomPlacement: boolean;
-}
+};
 
 const node = (
   index: number,
