@@ -1,9 +1,13 @@
 /** The panels there are, in the order of the gallery. */
 import { fineMetricsPanel } from '../panels/fine-metrics';
+import { memoryPanel } from '../panels/memory';
 import type { PanelDescription } from '../panels/panel-context';
+import { profilePanel } from '../panels/profile';
 import { taskStreamPanel } from '../panels/task-stream';
 
 export const PANELS: readonly PanelDescription[] = [
   taskStreamPanel,
-  fineMetricsPanel
+  fineMetricsPanel,
+  profilePanel,
+  memoryPanel
 ];

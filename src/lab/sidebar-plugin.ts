@@ -6,6 +6,7 @@ import {
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { IFeed } from '../feed/feed-types';
 import { SpanwisePanel } from '../panels/panel';
@@ -13,17 +14,21 @@ import { CommandIDs } from './command-ids';
 import { PANELS } from './panel-list';
 import { Sidebar } from './sidebar';
 import { SidebarModel } from './sidebar-model';
+import { widenOnce } from './sidebar-width';
 import { IFeedToken, type IPanels, IPanelsToken } from './tokens';
 
 /** After the file browser and the running kernels, before the table of contents. */
 const RANK = 300;
+
+/** In the state database: the sidebar has had its width. */
+const WIDENED = 'spanwise:sidebar-widened';
 
 export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   id: '@spanwise/lab:sidebar',
   description: 'Adds the Spanwise tab to the left sidebar.',
   autoStart: true,
   requires: [IFeedToken, IPanelsToken, ILabShell],
-  optional: [INotebookTracker, ILayoutRestorer, ITranslator],
+  optional: [INotebookTracker, ILayoutRestorer, IStateDB, ITranslator],
   activate: (
     app: JupyterFrontEnd,
     feed: IFeed,
@@ -31,6 +36,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     shell: ILabShell,
     notebooks: INotebookTracker | null,
     restorer: ILayoutRestorer | null,
+    state: IStateDB | null,
     translator: ITranslator | null
   ) => {
     const model = new SidebarModel({
@@ -73,6 +79,15 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
     };
     shell.currentChanged.connect(turn);
     kernels.changed.connect(turn);
+    if (state !== null) {
+      const widen = async () => {
+        if ((await state.fetch(WIDENED)) !== true && widenOnce(sidebar)) {
+          await state.save(WIDENED, true);
+        }
+      };
+      void app.restored.then(widen);
+      sidebar.shown.connect(() => void app.restored.then(widen));
+    }
     // Panels that were opened or closed are marked in the gallery.
     shell.layoutModified.connect(() => sidebar.update());
   }

@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { launchIcon, ReactWidget } from '@jupyterlab/ui-components';
 import type { Message } from '@lumino/messaging';
+import { type ISignal, Signal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
 import * as React from 'react';
 import { linkState } from '../panels/panel-states';
@@ -33,7 +34,13 @@ export class Sidebar extends ReactWidget {
       return;
     }
     this._options.model.changed.disconnect(this._redraw, this);
+    Signal.clearData(this);
     super.dispose();
+  }
+
+  /** The tab came to the front. */
+  get shown(): ISignal<this, void> {
+    return this._shown;
   }
 
   protected override onAfterAttach(msg: Message): void {
@@ -44,6 +51,7 @@ export class Sidebar extends ReactWidget {
   protected override onAfterShow(msg: Message): void {
     super.onAfterShow(msg);
     this._options.model.setVisible(true);
+    this._shown.emit();
     this.update();
   }
 
@@ -116,6 +124,8 @@ export class Sidebar extends ReactWidget {
   private _redraw(): void {
     this.update();
   }
+
+  private readonly _shown = new Signal<this, void>(this);
 }
 
 export namespace Sidebar {

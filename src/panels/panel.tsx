@@ -55,6 +55,7 @@ export abstract class SpanwisePanel<
     this.addClass('sw-panel-widget');
     this.title.icon = face.icon;
     this.title.closable = true;
+    this.title.className = 'sw-tab';
   }
 
   readonly face: PanelFace;
@@ -422,7 +423,7 @@ export abstract class SpanwisePanel<
       name === undefined
         ? this.face.title
         : `${this.face.title} · ${name}${ended}`;
-    this.title.caption = `${this.face.title}: ${this.face.question}`;
+    this.title.caption = `${this.title.label}\n${this.face.question}`;
     const target = targetKey(this.clusterTarget);
     if (target !== this._savedTarget) {
       this._savedTarget = target;
