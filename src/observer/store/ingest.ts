@@ -34,9 +34,12 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
   log.blocks.set(block.table, (log.blocks.get(block.table) ?? 0) + 1);
 }
 
-/** A block that cannot be read: its rows are missing from here on, and the log goes on. */
+/**
+ * A block that cannot be read: its rows are missing from here on, and the log goes on. Its number counts only if it is the next one: what
+ * cannot be read may say anything.
+ */
 export function ingestBroken(log: LogStore, seq: number, why: string): void {
-  if (seq > log.seq) {
+  if (seq === log.seq + 1) {
     log.seq = seq;
   }
   log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });

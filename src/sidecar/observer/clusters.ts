@@ -91,7 +91,10 @@ export class Clusters {
     );
   }
 
-  /** Drops the history of the clusters that ended first until the rest fits; live ones are bounded by their tables. */
+  /**
+   * Drops the history of the clusters that ended first until the rest fits. The newest always stays, and live ones are bounded by their
+   * tables.
+   */
   keepBudget(): void {
     const budget = this._options.budgetBytes ?? DEFAULT_BUDGET_BYTES;
     const sizes = [...this._entries].map(([id, { cluster }]) => ({
@@ -102,7 +105,8 @@ export class Clusters {
     let sum = sizes.reduce((total, { nbytes }) => total + nbytes, 0);
     const oldestFirst = sizes
       .filter(({ cluster }) => cluster.ended)
-      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt);
+      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt)
+      .slice(0, sizes.length - 1);
     for (const { id, cluster, nbytes } of oldestFirst) {
       if (sum <= budget) {
         return;
@@ -114,7 +118,10 @@ export class Clusters {
         workers: [],
         dropped: forgottenSentence(cluster.name)
       });
-      this._forgotten.splice(0, this._forgotten.length - FORGOTTEN_LISTED);
+      this._forgotten.splice(
+        0,
+        Math.max(0, this._forgotten.length - FORGOTTEN_LISTED)
+      );
       this._options.note(forgottenSentence(cluster.name));
       this._changed();
     }

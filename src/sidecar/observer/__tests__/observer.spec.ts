@@ -1,0 +1,244 @@
+import { drawBlocks } from '../../../testing/run-from-text';
+import type {
+  FineMetricsResult,
+  SpansResult,
+  TaskStreamResult,
+  TasksResult
+} from '../../../wire/panel-link';
+import { ObserverFixture } from './observer-fixture';
+
+const drawing = `
+  0/0  aaaabb
+  0/1  ..cccc
+`;
+const blocks = drawBlocks(drawing, {
+  tasks: { a: { span: 'x', function: 'load' }, b: { span: 'y' } }
+});
+const half = blocks.length - 1;
+
+describe('the observer', () => {
+  let fixture: ObserverFixture;
+  beforeEach(async () => {
+    fixture = await ObserverFixture.start({ lostAfterMilliseconds: 1500 });
+  });
+  afterEach(() => fixture.close());
+
+  it('answers a watch at once, and again when rows come in', async () => {
+    const source = await fixture.source();
+    expect(await source.open()).toBe(0);
+    await source.send(blocks.slice(0, half));
+    const panel = await fixture.panel();
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'fine-metrics' });
+    const first = await panel.next('snapshot');
+    expect(first.fields).toMatchObject({
+      id: 1,
+      seq: 1,
+      logId: 'log of c1',
+      logSeq: half,
+      honoured: { how: 'exact' }
+    });
+    panel.link.send('ack', { id: 1, seq: 1 });
+    await source.send(blocks.slice(half));
+    const second = await panel.next('snapshot', ({ seq }) => seq === 2);
+    const result = second.fields.result as unknown as FineMetricsResult;
+    expect(result.totalNanoseconds).toBe(10e9);
+    expect(result.byFunction).toMatchObject([
+      { function: 'inc', tasks: 2, total: 6 },
+      { function: 'load', tasks: 1, total: 4 }
+    ]);
+  });
+
+  it('sends nothing more until two answers are acknowledged, then the newest', async () => {
+    const source = await fixture.source();
+    await source.open();
+    const panel = await fixture.panel();
+    panel.link.send('watch', {
+      id: 7,
+      cluster: 'c1',
+      view: 'tasks',
+      maxHz: 60
+    });
+    await panel.next('snapshot', ({ seq }) => seq === 1);
+    await source.send(blocks);
+    await panel.next('snapshot', ({ seq }) => seq === 2);
+    const more = drawBlocks('0/0 aaaa').find(({ table }) => table === 'runs')!;
+    for (let i = 1; i <= 3; i++) {
+      more.columns['run']![0] = 100 + i;
+      await source.send([{ ...more, seq: blocks.length + i }]);
+    }
+    // Something that is answered after everything before it was looked at.
+    panel.link.send('watch', { id: 8, cluster: 'c1', view: 'tasks', maxHz: 0 });
+    await panel.next('snapshot', ({ id }) => id === 8);
+    expect(panel.snapshots(7)).toHaveLength(2);
+    panel.link.send('ack', { id: 7, seq: 2 });
+    const third = await panel.next(
+      'snapshot',
+      ({ id, seq }) => id === 7 && seq === 3
+    );
+    expect((third.fields.result as unknown as TasksResult).total).toBe(6);
+  });
+
+  it('answers a query after the block that it names', async () => {
+    const source = await fixture.source();
+    await source.open();
+    const panel = await fixture.panel();
+    panel.link.send('watch', {
+      id: 1,
+      cluster: 'c1',
+      view: 'summary',
+      maxHz: 0,
+      afterSeq: blocks.length
+    });
+    await source.send(blocks.slice(0, half));
+    expect(panel.snapshots(1)).toEqual([]);
+    await source.send(blocks.slice(half));
+    const answer = await panel.next('snapshot');
+    expect(answer.fields.logSeq).toBe(blocks.length);
+    expect(answer.fields.result).toMatchObject({ totalNanoseconds: 10e9 });
+  });
+
+  it('follows a change of filter, and draws tiles under it', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    panel.link.send('watch', { id: 2, cluster: 'c1', view: 'task-stream' });
+    const first = await panel.next('snapshot');
+    const all = first.fields.result as unknown as TaskStreamResult;
+    expect(all).toMatchObject({ from: 0, to: 6, tasks: 3, hidden: 0 });
+    panel.link.send('change', {
+      id: 2,
+      filter: { spans: { any: [{ path: ['x'] }] } }
+    });
+    const second = await panel.next('snapshot', ({ seq }) => seq === 2);
+    expect(second.fields.result).toMatchObject({ tasks: 1, hidden: 2 });
+    // Level 17: cells of 131 ms, one tile for the whole run.
+    panel.link.send('tiles', { id: 2, level: 17, first: 0, count: 1 });
+    const tile = await panel.next('tile');
+    expect(tile.fields.functions).toEqual(['load']);
+    expect(tile.tables.boxes.rows).toBe(1);
+    expect(tile.tables.boxes.to[0]).toBeCloseTo(4e6 / 2 ** 17, 3);
+  });
+
+  it('tells a run whole', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    panel.link.send('detail', { request: 5, cluster: 'c1', run: 0 });
+    const detail = await panel.next('detail');
+    expect(detail.fields).toMatchObject({
+      request: 5,
+      run: { key: 'load-a', function: 'load', span: ['x'], duration: 4 }
+    });
+    panel.link.send('detail', { request: 6, cluster: 'c1', run: 999 });
+    const none = await panel.next('detail', ({ request }) => request === 6);
+    expect(none.fields.run).toBeNull();
+  });
+
+  it('resumes a source where it was, and knows when it is gone for good', async () => {
+    const panel = await fixture.panel();
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks.slice(0, half));
+    source.link.destroy();
+    await panel.next(
+      'clusters',
+      ({ clusters }) => clusters[0]?.['state'] === 'reconnecting'
+    );
+    const again = await fixture.source();
+    expect(await again.open()).toBe(half);
+    await again.send(blocks);
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'spans' });
+    const answer = await panel.next('snapshot');
+    const result = answer.fields.result as unknown as SpansResult;
+    expect(result.totalThreadSeconds).toBe(10);
+    again.link.destroy();
+    const ended = await panel.next(
+      'clusters',
+      ({ clusters }) => clusters[0]?.['state'] === 'ended'
+    );
+    expect(ended.fields.clusters[0]?.['why']).toMatch(
+      /^The scheduler stopped at \d\d:\d\d:\d\d\. Its tasks are lost, the history is kept\.$/
+    );
+    // The history still answers.
+    panel.link.send('watch', { id: 3, cluster: 'c1', view: 'tasks' });
+    const history = await panel.next('snapshot', ({ id }) => id === 3);
+    expect(history.fields.result).toMatchObject({ total: 3 });
+  });
+
+  it('says why a cluster ended when its source says so', async () => {
+    const panel = await fixture.panel();
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    source.link.send('end', { why: 'closed', at: 6 });
+    source.link.close();
+    const ended = await panel.next(
+      'clusters',
+      ({ clusters }) => clusters[0]?.['state'] === 'ended'
+    );
+    expect(ended.fields.clusters[0]?.['why']).toMatch(
+      /^Ended at .*: the client was closed\. The history is kept\.$/
+    );
+  });
+
+  it('leaves broken blocks out and goes on', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks.slice(0, half));
+    source.link.send('block', {}, {}, [new Uint8Array(40).fill(9)]);
+    await source.send(blocks.slice(half));
+    const panel = await fixture.panel();
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks' });
+    expect((await panel.next('snapshot')).fields.result).toMatchObject({
+      total: 3
+    });
+    expect(fixture.notes.join()).toContain('a block was left out');
+  });
+
+  it('keeps clusters apart and says when one is unknown', async () => {
+    const one = await fixture.source();
+    await one.open('c1');
+    await one.send(blocks);
+    const two = await fixture.source();
+    await two.open('c2');
+    const panel = await fixture.panel();
+    panel.link.send('watch', { id: 1, cluster: 'c2', view: 'tasks' });
+    expect((await panel.next('snapshot')).fields.result).toMatchObject({
+      total: 0
+    });
+    panel.link.send('watch', { id: 2, cluster: 'c3', view: 'tasks' });
+    expect((await panel.next('failure')).fields).toMatchObject({
+      id: 2,
+      sentence: expect.stringContaining('c3')
+    });
+    panel.link.send('tiles', { id: 9, level: 3, first: 0, count: 1 });
+    await panel.next('failure', ({ id }) => id === 9);
+  });
+});
+
+describe('the observer’s memory', () => {
+  it('drops the history that ended first, and says so', async () => {
+    const fixture = await ObserverFixture.start({ budgetBytes: 1000 });
+    try {
+      const panel = await fixture.panel();
+      for (const cluster of ['old', 'new']) {
+        const source = await fixture.source();
+        await source.open(cluster);
+        await source.send(blocks);
+        source.link.send('end', { why: 'closed', at: 6 });
+      }
+      const said = await panel.next('clusters', ({ clusters }) =>
+        clusters.some(info => String(info['dropped']).includes('dropped'))
+      );
+      expect(said.fields.clusters).toMatchObject([{ cluster: 'old' }, {}]);
+      panel.link.send('watch', { id: 1, cluster: 'old', view: 'tasks' });
+      expect((await panel.next('failure')).fields.sentence).toContain(
+        'was dropped'
+      );
+    } finally {
+      await fixture.close();
+    }
+  });
+});

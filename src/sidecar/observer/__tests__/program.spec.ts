@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buildSync } from 'esbuild';
+import { dial } from '../../link/dial';
+
+/** The program as it ships: bundled, in a process of its own. */
+describe('spanwise observer', () => {
+  let folder: string;
+  let bundle: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'spanwise-'));
+    await chmod(folder, 0o700);
+    bundle = join(folder, 'spanwise.mjs');
+    buildSync({
+      entryPoints: [join(__dirname, '..', '..', 'main.ts')],
+      outfile: bundle,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node22',
+      banner: {
+        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+      }
+    });
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  async function start(settings: unknown) {
+    await writeFile(join(folder, 'observer.json'), JSON.stringify(settings), {
+      mode: 0o600
+    });
+    const child = spawn(
+      process.execPath,
+      [bundle, 'observer', '--folder', folder],
+      { stdio: ['pipe', 'pipe', 'inherit'] }
+    );
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [
+      string
+    ];
+    return { child, said: JSON.parse(line) as Record<string, unknown> };
+  }
+
+  it('says that it is ready, lets in who has the secret, and ends with its lifeline', async () => {
+    const secret = new Uint8Array(32).fill(5);
+    const { child, said } = await start({
+      protocol: 1,
+      secretHex: Buffer.from(secret).toString('hex'),
+      transport: 'unix',
+      budgetBytes: 1e9
+    });
+    const exited = once(child, 'exit');
+    const { address } = said['ready'] as { address: string };
+    expect((await stat(address.slice('unix:'.length))).mode & 0o777).toBe(
+      0o600
+    );
+    const link = await dial({ address, role: 'panel', secret, build: 'test' });
+    const closed = new Promise<string>(resolve =>
+      link.start({ messages: () => undefined, closed: resolve })
+    );
+    await expect(
+      dial({
+        address,
+        role: 'panel',
+        secret: new Uint8Array(32),
+        build: 'test'
+      })
+    ).rejects.toThrow();
+    child.stdin.end();
+    expect((await exited)[0]).toBe(0);
+    await closed;
+  });
+
+  it('says in one line why it cannot start', async () => {
+    const { child, said } = await start({ protocol: 99 });
+    const exited = once(child, 'exit');
+    expect(said['failed']).toContain('protocol 99');
+    expect((await exited)[0]).toBe(1);
+  });
+});
