@@ -91,9 +91,10 @@ def _connection_binary(connection_file: str | os.PathLike[str] | None) -> str | 
     if not path:
         return None
     try:
-        found = json.loads(Path(path).read_text("utf-8")).get("node")
+        connection = json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError):
         return None  # the Jupyter server is gone; PATH is next
+    found = connection.get("node") if isinstance(connection, dict) else None
     return found if isinstance(found, str) else None
 
 

@@ -26,6 +26,8 @@ _FIRST_PAUSE = 0.2
 _LONGEST_PAUSE = 30.0
 #: One that lived so long has not died of its start: the pause begins anew.
 _GOOD_LIFE_SECONDS = 60.0
+#: Who asks during a pause waits so long for the next start, and is told otherwise.
+_PATIENCE_SECONDS = 3.0
 
 #: Starts an observer, blocking; raises NodeNotFound or ObserverFailed.
 Start = Callable[[], ObserverProcess]
@@ -74,6 +76,8 @@ class Supervisor:
         self._failure: ObserverUnavailable | None = None
         self._failed_at = 0.0
         self._pause = _FIRST_PAUSE
+        # One that keeps dying is not started before this time, however many pages ask.
+        self._not_before = 0.0
         self._stopped = False
 
     @property
@@ -99,6 +103,13 @@ class Supervisor:
             return self._current
         if self._failure and time.monotonic() - self._failed_at < _RETRY_SECONDS:
             raise self._failure
+        pause = self._not_before - time.monotonic()
+        if pause > _PATIENCE_SECONDS:
+            raise ObserverUnavailable(
+                "no-observer",
+                f"The observer keeps ending; it is started again in {pause:.0f} s. "
+                "Your computation goes on.",
+            )
         if self._attempt is None:
             self._attempt = asyncio.create_task(self._try())
         # Shielded: one page that leaves must not take the start away from the others.
@@ -106,6 +117,7 @@ class Supervisor:
 
     async def _try(self) -> ObserverProcess:
         try:
+            await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             observer = await asyncio.to_thread(self._start)
         except NodeNotFound as error:
             raise self._fail("no-node", str(error)) from error
@@ -148,12 +160,13 @@ class Supervisor:
             return
         if time.monotonic() - born > _GOOD_LIFE_SECONDS:
             self._pause = _FIRST_PAUSE
+        self._not_before = time.monotonic() + self._pause
         tail = await asyncio.to_thread(observer.log_tail)
         self._log.warning(
             "Spanwise: the observer ended; starting another in %.1f s. %s", self._pause, tail
         )
         await asyncio.to_thread(observer.stop)
-        await asyncio.sleep(self._pause)
+        await asyncio.sleep(self._not_before - time.monotonic())
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         while not self._stopped:
             try:
