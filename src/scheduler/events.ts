@@ -145,6 +145,7 @@ export type TasksFinished = {
   readonly type: 'tasksFinished';
   readonly at: number;
   readonly worker: number;
+  /** −1: a task that is not known any more. */
   readonly taskIds: Int32Array;
   /** The run that ended; one that the scheduler has given up is ignored. */
   readonly runIds: Uint32Array;
@@ -173,6 +174,7 @@ export type TakeBackAnswered = {
   readonly type: 'takeBackAnswered';
   readonly at: number;
   readonly worker: number;
+  /** −1: a task that is not known any more. */
   readonly taskIds: Int32Array;
   readonly runIds: Uint32Array;
   /** 1: given back, it will not run. 0: too late, it has started. */

@@ -180,6 +180,9 @@ export function want(s: SchedulerState, task: number, client: number): void {
         tasks.reason[task]!
       );
       break;
+    default:
+      // On its way: the outcome will be reported to everybody who wants it.
+      break;
   }
 }
 

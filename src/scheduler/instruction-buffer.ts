@@ -1,6 +1,6 @@
 import { Int32List } from '../base/int-list';
 import type { Instruction, Report } from './instructions';
-import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { type FailureReason, type ReportStatus, TaskState } from './task-state';
 import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 

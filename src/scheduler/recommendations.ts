@@ -1,5 +1,5 @@
 import { nextCapacity, grownColumn } from '../base/growable-columns';
-import { TaskState } from './task-state';
+import { type TaskState } from './task-state';
 
 /**
  * Moves that transitions recommend for other tasks, first in, first out: a queue of (task, state) in two circular typed arrays.

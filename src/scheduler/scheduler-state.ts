@@ -11,7 +11,7 @@ import { TaskTable } from './task-table';
 import { RankedHeap } from '../base/ranked-heap';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
-import { WorkerRecord, WorkerTable } from './worker-table';
+import { type WorkerRecord, WorkerTable } from './worker-table';
 
 /**
  * All that a scheduler knows, and the small moves that keep its parts consistent with each other. Decides nothing: `transitions.ts`,

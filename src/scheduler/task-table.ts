@@ -18,7 +18,7 @@ export enum TaskFlag {
 }
 
 /**
- * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. About 90 bytes a task
+ * Everything the scheduler knows of tasks: one row per task id, one typed array per field; no object per task. About 100 bytes a task
  * and 20 an edge. Columns are replaced when the table grows: do not keep one across a call of {@link TaskTable.ensure}.
  */
 export class TaskTable {
@@ -49,6 +49,8 @@ export class TaskTable {
   /** Neighbours in the worker's list of processing tasks, oldest first. */
   previousProcessing = new Int32Array(0);
   nextProcessing = new Int32Array(0);
+  /** When its last input came into memory, or, without inputs, when it began to wait; in seconds. */
+  readyAt = new Float64Array(0);
   /** Size of the result in bytes; the last known one while it is not in memory. */
   nbytes = new Float64Array(0);
   retries = new Uint8Array(0);
@@ -101,6 +103,7 @@ export class TaskTable {
       NONE
     );
     this.nextProcessing = grownColumn(this.nextProcessing, capacity, NONE);
+    this.readyAt = grownColumn(this.readyAt, capacity);
     this.nbytes = grownColumn(this.nbytes, capacity);
     this.retries = grownColumn(this.retries, capacity);
     this.suspicious = grownColumn(this.suspicious, capacity);

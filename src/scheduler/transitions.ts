@@ -232,6 +232,7 @@ export function blame(
 
 function startWaiting(s: SchedulerState, task: number): void {
   const { edges, state, waiters, waitingOn, firstInput } = s.tasks;
+  s.tasks.readyAt[task] = s.now;
   let unfinished = 0;
   for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
     const input = edges.input[e]!;
@@ -278,7 +279,7 @@ function recallWaiting(s: SchedulerState, task: number): void {
 /** Takes a run off its worker's books, tells the worker, and has the tasks that were shipped with it recalled too. */
 function recall(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
-  s.output.release(worker, task);
+  s.output.release(worker, task, false);
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;
@@ -354,13 +355,18 @@ function finishInMemory(s: SchedulerState, task: number): void {
 }
 
 function enterMemory(s: SchedulerState, task: number): void {
-  const { edges, state, waitingOn, firstDependent, firstWant } = s.tasks;
+  const { edges, state, waitingOn, firstDependent, firstWant, readyAt } =
+    s.tasks;
   s.tasks.suspicious[task] = 0;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;
     const dependentState = state[dependent]!;
     if (dependentState === Waiting || dependentState === Processing) {
-      if (--waitingOn[dependent]! === 0 && dependentState === Waiting) {
+      if (--waitingOn[dependent]! > 0) {
+        continue;
+      }
+      readyAt[dependent] = s.now;
+      if (dependentState === Waiting) {
         s.recommendations.push(dependent, Queued);
       }
     }
@@ -405,7 +411,7 @@ function stopErred(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
   // A task that failed of itself has ended there; one that fails of an input is still to be struck off.
   if (s.tasks.cause[task] !== task) {
-    s.output.release(worker, task);
+    s.output.release(worker, task, false);
   }
   abandonErred(s, task);
 }
@@ -481,7 +487,7 @@ function dropReplicas(s: SchedulerState, task: number): void {
       tasks.replicas.value(tasks.firstReplica[task]!)
     )!;
     s.removeReplica(task, worker);
-    s.output.release(worker, task);
+    s.output.release(worker, task, true);
   }
 }
 

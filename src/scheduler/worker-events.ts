@@ -156,6 +156,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
   for (let i = 0; i < taskIds.length; i++) {
     const task = taskIds[i]!;
     if (
+      task < 0 ||
       tasks.state[task] !== TaskState.Processing ||
       tasks.runId[task] !== runIds[i]
     ) {
@@ -191,7 +192,7 @@ function inputMissing(s: SchedulerState, task: number, workerId: number): void {
     s.hasReplica(task, worker)
   ) {
     // Should the holder have it after all (its connection broke), it must not keep what nobody knows of.
-    s.output.release(worker, task);
+    s.output.release(worker, task, true);
     loseReplica(s, task, worker);
   }
 }
@@ -215,7 +216,7 @@ export function replicasChanged(
       place[task] !== worker.id
     ) {
       // A copy of what has been given up meanwhile. (Where the task itself is running, a release would end its run.)
-      s.output.release(worker, task);
+      s.output.release(worker, task, false);
     }
   }
   for (const task of event.removed) {
@@ -238,6 +239,7 @@ export function takeBackAnswered(
     const task = event.taskIds[i]!;
     worker.takeBacksPending--;
     if (
+      task < 0 ||
       tasks.state[task] !== TaskState.Processing ||
       tasks.runId[task] !== event.runIds[i]
     ) {

@@ -28,6 +28,7 @@ export class WorkerRecord {
   readonly assignTasks = new Int32List();
   readonly assignRuns = new Int32List();
   readonly releaseTasks = new Int32List();
+  readonly releaseHeld = new Int32List();
   readonly takeBackTasks = new Int32List();
   readonly takeBackRuns = new Int32List();
   /** Whether the lists above are in the buffer's list of workers to tell. */
