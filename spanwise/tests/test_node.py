@@ -71,7 +71,9 @@ def test_the_connection_file_comes_before_path(bare, program, tmp_path):
     assert find_node() == program("connected")
 
 
-@pytest.mark.parametrize("content", ["", "not json", "[]", '{"node": null}', '{"node": "/nowhere"}'])
+@pytest.mark.parametrize(
+    "content", ["", "not json", "[]", '{"node": null}', '{"node": "/nowhere"}']
+)
 def test_a_stale_connection_file_is_passed_over(bare, program, tmp_path, content):
     file = tmp_path / "connection.json"
     file.write_text(content)

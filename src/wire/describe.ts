@@ -43,8 +43,8 @@ export const count = integerUpTo(Number.MAX_SAFE_INTEGER);
 export const u8 = integerUpTo(0xff);
 export const u16 = integerUpTo(0xffff);
 export const u32 = integerUpTo(0xffffffff);
-/** Over any buffer: what a socket received may lie in a shared one. */
-export const bytes = v.custom<Uint8Array>(given => given instanceof Uint8Array);
+/** Over any buffer, shared ones too; the constructor's own type says ArrayBuffer. */
+export const bytes = v.instance(Uint8Array as new () => Uint8Array);
 export const anything = v.unknown();
 export const map = v.record(v.string(), v.unknown());
 

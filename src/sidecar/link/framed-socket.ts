@@ -25,6 +25,9 @@ export class FramedSocket {
   ) {
     this._splitter = new FrameSplitter(limit);
     _socket.on('data', (chunk: Buffer) => {
+      if (this._ended) {
+        return;
+      }
       this._splitter.push(chunk);
       this.handlers?.arrived();
     });
@@ -57,7 +60,7 @@ export class FramedSocket {
 
   /** The next complete body. Throws BrokenFrame. */
   next(): Uint8Array | null {
-    return this._closed ? null : this._splitter.next();
+    return this._ended ? null : this._splitter.next();
   }
 
   /** Bytes that were written and that the system has not taken yet. */
@@ -67,7 +70,7 @@ export class FramedSocket {
 
   /** Write at the end of this turn of the event loop, together with what else comes until then. */
   write(frame: EncodedFrame): void {
-    if (this.closed) {
+    if (this.closed || this._ended) {
       return;
     }
     if (this._outgoing.length === 0) {
@@ -85,7 +88,7 @@ export class FramedSocket {
     }
     this._outgoing = [];
     this._outgoingBytes = 0;
-    if (this.closed || this._socket.writableEnded) {
+    if (this.closed || this._ended) {
       return;
     }
     // Corked, all chunks leave in one gathered system call.
@@ -107,11 +110,12 @@ export class FramedSocket {
 
   /** Flush, then close; what the other side still sends is not read. */
   end(why: string): void {
-    if (this.closed) {
+    if (this.closed || this._ended) {
       return;
     }
     this._why = why;
     this.flush();
+    this._ended = true;
     this._socket.end(() => this._socket.destroy());
     // One that does not read must not keep the socket for ever.
     setTimeout(() => this._socket.destroy(), FAREWELL_MS).unref();
@@ -120,7 +124,8 @@ export class FramedSocket {
   /** Close at once. */
   destroy(why: string): void {
     if (!this._closed) {
-      this._why = why;
+      this._why = this._ended ? this._why : why;
+      this._ended = true;
       this._socket.destroy();
     }
   }
@@ -133,6 +138,8 @@ export class FramedSocket {
   private readonly _splitter: FrameSplitter;
   private _outgoing: Uint8Array[] = [];
   private _outgoingBytes = 0;
+  /** Closing was asked for here: nothing more is read or written. */
+  private _ended = false;
   private _closed = false;
   private _why = 'The other side closed the connection.';
 }

@@ -53,21 +53,22 @@ export class Link<L extends LinkName, S extends Direction> {
   /** Start to deliver; nothing that came before is lost. */
   start(handlers: LinkHandlers<L, S>): void {
     const socket = this._socket;
-    socket.handlers = {
-      arrived: () => this._deliver(handlers),
-      drained: () => handlers.drained?.(),
-      closed: why => handlers.closed(why)
-    };
-    if (socket.closed) {
-      // It broke between the handshake and now; tell it like any other end, not within this call.
-      socket.handlers = null;
-      setImmediate(() =>
-        handlers.closed('The other side closed the connection.')
-      );
-      return;
-    }
+    // It may have broken between the handshake and now: told like any other end, not within this call.
+    const hasClosed = socket.closed;
+    socket.handlers = hasClosed
+      ? null
+      : {
+          arrived: () => this._deliver(handlers),
+          drained: () => handlers.drained?.(),
+          closed: why => handlers.closed(why)
+        };
     socket.resume();
-    setImmediate(() => this._deliver(handlers));
+    setImmediate(() => {
+      this._deliver(handlers);
+      if (hasClosed) {
+        handlers.closed('The other side closed the connection.');
+      }
+    });
   }
 
   get closed(): boolean {

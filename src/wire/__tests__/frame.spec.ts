@@ -119,6 +119,21 @@ describe('a frame', () => {
     expect(() => decoder.decode(new Uint8Array(bytes))).toThrow(BrokenFrame);
   });
 
+  it('does not compile with a type, field or column that the link does not have', () => {
+    expect(() => {
+      // @ts-expect-error a worker does not send `assign`
+      encoder.encode('assign', {});
+    }).toThrow('does not send "assign"');
+    expect(() => {
+      // @ts-expect-error `event` has a kind
+      decoder.decode(encoder.encodeBody('event', {}));
+    }).toThrow(BrokenFrame);
+    expect(() => {
+      // @ts-expect-error the second column is missing
+      encoder.encode('replicas', {}, { added: { taskId: [1] } });
+    }).toThrow('column added.nbytes has no values');
+  });
+
   it('names the field that is wrong', () => {
     const body = new FrameEncoder('client', 'up').encodeBody('flush', {
       request: -1

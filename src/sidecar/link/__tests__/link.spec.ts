@@ -190,6 +190,26 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     expect(events).toEqual(['block', 'end']);
   });
 
+  it('deliver nothing more once they were closed here', async () => {
+    const { address, next } = await open(['source']);
+    const calling = await call(address, 'source');
+    const accepted = await next;
+    const closed = deferred<string>();
+    let batches = 0;
+    accepted.start({
+      messages: () => {
+        batches++;
+        accepted.close('Enough.');
+        accepted.send('ack', { seq: 1 });
+        calling.send('end', { why: 'idle', at: 1 });
+      },
+      closed: closed.resolve
+    });
+    calling.send('end', { why: 'idle', at: 0 });
+    expect(await closed.promise).toBe('Enough.');
+    expect(batches).toBe(1);
+  });
+
   it('refuse a broken frame with a sentence and close', async () => {
     const { address, next } = await open(['source']);
     const calling = await call(address, 'source');
