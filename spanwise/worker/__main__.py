@@ -15,6 +15,7 @@ import socket
 import sys
 import threading
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from spanwise.wire import door as wire_door
@@ -25,6 +26,7 @@ from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.launch import follow_launch
 from spanwise.worker.lifeline import read_first_line, take_stdin, watch_lifeline
+from spanwise.worker.memory import give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
@@ -47,6 +49,7 @@ def main() -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()
+    give_back_freed_memory()
     try:
         return _run(config)
     except LinkClosed:
@@ -58,7 +61,13 @@ def main() -> int:
 
 def _run(config: dict[str, Any]) -> int:
     secret = bytes.fromhex(config["secretHex"])
-    worker = Worker(config["worker"], config["name"], config["threads"], config["memoryLimit"])
+    worker = Worker(
+        config["worker"],
+        config["name"],
+        config["threads"],
+        config["memoryLimit"],
+        Path(config["folder"]),
+    )
     server = Server(worker)
     door = wire_door.listen(
         config["folder"],

@@ -15,6 +15,7 @@ from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.fetch import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
+from spanwise.worker.spill import Spilled
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
@@ -45,6 +46,8 @@ class Server:
             return  # peers and clients come and go
         except LinkError as error:
             self._worker.send("event", {"kind": "peer-broken", "text": str(error)})
+        except Exception as error:  # noqa: BLE001 (told to who caused it; others are served on)
+            link.refuse("request", f"{type(error).__name__}: {error}")
         finally:
             link.close()
 
@@ -68,7 +71,11 @@ class Server:
             if not found:
                 items.append((task_id, ITEM_MISSING, 0.0))
                 continue
-            status, blob = _pickled(value)
+            if type(value) is Spilled:
+                nbytes = value.nbytes
+                status, blob = ITEM_OK, [value.read()]
+            else:
+                status, blob = _pickled(value)
             del value
             items.append((task_id, status, nbytes))
             blobs.append(blob)

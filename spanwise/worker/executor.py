@@ -31,6 +31,7 @@ from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import (
     COMPUTE,
     DESERIALIZE,
+    DISK_READ,
     ERROR,
     NO_PEER,
     NOT_INLINE,
@@ -38,6 +39,7 @@ from spanwise.worker.report import (
     SERIALIZE,
     Part,
 )
+from spanwise.worker.spill import Spilled
 from spanwise.worker.tasks import Entry, Row
 
 if TYPE_CHECKING:
@@ -114,6 +116,9 @@ class Executor(threading.Thread):
                     ):
                         self._flush()
             entry = self._run(entry)
+            if worker.table.managed > worker.spill.target:
+                worker.spill.make_room(worker)
+                self._stamp()
 
     def _flush(self) -> None:
         begin = self.clock
@@ -183,6 +188,12 @@ class Executor(threading.Thread):
                 inputs: list[Any] = [values[each] for each in entry[3]]
             except KeyError as gone:
                 return self._inputs_gone(row, gone.args[0])
+            if worker.spill.used:
+                begin, begin_cpu, read = self._read_back(
+                    row, entry[3], inputs, start, begin, begin_cpu
+                )
+                if read:
+                    parts = [*parts, *read] if parts else read
             if opened.parts is None:
                 value = opened.run(literals, inputs)
             else:
@@ -363,6 +374,39 @@ class Executor(threading.Thread):
             1,
         )
         return opened, literals, now, now_cpu, part
+
+    def _read_back(
+        self,
+        row: Row,
+        ids: tuple[int, ...],
+        inputs: list[Any],
+        start: float,
+        begin: float,
+        begin_cpu: float,
+    ) -> tuple[float, float, list[Part]]:
+        """Replace inputs that are on disk by their values, in the table too."""
+        worker = self.worker
+        parts: list[Part] = []
+        for index, marker in enumerate(inputs):
+            if not isinstance(marker, Spilled):
+                continue
+            size = marker.nbytes
+            content = marker.read()
+            read, read_cpu = perf_counter(), thread_time()
+            value = payload.loads(content)
+            inputs[index] = value
+            now, now_cpu = perf_counter(), thread_time()
+            for kind, t0, t1, cpu, nbytes in (
+                (DISK_READ, begin, read, read_cpu - begin_cpu, float(len(content))),
+                (DESERIALIZE, read, now, now_cpu - read_cpu, size),
+            ):
+                where = (row[5], row[6], t0 - start, t1 - t0)
+                parts.append((kind, *where, cpu, _NAN, nbytes, NO_PEER, 1))
+            begin, begin_cpu = now, now_cpu
+            with worker.lock:
+                if worker.table.values.get(ids[index]) is marker:
+                    worker.table.replace(ids[index], value, size)
+        return begin, begin_cpu, parts
 
     # ── other ends ────────────────────────────────────────────────────────
 

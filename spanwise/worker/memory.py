@@ -7,6 +7,7 @@ memory of the last 30 s, that is what does not go away by itself.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import sys
@@ -15,6 +16,24 @@ from collections import deque
 RECENT_SECONDS = 30.0
 #: Shares of the memory limit, as in Dask.
 PAUSE, TERMINATE = 0.80, 0.95
+
+
+#: mallopt's name for the free memory at the heap's end that is given back at once.
+_M_TRIM_THRESHOLD = -1
+
+
+def give_back_freed_memory() -> None:
+    """Let glibc return freed memory to the system early; elsewhere nothing is needed.
+
+    Left alone it raises its thresholds with the size of what is freed, after which arrays
+    of 20 MiB come from the heap, leave holes there, and stay in the process. Dask's
+    workers do the same by MALLOC_TRIM_THRESHOLD_=65536 in their environment.
+    """
+    if sys.platform != "linux":
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:  # musl has none
+        mallopt(_M_TRIM_THRESHOLD, 65536)
 
 
 class ProcessMemory:

@@ -324,6 +324,11 @@ class TaskTable:
 
     # ── inner ─────────────────────────────────────────────────────────────
 
+    def replace(self, task_id: int, value: Any, nbytes: float) -> None:
+        """Put something else in the place of a value; it counts as the newest then."""
+        del self.values[task_id]
+        self._keep(task_id, value, nbytes)
+
     def _keep(self, task_id: int, value: Any, nbytes: float) -> None:
         self.managed += nbytes - self.sizes.get(task_id, 0.0)
         self.values[task_id] = value

@@ -158,14 +158,17 @@ class Watch(threading.Thread):
 
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
-        row = self._memory.measure(now, worker.table.managed, 0.0)
+        spill = worker.spill
+        row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
+        while spill.is_short(row[1]) and spill.spill_one(worker):
+            row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
         with self._lock:
             self._memory_rows.append(row)
         process = row[1]
         if not self._memory.is_short(process):
             worker.pause(False, "")
             return
-        if self._memory.is_over(process):
+        if self._memory.is_over(process) and not spill.is_writing:
             self._end(
                 f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."

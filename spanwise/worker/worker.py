@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from spanwise.worker.library import Library
 from spanwise.worker.names import Names
 from spanwise.worker.report import Report
 from spanwise.worker.sizes import Sizes
+from spanwise.worker.spill import SpillStore
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
 
 if TYPE_CHECKING:
@@ -49,9 +51,13 @@ class Worker:
         How many executor threads it has.
     memory_limit
         Bytes; 0: none.
+    folder
+        The cluster's, for what is spilled.
     """
 
-    def __init__(self, number: int, name: str, threads: int, memory_limit: float) -> None:
+    def __init__(
+        self, number: int, name: str, threads: int, memory_limit: float, folder: Path
+    ) -> None:
         self.number = number
         self.name = name
         self.threads = threads
@@ -60,6 +66,7 @@ class Worker:
         self.library = Library(self.names)
         self.sizes = Sizes()
         self.ledger = Ledger()
+        self.spill = SpillStore(folder / f"spill-{number}", memory_limit, self.ledger)
 
         #: Around table, report, idle, paused, puts.
         self.lock = threading.Lock()
