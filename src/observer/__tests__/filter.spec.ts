@@ -1,0 +1,97 @@
+import { drawRuns } from '../../testing/run-from-text';
+import type { Filter } from '../../wire/panel-link';
+import { FunctionSlots, fnv1a32, OTHER_SLOT } from '../function-slots';
+import { ask } from './ask';
+
+const drawing = `
+  0/0  abcde
+  1/0  fff..
+`;
+const tasks = {
+  a: { span: 'load', function: 'read' },
+  b: { span: 'load/clean', function: 'fix' },
+  c: { span: 'fit', function: 'fix', status: 1 },
+  d: { span: 'fit/clean', function: 'fit' },
+  e: { function: 'loose' },
+  f: { span: 'load/clean', function: 'read', status: 2 }
+};
+
+/** Letters of the tasks that pass. */
+function passing(filter: Filter): string {
+  const { rows } = ask(drawRuns(drawing, { tasks }), 'tasks', { filter });
+  return rows
+    .map(({ key }) => key.at(-1))
+    .sort()
+    .join('');
+}
+
+describe('filters', () => {
+  it.each<[string, Filter, string]>([
+    ['nothing', {}, 'abcdef'],
+    ['a subtree', { spans: { any: [{ path: ['load'] }] } }, 'abf'],
+    ['a deeper path', { spans: { any: [{ path: ['load', 'clean'] }] } }, 'bf'],
+    ['a tag at any depth', { spans: { any: [{ tag: 'clean' }] } }, 'bdf'],
+    [
+      'any of two',
+      { spans: { any: [{ path: ['fit'] }, { path: ['load', 'clean'] }] } },
+      'bcdf'
+    ],
+    [
+      'all of two',
+      { spans: { all: [{ path: ['load'] }, { tag: 'clean' }] } },
+      'bf'
+    ],
+    ['not', { spans: { not: [{ path: ['load'] }] } }, 'cde'],
+    [
+      'any without not',
+      { spans: { any: [{ path: ['fit'] }], not: [{ tag: 'clean' }] } },
+      'c'
+    ],
+    ['the default', { spans: { any: [{ path: ['default'] }] } }, 'e'],
+    ['an unknown span', { spans: { any: [{ path: ['gone'] }] } }, ''],
+    ['functions', { functions: ['read', 'fit'] }, 'adf'],
+    ['not functions', { notFunctions: ['fix'] }, 'adef'],
+    ['an unknown function', { functions: ['gone'] }, ''],
+    ['a worker', { workers: [1] }, 'f'],
+    ['what failed', { status: ['failed'] }, 'c'],
+    ['what was lost', { status: ['lost'] }, 'f'],
+    [
+      'everything at once',
+      { spans: { any: [{ tag: 'clean' }] }, functions: ['read'], workers: [1] },
+      'f'
+    ]
+  ])('by %s', (_, filter, expected) => {
+    expect(passing(filter)).toBe(expected);
+  });
+});
+
+describe('function slots', () => {
+  it('hash as FNV-1a does', () => {
+    expect(fnv1a32('')).toBe(0x811c9dc5);
+    expect(fnv1a32('a')).toBe(0xe40c292c);
+    expect(fnv1a32('foobar')).toBe(0xbf9cf968);
+  });
+
+  it('are all different within a dozen, and grey from the 37th on', () => {
+    const slots = new FunctionSlots();
+    const given = Array.from({ length: 40 }, (_, i) => slots.assign(`f${i}`));
+    for (const round of [0, 1, 2]) {
+      const dozen = given.slice(round * 12, round * 12 + 12);
+      expect(new Set(dozen.map(({ slot }) => slot)).size).toBe(12);
+      expect(dozen.every(slot => slot.round === round)).toBe(true);
+    }
+    expect(given.slice(36)).toEqual(Array(4).fill(OTHER_SLOT));
+    expect(slots.assign('f3')).toEqual(given[3]);
+  });
+
+  it('give the first to come the slot of its hash, and the next one the fifth from there', () => {
+    const names = Array.from({ length: 60 }, (_, i) => `g${i}`);
+    const first = names[0]!;
+    const rival = names
+      .slice(1)
+      .find(name => fnv1a32(name) % 12 === fnv1a32(first) % 12)!;
+    const slots = new FunctionSlots();
+    expect(slots.assign(first).slot).toBe(fnv1a32(first) % 12);
+    expect(slots.assign(rival).slot).toBe((fnv1a32(first) + 5) % 12);
+  });
+});

@@ -1,0 +1,109 @@
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { answer, ask } from './ask';
+
+function measured(): LogStore {
+  const log = new LogStore('memory');
+  const samples = [];
+  for (let i = 0; i <= 10; i++) {
+    samples.push(
+      { t: i, worker: 0, process: 100 + i, managed: 10, spilled: i },
+      { t: i + 0.5, worker: 1, process: 200, managed: 20, unmanagedOld: 5 }
+    );
+  }
+  const blocks = [
+    rowsToBlock(
+      1,
+      'names',
+      ['x', 'process'].map((text, i) => ({ id: i + 1, text }))
+    ),
+    rowsToBlock(2, 'spans', [{ id: 1, parent: 0, tag: 1, closed: NaN }]),
+    rowsToBlock(3, 'workers', [
+      { worker: 0, name: 'w0', memoryLimit: 1000, left: NaN },
+      { worker: 1, name: 'w1', memoryLimit: 1000, left: 8 }
+    ]),
+    rowsToBlock(4, 'memory', samples),
+    rowsToBlock(5, 'stored', [
+      { t: 1, worker: 0, span: 1, change: 50 },
+      { t: 2, worker: 0, span: 0, change: 500 },
+      { t: 3, worker: 0, span: 1, change: -20 }
+    ]),
+    rowsToBlock(6, 'memoryRuns', [
+      { run: 0, measure: 2, interval: 0.5, start: 1, stopped: 3, label: 'A' },
+      { run: 1, measure: 2, interval: 0.5, start: 4, stopped: NaN, label: 'B' }
+    ]),
+    rowsToBlock(7, 'memorySamples', [
+      { run: 0, t: 1, bytes: 5 },
+      { run: 1, t: 4, bytes: 7 },
+      { run: 0, t: 2, bytes: 9 }
+    ])
+  ];
+  blocks.forEach(block => ingestBlock(log, block));
+  return log;
+}
+
+/** A series' value at a time: its last point until then. */
+function at(
+  series: {
+    readonly t: readonly number[];
+    readonly bytes: readonly (number | null)[];
+  },
+  time: number
+): number | null {
+  const index = series.t.findLastIndex(t => t <= time + 1e-9);
+  return index < 0 ? null : series.bytes[index]!;
+}
+
+describe('memory', () => {
+  it('adds workers up, each from its first sample until it leaves', () => {
+    const { series } = ask(measured(), 'memory');
+    expect(series).toHaveLength(1);
+    expect(at(series[0]!, 0)).toBe(100);
+    expect(at(series[0]!, 7)).toBeGreaterThanOrEqual(305);
+    expect(at(series[0]!, 10.5)).toBe(110);
+  });
+
+  it('shows each worker, and unmanaged as what is left of the process', () => {
+    const { series } = ask(measured(), 'memory', {
+      params: { show: 'workers', measure: 'unmanaged' }
+    });
+    expect(series.map(({ name }) => name)).toEqual(['cluster', 'w0', 'w1']);
+    expect(at(series[1]!, 3)).toBe(93);
+  });
+
+  it('has limits, the newest figures, and the labelled runs', () => {
+    const result = ask(measured(), 'memory');
+    expect(result.limits).toEqual({
+      memoryLimit: 1000,
+      target: 600,
+      spill: 700,
+      pause: 800
+    });
+    expect(result.now).toEqual({
+      process: 110,
+      managed: 10,
+      spilled: 10,
+      unmanagedOld: 0
+    });
+    expect(result.runs).toMatchObject([
+      { label: 'A', measure: 'process', t: [1, 2], bytes: [5, 9], peak: 9 },
+      { label: 'B', stopped: null, t: [4], bytes: [7], peak: 7 }
+    ]);
+  });
+
+  it('says that process memory cannot be filtered, and filters what is managed', () => {
+    const filter = { spans: { any: [{ path: ['x'] }] } };
+    expect(answer(measured(), 'memory', { filter }).honoured.how).toBe(
+      'not filtered'
+    );
+    const managed = answer(measured(), 'memory', {
+      filter,
+      params: { measure: 'managed' }
+    });
+    expect(managed.honoured.how).toBe('exact');
+    expect(managed.result).toMatchObject({
+      series: [{}, { name: 'selection', t: [1, 3], bytes: [50, 30] }]
+    });
+  });
+});

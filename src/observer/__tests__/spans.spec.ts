@@ -1,0 +1,116 @@
+import { drawRuns } from '../../testing/run-from-text';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask } from './ask';
+
+describe('spans', () => {
+  it('have their own figures and those of their subtree, parents first', () => {
+    const log = drawRuns(
+      `
+      0/0  aabbb.
+      0/1  cccc.d
+    `,
+      {
+        tasks: {
+          a: { span: 'x', cpu: 1 },
+          b: { span: 'x/y' },
+          c: { span: 'z', status: 1 },
+          d: {}
+        },
+        spans: ['empty']
+      }
+    );
+    const { rows, totalTasks, totalThreadSeconds } = ask(log, 'spans');
+    expect(totalTasks).toBe(4);
+    expect(totalThreadSeconds).toBe(10);
+    expect(
+      rows.map(({ path, tasks, threadSeconds, cpuSeconds, ownNanoseconds }) => [
+        path.join('/'),
+        tasks,
+        threadSeconds,
+        cpuSeconds,
+        ownNanoseconds / 1e9
+      ])
+    ).toEqual([
+      ['default', 1, 1, 1, 1],
+      ['empty', 0, 0, 0, 0],
+      ['x', 2, 5, 4, 2],
+      ['x/y', 1, 3, 3, 3],
+      ['z', 1, 4, 4, 4]
+    ]);
+    expect(rows.find(({ tag }) => tag === 'z')).toMatchObject({
+      failed: 1,
+      firstStart: 0,
+      lastStop: 4,
+      exact: 1,
+      parent: null
+    });
+  });
+
+  it('own the inner parts of fused tasks that were written in them', () => {
+    const log = drawRuns('0/0 aaaa', {
+      spans: ['x', 'y'],
+      tasks: {
+        a: {
+          span: 'x',
+          parts: [
+            { kind: 4, offset: 0, duration: 1, span: 'x' },
+            { kind: 4, offset: 1, duration: 3, span: 'y', function: 'g' }
+          ]
+        }
+      }
+    });
+    const own = Object.fromEntries(
+      ask(log, 'spans').rows.map(row => [
+        row.tag,
+        [row.ownNanoseconds / 1e9, row.ownTasks, row.innerParts]
+      ])
+    );
+    expect(own).toEqual({ x: [1, 1, 1], y: [3, 0, 1] });
+  });
+
+  it('survive rows that make no tree', () => {
+    const log = new LogStore('broken');
+    ingestBlock(
+      log,
+      rowsToBlock(1, 'spans', [
+        { id: 1, parent: 2, closed: NaN },
+        { id: 2, parent: 1, closed: NaN },
+        { id: 3, parent: 3, closed: NaN },
+        { id: 4, parent: 99, closed: NaN }
+      ])
+    );
+    expect(
+      ask(log, 'spans')
+        .rows.map(({ span }) => span)
+        .sort()
+    ).toEqual([1, 2, 3, 4]);
+  });
+
+  it('get their paths when the parent comes late or is renamed', () => {
+    const log = new LogStore('late');
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'names',
+        ['a', 'b', 'c'].map((text, i) => ({ id: i + 1, text }))
+      )
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(2, 'spans', [{ id: 7, parent: 6, tag: 2, closed: NaN }])
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(3, 'spans', [{ id: 6, parent: 0, tag: 1, closed: NaN }])
+    );
+    expect(log.spans.pathOf(7)).toEqual(['a', 'b']);
+    ingestBlock(
+      log,
+      rowsToBlock(4, 'spans', [{ id: 6, parent: 0, tag: 3, closed: 5 }])
+    );
+    expect(log.spans.pathOf(7)).toEqual(['c', 'b']);
+  });
+});

@@ -1,0 +1,120 @@
+import { drawRuns } from '../../testing/run-from-text';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { syntheticLog } from '../../testing/synthetic-log';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask, tile } from './ask';
+
+describe('the task stream', () => {
+  const drawing = `
+    0/0  aaaa..bb
+    0/1  ..cccc..
+  `;
+  const tasks = {
+    a: { span: 'x', function: 'load' },
+    b: {
+      span: 'x/y',
+      function: 'fit',
+      parts: [
+        { kind: 1, offset: 0, duration: 1 },
+        { kind: 4, offset: 1, duration: 0.5 }
+      ]
+    },
+    c: { status: 1 }
+  };
+
+  it('has extent, legend, strip, bands and what it hides', () => {
+    const result = ask(drawRuns(drawing, { tasks }), 'task-stream', {
+      filter: { spans: { any: [{ path: ['x'] }] } }
+    });
+    expect(result).toMatchObject({
+      from: 0,
+      to: 8,
+      tasks: 2,
+      hidden: 1,
+      kinds: { transfer: 1, disk: 0, serialize: 0, failed: 0 }
+    });
+    expect(
+      result.functions.map(({ name, seconds }) => [name, seconds])
+    ).toEqual([
+      ['load', 4],
+      ['fit', 2]
+    ]);
+    const sum = (bins: readonly number[]): number =>
+      bins.reduce((total, seconds) => total + seconds, 0);
+    expect(sum(result.strip.compute)).toBeCloseTo(4.5);
+    expect(sum(result.strip.transfer)).toBeCloseTo(1);
+    expect(sum(result.strip.other)).toBeCloseTo(0.5);
+    expect(result.bands).toEqual([
+      { span: 1, tag: 'x', depth: 0, from: 0, to: 8 },
+      { span: 2, tag: 'y', depth: 1, from: 6, to: 8 }
+    ]);
+    expect(result.workers).toMatchObject([{ name: 'worker-0', busy: 6 }]);
+  });
+
+  it('shows what runs, which nothing before is settled past', () => {
+    const log = drawRuns(drawing, { tasks });
+    ingestBlock(
+      log,
+      rowsToBlock(50, 'running', [
+        { lane: 1, node: 0, function: 1, span: 1, started: 3 }
+      ])
+    );
+    const live = ask(log, 'task-stream', { now: 20 });
+    expect(live).toMatchObject({ to: 20, now: 20, settledBefore: 3 });
+    expect(live.running).toMatchObject([
+      { lane: 1, key: 'load-a', started: 3 }
+    ]);
+    ingestBlock(
+      log,
+      rowsToBlock(51, 'running', [{ lane: 1, node: 0xffffffff }])
+    );
+    expect(ask(log, 'task-stream', { now: 20 })).toMatchObject({
+      to: 8,
+      running: [],
+      settledBefore: 6
+    });
+    expect(ask(log, 'task-stream', { ended: true }).live).toBe(false);
+  });
+});
+
+describe('a log beyond its bound', () => {
+  const runs = 200_000;
+  const log = new LogStore('long', { runs: 70_000 });
+  beforeAll(() => {
+    for (const block of syntheticLog({
+      runs,
+      workers: 1,
+      threadsPerWorker: 2,
+      functions: 3,
+      spans: 2,
+      meanMilliseconds: 1,
+      partsShare: 0
+    })) {
+      ingestBlock(log, block);
+    }
+  });
+
+  it('keeps the newest rows, exact totals, and says what it dropped', () => {
+    expect(log.runs.length).toBeLessThanOrEqual(70_000);
+    expect(log.droppedRuns).toBe(runs - log.runs.length);
+    expect(log.gaps).toMatchObject([{ table: 9, rows: log.droppedRuns }]);
+    const summary = ask(log, 'summary');
+    const own = summary.spans.reduce((sum, row) => sum + row.ownNanoseconds, 0);
+    expect(own).toBe(summary.totalNanoseconds);
+    expect(summary.spans.reduce((sum, row) => sum + row.ownTasks, 0)).toBe(
+      runs
+    );
+  });
+
+  it('still shows where its lanes were busy', () => {
+    const level = Math.ceil(Math.log2((log.lastStop * 1e6) / 512));
+    const { columns } = tile(log, level, 0);
+    const cell = 2 ** level / 1e6;
+    let covered = 0;
+    columns.from.forEach((from, i) => {
+      covered += (columns.to[i]! - from) * cell * (columns.cover[i]! / 255);
+    });
+    expect(covered / (log.totalNanoseconds / 1e9)).toBeCloseTo(1, 1);
+  });
+});

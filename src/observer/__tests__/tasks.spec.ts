@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { drawRuns } from '../../testing/run-from-text';
+import { selectPage } from '../folds/select-page';
+import { ask } from './ask';
+
+const log = drawRuns(
+  `
+  0/0  aabbbbc
+  1/0  ..dd...
+`,
+  {
+    tasks: {
+      a: { function: 'zeta', bytes: 10 },
+      b: { function: 'alpha', bytes: 30, cpu: NaN },
+      c: { function: 'Mid', waitThread: 2 },
+      d: { function: 'alpha', span: 'x', status: 1, bytes: 20 }
+    }
+  }
+);
+const keys = (params: Record<string, unknown>): string =>
+  ask(log, 'tasks', { params })
+    .rows.map(({ key }) => key.at(-1))
+    .join('');
+
+describe('the tasks table', () => {
+  it.each([
+    ['start', false, 'adbc'],
+    ['duration', true, 'badc'],
+    ['function', false, 'cdba'],
+    ['nbytes', true, 'bdac'],
+    ['cpu', true, 'adcb'],
+    ['waitThread', true, 'cadb'],
+    ['worker', false, 'abcd']
+  ])('sorts by %s', (sort, descending, expected) => {
+    // Equal ranks stay in the order in which the runs ended: a, d, b, c.
+    expect(keys({ sort, descending })).toBe(expected);
+  });
+
+  it('gives a page and how many there are', () => {
+    const result = ask(log, 'tasks', {
+      params: { sort: 'start', offset: 1, limit: 2 }
+    });
+    expect(result.total).toBe(4);
+    expect(result.rows.map(({ start }) => start)).toEqual([2, 2]);
+  });
+
+  it('finds keys by any part of them, upper and lower case alike', () => {
+    expect(keys({ search: 'ALPHA' })).toBe('db');
+    expect(keys({ search: 'd-c' })).toBe('c');
+    expect(keys({ search: 'nothing' })).toBe('');
+  });
+
+  it('shows unknown figures as unknown', () => {
+    const [row] = ask(log, 'tasks', { params: { search: '-b' } }).rows;
+    expect(row).toMatchObject({
+      cpu: null,
+      duration: 4,
+      nbytes: 30,
+      worker: 'worker-0',
+      status: 'ok',
+      origin: 'user',
+      span: ['default']
+    });
+  });
+
+  it('cuts pages as sorting would', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.integer({ min: 0, max: 5 }), fc.double())),
+        fc.boolean(),
+        fc.nat({ max: 30 }),
+        fc.integer({ min: 1, max: 20 }),
+        (values, descending, offset, limit) => {
+          const ranks = Float64Array.from(values, v =>
+            Number.isNaN(v) ? -Infinity : v
+          );
+          const rows = Uint32Array.from(values, (_, i) => i * 3);
+          const sorted = [...rows.keys()].sort((a, b) => {
+            const by = descending
+              ? Number(ranks[b]! > ranks[a]!) - Number(ranks[b]! < ranks[a]!)
+              : Number(ranks[a]! > ranks[b]!) - Number(ranks[a]! < ranks[b]!);
+            return by || a - b;
+          });
+          expect([
+            ...selectPage(rows, ranks, descending, offset, limit)
+          ]).toEqual(sorted.slice(offset, offset + limit).map(i => i * 3));
+        }
+      ),
+      { numRuns: 300 }
+    );
+  });
+});
