@@ -3,8 +3,8 @@ import bar from 'plotly.js/lib/bar';
 import core from 'plotly.js/lib/core';
 import heatmap from 'plotly.js/lib/heatmap';
 import icicle from 'plotly.js/lib/icicle';
-import type { PlotlyApi } from './plotly-api';
+import type { IPlotlyApi } from './plotly-api';
 
 core.register([bar, heatmap, icicle]);
 
-export const plotly: PlotlyApi = core;
+export const plotly: IPlotlyApi = core;

@@ -6,7 +6,7 @@
  */
 import * as React from 'react';
 import { withColours } from './figure-colours';
-import type { Figure, PlotlyApi, PlotlyElement } from './plotly-api';
+import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';
 
 /** What tells that the theme's colours have changed. */
 type ThemeSource = {
@@ -38,7 +38,7 @@ const config = {
 export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   const { figure, theme, label, className } = props;
   const element = React.useRef<HTMLDivElement>(null);
-  const [plotly, setPlotly] = React.useState<PlotlyApi | null>(null);
+  const [plotly, setPlotly] = React.useState<IPlotlyApi | null>(null);
   const [problem, setProblem] = React.useState<string | null>(null);
   const onHover = React.useRef(props.onHover);
   onHover.current = props.onHover;
@@ -58,7 +58,7 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   }, []);
 
   React.useEffect(() => {
-    const target = element.current as PlotlyElement | null;
+    const target = element.current as IPlotlyElement | null;
     if (plotly === null || target === null) {
       return;
     }

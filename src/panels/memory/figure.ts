@@ -33,7 +33,7 @@ export function plotText(text: string): string {
 export function colourOfLine(line: Line): string {
   return line.run === null
     ? line.place === 0
-      ? '--sw-kind-cpu'
+      ? '--jp-ui-font-color2'
       : `--sw-fn-${(line.place % 12) + 1}`
     : (runColours[line.place % 4] as string);
 }

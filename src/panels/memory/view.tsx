@@ -268,7 +268,7 @@ function Breakdown(props: {
             : [
                 {
                   ...part,
-                  label: trans.__(part.label),
+                  label: part.label,
                   t: series.t,
                   bytes: series.bytes
                 }
@@ -303,7 +303,7 @@ function Breakdown(props: {
                   : { property: part.colour }
               }
             />
-            <span className="sw-legend-name">{trans.__(part.label)}</span>
+            <span className="sw-legend-name">{part.label}</span>
           </li>
         ))}
       </ul>
@@ -346,7 +346,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
             <th scope="col" className="sw-table-number">
               {trans.__('Mean')}
             </th>
-            <th scope="col" className="sw-table-number">
+            <th scope="col" className="sw-table-number sw-wide-only">
               {trans.__('Area')}
             </th>
             <th scope="col" className="sw-wide-only">
@@ -372,7 +372,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
                 </td>
                 <td className="sw-table-number">{formatBytes(row.peak)}</td>
                 <td className="sw-table-number">{formatBytes(row.mean)}</td>
-                <td className="sw-table-number">
+                <td className="sw-table-number sw-wide-only">
                   {formatByteSeconds(row.area)}
                 </td>
                 <td className="sw-wide-only">{row.measure}</td>
@@ -386,7 +386,14 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
               </td>
               <td className="sw-wide-only" />
               {difference.cells.map((cell, index) => (
-                <td key={index} className="sw-table-number">
+                <td
+                  key={index}
+                  className={
+                    index === 3
+                      ? 'sw-table-number sw-wide-only'
+                      : 'sw-table-number'
+                  }
+                >
                   {cell}
                 </td>
               ))}

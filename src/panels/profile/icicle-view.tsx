@@ -187,7 +187,7 @@ function FrameCard(props: {
           .filter(state => state.share > 0)
           .map(state => (
             <React.Fragment key={state.state}>
-              <dt>{trans.__(state.label)}</dt>
+              <dt>{state.label}</dt>
               <dd>{state.text}</dd>
             </React.Fragment>
           ))}

@@ -1,5 +1,4 @@
 /** The card beside the pointer: what the box is, where, when, how long, and what can be done. Text is text: keys and errors are the user's. */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
@@ -8,9 +7,8 @@ const away = 12;
 
 export function HoverCard(props: {
   readonly pointer: LanePointer;
-  readonly trans: TranslationBundle;
 }): JSX.Element | null {
-  const { pointer, trans } = props;
+  const { pointer } = props;
   const [hovered, setHovered] = React.useState<Hovered | null>(null);
   const element = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => {
@@ -54,7 +52,7 @@ export function HoverCard(props: {
       <dl className="sw-card-rows">
         {card.rows.map(row => (
           <React.Fragment key={row.label}>
-            <dt>{trans.__(row.label)}</dt>
+            <dt>{row.label}</dt>
             <dd>{row.text}</dd>
           </React.Fragment>
         ))}

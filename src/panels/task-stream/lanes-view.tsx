@@ -159,7 +159,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         {summaryText(result)}
       </div>
       <EmptyRange model={model} drawing={drawing} trans={trans} />
-      <HoverCard pointer={pointer} trans={trans} />
+      <HoverCard pointer={pointer} />
     </div>
   );
 }

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+
+import { drawnTile } from '../../testing/drawn-lanes';
+import {
+  type BoxFill,
+  pixelOf,
+  type RasterOptions,
+  rasteriseTile
+} from '../lane-raster';
+
+const black = pixelOf(0, 0, 0);
+const red = pixelOf(200, 0, 0);
+const blue = pixelOf(0, 0, 200);
+const fillOf = (kind: number): BoxFill => ({
+  colour: kind === 4 ? black : kind === 1 ? red : blue,
+  pattern: 'plain',
+  topLines: 0
+});
+const options: RasterOptions = {
+  originPixels: 0,
+  pixelsPerCell: 1,
+  cells: 512,
+  firstLane: 0,
+  lanes: 2,
+  laneHeight: 10,
+  stripHeight: 2,
+  pixelRatio: 1,
+  patternLine: pixelOf(255, 255, 255, 0.6),
+  fillOf
+};
+/** One scan line as text: blue compute `#`, red transfer `T`, black failed `X`, nothing `.` */
+function line(
+  raster: ReturnType<typeof rasteriseTile>,
+  y: number,
+  length: number
+): string {
+  const names = new Map([
+    [blue, '#'],
+    [red, 'T'],
+    [black, 'X'],
+    [0, '.']
+  ]);
+  return [
+    ...raster.pixels.subarray(y * raster.width, y * raster.width + length)
+  ]
+    .map(pixel => names.get(pixel) ?? '?')
+    .join('');
+}
+
+describe('lanes as pixels', () => {
+  it('draws a box to its cell and leaves a pixel of air at its right', () => {
+    const raster = rasteriseTile(drawnTile(['aaaa.bbbb', 'AAAA']), options);
+    expect(raster.width).toBe(512);
+    expect(line(raster, 0, 10)).toBe('..........');
+    expect(line(raster, 4, 10)).toBe('###..###..');
+    expect(line(raster, 14, 10)).toBe('TTT.......');
+  });
+
+  it('draws what ran behind other work in the lower rows only', () => {
+    const tile = drawnTile(['aaaaaaaa']);
+    const raster = rasteriseTile(
+      {
+        ...tile,
+        lane: Uint16Array.of(0, 0),
+        from: Float32Array.of(0, 2),
+        to: Float32Array.of(8, 5),
+        function: Uint16Array.of(0, 0),
+        kind: Uint8Array.of(0, 1),
+        strip: Uint8Array.of(0, 1),
+        cover: Uint8Array.of(255, 255),
+        tasks: Uint32Array.of(1, 0)
+      },
+      options
+    );
+    expect(line(raster, 4, 9)).toBe('#######..');
+    expect(line(raster, 6, 9)).toBe('##..###..');
+    expect(line(raster, 7, 9)).toBe('##TT###..');
+    expect(line(raster, 8, 9)).toBe('##TT###..');
+    expect(line(raster, 9, 9)).toBe('.........');
+  });
+
+  it('lets a part lie over its run without a seam', () => {
+    const tile = drawnTile(['aaaaaaaa']);
+    const raster = rasteriseTile(
+      {
+        ...tile,
+        lane: Uint16Array.of(0, 0),
+        from: Float32Array.of(0, 0),
+        to: Float32Array.of(8, 4),
+        function: Uint16Array.of(0, 0),
+        kind: Uint8Array.of(0, 1),
+        strip: Uint8Array.of(0, 0),
+        cover: Uint8Array.of(255, 255),
+        tasks: Uint32Array.of(1, 0)
+      },
+      options
+    );
+    expect(line(raster, 4, 9)).toBe('TTTT###..');
+  });
+
+  it('never loses a failed task, however short', () => {
+    const tile = drawnTile(['xaaaa']);
+    const raster = rasteriseTile(
+      {
+        ...tile,
+        from: Float32Array.of(3.1, 3.2),
+        to: Float32Array.of(3.15, 9)
+      },
+      options
+    );
+    expect(line(raster, 4, 6)).toBe('...XX#');
+  });
+
+  it('pales an aggregate by how much of its cell is covered', () => {
+    const tile = drawnTile(['a']);
+    const half = rasteriseTile({ ...tile, cover: Uint8Array.of(128) }, options);
+    expect((half.pixels[4 * half.width] ?? 0) >>> 24).toBe(128);
+    const little = rasteriseTile({ ...tile, cover: Uint8Array.of(1) }, options);
+    expect((little.pixels[4 * little.width] ?? 0) >>> 24).toBeGreaterThan(60);
+  });
+
+  it('marks the second and third dozen of functions along the top', () => {
+    const raster = rasteriseTile(drawnTile(['aaaaaaaa']), {
+      ...options,
+      fillOf: () => ({ colour: blue, pattern: 'plain', topLines: 2 })
+    });
+    const isMarked = (y: number) =>
+      raster.pixels[y * raster.width + 2] !== blue;
+    expect([1, 2, 3, 4, 5, 6, 7].map(isMarked)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      true,
+      true,
+      false
+    ]);
+  });
+
+  it('has no seam between tiles, at any scale', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.71, max: 1.41, noNaN: true }),
+        fc.integer({ min: 0, max: 5000 }),
+        (pixelsPerCell, index) => {
+          // A box that covers this tile and the next.
+          const tile = {
+            ...drawnTile(['a']),
+            from: Float32Array.of(-600),
+            to: Float32Array.of(1500)
+          };
+          const at = (which: number) =>
+            rasteriseTile(tile, {
+              ...options,
+              lanes: 1,
+              pixelsPerCell,
+              originPixels: which * 512 * pixelsPerCell
+            });
+          const [left, right] = [at(index), at(index + 1)];
+          expect(left.x + left.width).toBe(right.x);
+          for (const raster of [left, right]) {
+            const row = raster.pixels.subarray(
+              4 * raster.width,
+              5 * raster.width
+            );
+            expect(row.every(pixel => pixel === blue)).toBe(true);
+          }
+        }
+      )
+    );
+  });
+});
