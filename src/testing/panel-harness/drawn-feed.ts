@@ -151,7 +151,7 @@ class DrawnWatch implements IWatch {
 
   snapshot: Snapshot | null = null;
   readonly failure = null;
-  readonly tileArrived = new Signal<IWatch, TileData>(this);
+  readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
   isDisposed = false;
 
   change(change: WatchChange): void {

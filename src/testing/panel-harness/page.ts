@@ -33,7 +33,7 @@ const feed = new DrawnFeed({
 
 class PageTheme implements ITheme {
   readonly palette = readPalette(document.body);
-  readonly changed = new Signal<ITheme, ITheme['palette']>(this);
+  readonly changed: Signal<ITheme, ITheme['palette']> = new Signal(this);
 }
 
 const descriptions: readonly PanelDescription[] = [
