@@ -8,7 +8,7 @@ containers, or keyword arguments, go the general way through a graph node.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dask._task_spec import GraphNode, Task, TaskRef, parse_input
@@ -99,9 +99,7 @@ class Calls:
                     isinstance(argument, _CONTAINERS) and _holds_task(argument)
                 ):
                     return self._through_graph(function, rows, keywords, keys, options)
-        session = self._session
-        with session.lock:
-            session._check_alive()
+        with self._session.sending:
             return self._submit(function, rows, keywords, keys, options)
 
     def _make_keys(
@@ -130,41 +128,41 @@ class Calls:
         keys: Sequence[Key],
         options: TaskOptions | None,
     ) -> list[Entry]:
-        by_key = self._session.by_key
-        entries: list[Entry | None] = []
-        new_keys: list[Key] = []
-        new_rows: list[tuple[Any, ...]] = []
-        places: dict[Key, int] = {}
-        for key, row in zip(keys, rows, strict=True):
-            entry = by_key.get(key)
-            if entry is not None and entry.status in (PENDING, FINISHED):
+        session = self._session
+        by_key = session.by_key
+        new: dict[Key, tuple[Any, ...]] = {}
+        with session.lock:
+            session._check_alive()
+            for key, row in zip(keys, rows, strict=True):
+                if key not in new:
+                    entry = by_key.get(key)
+                    if entry is None or entry.status not in (PENDING, FINISHED):
+                        new[key] = row
+            made = session.new_entries(list(new))
+            entries = [by_key[key] for key in keys]
+            for entry in entries:
                 entry.count += 1
-                entries.append(entry)
-                continue
-            if key not in places:
-                places[key] = len(new_keys)
-                new_keys.append(key)
-                new_rows.append(row)
-            entries.append(None)
-        if not new_keys:
-            return entries  # type: ignore[return-value]
+        if made:
+            messages = self._messages(function, list(new.values()), keywords, made, options)
+            session.send_all(messages, made[0].id, made)
+        return entries
+
+    def _messages(
+        self,
+        function: Callable[..., Any],
+        rows: list[tuple[Any, ...]],
+        keywords: dict[str, Any],
+        entries: list[Entry],
+        options: TaskOptions | None,
+    ) -> Iterator[SubmitMessage]:
         generation = self._session.packer.new_generation()
-        made: list[Entry] = []
-        for start in range(0, len(new_keys), _CALLS):
-            stop = min(start + _CALLS, len(new_keys))
+        for start in range(0, len(rows), _CALLS):
+            stop = min(start + _CALLS, len(rows))
             message = _CallMessage(self, function, keywords)
-            tasks = message.pack(new_rows[start:stop])
-            part = self._session.new_entries(new_keys[start:stop])
-            made += part
-            submit = self._message(message, tasks, part, options, generation)
-            submit.fields["last"] = stop == len(new_keys)
-            self._session.send_submit(submit)
-        for index, key in enumerate(keys):
-            if entries[index] is None:
-                entry = made[places[key]]
-                entry.count += 1
-                entries[index] = entry
-        return entries  # type: ignore[return-value]
+            tasks = message.pack(rows[start:stop])
+            submit = self._message(message, tasks, entries[start:stop], options, generation)
+            submit.fields["last"] = stop == len(rows)
+            yield submit
 
     def _message(
         self,
@@ -217,7 +215,7 @@ class Calls:
         return SubmitMessage(fields, columns, message.dependencies, message.blobs)
 
     def input_id(self, reference: TaskRef) -> int:
-        """The task id of a future given as an argument; under the lock."""
+        """The task id of a future given as an argument."""
         entry = getattr(reference, "_entry", None) or self._session.by_key.get(reference.key)
         if entry is None or entry.id < 0:
             raise ClusterError(

@@ -37,7 +37,7 @@ def launch_spec() -> dict[str, Any]:
     return {
         "executable": sys.executable,
         "path": list(sys.path),
-        "cwd": os.getcwd(),
+        "cwd": str(Path.cwd()),
         "env": environment,
         "versions": versions(),
     }

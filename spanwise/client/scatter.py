@@ -99,7 +99,7 @@ def _send(
             session.peers.put(row["address"], [(made[n].id, blobs[n]) for n in numbers])
             holders += [(n, row["id"]) for n in numbers]
     texts = KeyTexts()
-    with session.lock:
+    with session.sending:
         names = session.names
         cuts = [texts.cut(entry.key) for entry in made]
         suffixes, keys_blob = join_texts([rest for _, rest, _ in cuts])

@@ -2,9 +2,12 @@
 
 Threads: the caller's (submit, wait, gather), one reader (blocks in the socket, applies
 reports), one releaser (collects dropped futures and tells the scheduler in batches).
-One lock guards the tables; nothing is pickled, sent to peers or waited for under it,
-except that messages of one submission are sent under it, so that ids reach the
-scheduler in order.
+Two locks, taken in this order:
+
+* `sending`: held while a submission is packed and sent, so that ids, names and spans
+  reach the scheduler in the order in which they were given out;
+* `lock`: guards the tables, held for moments only. The reader needs just this one: it
+  must always be able to empty the socket, or both sides could wait to send.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ from spanwise.client.peers import CANNOT_PICKLE, MISSING, Peers, Unreachable
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
-from spanwise.graph.prepare import prepare
+from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkError
@@ -97,6 +100,7 @@ class Session:
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret)
         self._link = link
+        self.sending = threading.Lock()
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
         self.by_key: dict[Key, Entry] = {}
@@ -143,81 +147,105 @@ class Session:
         """
         while True:
             graph = prepare(dsk, list(keys), self.provenance, _Held(self.by_key))
-            with self.lock:
-                self._check_alive()
-                external = {}
-                for key in graph.external:
-                    entry = self.by_key.get(key)
-                    if entry is None or entry.status not in (PENDING, FINISHED):
-                        break
-                    external[key] = entry
-                else:
-                    if options is not None:
-                        options.add_annotations(graph.annotations)
-                    return self._submit_prepared(graph, keys, external, options)
-            if key not in graph.known:
-                raise ClusterError(
-                    f"The graph needs the result of {key!r}, which this cluster does not "
-                    "hold: it was released, or belongs to another cluster. Compute it again."
-                )
+            with self.sending:
+                external = self._pin(graph.external)
+                if external is not None:
+                    try:
+                        if options is not None:
+                            options.add_annotations(graph.annotations)
+                        return self._submit_prepared(graph, keys, external, options)
+                    finally:
+                        self.drop_later(list(external.values()))
+            for key in graph.external:
+                if key not in graph.known and key not in self.by_key:
+                    raise ClusterError(
+                        f"The graph needs the result of {key!r}, which this cluster does not "
+                        "hold: it was released, or belongs to another cluster. Compute it again."
+                    )
+
+    def _pin(self, keys: Iterable[Key]) -> dict[Key, Entry] | None:
+        """Hold results that a graph needs; None if one of them has gone meanwhile."""
+        with self.lock:
+            self._check_alive()
+            found = {}
+            for key in keys:
+                entry = self.by_key.get(key)
+                if entry is None or entry.status not in (PENDING, FINISHED):
+                    return None
+                found[key] = entry
+            for entry in found.values():
+                entry.count += 1
+            return found
 
     def _submit_prepared(
         self,
-        graph: Any,
+        graph: PreparedGraph,
         keys: Sequence[Key],
         external: dict[Key, Entry],
         options: TaskOptions | None,
     ) -> list[Entry]:
-        ids = {key: entry.id for key, entry in external.items()}
-        first_id = self._next_id
-        self._next_id += len(graph.nodes)
-        by_key = self.by_key
-        by_id = self._by_id
-        found: dict[Key, Entry] = dict(external)
         wanted = {key for key in keys if key not in external}
-        sent = None
-        try:
-            for message in self.packer.pack(graph, ids, wanted, first_id, options):
-                # Entries first: a report may come before this thread goes on.
-                for key in [key for key in wanted if key in ids]:
-                    wanted.discard(key)
-                    entry = Entry(key, ids[key])
-                    found[key] = by_key[key] = by_id[entry.id] = entry
-                self.send_submit(message)
-                sent = message
-        except BaseException:
-            self._take_back(first_id, sent, found, external)
-            raise
-        entries = []
-        for key in keys:
-            entry = found[key]
-            entry.count += 1
-            entries.append(entry)
+        found: dict[Key, Entry] = dict(external)
+        with self.lock:
+            first_id = self._next_id
+            self._next_id += len(graph.nodes)
+            made = []
+            for task_id, key in enumerate(graph.nodes, first_id):
+                if key in wanted:
+                    entry = found[key] = self._new_entry(key, task_id)
+                    made.append(entry)
+            entries = [found[key] for key in keys]
+            for entry in entries:
+                entry.count += 1
+        if graph.nodes:
+            ids = {key: entry.id for key, entry in external.items()}
+            messages = self.packer.pack(graph, ids, wanted, first_id, options)
+            self.send_all(messages, first_id, made)
         return entries
 
-    def _take_back(
-        self,
-        first_id: int,
-        sent: SubmitMessage | None,
-        found: dict[Key, Entry],
-        external: dict[Key, Entry],
+    def send_all(
+        self, messages: Iterable[SubmitMessage], first_id: int, made: list[Entry]
     ) -> None:
-        """Packing failed half way (an argument that cannot be pickled): undo it."""
-        for key, entry in found.items():
-            if key not in external:
+        """Send the messages of a submission while they are being packed.
+
+        If packing fails half way (an argument that cannot be pickled), what was sent is
+        cancelled and the entries fail with that error, which is raised as well.
+        """
+        sent = None
+        try:
+            for message in messages:
+                self.send_submit(message)
+                sent = message
+        except BaseException as error:
+            self._withdraw(made, error)
+            if sent is not None and self.dead is None:
+                generation = sent.fields["generation"]
+                self.send("submit", {"generation": generation, "last": True})
+                ids = array("I", range(first_id, sent.tasks["id"][-1] + 1))
+                self.send("cancel", {"force": True}, {"ids": {"id": ids}})
+            raise
+
+    def _withdraw(self, made: list[Entry], error: BaseException) -> None:
+        with self.lock:
+            for entry in made:
                 self._by_id.pop(entry.id, None)
-                if self.by_key.get(key) is entry:
-                    del self.by_key[key]
-        if sent is not None and self.dead is None:
-            last_id = sent.tasks["id"][-1]
-            generation = sent.fields["generation"]
-            self.send("submit", {"generation": generation, "last": True})
-            ids = array("I", range(first_id, last_id + 1))
-            self.send("cancel", {"force": True}, {"ids": {"id": ids}})
+                if self.by_key.get(entry.key) is entry:
+                    del self.by_key[entry.key]
+                entry.status = ERROR
+                entry.error = error
+                self._done(entry)
+
+    @staticmethod
+    def _done(entry: Entry) -> None:
+        """Tell who waits; under the lock."""
+        if entry.waiters is not None:
+            waiters, entry.waiters = entry.waiters, None
+            for waiter in waiters:
+                waiter.one_done()
 
     def send_submit(self, message: SubmitMessage) -> None:
-        """Send a `submit`; under the lock."""
-        launch = (list(sys.path), os.getcwd())
+        """Send a `submit`; under `sending`."""
+        launch = (list(sys.path), os.getcwd())  # noqa: PTH109 (a third of Path.cwd's time)
         if launch != self._launch:
             message.fields["launch"] = {"path": launch[0], "cwd": launch[1]}
             self._launch = launch
@@ -232,14 +260,11 @@ class Session:
         """Make entries with fresh, dense ids; under the lock."""
         first = self._next_id
         self._next_id = first + len(keys)
-        made = []
-        by_key = self.by_key
-        by_id = self._by_id
-        for task_id, key in enumerate(keys, first):
-            entry = Entry(key, task_id)
-            by_key[key] = by_id[task_id] = entry
-            made.append(entry)
-        return made
+        return [self._new_entry(key, task_id) for task_id, key in enumerate(keys, first)]
+
+    def _new_entry(self, key: Key, task_id: int) -> Entry:
+        entry = self.by_key[key] = self._by_id[task_id] = Entry(key, task_id)
+        return entry
 
     def send(
         self, kind: str, fields: Any = None, tables: Any = None, blobs: Sequence[Any] = ()
@@ -263,7 +288,7 @@ class Session:
 
     def _span_closed(self, row: dict[str, Any]) -> None:
         if self.dead is None and not self._closing:
-            with self.lock:
+            with self.sending:
                 fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
                 try:
                     self.send("spans", fields)
@@ -456,8 +481,7 @@ class Session:
         """Ask for tasks to be cancelled; the reports follow."""
         ids = array("I", [entry.id for entry in entries if entry.status == PENDING])
         if ids:
-            with self.lock:
-                self.send("cancel", {"force": force}, {"ids": {"id": ids}})
+            self.send("cancel", {"force": force}, {"ids": {"id": ids}})
 
     def retry(self, entries: Sequence[Entry]) -> None:
         """Run failed tasks again."""
@@ -468,7 +492,7 @@ class Session:
             for entry in entries:
                 entry.status = PENDING
                 entry.error = None
-            self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
+        self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
 
     # -- requests ---------------------------------------------------------
 
@@ -553,11 +577,11 @@ class Session:
                     elif dropped is not None:
                         entries = dropped if type(dropped) is list else [dropped]
                         ids.extend(self._count_down(entries))
-                if ids and self.dead is None and not self._closing:
-                    try:
-                        self.send("release", {}, {"ids": {"id": ids}})
-                    except SchedulerLost:
-                        return  # the reader reports it
+            if ids and self.dead is None and not self._closing:
+                try:
+                    self.send("release", {}, {"ids": {"id": ids}})
+                except SchedulerLost:
+                    return  # the reader reports it
             if ended:
                 return
 
@@ -626,9 +650,7 @@ class Session:
                 else:
                     self._fail(entry, status, cause)
                 if entry.waiters is not None:
-                    waiters, entry.waiters = entry.waiters, None
-                    for waiter in waiters:
-                        waiter.one_done()
+                    self._done(entry)
 
     def _open_error(self, described: dict[str, Any], message: Message) -> dict[str, Any]:
         error: BaseException
@@ -703,9 +725,7 @@ class Session:
                 if entry.status == PENDING:
                     entry.status = CANCELLED if self._closing else ERROR
                     entry.error = error
-                    waiters, entry.waiters = entry.waiters, None
-                    for waiter in waiters or ():
-                        waiter.one_done()
+                    self._done(entry)
             for answers in self._answers.values():
                 answers.put(error)
             self._changed.notify_all()
@@ -744,14 +764,15 @@ class Session:
             if self._closing:
                 return
             self._closing = True
-            if self.dead is None:
-                try:
-                    self.send("close")
+        if self.dead is None:
+            try:
+                self.send("close")
+                with self.lock:
                     self._changed.wait_for(
                         lambda: self.state == "closed" or self.dead is not None, CLOSE_SECONDS
                     )
-                except SchedulerLost:
-                    pass  # it was faster
+            except SchedulerLost:
+                pass  # it was faster
         self._link.close()
         self._reader.join(CLOSE_SECONDS)
         self._dropped.put(None)
