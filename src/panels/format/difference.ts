@@ -17,7 +17,9 @@ export function formatChange(difference: number, base: number): string {
   if (!(base > 0)) {
     return '';
   }
-  const percent = Math.round((difference / base) * 100);
+  // Away from zero on both sides: −62.5 is −63 as 62.5 is 63.
+  const percent =
+    Math.sign(difference) * Math.round((Math.abs(difference) / base) * 100);
   const sign = percent < 0 ? minus : percent > 0 ? '+' : '';
   return `${sign}${Math.abs(percent)}${space}%`;
 }

@@ -1,0 +1,239 @@
+import fc from 'fast-check';
+
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { fineMetricsOf } from '../../../testing/panel-harness/drawn-answers';
+import type { FineMetricsResult } from '../../../wire/panel-link';
+import {
+  activityRows,
+  functionRows,
+  headlineOf,
+  idleParts,
+  keepOrder,
+  movedRows,
+  partsOf,
+  tableOf
+} from '../rows';
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+const result = fineMetricsOf(firstLook(), {}, 38);
+const sum = (values: readonly number[]) =>
+  values.reduce((total, value) => total + value, 0);
+
+const empty: FineMetricsResult = {
+  view: 'fine-metrics',
+  unit: 'seconds',
+  units: ['seconds'],
+  wallSeconds: 0,
+  threads: 0,
+  capacitySeconds: 0,
+  byActivity: [],
+  byFunction: [],
+  others: null,
+  idle: [],
+  background: [],
+  otherSpansSeconds: 0,
+  otherIdleSeconds: 0,
+  attributedNanoseconds: 0,
+  totalNanoseconds: 0
+};
+
+describe('the bar over everything', () => {
+  it('adds up to wall × threads', () => {
+    const headline = headlineOf(result);
+    expect(sum(headline.parts.map(part => part.value))).toBeCloseTo(
+      headline.total,
+      6
+    );
+    expect(headline.total).toBeCloseTo(29.6 * 8, 6);
+    expect(plain(headline.totalText)).toBe(
+      '3 min 57 s = wall 29.6 s × 8 threads'
+    );
+    expect(headline.groups.map(group => group.group)).toEqual([
+      'CPU',
+      'not on CPU',
+      'data',
+      'idle'
+    ]);
+  });
+
+  it('adds up whatever the measures say; what is missing is shown, not spread', () => {
+    const seconds = fc.double({ min: 0, max: 100, noNaN: true });
+    fc.assert(
+      fc.property(
+        seconds,
+        seconds,
+        seconds,
+        seconds,
+        seconds,
+        (cpu, transfer, idle, hidden, rest) => {
+          const capacity = cpu + transfer + idle + hidden + rest;
+          const headline = headlineOf({
+            ...empty,
+            capacitySeconds: capacity,
+            wallSeconds: capacity,
+            threads: 1,
+            byActivity: [
+              { activity: 'thread-cpu', value: cpu, share: null },
+              { activity: 'transfer', value: transfer, share: null },
+              { activity: 'idle:paused', value: idle, share: null }
+            ],
+            idle: [{ cause: 'paused', seconds: idle }],
+            otherSpansSeconds: hidden
+          });
+          const shown = sum(headline.parts.map(part => part.value));
+          expect(Math.abs(shown - capacity)).toBeLessThanOrEqual(
+            capacity * 0.0006
+          );
+          const unaccounted = headline.parts.find(part => part.id === 'rest');
+          if (rest > capacity * 0.001) {
+            expect(unaccounted?.value).toBeCloseTo(rest, 6);
+          }
+        }
+      )
+    );
+  });
+
+  it('says the mean number of threads when workers came or went', () => {
+    const text = headlineOf({
+      ...result,
+      threads: 7.63,
+      capacitySeconds: 29.6 * 7.63
+    }).totalText;
+    expect(plain(text)).toMatch(/= wall 29\.6 s × 7\.63 threads on average$/);
+  });
+
+  it('is empty without dividing by nothing', () => {
+    expect(headlineOf(empty)).toMatchObject({
+      parts: [],
+      groups: [],
+      total: 0
+    });
+    expect(functionRows(empty)).toEqual([]);
+  });
+
+  it('reads well below a second', () => {
+    const short = {
+      ...empty,
+      wallSeconds: 0.012,
+      threads: 2,
+      capacitySeconds: 0.024
+    };
+    expect(plain(headlineOf(short).totalText)).toBe(
+      '24.0 ms = wall 12.0 ms × 2 threads'
+    );
+  });
+});
+
+describe('the lists', () => {
+  it('shows twelve functions and the others as one row', () => {
+    const rows = functionRows(result);
+    expect(rows).toHaveLength(13);
+    expect(rows.at(-1)).toMatchObject({
+      name: '38 others',
+      isOthers: true,
+      slot: -1
+    });
+    const totals = rows.slice(0, 12).map(row => row.total);
+    expect(totals).toEqual([...totals].sort((a, b) => b - a));
+    for (const row of rows) {
+      expect(sum(row.parts.map(part => part.value))).toBeCloseTo(row.total, 6);
+    }
+  });
+
+  it('sorts by name and by tasks', () => {
+    const names = functionRows(result, 'name')
+      .slice(0, 12)
+      .map(row => row.name);
+    expect(names).toEqual([...names].sort((a, b) => a.localeCompare(b)));
+    const tasks = functionRows(result, 'tasks')
+      .slice(0, 12)
+      .map(row => row.tasks);
+    expect(tasks).toEqual([...tasks].sort((a, b) => b - a));
+  });
+
+  it('adds reading and writing up to disk, in drawing order', () => {
+    const parts = partsOf(
+      {
+        'disk-write': 1,
+        'disk-read': 2,
+        'thread-cpu': 3,
+        'idle:paused': 9,
+        other: 0
+      },
+      6,
+      'seconds'
+    );
+    expect(parts.map(part => [part.id, part.value])).toEqual([
+      ['cpu', 3],
+      ['disk', 3]
+    ]);
+    expect(parts[1]?.shareText).toBe('50\u00a0%');
+  });
+
+  it('has one name for computing where there is no CPU time', () => {
+    const parts = partsOf(
+      { 'thread-cpu': 10, 'thread-noncpu': 5 },
+      15,
+      'count'
+    );
+    expect(parts.map(part => [part.label, part.value])).toEqual([
+      ['compute', 15]
+    ]);
+  });
+
+  it('orders activities and idle by size, unknown causes by their own name', () => {
+    const sizes = activityRows(result).map(part => part.value);
+    expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+    const idle = idleParts(
+      {
+        ...result,
+        idle: [
+          { cause: 'new cause', seconds: 1 },
+          { cause: 'paused', seconds: 2 }
+        ]
+      },
+      10
+    );
+    expect(idle.map(part => part.label)).toEqual([
+      'paused for memory',
+      'new cause'
+    ]);
+  });
+
+  it('shows what moved in the unit of the panel', () => {
+    expect(movedRows(result)[0]).toMatchObject({
+      label: 'receive: network',
+      text: '7.92\u00a0s'
+    });
+    expect(movedRows({ ...result, unit: 'bytes' })[0]?.text).toBe(
+      '1.40\u00a0GiB'
+    );
+  });
+
+  it('keeps rows under the pointer where they are', () => {
+    const rows = ['c', 'new', 'a', 'b'];
+    expect(keepOrder(rows, ['a', 'b', 'c'], row => row)).toEqual([
+      'a',
+      'b',
+      'c',
+      'new'
+    ]);
+  });
+});
+
+describe('the table twin', () => {
+  it('has the figures of the picture, cell by cell', () => {
+    const table = tableOf(result);
+    expect(table.rows.every(row => row.length === table.columns.length)).toBe(
+      true
+    );
+    const all = table.rows.find(row => row[0]?.text === 'all functions');
+    const byFunction = table.rows
+      .slice(0, 13)
+      .map(row => Number(row[2]?.value));
+    expect(Number(all?.[2]?.value)).toBeCloseTo(sum(byFunction), 6);
+    expect(
+      table.rows.filter(row => row[0]?.text.startsWith('idle: '))
+    ).toHaveLength(5);
+  });
+});

@@ -1,0 +1,174 @@
+import fc from 'fast-check';
+
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { profileOf } from '../../../testing/panel-harness/drawn-answers';
+import type { ProfileResult } from '../../../wire/panel-link';
+import {
+  factsOf,
+  frameRows,
+  frameTree,
+  labelOf,
+  nodeOfKey,
+  pathKey,
+  pathOf,
+  samplingText,
+  search
+} from '../rows';
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
+/** A tree drawn by indentation: `name samples`, callers above. */
+function drawnProfile(lines: readonly string[]): ProfileResult {
+  const stack: number[] = [];
+  const nodes = {
+    parent: [] as number[],
+    name: [] as string[],
+    file: [] as string[],
+    line: [] as number[],
+    n: [] as number[],
+    onCore: [] as number[],
+    waiting: [] as number[],
+    blocked: [] as number[],
+    slot: [] as number[]
+  };
+  lines.forEach((line, index) => {
+    const depth = (line.length - line.trimStart().length) / 2;
+    const [name = '', samples = '0'] = line.trim().split(' ');
+    stack.length = depth;
+    nodes.parent.push(stack.at(-1) ?? -1);
+    nodes.name.push(name);
+    nodes.file.push(`/lib/${name}.py`);
+    nodes.line.push(index);
+    nodes.n.push(Number(samples));
+    nodes.onCore.push(Number(samples));
+    nodes.waiting.push(0);
+    nodes.blocked.push(0);
+    nodes.slot.push(index % 12);
+    stack.push(index);
+  });
+  return {
+    view: 'profile',
+    samples: nodes.n[0] ?? 0,
+    rateHz: 100,
+    nodes,
+    dropped: 0,
+    activity: { seconds: [], onCore: [], waiting: [], blocked: [] }
+  };
+}
+
+const tree = frameTree(
+  drawnProfile(['all 10', '  load 6', '    read 4', '  fit 3', '    load 1'])
+);
+
+describe('frames', () => {
+  it('lie beside each other under their caller', () => {
+    expect([...tree.depth]).toEqual([0, 1, 2, 1, 2]);
+    expect([...tree.offset]).toEqual([0, 0, 0, 6, 6]);
+    expect([...tree.self]).toEqual([1, 2, 4, 2, 1]);
+    expect(tree.deepest).toBe(2);
+    expect(plain(labelOf(tree, 1))).toBe('load 60 %');
+  });
+
+  it('never overlap and never leave their caller, in any tree', () => {
+    const shape = fc.array(
+      fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 9 })),
+      { minLength: 1, maxLength: 25 }
+    );
+    fc.assert(
+      fc.property(shape, drawn => {
+        // Depth-first order: the parent is one of the last node's ancestors.
+        const parent: number[] = [];
+        drawn.forEach(([up], node) => {
+          const path: number[] = [];
+          for (let at = node - 1; at >= 0; at = parent[at] ?? -1) {
+            path.push(at);
+          }
+          parent.push(node === 0 ? -1 : (path[up % path.length] ?? 0));
+        });
+        // Samples from the leaves up, so that callers have at least what they called.
+        const n = drawn.map(([, own]) => own);
+        for (let node = drawn.length - 1; node > 0; node -= 1) {
+          const above = parent[node] ?? 0;
+          n[above] = (n[above] ?? 0) + (n[node] ?? 0);
+        }
+        const zero = n.map(() => 0);
+        const made = frameTree({
+          ...drawnProfile([]),
+          nodes: {
+            parent,
+            n,
+            name: n.map(String),
+            file: n.map(String),
+            line: zero,
+            onCore: n,
+            waiting: zero,
+            blocked: zero,
+            slot: zero
+          }
+        });
+        for (let node = 1; node < n.length; node += 1) {
+          const above = parent[node] ?? 0;
+          expect(made.offset[node]).toBeGreaterThanOrEqual(
+            made.offset[above] ?? 0
+          );
+          expect((made.offset[node] ?? 0) + (n[node] ?? 0)).toBeLessThanOrEqual(
+            (made.offset[above] ?? 0) + (n[above] ?? 0)
+          );
+          expect(made.self[node]).toBeGreaterThanOrEqual(0);
+        }
+        expect([...made.self].reduce((sum, own) => sum + own, 0)).toBe(
+          made.total
+        );
+      })
+    );
+  });
+
+  it('are found again by their path in a newer answer', () => {
+    const key = pathKey(tree, 4);
+    const newer = frameTree(
+      drawnProfile(['all 20', '  fit 9', '    load 4', '  load 8'])
+    );
+    expect(nodeOfKey(newer, key)).toBe(2);
+    expect(nodeOfKey(newer, pathKey(tree, 2))).toBeNull();
+    expect(pathOf(tree, 4)).toEqual([0, 3, 4]);
+  });
+
+  it('are not counted twice by a search', () => {
+    const found = search(tree, 'LOAD');
+    expect([...(found?.nodes ?? [])]).toEqual([1, 4]);
+    expect(plain(found?.text ?? '')).toBe('2 frames · 70 %');
+    const nested = search(
+      frameTree(drawnProfile(['all 10', '  load 6', '    load 5'])),
+      'load'
+    );
+    expect(plain(nested?.text ?? '')).toBe('2 frames · 60 %');
+    expect(search(tree, '  ')).toBeNull();
+  });
+
+  it('say what they took and whom they called', () => {
+    const facts = factsOf(tree, 1);
+    expect(plain(facts.totalText)).toBe('60.0 ms');
+    expect(plain(facts.selfShare)).toBe('20 %');
+    expect(facts.calls.map(call => call.name)).toEqual(['read']);
+    expect(facts.caller?.name).toBe('all');
+    expect(plain(facts.states[0]?.text ?? '')).toBe('100 %');
+  });
+
+  it('are listed as far as they are open', () => {
+    expect(frameRows(tree, () => false).map(row => row.node)).toEqual([0]);
+    expect(frameRows(tree, node => node === 0).map(row => row.node)).toEqual([
+      0, 1, 3
+    ]);
+    expect(frameRows(tree, () => true)).toHaveLength(5);
+  });
+
+  it('say how they were sampled, and what was left out', () => {
+    const result = profileOf(firstLook());
+    expect(plain(samplingText(result))).toBe(
+      '12,640 samples · one per 10.0 ms per thread'
+    );
+    expect(plain(samplingText({ ...result, rateHz: null, dropped: 5 }))).toBe(
+      '12,640 samples · 5 small frames left out'
+    );
+  });
+});

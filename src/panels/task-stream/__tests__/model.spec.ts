@@ -1,0 +1,172 @@
+import { Signal } from '@lumino/signaling';
+
+import type { IWatch, TileData } from '../../../feed/feed-types';
+import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { TaskStreamModel } from '../model';
+
+const result = taskStreamOf(firstLook(), true);
+const ended = { ...result, live: false, running: [], now: result.to };
+
+class FakeWatch implements IWatch {
+  snapshot = null;
+  failure = null;
+  isDisposed = false;
+  readonly asked: [number, number, number][] = [];
+  readonly tileArrived = new Signal<IWatch, TileData>(this);
+  change(): void {
+    throw new Error('the model does not change its watch');
+  }
+  tile(): TileData | null {
+    return null;
+  }
+  requestTiles(level: number, first: number, count: number): void {
+    this.asked.push([level, first, count]);
+  }
+  dispose(): void {
+    this.isDisposed = true;
+  }
+}
+
+function modelWith(state = {}) {
+  const clock = { now: 100 };
+  const model = new TaskStreamModel(state, () => clock.now);
+  model.setResult(result);
+  return { model, clock };
+}
+
+describe('following', () => {
+  it('shows the whole run at opening', () => {
+    const { model } = modelWith();
+    expect(model.isFollowing).toBe(true);
+    expect(model.view.from).toBeLessThanOrEqual(0);
+    expect(model.view.to).toBeGreaterThan(result.to);
+  });
+
+  it('does not change the scale with every frame while the run grows', () => {
+    const { model, clock } = modelWith();
+    const views = new Set<number>();
+    for (let frame = 0; frame < 30; frame += 1) {
+      clock.now += 0.03;
+      model.tick();
+      views.add(model.view.to);
+    }
+    expect(views.size).toBe(1);
+  });
+
+  it('keeps running tasks growing, but not for ever when answers stop', () => {
+    const { model, clock } = modelWith();
+    clock.now = 100.5;
+    expect(model.now).toBeCloseTo(result.now + 0.5, 9);
+    clock.now = 160;
+    expect(model.now).toBeCloseTo(result.now + 2, 9);
+  });
+
+  it('stops when the user moves, and the view stays while data arrives', () => {
+    const { model } = modelWith();
+    model.zoomAt(10, 4);
+    expect(model.isFollowing).toBe(false);
+    const { view } = model;
+    model.setResult({ ...result, to: 40, now: 41 });
+    expect(model.view).toEqual(view);
+  });
+
+  it('goes on with the width it had', () => {
+    const { model } = modelWith();
+    model.setView({ from: 5, to: 9 });
+    model.setFollowing(true);
+    expect(model.view.to - model.view.from).toBeCloseTo(4, 9);
+    expect(model.view.to).toBeGreaterThan(result.to);
+    model.reset();
+    expect(model.view.to - model.view.from).toBeGreaterThan(29);
+  });
+
+  it('shows an ended run to its end', () => {
+    const { model } = modelWith();
+    model.setResult(ended);
+    expect(model.view.to).toBeLessThan(result.to * 1.05);
+    expect(model.now).toBe(ended.now);
+  });
+});
+
+describe('tiles', () => {
+  it('are asked for once per view, with coarser ones to stand in', () => {
+    const { model } = modelWith();
+    const watch = new FakeWatch();
+    model.setWatch(watch);
+    const range = model.wantTiles(1200);
+    expect(watch.asked[0]).toEqual([range.level, range.first, range.count]);
+    expect(watch.asked.some(([level]) => level > range.level)).toBe(true);
+    const before = watch.asked.length;
+    model.wantTiles(1200);
+    expect(watch.asked).toHaveLength(before);
+    // A new answer may have made unsettled tiles old.
+    model.setResult({ ...result });
+    model.wantTiles(1200);
+    expect(watch.asked.length).toBeGreaterThan(before);
+  });
+
+  it('draw again when they arrive, until the watch is another', () => {
+    const { model } = modelWith();
+    const watch = new FakeWatch();
+    model.setWatch(watch);
+    let moves = 0;
+    model.moved.connect(() => (moves += 1));
+    watch.tileArrived.emit({} as TileData);
+    expect(moves).toBe(1);
+    model.setWatch(null);
+    moves = 0;
+    watch.tileArrived.emit({} as TileData);
+    expect(moves).toBe(0);
+  });
+
+  it('are drawn anew only when a colour changed', () => {
+    const { model } = modelWith();
+    const version = model.slotsVersion;
+    model.setResult({
+      ...result,
+      functions: result.functions.map(item => ({
+        ...item,
+        seconds: item.seconds + 1
+      }))
+    });
+    expect(model.slotsVersion).toBe(version);
+    model.setResult({
+      ...result,
+      functions: [
+        ...result.functions,
+        { name: 'new', slot: 0, round: 1, seconds: 1, tasks: 1 }
+      ]
+    });
+    expect(model.slotsVersion).toBe(version + 1);
+  });
+});
+
+describe('what a reload brings back', () => {
+  it('is the paused view, the colours and the collapsed workers', () => {
+    const { model } = modelWith();
+    model.setView({ from: 5, to: 9 });
+    model.setColourBy('kind');
+    model.toggleWorker(2);
+    const again = modelWith(
+      JSON.parse(JSON.stringify(model.savedState()))
+    ).model;
+    expect(again.view).toEqual({ from: 5, to: 9 });
+    expect(again.isFollowing).toBe(false);
+    expect(again.colourBy).toBe('kind');
+    expect([...again.collapsed]).toEqual([2]);
+  });
+
+  it('is nothing of what another version wrote', () => {
+    const { model } = modelWith({
+      paused: true,
+      from: 'a',
+      to: 3,
+      colourBy: 7,
+      collapsed: ['x', 1]
+    });
+    expect(model.isFollowing).toBe(true);
+    expect(model.colourBy).toBe('function');
+    expect([...model.collapsed]).toEqual([1]);
+  });
+});
