@@ -70,9 +70,12 @@ async function startPanelDrag(
     });
   };
   document.addEventListener('lm-dragover', onOver, true);
-  await drag.start(clientX, clientY);
-  document.removeEventListener('lm-dragover', onOver, true);
-  drag.dispose();
+  try {
+    await drag.start(clientX, clientY);
+  } finally {
+    document.removeEventListener('lm-dragover', onOver, true);
+    drag.dispose();
+  }
 }
 
 function placeText(x: number, y: number, options: PanelDrag): string | null {

@@ -1,0 +1,171 @@
+import { SelectionModel } from '../../feed/selection';
+import { treeAction, type TreeKey } from '../span-tree-keys';
+import {
+  countSpans,
+  type SpanNode,
+  spanTree,
+  standing,
+  visibleSpans
+} from '../span-tree-rows';
+import { drawnSpans } from './drawn-spans';
+
+const RESULT = drawnSpans(`
+  flow 10
+    load 4
+      read 3
+    fit 6
+      load 1
+  other 10
+    load 2
+`);
+
+function find(tree: readonly SpanNode[], ...path: string[]): SpanNode {
+  const [tag, ...rest] = path;
+  const node = tree.find(one => one.tag === tag);
+  if (node === undefined) {
+    throw new Error(`no ${path.join('/')}`);
+  }
+  return rest.length === 0 ? node : find(node.children, ...rest);
+}
+
+/** The shown rows, indented by level. */
+function shown(collapsed: readonly string[][] = [], search = ''): string[] {
+  const tree = spanTree(RESULT, 'path');
+  const keys = new Set(collapsed.map(path => find(tree, ...path).key));
+  return visibleSpans(tree, keys, search).map(
+    row =>
+      ' '.repeat(row.level) +
+      (row.isExpanded === false ? '+' : '') +
+      row.node.tag +
+      (row.isFound ? '!' : '')
+  );
+}
+
+describe('the span tree', () => {
+  it('nests by path, each with its share of all thread time', () => {
+    const tree = spanTree(RESULT, 'path');
+    expect(shown()).toEqual([
+      'flow',
+      ' load',
+      '  read',
+      ' fit',
+      '  load',
+      'other',
+      ' load'
+    ]);
+    expect(find(tree, 'flow', 'fit').share).toBeCloseTo(0.3);
+    expect(find(tree, 'flow', 'load').term).toEqual({ path: ['flow', 'load'] });
+    expect(countSpans(tree)).toBe(7);
+  });
+
+  it('joins equal tags, and counts a tag inside itself once', () => {
+    const nested = drawnSpans(`
+      a 8
+        b 5
+          a 3
+      b 2
+    `);
+    const byTag = spanTree(nested, 'tag');
+    expect(byTag.map(({ tag, seconds }) => [tag, seconds])).toEqual([
+      ['a', 8],
+      ['b', 7]
+    ]);
+    expect(byTag[0]?.term).toEqual({ tag: 'a' });
+  });
+
+  it('hides what is inside a collapsed span', () => {
+    expect(shown([['flow']])).toEqual(['+flow', 'other', ' load']);
+  });
+
+  it('shows what is found and the way to it, collapsed or not', () => {
+    expect(shown([['flow']], 'REA')).toEqual(['flow', ' load', '  read!']);
+    expect(shown([], 'load')).toEqual([
+      'flow',
+      ' load!',
+      ' fit',
+      '  load!',
+      'other',
+      ' load!'
+    ]);
+    expect(shown([], 'nothing')).toEqual([]);
+  });
+
+  it('says where each span stands to the filter', () => {
+    const tree = spanTree(RESULT, 'path');
+    const model = new SelectionModel();
+    model.toggleSpan({ path: ['flow', 'load'] }, 'any');
+    model.toggleSpan({ tag: 'read' }, 'not');
+    const at = (...path: string[]) =>
+      standing(find(tree, ...path), model.filter);
+    expect(at('flow')).toBe('inside');
+    expect(at('flow', 'load')).toBe('inside');
+    expect(at('flow', 'load', 'read')).toBe('excluded');
+    expect(at('flow', 'fit')).toBe('outside');
+    expect(at('other', 'load')).toBe('outside');
+  });
+});
+
+describe('keys in the span tree', () => {
+  const tree = spanTree(RESULT, 'path');
+  const rows = visibleSpans(tree, new Set(), '');
+  const key = (...path: string[]) => find(tree, ...path).key;
+  const press = (name: string, at: string, extra: Partial<TreeKey> = {}) =>
+    treeAction(
+      { key: name, shiftKey: false, altKey: false, ...extra },
+      rows,
+      at
+    );
+
+  it('moves through the rows that are shown', () => {
+    expect(press('ArrowDown', key('flow'))).toEqual({
+      do: 'focus',
+      key: key('flow', 'load')
+    });
+    expect(press('ArrowUp', key('other'))).toEqual({
+      do: 'focus',
+      key: key('flow', 'fit', 'load')
+    });
+    expect(press('ArrowUp', key('flow'))).toBeNull();
+    expect(press('End', key('flow'))).toEqual({
+      do: 'focus',
+      key: key('other', 'load')
+    });
+  });
+
+  it('opens, closes, and goes in and out', () => {
+    expect(press('ArrowLeft', key('flow', 'fit'))).toEqual({
+      do: 'collapse',
+      keys: [key('flow', 'fit')]
+    });
+    expect(press('ArrowLeft', key('flow', 'load', 'read'))).toEqual({
+      do: 'focus',
+      key: key('flow', 'load')
+    });
+    expect(press('ArrowRight', key('flow'))).toEqual({
+      do: 'focus',
+      key: key('flow', 'load')
+    });
+    expect(press('*', key('flow'))).toEqual({
+      do: 'expand',
+      keys: [key('flow'), key('other')]
+    });
+  });
+
+  it('matches by Space: any, with Shift all, with Alt not', () => {
+    const at = key('flow');
+    expect(press(' ', at)).toEqual({ do: 'match', match: 'any' });
+    expect(press(' ', at, { shiftKey: true })).toEqual({
+      do: 'match',
+      match: 'all'
+    });
+    expect(press(' ', at, { altKey: true })).toEqual({
+      do: 'match',
+      match: 'not'
+    });
+  });
+
+  it('lets every other key go on', () => {
+    expect(press('Tab', key('flow'))).toBeNull();
+    expect(press('ArrowDown', 'no such row')).toBeNull();
+  });
+});
