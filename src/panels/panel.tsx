@@ -258,15 +258,18 @@ export abstract class SpanwisePanel<
         />
         <div className="sw-panel-body">
           <PanelBoundary trans={this.trans}>
-            {state !== null ? (
-              <StateView state={state} />
-            ) : result !== null && snapshot !== null ? (
-              this._showsTable ? (
-                this.renderTable(result, snapshot)
-              ) : (
-                this.renderChart(result, snapshot)
-              )
-            ) : null}
+            <Drawn
+              draw={() =>
+                state !== null ? (
+                  <StateView state={state} />
+                ) : result === null || snapshot === null ? null : this
+                    ._showsTable ? (
+                  this.renderTable(result, snapshot)
+                ) : (
+                  this.renderChart(result, snapshot)
+                )
+              }
+            />
           </PanelBoundary>
         </div>
         <LiveLine text={result === null ? '' : this.liveLine(result)} />
@@ -440,6 +443,11 @@ export abstract class SpanwisePanel<
   private _showsTable: boolean;
   private _savedTarget = '';
   private readonly _stateChanged = new Signal<this, void>(this);
+}
+
+/** Draws inside the boundary around it; what the panel's own `render` threw would be caught by nobody. */
+function Drawn(props: { readonly draw: () => React.ReactNode }): JSX.Element {
+  return <>{props.draw()}</>;
 }
 
 /** Seconds since the start up to which a result's figures go, as far as it says. */

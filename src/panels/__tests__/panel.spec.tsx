@@ -1,0 +1,250 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { MessageLoop } from '@lumino/messaging';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+import * as React from 'react';
+import { act } from 'react';
+import { readPalette } from '../../charts/theme';
+import { ClusterRef, type ClusterTarget } from '../../feed/cluster-ref';
+import { clusterInfo, FakeFeed } from '../../feed/__tests__/fake-feed';
+import { SelectionModel } from '../../feed/selection';
+import type { SpansResult } from '../../wire/panel-link';
+import { taskStreamIcon } from '../icons';
+import { SpanwisePanel } from '../panel';
+import type { ITheme, PanelOptions, TableData } from '../panel-context';
+
+const face = {
+  name: 'task-stream',
+  title: 'Task Stream',
+  question: 'What ran where, and when?',
+  icon: taskStreamIcon
+} as const;
+
+const ANSWER: SpansResult = {
+  view: 'spans',
+  rows: [],
+  totalThreadSeconds: 7,
+  totalTasks: 3
+};
+
+class TestPanel extends SpanwisePanel<SpansResult> {
+  breaks = false;
+
+  protected get view() {
+    return 'spans' as const;
+  }
+
+  protected override isEmpty(result: SpansResult) {
+    return result.totalTasks === 0 ? { hidden: 456 } : null;
+  }
+
+  protected renderChart(result: SpansResult) {
+    if (this.breaks) {
+      throw new Error('the chart is <b>broken</b>');
+    }
+    return <p>{result.totalTasks} tasks</p>;
+  }
+
+  protected tableData(result: SpansResult): TableData {
+    return {
+      columns: [{ name: 'Tasks', numeric: true }],
+      rows: [[{ text: '3', value: result.totalTasks }]]
+    };
+  }
+}
+
+function setUp(options: Partial<PanelOptions> & { target?: ClusterTarget }) {
+  const feed = new FakeFeed();
+  const cluster = new ClusterRef({
+    feed,
+    target: options.target ?? {},
+    notebookOf: info => info.notebook?.path
+  });
+  const selection = new SelectionModel();
+  const theme = { palette: readPalette(document.body) } as ITheme;
+  Object.assign(theme, { changed: new Signal(theme) });
+  const panel = new TestPanel(face, {
+    context: { feed, cluster, selection, theme, translator: nullTranslator },
+    state: options.state
+  });
+  Widget.attach(panel, document.body);
+  return { feed, cluster, selection, panel };
+}
+
+/** React carries out here what it would schedule; elsewhere Lumino attaches and detaches as it does in a page. */
+async function settled(what: () => Promise<void>): Promise<void> {
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+  await act(what);
+  Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
+}
+
+/** Let Lumino and React draw. */
+async function drawn(panel: TestPanel): Promise<string> {
+  await settled(async () => {
+    MessageLoop.flush();
+    await panel.renderPromise;
+  });
+  return panel.node.textContent ?? '';
+}
+
+const get = (panel: TestPanel, selector: string) => {
+  const found = panel.node.querySelector<HTMLElement>(selector);
+  if (found === null) {
+    throw new Error(`no ${selector} in ${panel.node.innerHTML}`);
+  }
+  return found;
+};
+
+describe('SpanwisePanel', () => {
+  let panel: TestPanel | undefined;
+  afterEach(() => {
+    panel?.dispose();
+    panel?.dispose();
+  });
+
+  it('says that there is no cluster, and names it when it comes', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    expect(panel.title.label).toBe('Task Stream');
+    expect(await drawn(panel)).toContain('No cluster is running.');
+    expect(made.feed.watches).toHaveLength(0);
+
+    made.feed.setClusters(clusterInfo());
+    expect(panel.title.label).toBe('Task Stream · first-look');
+    await drawn(panel);
+    expect(get(panel, 'section').getAttribute('aria-label')).toBe(
+      'Task Stream, first-look'
+    );
+    expect(get(panel, '[role=toolbar]').getAttribute('aria-label')).toBe(
+      'Task Stream tools'
+    );
+  });
+
+  it('watches while it is visible and keeps its figures while hidden', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    expect(made.feed.running).toHaveLength(1);
+    made.feed.running[0]?.answer(ANSWER);
+    expect(await drawn(panel)).toContain('3 tasks');
+    panel.hide();
+    expect(made.feed.running).toHaveLength(0);
+    panel.show();
+    expect(made.feed.running).toHaveLength(1);
+    expect(await drawn(panel)).toContain('3 tasks');
+  });
+
+  it('follows the selection, shows it as chips, and clears it', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    made.selection.toggleSpan({ path: ['flow', 'data load'] }, 'any');
+    expect(made.feed.running[0]?.changes).toEqual([
+      { filter: made.selection.filter, time: 'all' }
+    ]);
+    await drawn(panel);
+    get(panel, '[aria-label="Filter"]');
+    get(panel, '[aria-label="Remove any data load"]').click();
+    expect(made.selection.isFiltered).toBe(false);
+    await drawn(panel);
+    expect(panel.node.querySelector('[aria-label="Filter"]')).toBeNull();
+  });
+
+  it('says which conditions leave nothing', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.selection.toggleSpan({ path: ['warm-up'] }, 'any');
+    made.selection.toggleFunction('fit_fold');
+    made.feed.running[0]?.answer({ ...ANSWER, totalTasks: 0 });
+    expect(await drawn(panel)).toContain(
+      '456 tasks are hidden. No task of “fit_fold” is in span “warm-up”.'
+    );
+    get(panel, '.sw-button-primary').click();
+    expect(made.selection.isFiltered).toBe(false);
+  });
+
+  it('keeps the history of an ended cluster and goes on to the next', async () => {
+    const made = setUp({ target: { notebook: 'a.ipynb' } });
+    panel = made.panel;
+    const first = clusterInfo({ notebook: { path: 'a.ipynb' } });
+    made.feed.setClusters(first);
+    made.feed.running[0]?.answer(ANSWER);
+    const why = 'Ended at 09:22:10: the client was closed.';
+    made.feed.setClusters({ ...first, state: 'ended', why });
+    expect(panel.title.label).toBe('Task Stream · first-look (ended)');
+    const text = await drawn(panel);
+    expect(text).toContain(why);
+    expect(text).toContain('3 tasks');
+
+    const next = { ...first, cluster: 'c2', startedAt: 2000 };
+    made.feed.setClusters({ ...first, state: 'ended', why }, next);
+    expect(panel.title.label).toBe('Task Stream · first-look');
+    expect(made.feed.running.map(watch => watch.spec.cluster)).toEqual(['c2']);
+    expect(await drawn(panel)).not.toContain('3 tasks');
+  });
+
+  it('shows figures while it reconnects, and says since when', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    made.feed.setStatus({
+      kind: 'reconnecting',
+      since: Date.now() - 3000
+    });
+    const text = await drawn(panel);
+    expect(text).toContain('Reconnecting (3 s).');
+    expect(text).toContain('3 tasks');
+  });
+
+  it('says in one sentence what is missing', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setStatus({ kind: 'no-node', sentence: 'Install Node.js 22.' });
+    expect(await drawn(panel)).toContain('Install Node.js 22.');
+    expect(get(panel, '[role=alert]').textContent).toContain('Node.js');
+  });
+
+  it('shows an error as text and starts again', async () => {
+    const quiet = jest.spyOn(console, 'error').mockImplementation();
+    const made = setUp({});
+    panel = made.panel;
+    panel.breaks = true;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    expect(await drawn(panel)).toContain('the chart is <b>broken</b>');
+    panel.breaks = false;
+    get(panel, '.sw-button-primary').click();
+    expect(await drawn(panel)).toContain('3 tasks');
+    quiet.mockRestore();
+  });
+
+  it('has a table of its name and remembers that it is shown', async () => {
+    const made = setUp({ state: { showsTable: true } });
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    await drawn(panel);
+    expect(get(panel, 'table').getAttribute('aria-label')).toBe(
+      'Task Stream, first-look'
+    );
+    const saved = jest.fn();
+    panel.stateChanged.connect(saved);
+    get(panel, '[aria-label="Show as table"]').click();
+    expect(saved).toHaveBeenCalled();
+    expect(panel.savedState()).toEqual({ showsTable: false });
+    expect(await drawn(panel)).toContain('3 tasks');
+  });
+
+  it('shows markup in names as text', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const name = '<img src=x onerror=alert(1)>';
+    made.feed.setClusters(clusterInfo({ name, state: 'starting' }));
+    made.selection.toggleSpan({ tag: name }, 'any');
+    expect(await drawn(panel)).toContain(`Starting ${name}…`);
+    expect(panel.node.querySelector('img')).toBeNull();
+  });
+});
