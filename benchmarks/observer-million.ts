@@ -10,6 +10,8 @@ import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { compileFilter } from '../src/observer/filter';
 import { complete } from '../src/observer/folds/context';
+import type { FoldContext } from '../src/observer/folds/context';
+import { foldView } from '../src/observer/folds/fold-view';
 import { ingestBlock } from '../src/observer/store/ingest';
 import type { BlockRows } from '../src/observer/store/ingest';
 import { LogStore } from '../src/observer/store/log-store';
@@ -99,6 +101,16 @@ figures['tile while panning and zooming, median ms'] =
   panned[panned.length >> 1]!;
 figures['tile while panning and zooming, worst ms'] =
   panned[panned.length - 1]!;
+const context: FoldContext = {
+  log,
+  filter: open,
+  time: 'all',
+  now: log.now,
+  ended: false
+};
+for (const view of ['task-stream', 'fine-metrics', 'spans', 'tasks'] as const) {
+  milliseconds(`view ${view}, ms`, () => complete(foldView(view, context, {})));
+}
 figures['tables, MB'] = log.nbytes / 1e6;
 figures['pages, MB'] = (pyramid.nbytes + filtered.nbytes) / 1e6;
 figures['process, MB'] = megabytes();

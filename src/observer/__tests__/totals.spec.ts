@@ -207,3 +207,37 @@ describe('totals of any run', () => {
     );
   });
 });
+
+describe('a run that comes twice', () => {
+  it('is replaced by the later row in every figure', () => {
+    const row = { run: 0, function: 1, span: 1, lane: 0, cpu: 1 };
+    const head = blocksOf([], true);
+    const seq = head.length;
+    const log = logOf([
+      ...head,
+      rowsToBlock(seq + 1, 'runs', [
+        { ...row, start: 0, duration: 2, status: 0 },
+        { ...row, start: 0, duration: 5, status: 1, span: 2 }
+      ])
+    ]);
+    const summary = ask(log, 'summary');
+    expect(summary.totalNanoseconds).toBe(5e9);
+    expect(
+      summary.spans.map(({ span, ownTasks, failed }) => [
+        span,
+        ownTasks,
+        failed
+      ])
+    ).toEqual([
+      [1, 0, 1],
+      [2, 1, 1],
+      [4, 0, 0],
+      [3, 0, 0]
+    ]);
+    expect(ask(log, 'tasks')).toMatchObject({
+      total: 1,
+      rows: [{ duration: 5, status: 'failed' }]
+    });
+    expect(ask(log, 'task-stream').tasks).toBe(1);
+  });
+});

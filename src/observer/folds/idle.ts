@@ -4,6 +4,7 @@ import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, CHUNK_SHIFT } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LaneCapacity } from '../store/cluster-shape';
+import { STATUS_REPLACED } from '../store/log-store';
 import type { LogStore } from '../store/log-store';
 import { PART_COMPUTE } from '../store/run-book';
 import { ROWS_PER_SLICE } from './context';
@@ -76,12 +77,21 @@ export type IdleQuestion = {
  * how long they were so. Shares of disjoint selections therefore add up to the whole.
  */
 export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
-  const { log, range } = question;
-  const active = activeWithRunning(log, range.to);
-  const lanes = log.shape.laneCapacities(range.to);
-  const gaps = new GapWalk(log, active, range, binsFor(question));
-  const shares = new Shares(question, gaps.bins);
-  const byLane = new Map(lanes.map(lane => [lane.lane, lane]));
+  const { log } = question;
+  const range = {
+    from: question.range.from,
+    to: Math.max(question.range.from, question.range.to)
+  };
+  const bins = binsFor(question);
+  const gaps = new GapWalk(
+    log,
+    activeWithRunning(log, range.to),
+    range,
+    log.shape.laneCapacities(range.to),
+    bins
+  );
+  const shares = new Shares({ ...question, range }, bins);
+  const isDisordered = disorderedLanes(log);
   const disordered: number[] = [];
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(range.from, Infinity)) {
@@ -97,12 +107,14 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
         continue;
       }
       const j = row & CHUNK_MASK;
-      const lane = columns.lane[j]!;
-      shares.addRun(row, columns, j);
-      if (log.laneDisorder[log.shape.laneIndex(lane)] === true) {
+      if (columns.status[j] === STATUS_REPLACED) {
+        continue;
+      }
+      shares.addRun(columns, j);
+      if (isDisordered[columns.lane[j]!] === 1) {
         disordered.push(row);
       } else {
-        gaps.addRun(byLane.get(lane), row, columns, j);
+        gaps.addRun(row, columns, j);
       }
     }
     seen += end - first;
@@ -111,26 +123,29 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
       yield;
     }
   }
-  addInOrder(log, disordered, byLane, gaps);
+  addInOrder(log, disordered, gaps);
   shares.addRunning();
   yield;
-  return gaps.finish(lanes, shares);
+  return gaps.finish(shares);
+}
+
+/** By lane id. */
+function disorderedLanes(log: LogStore): Uint8Array {
+  const table = new Uint8Array(65536);
+  log.shape.lanes.forEach((lane, index) => {
+    table[lane.lane] = log.laneDisorder[index] === true ? 1 : 0;
+  });
+  return table;
 }
 
 /** Runs of lanes on which they overlap or came out of order, by start. */
-function addInOrder(
-  log: LogStore,
-  rows: number[],
-  byLane: ReadonlyMap<number, LaneCapacity>,
-  gaps: GapWalk
-): void {
+function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   const startOf = (row: number): number =>
     log.runs.chunkOf(row)!.columns.start[row & CHUNK_MASK]!;
   rows.sort((a, b) => startOf(a) - startOf(b));
   for (const row of rows) {
     const columns = log.runs.chunkOf(row)!.columns;
-    const j = row & CHUNK_MASK;
-    gaps.addRun(byLane.get(columns.lane[j]!), row, columns, j);
+    gaps.addRun(row, columns, row & CHUNK_MASK);
   }
 }
 
@@ -151,145 +166,207 @@ function binsFor(question: IdleQuestion): number {
   return Math.max(64, Math.min(BINS, Math.floor(MOST_CELLS / spans)));
 }
 
+/** How far the walk has come on one lane; everything in it moves forward only. */
+class LaneWalk {
+  /** Up to here the lane is accounted for. */
+  cursor: number;
+  /** First stretch of capacity, and first active interval, that may still matter. */
+  stretch = 0;
+  interval = 0;
+
+  constructor(
+    readonly capacity: LaneCapacity,
+    from: number
+  ) {
+    this.cursor = from;
+  }
+}
+
 /** Walks the lanes run by run and books what lies between. */
 class GapWalk {
-  private readonly _cursor = new Map<LaneCapacity, number>();
-  private readonly _stretch = new Map<LaneCapacity, number>();
+  private readonly _lanes = new Map<number, LaneWalk>();
+  private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
-  private readonly _execute = { seconds: 0 };
+  private _executeSeconds = 0;
 
   constructor(
     private readonly _log: LogStore,
     private readonly _active: IntervalUnion,
     private readonly _range: Range,
-    readonly bins: number
+    lanes: readonly LaneCapacity[],
+    bins: number
   ) {
     this._idle = IDLE_CAUSES.map(
-      () => new Coverage(bins, _range.from, Math.max(_range.to, _range.from))
+      () => new Coverage(bins, _range.from, _range.to)
     );
+    for (const capacity of lanes) {
+      const walk = new LaneWalk(capacity, _range.from);
+      if (capacity.lane < 0) {
+        this._unseen.push(walk);
+      } else {
+        this._lanes.set(capacity.lane, walk);
+      }
+    }
   }
 
-  addRun(
-    lane: LaneCapacity | undefined,
-    row: number,
-    columns: ColumnsOf<'runs'>,
-    j: number
-  ): void {
+  addRun(row: number, columns: ColumnsOf<'runs'>, j: number): void {
+    const lane = this._lanes.get(columns.lane[j]!);
     if (lane === undefined) {
       return;
     }
     const start = columns.start[j]!;
-    const stop = start + Math.max(0, columns.duration[j]!);
-    const cursor = this._cursor.get(lane) ?? this._range.from;
-    if (start > cursor && cursor < this._range.to) {
-      this._gap(lane, cursor, Math.min(start, this._range.to), {
-        row,
-        inputsHere: start - columns.waitThread[j]!,
-        runnable: start - columns.waitThread[j]! - columns.waitInputs[j]!,
-        run: columns.run[j]!
-      });
+    const duration = columns.duration[j]!;
+    const stop = duration > 0 ? start + duration : start;
+    const { to } = this._range;
+    if (start > lane.cursor && lane.cursor < to) {
+      const inputsHere = start - columns.waitThread[j]!;
+      this._gap(
+        lane,
+        lane.cursor,
+        start < to ? start : to,
+        inputsHere - columns.waitInputs[j]!,
+        inputsHere,
+        row
+      );
     }
-    if (stop > cursor) {
-      this._busy(lane, Math.max(start, cursor), Math.min(stop, this._range.to));
-      this._cursor.set(lane, stop);
+    if (stop > lane.cursor) {
+      this._busy(lane, start > lane.cursor ? start : lane.cursor, stop);
+      lane.cursor = stop;
     }
   }
 
-  finish(lanes: readonly LaneCapacity[], shares: Shares): IdleAccount {
+  finish(shares: Shares): IdleAccount {
+    const { from, to } = this._range;
     let capacitySeconds = 0;
-    for (const lane of lanes) {
-      const running = this._log.shape.running.get(lane.lane);
-      const cursor = this._cursor.get(lane) ?? this._range.from;
-      const end = running === undefined ? this._range.to : running.started;
-      if (end > cursor) {
-        this._gap(lane, cursor, Math.min(end, this._range.to), null);
+    for (const lane of [...this._lanes.values(), ...this._unseen]) {
+      const running = this._log.shape.running.get(lane.capacity.lane);
+      const end = running === undefined ? to : Math.min(to, running.started);
+      if (end > lane.cursor) {
+        this._gap(lane, lane.cursor, end, Infinity, Infinity, -1);
       }
       if (running !== undefined) {
-        this._busy(lane, Math.max(cursor, running.started), this._range.to);
+        this._busy(lane, Math.max(lane.cursor, running.started), to);
       }
-      for (const stretch of lane.stretches) {
+      for (const stretch of lane.capacity.stretches) {
         capacitySeconds += this._active.measure(
-          Math.max(stretch.from, this._range.from),
-          Math.min(stretch.to, this._range.to)
+          Math.max(stretch.from, from),
+          Math.min(stretch.to, to)
         );
       }
     }
     const byBin = this._idle.map(coverage => coverage.read());
     return {
-      wallSeconds: this._active.measure(this._range.from, this._range.to),
+      wallSeconds: this._active.measure(from, to),
       capacitySeconds,
-      executeSeconds: this._execute.seconds,
+      executeSeconds: this._executeSeconds,
       idle: byBin.map(bins => bins.reduce((sum, x) => sum + x, 0)),
       selectedIdle: byBin.map(bins => shares.selected(bins)),
       idleOfSpan: shares.bySpan(byBin)
     };
   }
 
-  /** Calls `visit` for the parts of [from, to) in which the lane had capacity and the cluster was not wholly idle. */
-  private _counted(
-    lane: LaneCapacity,
+  /** Seconds of [from, to) in which the lane had capacity and the cluster was not wholly idle: the lane worked. */
+  private _busy(lane: LaneWalk, from: number, until: number): void {
+    const to = until < this._range.to ? until : this._range.to;
+    const { stretches } = lane.capacity;
+    this._forward(lane, from);
+    for (
+      let s = lane.stretch;
+      s < stretches.length && stretches[s]!.from < to;
+      s++
+    ) {
+      const begin = Math.max(from, stretches[s]!.from);
+      const end = Math.min(to, stretches[s]!.to);
+      for (
+        let i = lane.interval;
+        i < this._active.length && this._active.from(i) < end;
+        i++
+      ) {
+        const a = Math.max(begin, this._active.from(i));
+        const b = Math.min(end, this._active.to(i));
+        this._executeSeconds += b > a ? b - a : 0;
+      }
+    }
+  }
+
+  /** The same for a gap, whose parts go to their causes. `row` −1: no run came after it. */
+  private _gap(
+    lane: LaneWalk,
     from: number,
     to: number,
-    visit: (from: number, to: number, paused: boolean) => void
+    runnable: number,
+    inputsHere: number,
+    row: number
   ): void {
-    const { stretches } = lane;
-    let s = this._stretch.get(lane) ?? 0;
-    while (s < stretches.length && stretches[s]!.to <= from) {
-      s++;
-    }
-    this._stretch.set(lane, s);
-    for (; s < stretches.length && stretches[s]!.from < to; s++) {
+    const { stretches } = lane.capacity;
+    this._forward(lane, from);
+    for (
+      let s = lane.stretch;
+      s < stretches.length && stretches[s]!.from < to;
+      s++
+    ) {
       const stretch = stretches[s]!;
       const begin = Math.max(from, stretch.from);
       const end = Math.min(to, stretch.to);
-      const active = this._active;
       for (
-        let i = active.firstEndingAfter(begin);
-        i < active.length && active.from(i) < end;
+        let i = lane.interval;
+        i < this._active.length && this._active.from(i) < end;
         i++
       ) {
-        const a = Math.max(begin, active.from(i));
-        const b = Math.min(end, active.to(i));
-        if (b > a) {
-          visit(a, b, stretch.paused);
+        const a = Math.max(begin, this._active.from(i));
+        const b = Math.min(end, this._active.to(i));
+        if (!(b > a)) {
+          continue;
+        }
+        if (stretch.paused) {
+          this._idle[PAUSED]!.add(a, b);
+        } else if (Number.isNaN(runnable)) {
+          this._idle[NOT_KNOWN]!.add(a, b);
+        } else {
+          this._byCause(a, b, runnable, inputsHere, row);
         }
       }
     }
   }
 
-  private _busy(lane: LaneCapacity, from: number, to: number): void {
-    this._counted(lane, from, to, (a, b) => {
-      this._execute.seconds += b - a;
-    });
+  /** Leaves behind what ends before `from`: later calls for the lane ask for later times. */
+  private _forward(lane: LaneWalk, from: number): void {
+    const { stretches } = lane.capacity;
+    while (
+      lane.stretch < stretches.length &&
+      stretches[lane.stretch]!.to <= from
+    ) {
+      lane.stretch++;
+    }
+    while (
+      lane.interval < this._active.length &&
+      this._active.to(lane.interval) <= from
+    ) {
+      lane.interval++;
+    }
   }
 
-  private _gap(
-    lane: LaneCapacity,
+  private _byCause(
     from: number,
     to: number,
-    next: NextRun | null
+    runnableAt: number,
+    hereAt: number,
+    row: number
   ): void {
-    this._counted(lane, from, to, (a, b, paused) => {
-      if (paused) {
-        this._idle[PAUSED]!.add(a, b);
-      } else if (next === null) {
-        this._unrunnable(a, b);
-      } else if (Number.isNaN(next.runnable)) {
-        this._idle[NOT_KNOWN]!.add(a, b);
-      } else {
-        this._beforeNext(a, b, next);
-      }
-    });
-  }
-
-  private _beforeNext(from: number, to: number, next: NextRun): void {
-    const runnable = clamp(next.runnable, from, to);
-    const here = clamp(next.inputsHere, runnable, to);
-    this._unrunnable(from, runnable);
-    const asked = clamp(firstTransfer(this._log, next) ?? here, runnable, here);
-    this._idle[NOT_ANSWERED]!.add(runnable, asked);
-    this._idle[INPUTS_IN_FLIGHT]!.add(asked, here);
-    this._idle[NOT_ANSWERED]!.add(here, to);
+    const runnable = clamp(runnableAt, from, to);
+    const here = clamp(hereAt, runnable, to);
+    if (runnable > from) {
+      this._unrunnable(from, runnable);
+    }
+    if (here > runnable) {
+      const first = firstTransfer(this._log, row) ?? here;
+      const asked = clamp(first, runnable, here);
+      this._idle[NOT_ANSWERED]!.add(runnable, asked);
+      this._idle[INPUTS_IN_FLIGHT]!.add(asked, here);
+    }
+    if (to > here) {
+      this._idle[NOT_ANSWERED]!.add(here, to);
+    }
   }
 
   /** No task for this lane was runnable; whether one waited for a thread elsewhere tells the two causes apart. */
@@ -311,24 +388,17 @@ class GapWalk {
   }
 }
 
-type NextRun = {
-  readonly row: number;
-  readonly run: number;
-  readonly runnable: number;
-  readonly inputsHere: number;
-};
-
 /** When the first input of a run began to arrive; undefined if nothing was transferred. */
-function firstTransfer(log: LogStore, next: NextRun): number | undefined {
-  if (log.lastParts.get(next.run) < 0) {
+function firstTransfer(log: LogStore, row: number): number | undefined {
+  const columns = log.runs.chunkOf(row)!.columns;
+  const run = columns.run[row & CHUNK_MASK]!;
+  if (log.lastParts.get(run) < 0) {
     return undefined;
   }
-  const start = log.runs.chunkOf(next.row)!.columns.start[
-    next.row & CHUNK_MASK
-  ]!;
+  const start = columns.start[row & CHUNK_MASK]!;
   let first: number | undefined;
-  for (const row of log.partRows(next.run)) {
-    const part = log.part(row);
+  for (const partRow of log.partRows(run)) {
+    const part = log.part(partRow);
     if (part.kind === PART_TRANSFER) {
       first = Math.min(first ?? Infinity, start + part.offset);
     }
@@ -344,9 +414,11 @@ function clamp(value: number, low: number, high: number): number {
 class Shares {
   private readonly _all: Coverage;
   private readonly _selected: Coverage;
-  private readonly _bySpan = new Map<number, Coverage>();
+  private readonly _bySpan: (Coverage | undefined)[] = [];
   private _allBins: Float64Array | undefined;
   private readonly _hasParts: boolean;
+  /** Nobody asks how idle time is divided: all of it is the selection's. */
+  private readonly _isWhole: boolean;
 
   constructor(
     private readonly _question: IdleQuestion,
@@ -355,9 +427,13 @@ class Shares {
     this._all = this._coverage();
     this._selected = this._coverage();
     this._hasParts = _question.log.parts.endRow > 0;
+    this._isWhole = _question.filter.isOpen && !_question.perSpan;
   }
 
-  addRun(_row: number, columns: ColumnsOf<'runs'>, j: number): void {
+  addRun(columns: ColumnsOf<'runs'>, j: number): void {
+    if (this._isWhole) {
+      return;
+    }
     const start = columns.start[j]!;
     const waited =
       positive(columns.waitReady[j]!) +
@@ -423,6 +499,9 @@ class Shares {
 
   /** The selection's share of idle seconds per bin, added up. */
   selected(idle: Float64Array): number {
+    if (this._question.filter.isOpen) {
+      return idle.reduce((sum, seconds) => sum + seconds, 0);
+    }
     return this._share(idle, this._selected.read());
   }
 
@@ -432,9 +511,11 @@ class Shares {
       bins.forEach((seconds, bin) => (idle[bin]! += seconds));
     }
     const shares = new Map<number, number>();
-    for (const [span, coverage] of this._bySpan) {
-      shares.set(span, this._share(idle, coverage.read()));
-    }
+    this._bySpan.forEach((coverage, span) => {
+      if (coverage !== undefined) {
+        shares.set(span, this._share(idle, coverage.read()));
+      }
+    });
     return shares;
   }
 
@@ -459,22 +540,22 @@ class Shares {
   ): void {
     this._all.add(from, to, weight);
     const { filter, perSpan } = this._question;
-    if (counts && filter.spans[span] === 1 && passesFunction(filter, fn)) {
+    if (
+      !filter.isOpen &&
+      counts &&
+      filter.spans[span] === 1 &&
+      passesFunction(filter, fn)
+    ) {
       this._selected.add(from, to, weight);
     }
     if (perSpan) {
-      let coverage = this._bySpan.get(span);
-      if (coverage === undefined) {
-        coverage = this._coverage();
-        this._bySpan.set(span, coverage);
-      }
-      coverage.add(from, to, weight);
+      (this._bySpan[span] ??= this._coverage()).add(from, to, weight);
     }
   }
 
   private _coverage(): Coverage {
     const { from, to } = this._question.range;
-    return new Coverage(this._bins, from, Math.max(from, to));
+    return new Coverage(this._bins, from, to);
   }
 }
 

@@ -331,7 +331,15 @@ function attachPart(
   }
   columns.runRow[i] = runRow + 1;
   const duration = columns.duration[i]!;
-  log.partClasses.push(row, begin + columns.offset[i]!, duration);
+  const run = log.runs.chunkOf(runRow)!.columns;
+  const j = runRow & CHUNK_MASK;
+  const isRunOnceMore =
+    columns.kind[i] === PART_COMPUTE &&
+    columns.function[i] === run.function[j] &&
+    columns.span[i] === run.span[j];
+  if (!isRunOnceMore) {
+    log.partClasses.push(row, begin + columns.offset[i]!, duration);
+  }
   const held = columns.held[i] === 1;
   const cells = held ? log.held : log.background;
   const cell = cells.cell(columns.span[i]!, columns.function[i]!);

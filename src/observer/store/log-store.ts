@@ -84,6 +84,7 @@ export class LogStore {
 
   readonly runZones = new ZonedRows();
   readonly runClasses = new DurationClasses();
+  /** Parts that are drawn: the compute of a run that has other parts is its run once more. */
   readonly partClasses = new DurationClasses();
   /** What the task stream still shows of runs that were dropped. */
   readonly retired = new RetiredCells();

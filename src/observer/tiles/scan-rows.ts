@@ -4,7 +4,6 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { PART_COMPUTE } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -162,10 +161,7 @@ function runGate(
   };
 }
 
-/**
- * The same for parts. The compute of a run that has other parts is its run once more and is left out; inner parts of fused tasks have a
- * function or a span of their own.
- */
+/** The same for parts whose run is here. */
 export function* scanParts(
   log: LogStore,
   filter: CompiledFilter,
@@ -174,62 +170,58 @@ export function* scanParts(
   to: number,
   sink: PartSink
 ): Generator<void, void> {
+  const show = partGate(log, filter, from, to, sink);
+  const first = Math.max(classes.from, log.partClasses.shortest);
+  for (let number = first; number < classes.to; number++) {
+    yield* inSlices(log.partClasses.of(number), from, to, show);
+  }
+}
+
+function partGate(
+  log: LogStore,
+  filter: CompiledFilter,
+  from: number,
+  to: number,
+  sink: PartSink
+): (rows: Uint32Array, first: number, end: number) => void {
   const laneIndices = laneIndexTable(log);
   const { spans, functions, otherFunctions, lanes, statuses } = filter;
-  let seen = 0;
-  for (
-    let number = Math.max(classes.from, log.partClasses.shortest);
-    number < classes.to;
-    number++
-  ) {
-    for (const [rows, first, end] of log.partClasses
-      .of(number)
-      .zones(from, to)) {
-      for (let i = first; i < end; i++) {
-        const row = rows[i]!;
-        const part = log.parts.chunkOf(row)?.columns;
-        const j = row & CHUNK_MASK;
-        const runRow = part === undefined ? -1 : part.runRow[j]! - 1;
-        const run = runRow < 0 ? undefined : log.runs.chunkOf(runRow)?.columns;
-        if (part === undefined || run === undefined) {
-          continue;
-        }
-        const k = runRow & CHUNK_MASK;
-        const start = run.start[k]! + part.offset[j]!;
-        const duration = part.duration[j]! > 0 ? part.duration[j]! : 0;
-        const fn = part.function[j]!;
-        const isWholeRun =
-          part.kind[j] === PART_COMPUTE &&
-          fn === run.function[k] &&
-          part.span[j] === run.span[k];
-        if (
-          isWholeRun ||
-          start >= to ||
-          start + duration < from ||
-          spans[part.span[j]!] === 0 ||
-          statuses[run.status[k]!] === 0 ||
-          lanes[run.lane[k]!] === 0 ||
-          (fn < functions.length ? functions[fn] : otherFunctions) === 0
-        ) {
-          continue;
-        }
-        sink(
-          row,
-          runRow,
-          laneIndices[run.lane[k]!]!,
-          start,
-          duration,
-          category(KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE, fn),
-          part.held[j] === 1
-        );
+  return (rows, first, end) => {
+    for (let i = first; i < end; i++) {
+      const row = rows[i]!;
+      const part = log.parts.chunkOf(row)?.columns;
+      const j = row & CHUNK_MASK;
+      const runRow = part === undefined ? -1 : part.runRow[j]! - 1;
+      const run = runRow < 0 ? undefined : log.runs.chunkOf(runRow)?.columns;
+      if (part === undefined || run === undefined) {
+        continue;
       }
-      seen += end - first;
-      if (seen >= ROWS_PER_SLICE) {
-        seen = 0;
-        yield;
+      const k = runRow & CHUNK_MASK;
+      const start = run.start[k]! + part.offset[j]!;
+      const duration = part.duration[j]! > 0 ? part.duration[j]! : 0;
+      const fn = part.function[j]!;
+      const lane = run.lane[k]!;
+      if (
+        start >= to ||
+        start + duration < from ||
+        spans[part.span[j]!] === 0 ||
+        statuses[run.status[k]!] === 0 ||
+        lanes[lane] === 0 ||
+        (fn < functions.length ? functions[fn] : otherFunctions) === 0
+      ) {
+        continue;
       }
+      sink(
+        row,
+        runRow,
+        laneIndices[lane]!,
+        start,
+        duration,
+        category(KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE, fn),
+        part.held[j] === 1
+      );
     }
-  }
+  };
 }
 
 function laneIndexTable(log: LogStore): Uint16Array {
