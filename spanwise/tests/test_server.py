@@ -42,6 +42,28 @@ def until(condition, what):
     return found
 
 
+class Page:
+    """A page's end of its WebSocket."""
+
+    def __init__(self, connection, arrived):
+        self.connection = connection
+        self.ended = False
+        self._arrived = arrived
+
+    async def receive(self):
+        """The next message, or None: the relay has closed."""
+        body = await asyncio.wait_for(self._arrived.get(), LIMIT)
+        self.ended = body is None
+        return None if body is None else decode(PANEL.down, body)
+
+    async def send(self, body):
+        await self.connection.write_message(body, binary=isinstance(body, bytes))
+
+    async def ask(self, request, cluster):
+        fields = {"request": request, "cluster": cluster, "run": 0}
+        await self.send(b"".join(encode(PANEL.up["detail"], fields))[4:])
+
+
 class Server:
     """A Jupyter server as a process of its own."""
 
@@ -132,13 +154,22 @@ class Server:
         finally:
             link.close()
 
+    @contextlib.asynccontextmanager
     async def page(self, query="", **headers):
-        """A page's WebSocket."""
+        """A page's WebSocket, closed on both sides afterwards."""
         headers.setdefault("Authorization", f"token {TOKEN}")
         request = httpclient.HTTPRequest(
             f"ws://{self.base}spanwise/ws{query}", headers=headers, request_timeout=LIMIT
         )
-        return await asyncio.wait_for(websocket.websocket_connect(request), LIMIT)
+        arrived = asyncio.Queue()
+        connecting = websocket.websocket_connect(request, on_message_callback=arrived.put_nowait)
+        page = Page(await asyncio.wait_for(connecting, LIMIT), arrived)
+        try:
+            yield page
+        finally:
+            page.connection.close()
+            while not page.ended:
+                await page.receive()
 
     def observers(self):
         """The observers that it runs; other extensions have children too."""
@@ -189,17 +220,6 @@ def make_server(folders):
         one.stop()
 
 
-async def receive(page):
-    body = await asyncio.wait_for(page.read_message(), LIMIT)
-    return None if body is None else decode(PANEL.down, body)
-
-
-async def ask(page, request, cluster):
-    kind = PANEL.up["detail"]
-    fields = {"request": request, "cluster": cluster, "run": 0}
-    await page.write_message(b"".join(encode(kind, fields))[4:], binary=True)
-
-
 def test_an_unused_extension_starts_nothing(make_server):
     server = make_server()
     assert server.status()["observer"] == "stopped"
@@ -228,11 +248,11 @@ def test_a_cookie_opens_the_socket_for_pages_of_this_server_only(server):
         cookie = response.headers["Set-Cookie"].split(";")[0]
 
     async def run():
-        page = await server.page(Authorization="", Cookie=cookie, Origin=own)
-        assert (await receive(page)).type == "clusters"
-        page.close()
+        async with server.page(Authorization="", Cookie=cookie, Origin=own) as page:
+            assert (await page.receive()).type == "clusters"
         with pytest.raises(httpclient.HTTPClientError) as refused:
-            await server.page(Authorization="", Cookie=cookie, Origin="http://evil.example")
+            async with server.page(Authorization="", Cookie=cookie, Origin="http://evil.example"):
+                pass
         assert refused.value.code == 403
 
     own = f"http://127.0.0.1:{server.port}"
@@ -241,15 +261,14 @@ def test_a_cookie_opens_the_socket_for_pages_of_this_server_only(server):
 
 def test_bodies_go_both_ways_unchanged(server):
     async def run():
-        page = await server.page()
-        first = await receive(page)
-        assert first.type == "clusters"
-        for request, cluster in enumerate(["<img src=x>", "900000", "größe"]):
-            await ask(page, request, cluster)
-            answer = await receive(page)
-            assert answer.fields["request"] == request
-            assert answer.fields["run"]["key"] == cluster
-        page.close()
+        async with server.page() as page:
+            first = await page.receive()
+            assert first.type == "clusters"
+            for request, cluster in enumerate(["<img src=x>", "900000", "größe"]):
+                await page.ask(request, cluster)
+                answer = await page.receive()
+                assert answer.fields["request"] == request
+                assert answer.fields["run"]["key"] == cluster
 
     asyncio.run(run())
     assert server.status()["observer"] == "running"
@@ -259,59 +278,57 @@ def test_what_a_page_sends_before_the_observer_is_there_is_kept(make_server):
     server = make_server()
 
     async def run():
-        page = await server.page()
-        for request in range(20):
-            await ask(page, request, "x")
-        assert (await receive(page)).type == "clusters"
-        for request in range(20):
-            assert (await receive(page)).fields["request"] == request
-        page.close()
+        async with server.page() as page:
+            for request in range(20):
+                await page.ask(request, "x")
+            assert (await page.receive()).type == "clusters"
+            for request in range(20):
+                assert (await page.receive()).fields["request"] == request
 
     asyncio.run(run())
 
 
 def test_pages_have_links_of_their_own_to_one_observer(server):
     async def run():
-        pages = await asyncio.gather(*(server.page() for _ in range(4)))
-        firsts = await asyncio.gather(*map(receive, pages))
-        assert len({first.fields["clusters"][0]["pid"] for first in firsts}) == 1
-        await ask(pages[2], 7, "only me")
-        assert (await receive(pages[2])).fields["request"] == 7
-        for page in pages:
-            page.close()
+        async with contextlib.AsyncExitStack() as stack:
+            pages = [await stack.enter_async_context(server.page()) for _ in range(4)]
+            firsts = [await page.receive() for page in pages]
+            assert len({first.fields["clusters"][0]["pid"] for first in firsts}) == 1
+            await pages[2].ask(7, "only me")
+            assert (await pages[2].receive()).fields["request"] == 7
 
     asyncio.run(run())
 
 
 def test_too_much_at_once_closes_the_page(server):
     async def run():
-        page = await server.page()
-        await receive(page)
-        await page.write_message(bytes(BODY_LIMIT["panel"] + 1), binary=True)
-        assert await receive(page) is None
-        assert page.close_code == 1009
+        async with server.page() as page:
+            await page.receive()
+            await page.send(bytes(BODY_LIMIT["panel"] + 1))
+            assert await page.receive() is None
+            assert page.connection.close_code == 1009
 
     asyncio.run(run())
 
 
 def test_text_closes_the_page(server):
     async def run():
-        page = await server.page()
-        await receive(page)
-        await page.write_message("hello")
-        assert await receive(page) is None
-        assert page.close_code == 1003
+        async with server.page() as page:
+            await page.receive()
+            await page.send("hello")
+            assert await page.receive() is None
+            assert page.connection.close_code == 1003
 
     asyncio.run(run())
 
 
 def test_a_page_of_another_protocol_is_told_to_reload(server):
     async def run():
-        page = await server.page("?protocol=2")
-        answer = await receive(page)
-        assert answer.fields["state"] == "version"
-        assert answer.fields["sentence"].startswith("Reload the page to use Spanwise ")
-        assert await receive(page) is None
+        async with server.page("?protocol=2") as page:
+            answer = await page.receive()
+            assert answer.fields["state"] == "version"
+            assert answer.fields["sentence"].startswith("Reload the page to use Spanwise ")
+            assert await page.receive() is None
 
     asyncio.run(run())
 
@@ -379,9 +396,8 @@ def test_tcp_is_the_other_transport(make_server):
     assert answer["address"].startswith("tcp:127.0.0.1:")
 
     async def run():
-        page = await server.page()
-        assert (await receive(page)).type == "clusters"
-        page.close()
+        async with server.page() as page:
+            assert (await page.receive()).type == "clusters"
 
     asyncio.run(run())
 
@@ -390,11 +406,11 @@ def test_without_node_there_is_a_sentence_everywhere(make_server):
     server = make_server(SPANWISE_NODE="/nowhere/node")
 
     async def run():
-        page = await server.page()
-        answer = await receive(page)
-        assert answer.fields["state"] == "no-node"
-        assert "SPANWISE_NODE" in answer.fields["sentence"]
-        assert await receive(page) is None
+        async with server.page() as page:
+            answer = await page.receive()
+            assert answer.fields["state"] == "no-node"
+            assert "SPANWISE_NODE" in answer.fields["sentence"]
+            assert await page.receive() is None
 
     asyncio.run(run())
     assert "SPANWISE_NODE" in server.status()["problem"]
@@ -406,10 +422,9 @@ def test_the_real_observer_answers(make_server):
     server = make_server(SPANWISE_NODE=find_node())
 
     async def run():
-        page = await server.page()
-        first = await receive(page)
-        assert (first.type, first.fields) == ("clusters", {"clusters": []})
-        page.close()
+        async with server.page() as page:
+            first = await page.receive()
+            assert (first.type, first.fields) == ("clusters", {"clusters": []})
 
     asyncio.run(run())
     assert server.status()["node"] == find_node()
@@ -421,10 +436,10 @@ def test_an_observer_that_cannot_start_says_why(make_server):
     server = make_server(FAKE_FAILS="The moon is in the wrong house.")
 
     async def run():
-        page = await server.page()
-        answer = await receive(page)
-        assert answer.fields["state"] == "no-observer"
-        assert answer.fields["sentence"] == "The moon is in the wrong house."
+        async with server.page() as page:
+            answer = await page.receive()
+            assert answer.fields["state"] == "no-observer"
+            assert answer.fields["sentence"] == "The moon is in the wrong house."
 
     asyncio.run(run())
 
@@ -433,17 +448,16 @@ def test_a_dead_observer_is_told_and_replaced(make_server):
     server = make_server()
 
     async def run():
-        page = await server.page()
-        before = (await receive(page)).fields["clusters"][0]["pid"]
-        await ask(page, 1, "die")
-        answer = await receive(page)
-        assert answer.fields["state"] == "no-observer"
-        assert "is being started again" in answer.fields["sentence"]
-        assert await receive(page) is None
-        page = await server.page()
-        after = (await receive(page)).fields["clusters"][0]["pid"]
-        assert after != before
-        page.close()
+        async with server.page() as page:
+            before = (await page.receive()).fields["clusters"][0]["pid"]
+            await page.ask(1, "die")
+            answer = await page.receive()
+            assert answer.fields["state"] == "no-observer"
+            assert "is being started again" in answer.fields["sentence"]
+            assert await page.receive() is None
+        async with server.page() as page:
+            after = (await page.receive()).fields["clusters"][0]["pid"]
+            assert after != before
 
     asyncio.run(run())
 
