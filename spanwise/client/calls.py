@@ -159,7 +159,12 @@ class Calls:
         for start in range(0, len(rows), _CALLS):
             stop = min(start + _CALLS, len(rows))
             message = _CallMessage(self, function, keywords)
-            tasks = message.pack(rows[start:stop])
+            try:
+                tasks = message.pack(rows[start:stop])
+            except BaseException:
+                self._session.packer.forget_unsent()
+                raise
+            self._session.packer.announced()
             submit = self._message(message, tasks, entries[start:stop], options, generation)
             submit.fields["last"] = stop == len(rows)
             yield submit
@@ -249,8 +254,9 @@ class Calls:
         self._kept[(id(function), order)] = _KeptTemplate(function, around, blob)
         return blob
 
-    def new_template(self) -> int:
-        return self._session.packer.new_template()
+    def template(self, blob: bytes) -> tuple[int, bool]:
+        """The number of a template, and whether it has to be sent."""
+        return self._session.packer.template(blob)
 
     def new_chunk(self) -> int:
         return self._session.packer.new_chunk()
@@ -347,10 +353,12 @@ class _CallMessage:
         return tuple(order), row
 
     def _new_template(self, order: tuple[int, ...]) -> int:
-        number = self._calls.new_template()
+        blob = self._calls.template_blob(self._function, order, self._keywords)
+        number, is_new = self._calls.template(blob)
         self._numbers[order] = number
-        self.templates.append({"id": number, "blob": len(self.blobs)})
-        self.blobs.append(self._calls.template_blob(self._function, order, self._keywords))
+        if is_new:
+            self.templates.append({"id": number, "blob": len(self.blobs)})
+            self.blobs.append(blob)
         return number
 
     def _close_chunk(self) -> None:

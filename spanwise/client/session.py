@@ -50,6 +50,7 @@ from spanwise.wire import payload
 from spanwise.wire.errors import LinkError
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
+from spanwise.wire.schema import link_type
 
 Key = Any
 
@@ -67,6 +68,9 @@ LOST_RESULT_SECONDS = 120.0
 CLOSE_SECONDS = 10.0
 
 _ONE_PART = struct.Struct("<IId")
+#: Up to here the codec packs rows into one buffer.
+FEW_ROWS = 64
+TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
 
 
 class Session:
@@ -249,10 +253,16 @@ class Session:
         if launch != self._launch:
             message.fields["launch"] = {"path": launch[0], "cwd": launch[1]}
             self._launch = launch
+        tasks: Any = message.tasks
+        dependencies: Any = {"id": message.dependencies}
+        if len(tasks["id"]) <= FEW_ROWS and len(message.dependencies) <= FEW_ROWS:
+            # One buffer instead of fifteen: a third of the time of a single submit.
+            tasks = list(zip(*(tasks[name] for name in TASK_COLUMNS), strict=True))
+            dependencies = [(each,) for each in message.dependencies]
         self.send(
             "submit",
             message.fields,
-            {"tasks": message.tasks, "dependencies": {"id": message.dependencies}},
+            {"tasks": tasks, "dependencies": dependencies},
             message.blobs,
         )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 from dask._expr import ProhibitReuse
@@ -123,12 +124,33 @@ class Packer:
         self.names = names
         self.spans = spans
         self._dump = dump
-        self._templates = itertools.count()
+        #: Digest of a template's payload → its number. The scheduler keeps templates as
+        #: long as the cluster lives, so that the same one is never sent twice.
+        self._templates: dict[bytes, int] = {}
+        self._template_numbers = itertools.count()
+        self._unsent: list[bytes] = []
         self._chunks = itertools.count()
         self._generations = itertools.count()
 
-    def new_template(self) -> int:
-        return next(self._templates)
+    def template(self, blob: bytes) -> tuple[int, bool]:
+        """The number of a template, and whether the scheduler has yet to be sent it."""
+        digest = blake2b(blob, digest_size=16).digest()
+        number = self._templates.get(digest)
+        if number is not None:
+            return number, False
+        number = self._templates[digest] = next(self._template_numbers)
+        self._unsent.append(digest)
+        return number, True
+
+    def announced(self) -> None:
+        """A message with all new templates is ready to be sent."""
+        self._unsent.clear()
+
+    def forget_unsent(self) -> None:
+        """Packing a message failed: its new templates are not known after all."""
+        for digest in self._unsent:
+            del self._templates[digest]
+        self._unsent.clear()
 
     def new_chunk(self) -> int:
         return next(self._chunks)
@@ -203,9 +225,15 @@ class _Packing:
         while left:
             count = min(size, left)
             left -= count
-            yield self._message(
-                list(itertools.islice(items, count)), first_id + done, done, left == 0
-            )
+            try:
+                message = self._message(
+                    list(itertools.islice(items, count)), first_id + done, done, left == 0
+                )
+            except BaseException:
+                self.packer.forget_unsent()
+                raise
+            self.packer.announced()
+            yield message
             done += count
             size = MORE_TASKS
 
@@ -395,10 +423,12 @@ class _Packing:
     # -- templates and chunks ---------------------------------------------
 
     def _new_group(self, signature: Any, template: Template, fused: bool) -> _Group:
-        number = self.packer.new_template()
+        blob = self.dump(template)
+        number, is_new = self.packer.template(blob)
         group = self.groups[signature] = _Group(number, fused)
-        self.template_rows.append({"id": number, "blob": len(self.blobs)})
-        self.blobs.append(self.dump(template))
+        if is_new:
+            self.template_rows.append({"id": number, "blob": len(self.blobs)})
+            self.blobs.append(blob)
         self.kept.append(template)
         return group
 
@@ -442,6 +472,7 @@ def _outer_key(key: Key, node: GraphNode) -> Key:
 
 
 def weight_of(value: Any) -> int:
+    """About how many bytes a literal takes in a chunk."""
     if isinstance(value, (str, bytes, bytearray)):
         return len(value)
     nbytes = getattr(value, "nbytes", None)

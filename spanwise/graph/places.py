@@ -161,11 +161,11 @@ def _plain_shape(node: GraphNode) -> Shape:
 
 def _whole_shape(node: GraphNode) -> Shape:
     inputs = list(node.dependencies)
-    places = (Slot(-1), Constant(inputs), Run(0, len(inputs)))
+    places = (Slot(-1), Slot(-2), Run(0, len(inputs)))
     return Shape(
-        ("whole", id(node)),
+        ("whole", len(inputs)),
         inputs,
-        [node],
+        [node, inputs],
         lambda: Template(run_whole, None, places),
     )
 
