@@ -3,6 +3,7 @@ import type {
   JupyterFrontEnd,
   JupyterFrontEndPlugin
 } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { Feed } from '../feed/feed';
 import type { IFeed } from '../feed/feed-types';
@@ -43,8 +44,9 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
         apply();
       },
       (error: unknown) => {
-        // The defaults hold; the settings editor shows what is wrong with the file.
-        console.warn('Spanwise could not read its settings.', error);
+        Notification.warning(
+          `Spanwise could not read its settings and uses the defaults: ${String(error)}`
+        );
       }
     );
     return feed;

@@ -32,13 +32,14 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
   activate: (
     app: JupyterFrontEnd,
     feed: IFeed,
-    { contexts, opener, kernels }: IPanels,
+    panels: IPanels,
     shell: ILabShell,
     notebooks: INotebookTracker | null,
     restorer: ILayoutRestorer | null,
     state: IStateDB | null,
     translator: ITranslator | null
   ) => {
+    const { contexts, opener, kernels } = panels;
     const model = new SidebarModel({
       feed,
       contexts,
