@@ -207,9 +207,7 @@ class Session:
             self.send_all(messages, first_id, made)
         return entries
 
-    def send_all(
-        self, messages: Iterable[SubmitMessage], first_id: int, made: list[Entry]
-    ) -> None:
+    def send_all(self, messages: Iterable[SubmitMessage], first_id: int, made: list[Entry]) -> None:
         """Send the messages of a submission while they are being packed.
 
         If packing fails half way (an argument that cannot be pickled), what was sent is

@@ -1,0 +1,225 @@
+"""A first look at Spanwise: two people's work on one cluster, told apart by spans.
+
+    python first_look.py            about half a minute, then a table per span
+    python first_look.py --quick    the same on a tenth of the data
+
+Alice loads sensor readings, cleans them, makes features and trains a model; Bob counts
+what the sensors logged. The notebook first-look.ipynb does the same cell by cell, with
+the panels beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from spanwise import Client, MemorySampler, span
+
+SENSORS = 24
+FOLDS = 16
+LEVELS = ("info", "warning", "error")
+
+
+# -- what the tasks do ------------------------------------------------------
+
+
+def read_day(day: int, rows: int) -> pd.DataFrame:
+    """Readings of one day; the pause stands for a disk or a network."""
+    time.sleep(0.15)
+    rng = np.random.default_rng(day)
+    frame = pd.DataFrame(
+        {
+            "day": day,
+            "sensor": rng.integers(0, SENSORS, rows),
+            "value": rng.normal(20, 5, rows),
+            "humidity": rng.uniform(20, 80, rows),
+        }
+    )
+    frame.loc[rng.integers(0, rows, rows // 50), "value"] = np.nan
+    return frame
+
+
+def calibration() -> pd.DataFrame:
+    """Offset and gain of every sensor."""
+    rng = np.random.default_rng(7)
+    return pd.DataFrame(
+        {
+            "sensor": np.arange(SENSORS),
+            "offset": rng.normal(0, 0.5, SENSORS),
+            "gain": rng.normal(1, 0.05, SENSORS),
+        }
+    )
+
+
+def smooth(block: np.ndarray) -> np.ndarray:
+    """A moving average along the first axis."""
+    kernel = np.ones(9) / 9
+    return np.apply_along_axis(np.convolve, 0, block, kernel, mode="same")
+
+
+def fit_fold(features: np.ndarray, fold: int, steps: int) -> np.ndarray:
+    """Train on all rows but those of one fold, by plain gradient descent."""
+    keep = np.arange(len(features)) % FOLDS != fold
+    x, y = features[keep][:, :-1], features[keep][:, -1]
+    weights = np.zeros(x.shape[1])
+    for _ in range(steps):
+        weights -= 0.1 * x.T @ (x @ weights - y) / len(x)
+    return weights
+
+
+def score_fold(features: np.ndarray, weights: np.ndarray, fold: int) -> float:
+    """Mean squared error on the fold that was left out."""
+    left_out = np.arange(len(features)) % FOLDS == fold
+    x, y = features[left_out][:, :-1], features[left_out][:, -1]
+    return float(np.mean((x @ weights - y) ** 2))
+
+
+def log_lines(day: int, count: int) -> list[str]:
+    """What the sensors logged on one day."""
+    rng = np.random.default_rng(1000 + day)
+    return [
+        f"{LEVELS[level]} sensor-{sensor} day-{day}"
+        for level, sensor in zip(
+            rng.integers(0, 3, count), rng.integers(0, SENSORS, count), strict=True
+        )
+    ]
+
+
+# -- Alice and Bob ----------------------------------------------------------
+
+
+def load(days: int, rows: int) -> dd.DataFrame:
+    """All readings, kept on the cluster."""
+    with span("data load"):
+        readings = dd.from_map(
+            read_day, range(days), rows=rows, meta=read_day(0, 50), enforce_metadata=False
+        )
+        return readings.persist()
+
+
+def clean(readings: dd.DataFrame) -> tuple[dd.DataFrame, pd.DataFrame]:
+    """Calibrated readings, and the statistics of every sensor."""
+    with span("clean"):
+        sensors = dd.from_pandas(calibration(), npartitions=1)
+        calibrated = readings.fillna({"value": 20.0}).merge(sensors, on="sensor")
+        calibrated = calibrated.assign(
+            value=(calibrated.value - calibrated.offset) * calibrated.gain
+        )
+        calibrated = calibrated[["sensor", "value", "humidity"]].persist()
+        statistics = calibrated.groupby("sensor").value.agg(["mean", "std", "count"]).compute()
+        return calibrated, statistics
+
+
+def make_features(calibrated: dd.DataFrame, chunk_rows: int) -> da.Array:
+    """Standardised, smoothed readings with their products, and a target in the last column."""
+    with span("features"):
+        values = calibrated[["value", "humidity"]].to_dask_array(lengths=True)
+        values = values.rechunk((chunk_rows, -1))
+        scaled = (values - values.mean(axis=0)) / values.std(axis=0)
+        smoothed = scaled.map_overlap(smooth, depth=(8, 0), boundary="reflect")
+        pieces = [scaled, smoothed, scaled[:, :1] * scaled[:, 1:]]
+        target = (scaled[:, :1] * 0.7 - scaled[:, 1:] * 0.2) + smoothed[:, :1] * 0.1
+        return da.concatenate([*pieces, target], axis=1).rechunk((chunk_rows, -1)).persist()
+
+
+def train(client: Client, features: da.Array, folds: int, steps: int) -> list[float]:
+    """Errors of every fold: futures for the fits, a delayed sum over the scores."""
+    with span("Model training"):
+        with span("fit"):
+            sample = client.compute(features[:: max(1, features.shape[0] // 60_000)])
+            fits = client.map(fit_fold, [sample] * folds, range(folds), [steps] * folds, pure=False)
+        with span("score"):
+            scores = [dask.delayed(score_fold)(sample, fit, fold) for fold, fit in enumerate(fits)]
+            return list(dask.compute(*scores))
+
+
+def count_log(days: int, lines: int) -> dict[str, int]:
+    """How often each level was logged."""
+    with span("data load"):
+        log = db.from_sequence(range(days), npartitions=days).map(log_lines, lines).flatten()
+    with span("levels"):
+        levels = log.map(str.split).map(lambda words: words[0])
+        return dict(levels.frequencies().compute())
+
+
+def alice(client: Client, sampler: MemorySampler, scale: float) -> dict[str, Any]:
+    """Load, preprocess, train; the features twice, in small and in large chunks."""
+    days, rows = max(4, int(24 * scale)), max(2_000, int(60_000 * scale))
+    with span("Alice's workflow"):
+        readings = load(days, rows)
+        with span("ML preprocessing"):
+            calibrated, statistics = clean(readings)
+            total = days * rows
+            with sampler.sample("small chunks", interval=0.1):
+                features = make_features(calibrated, chunk_rows=max(500, total // 64))
+                width = features.sum(axis=1).std().compute()
+            with sampler.sample("large chunks", interval=0.1):
+                features = make_features(calibrated, chunk_rows=max(2_000, total // 8))
+                width = features.sum(axis=1).std().compute()
+        errors = train(client, features, folds=FOLDS, steps=int(400 * scale) + 20)
+    return {"sensors": len(statistics), "width": float(width), "errors": errors}
+
+
+def bob(scale: float) -> dict[str, int]:
+    """Count the log; a span of his own, on the same cluster."""
+    with span("Bob's workflow"):
+        return count_log(days=12, lines=max(500, int(60_000 * scale)))
+
+
+# -- the table ----------------------------------------------------------------
+
+
+def summary(client: Client) -> str:
+    """One line per span: tasks, wall, CPU, non-CPU, transfer and idle seconds."""
+    head = f"{'span':<32}{'tasks':>8}{'wall':>9}{'CPU':>9}{'non-CPU':>9}{'transfer':>10}{'idle':>9}"
+    lines = [head, "─" * len(head)]
+    for each in sorted(client.spans(), key=lambda span: (not span.name, span.opened)):
+        depth = max(0, len(each.name) - 1)
+        activity = client.fine_metrics(span=each, unit="seconds").by_activity()
+        wall = 0.0 if each.start is None or each.stop is None else each.stop - each.start
+        lines.append(
+            f"{'  ' * depth + (each.tag or 'default'):<32}{each.tasks:>8,}"
+            f"{wall:>9.2f}{activity.get('thread-cpu', 0.0):>9.2f}"
+            f"{activity.get('thread-noncpu', 0.0):>9.2f}{activity.get('transfer', 0.0):>10.2f}"
+            f"{'–' if each.idle is None else format(each.idle, '.2f'):>9}"
+        )
+    lines.append("seconds; a span's figures include those of the spans inside it")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run both workflows and print what was found and where the time went."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    scale = 0.1 if options.quick else 1.0
+    sampler = MemorySampler()
+    started = time.perf_counter()
+    with Client(
+        n_workers=options.workers, threads_per_worker=options.threads, name="first-look"
+    ) as client:
+        print(client)
+        found = alice(client, sampler, scale)
+        levels = bob(scale)
+        elapsed = time.perf_counter() - started
+        print(
+            f"{found['sensors']} sensors, feature width {found['width']:.3f}, "
+            f"errors {min(found['errors']):.2e} … {max(found['errors']):.2e}; log {levels}"
+        )
+        for label, samples in sampler.samples.items():
+            peak = max(nbytes for _, nbytes in samples) / 2**20
+            print(f"memory with {label}: peak {peak:,.0f} MiB over {len(samples)} samples")
+        print(f"\n{summary(client)}\n\n{elapsed:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
