@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import dask
@@ -23,6 +22,7 @@ import pandas as pd
 import pytest
 
 from spanwise import span
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.packed_run import PackedRun, PartRun
 
 SOURCE = {"make_source", "make_other", "make_meta", "to_string_dtype"}
@@ -148,7 +148,7 @@ def test_most_are_exact_and_the_table_is_current() -> None:
         total.update(counts)
     share = total["exact"] / (total["exact"] + total["inferred"])
     assert share >= 0.6, f"{share:.0%} exact"
-    page = Path(__file__).parents[2] / "docs" / "attribution.md"
+    page = CHECKOUT / "docs" / "attribution.md"
     if not page.exists():
         pytest.skip("needs the checkout")
     text = page.read_text("utf-8")

@@ -2,17 +2,16 @@
 
 import queue
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from spanwise.node import find_node
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.wire.door import listen
 from spanwise.wire.errors import HandshakeRefused
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import dial
 
-ROOT = Path(__file__).parents[2]
 LIMIT = 60.0
 
 
@@ -26,7 +25,7 @@ def program(tmp_path_factory):
     )
     subprocess.run(
         [find_node(), "-e", f"require('esbuild').buildSync({options})"],
-        cwd=ROOT,
+        cwd=CHECKOUT,
         check=True,
         timeout=LIMIT,
     )
