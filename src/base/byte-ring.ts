@@ -17,7 +17,11 @@ export class ByteRing<T> {
   private _nbytes = 0;
   private _droppedUpTo = -1;
 
-  constructor(private readonly _maxBytes: number) {}
+  /** @param _onDrop - hears of every entry that leaves. */
+  constructor(
+    private readonly _maxBytes: number,
+    private readonly _onDrop: (entry: RingEntry<T>) => void = () => undefined
+  ) {}
 
   /** Bytes held now. */
   get nbytes(): number {
@@ -42,6 +46,7 @@ export class ByteRing<T> {
       this._entries[this._first++] = undefined;
       this._nbytes -= dropped.nbytes;
       this._droppedUpTo = dropped.seq;
+      this._onDrop(dropped);
     }
     // Slots of dropped entries are cut off once they are half of the array: O(1) a push on average.
     if (this._first > 32 && this._first * 2 > this._entries.length) {

@@ -8,11 +8,13 @@
  */
 import { build, version } from './build';
 import { runObserver } from './observer/program';
+import { runScheduler } from './scheduler/program';
 
 type Program = (args: readonly string[]) => Promise<number>;
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
-  observer: runObserver
+  observer: runObserver,
+  scheduler: runScheduler
 };
 
 async function main(args: readonly string[]): Promise<number> {
@@ -24,9 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
   const program = PROGRAMS[first];
   if (program === undefined) {
     console.error(
-      first === 'scheduler'
-        ? 'spanwise: this build has no scheduler yet'
-        : `spanwise: the first argument is one of scheduler, ${Object.keys(PROGRAMS).join(', ')}, --version`
+      `spanwise: the first argument is one of ${Object.keys(PROGRAMS).join(', ')}, --version`
     );
     return 2;
   }

@@ -1,0 +1,172 @@
+/** The message `assign`, built from the scheduler's tables. In the scheduler process. */
+import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import { NONE, TaskState, type Assign, type TaskTable } from '../../scheduler';
+import type { BlobStore, WorkerBlobs } from './blob-store';
+import { NONE_U32, type TaskRows } from './task-rows';
+
+/** Columns that are filled anew for each message; the link copies them when it encodes. */
+interface TaskColumns {
+  rows: number;
+  taskId: Uint32Array;
+  runId: Uint32Array;
+  template: Uint32Array;
+  chunk: Uint32Array;
+  row: Uint32Array;
+  function: Uint32Array;
+  span: Uint16Array;
+  flags: Uint8Array;
+  priority: Float64Array;
+  readyAt: Float64Array;
+  firstDependency: Uint32Array;
+}
+
+interface DependencyColumns {
+  rows: number;
+  taskId: Uint32Array;
+  worker: Uint16Array;
+  nbytes: Float64Array;
+}
+
+/** A message to be sent at once: the next one is built in the same columns. */
+export interface AssignMessage {
+  readonly fields: {
+    readonly templates: readonly { id: number; blob: number }[];
+    readonly chunks: readonly { id: number; blob: number }[];
+  };
+  readonly tables: {
+    readonly tasks: TaskColumns;
+    readonly dependencies: DependencyColumns;
+  };
+  readonly blobs: readonly Uint8Array[];
+}
+
+export class AssignBuilder {
+  private readonly _tasks: TaskColumns = {
+    rows: 0,
+    taskId: new Uint32Array(0),
+    runId: new Uint32Array(0),
+    template: new Uint32Array(0),
+    chunk: new Uint32Array(0),
+    row: new Uint32Array(0),
+    function: new Uint32Array(0),
+    span: new Uint16Array(0),
+    flags: new Uint8Array(0),
+    priority: new Float64Array(0),
+    readyAt: new Float64Array(0),
+    firstDependency: new Uint32Array(0)
+  };
+  private readonly _dependencies: DependencyColumns = {
+    rows: 0,
+    taskId: new Uint32Array(0),
+    worker: new Uint16Array(0),
+    nbytes: new Float64Array(0)
+  };
+
+  /** @param _start - the monotonic clock at the scheduler's start: `readyAt` is on that clock. */
+  constructor(
+    private readonly _rows: TaskRows,
+    private readonly _blobs: BlobStore,
+    private readonly _start: number
+  ) {}
+
+  /** @param has - what the worker has got; what this message brings is added. */
+  build(
+    { worker, taskIds, runIds }: Assign,
+    tasks: TaskTable,
+    has: WorkerBlobs
+  ): AssignMessage {
+    const rows = this._rows;
+    const out = this._tasks;
+    const count = taskIds.length;
+    grow(out, count);
+    out.rows = count;
+    this._dependencies.rows = 0;
+    const fields: AssignMessage['fields'] = { templates: [], chunks: [] };
+    const blobs: Uint8Array[] = [];
+    let lastTemplate = NONE_U32;
+    let lastChunk = NONE_U32;
+    for (let i = 0; i < count; i++) {
+      const task = taskIds[i]!;
+      const template = rows.template[task]!;
+      const chunk = rows.chunk[task]!;
+      if (template !== lastTemplate) {
+        lastTemplate = template;
+        bring(template, has.templates, id => this._blobs.template(id));
+      }
+      if (chunk !== lastChunk) {
+        lastChunk = chunk;
+        bring(chunk, has.chunks, id => this._blobs.chunk(id));
+      }
+      out.taskId[i] = rows.ids.outer(task);
+      out.runId[i] = runIds[i]!;
+      out.template[i] = template;
+      out.chunk[i] = chunk;
+      out.row[i] = rows.row[task]!;
+      out.function[i] = rows.functionId[task]!;
+      out.span[i] = rows.span[task]!;
+      out.flags[i] = rows.flags[task]!;
+      out.priority[i] = tasks.rank[task]!;
+      out.readyAt[i] = this._start + tasks.readyAt[task]!;
+      out.firstDependency[i] = this._dependencies.rows;
+      this._addDependencies(task, worker, tasks);
+    }
+    return {
+      fields,
+      tables: { tasks: out, dependencies: this._dependencies },
+      blobs
+    };
+
+    function bring(
+      id: number,
+      known: Set<number>,
+      find: (id: number) => Uint8Array | undefined
+    ): void {
+      const bytes = id === NONE_U32 || known.has(id) ? undefined : find(id);
+      if (bytes !== undefined) {
+        known.add(id);
+        const list = known === has.templates ? fields.templates : fields.chunks;
+        (list as { id: number; blob: number }[]).push({
+          id,
+          blob: blobs.push(bytes) - 1
+        });
+      }
+    }
+  }
+
+  private _addDependencies(
+    task: number,
+    worker: number,
+    tasks: TaskTable
+  ): void {
+    const { edges, state, nbytes, firstInput, firstReplica, replicas } = tasks;
+    const out = this._dependencies;
+    for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
+      const input = edges.input[e]!;
+      const row = out.rows++;
+      grow(out, row + 1);
+      out.taskId[row] = this._rows.ids.outer(input);
+      out.nbytes[row] = nbytes[input]!;
+      const head = firstReplica[input]!;
+      // An input that is not in memory is being made at the same worker.
+      out.worker[row] =
+        state[input] !== TaskState.Memory || replicas.has(head, worker)
+          ? worker
+          : replicas.value(head);
+    }
+  }
+}
+
+function grow(columns: TaskColumns | DependencyColumns, rows: number): void {
+  if (rows <= columns.taskId.length) {
+    return;
+  }
+  const capacity = nextCapacity(columns.taskId.length, rows);
+  for (const [name, column] of Object.entries(columns)) {
+    if (typeof column !== 'number') {
+      (columns as unknown as Record<string, Uint8Array>)[name] = grownColumn(
+        column as Uint8Array,
+        capacity
+      );
+    }
+  }
+}

@@ -1,0 +1,313 @@
+/** What the client says. In the scheduler process. */
+import { assertUnreachable } from '../../base/assert';
+import { FailureReason, NONE, ReportStatus, TaskState } from '../../scheduler';
+import type { NamesOf } from '../../sources';
+import type { Message } from '../../wire/schema';
+import type { AcceptedLink } from '../link/door';
+import type { ClusterState } from './cluster-state';
+import type { MemoryRuns } from './memory-runs';
+import { WireFlag } from './task-rows';
+import {
+  CLIENT,
+  translateScattered,
+  translateSubmit,
+  type SubmitContext
+} from './translate';
+
+type FromClient = Message<'client', 'up'>;
+
+/** A key to be reported although the core does not: it was wanted already, under another id. */
+export type ExtraReport = readonly [
+  clientId: number,
+  task: number,
+  status: ReportStatus,
+  cause: number,
+  reason: FailureReason
+];
+
+/** What the client's messages ask of the cluster beside the core. */
+export interface IClientHost {
+  readonly memoryRuns: MemoryRuns;
+  reportAlso(report: ExtraReport): void;
+  /** Answers once all that was measured is with the observer. */
+  flush(request: number): void;
+  /** How often workers measure memory may have to change. */
+  memoryRatesChanged(): void;
+  close(): void;
+  warn(sentence: string): void;
+}
+
+export class ClientSession {
+  constructor(
+    readonly link: AcceptedLink<'client'>,
+    private readonly _cluster: ClusterState,
+    private readonly _names: NamesOf,
+    private readonly _host: IClientHost
+  ) {}
+
+  take(message: FromClient): void {
+    const { log } = this._cluster;
+    switch (message.type) {
+      case 'submit':
+        return this._submit(message);
+      case 'spans':
+        this._names.announce(message.fields.firstName, message.fields.names);
+        return log.spans(CLIENT, message.fields.spans);
+      case 'want':
+        return this._want(message);
+      case 'release':
+        return this._release(message);
+      case 'cancel':
+        return this._tell('clientCancels', message.tables.ids);
+      case 'retry':
+        return this._tell('clientRetries', message.tables.ids);
+      case 'locate':
+        return this._locate(message);
+      case 'scattered':
+        return this._scattered(message);
+      case 'run':
+        return this._run(message);
+      case 'flush':
+        return this._host.flush(message.fields.request);
+      case 'memoryRun':
+        return this._memoryRun(message);
+      case 'retireWorker':
+      case 'scale':
+        return this._host.warn(
+          'This version of Spanwise cannot change the number of workers of a running cluster. ' +
+            'Make a new one with Client(n_workers=…).'
+        );
+      case 'close':
+        return this._host.close();
+      case 'hello':
+      case 'proof':
+      case 'refused':
+        // The handshake is over; the link deals with refusals.
+        return;
+      default:
+        return assertUnreachable(message);
+    }
+  }
+
+  private _submit(message: Message<'client', 'up', 'submit'>): void {
+    const { fields, blobs } = message;
+    const cluster = this._cluster;
+    if (fields.launch !== undefined) {
+      cluster.launch = fields.launch;
+      cluster.launchVersion++;
+    }
+    for (const { id, blob } of fields.templates) {
+      // A copy: templates stay, the message need not.
+      cluster.blobs.addTemplate(id, blobs[blob]!.slice());
+    }
+    for (const { id, blob } of fields.chunks) {
+      cluster.blobs.addChunk(id, blobs[blob]!);
+    }
+    this._names.announce(fields.firstName, fields.names);
+    cluster.log.spans(CLIENT, fields.spans);
+    const submission = translateSubmit(message, this._context());
+    if (submission.newlyWanted.length > 0) {
+      this._wants(Int32Array.from(submission.newlyWanted));
+    }
+    cluster.handle(submission.event);
+    for (const [clientId, task] of submission.alsoWanted) {
+      this._reportPresent(clientId, task);
+    }
+  }
+
+  private _scattered(message: Message<'client', 'up', 'scattered'>): void {
+    const { fields, tables } = message;
+    const cluster = this._cluster;
+    this._names.announce(fields.firstName, fields.names);
+    cluster.log.spans(CLIENT, fields.spans);
+    const event = translateScattered(message, this._context());
+    for (const session of cluster.workers.values()) {
+      const held = [...tables.holders.row].filter(
+        (_, k) => tables.holders.worker[k] === session.id
+      );
+      if (held.length > 0) {
+        session.link.send(
+          'adopt',
+          {},
+          {
+            items: {
+              dataId: held.map(row => tables.tasks.id[row]!),
+              client: held.map(() => CLIENT),
+              taskId: held.map(row =>
+                cluster.rows.ids.outer(event.taskIds[row]!)
+              ),
+              nbytes: held.map(row => tables.tasks.nbytes[row]!)
+            }
+          }
+        );
+      }
+    }
+    cluster.handle(event);
+  }
+
+  private _want({ tables }: Message<'client', 'up', 'want'>): void {
+    const { rows } = this._cluster;
+    const fresh: number[] = [];
+    for (const clientId of firstRows(tables.ids)) {
+      const task = rows.resolve(clientId);
+      if (task < 0) {
+        continue;
+      }
+      rows.flags[task]! |= WireFlag.Wanted;
+      if (rows.want(clientId, task)) {
+        fresh.push(task);
+      } else {
+        this._reportPresent(clientId, task);
+      }
+    }
+    this._wants(Int32Array.from(fresh));
+  }
+
+  private _release({ tables }: Message<'client', 'up', 'release'>): void {
+    const cluster = this._cluster;
+    const gone: number[] = [];
+    for (const clientId of firstRows(tables.ids)) {
+      const task = cluster.rows.resolve(clientId);
+      if (task >= 0 && cluster.rows.unwant(clientId, task)) {
+        gone.push(task);
+      }
+    }
+    cluster.handle({
+      type: 'clientReleases',
+      at: cluster.at,
+      client: CLIENT,
+      taskIds: Int32Array.from(gone)
+    });
+  }
+
+  private _tell(
+    type: 'clientCancels' | 'clientRetries',
+    ids: { readonly rows: number; readonly id: Uint32Array }
+  ): void {
+    const cluster = this._cluster;
+    const tasks = firstRows(ids).map(id => cluster.rows.resolve(id));
+    cluster.handle({
+      type,
+      at: cluster.at,
+      client: CLIENT,
+      taskIds: Int32Array.from(tasks.filter(task => task >= 0))
+    });
+  }
+
+  private _locate({ fields, tables }: Message<'client', 'up', 'locate'>): void {
+    const { core, rows } = this._cluster;
+    const where = {
+      id: [] as number[],
+      taskId: [] as number[],
+      worker: [] as number[],
+      nbytes: [] as number[]
+    };
+    for (const clientId of firstRows(tables.ids)) {
+      const task = rows.resolve(clientId);
+      const isHere = task >= 0 && core.tasks.state[task] === TaskState.Memory;
+      where.id.push(clientId);
+      where.taskId.push(task < 0 ? 0 : rows.ids.outer(task));
+      where.worker.push(isHere ? core.tasks.holdersOf(task)[0]! : NO_WORKER);
+      where.nbytes.push(isHere ? core.tasks.nbytes[task]! : 0);
+    }
+    this.link.send('located', { request: fields.request }, { where });
+  }
+
+  private _run({ fields, blobs }: Message<'client', 'up', 'run'>): void {
+    const { workers, requests } = this._cluster;
+    const { request, wait } = fields;
+    const payload = blobs[0];
+    if (payload === undefined) {
+      return;
+    }
+    for (const worker of fields.workers ?? [...workers.keys()]) {
+      const session = workers.get(worker);
+      const lost = (): void =>
+        this.link.send('runResult', {
+          request,
+          worker,
+          ok: false,
+          why: `Worker ${worker} is gone.`
+        });
+      if (session === undefined) {
+        lost();
+        continue;
+      }
+      requests.run(session, payload, wait, answer => {
+        if (answer === null) {
+          lost();
+          return;
+        }
+        const { ok, why } = answer.fields;
+        this.link.send(
+          'runResult',
+          { request, worker, ok, ...(why === undefined ? {} : { why }) },
+          {},
+          answer.blobs
+        );
+      });
+    }
+  }
+
+  private _memoryRun({ fields }: Message<'client', 'up', 'memoryRun'>): void {
+    const { memoryRuns } = this._host;
+    const { run, label, measure, intervalSeconds, state } = fields;
+    if (state === 'start') {
+      memoryRuns.start(run, label, measure, intervalSeconds);
+    } else {
+      this.link.send(
+        'memoryRunEnded',
+        { run },
+        { samples: memoryRuns.stop(run) }
+      );
+    }
+    this._host.memoryRatesChanged();
+  }
+
+  private _wants(taskIds: Int32Array): void {
+    const cluster = this._cluster;
+    cluster.handle({
+      type: 'clientWants',
+      at: cluster.at,
+      client: CLIENT,
+      taskIds
+    });
+  }
+
+  private _reportPresent(clientId: number, task: number): void {
+    const { state, cause, reason } = this._cluster.core.tasks;
+    if (state[task] === TaskState.Memory) {
+      this._host.reportAlso([
+        clientId,
+        task,
+        ReportStatus.Memory,
+        NONE,
+        FailureReason.None
+      ]);
+    } else if (state[task] === TaskState.Erred) {
+      this._host.reportAlso([
+        clientId,
+        task,
+        ReportStatus.Erred,
+        cause[task]!,
+        reason[task]!
+      ]);
+    }
+  }
+
+  private _context(): SubmitContext {
+    const { rows, log, blobs, clock, start } = this._cluster;
+    const now = clock();
+    return { rows, names: this._names, log, blobs, now, at: now - start };
+  }
+}
+
+/** No worker. */
+const NO_WORKER = 0xffff;
+
+function firstRows(ids: {
+  readonly rows: number;
+  readonly id: Uint32Array;
+}): number[] {
+  return [...ids.id.subarray(0, ids.rows)];
+}

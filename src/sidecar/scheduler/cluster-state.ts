@@ -1,0 +1,64 @@
+/** What the parts of the scheduler's process share. In the scheduler process. */
+import {
+  Scheduler,
+  type SchedulerEvent,
+  type SchedulerOptions
+} from '../../scheduler';
+import { EmbeddedClusterLog } from '../../sources';
+import type { SealedBlock } from '../../records/log-writer';
+import { BlobStore } from './blob-store';
+import type { InlineResult, TaskError } from './report-message';
+import { TaskRows } from './task-rows';
+import { WorkerRequests } from './worker-requests';
+import type { WorkerSession } from './worker-session';
+
+/** Where workers are to look for modules, and in which folder they work; changes come with submissions. */
+export interface Launch {
+  readonly path: string[];
+  readonly cwd: string;
+}
+
+export class ClusterState {
+  readonly core: Scheduler;
+  readonly rows = new TaskRows();
+  readonly blobs = new BlobStore();
+  readonly log: EmbeddedClusterLog;
+  readonly workers = new Map<number, WorkerSession>();
+  readonly requests = new WorkerRequests();
+  /** Errors of tasks that raised, by dense id, until the task is forgotten. */
+  readonly errors = new Map<number, TaskError>();
+  /** Small results of this turn; `rows.inline` counts them from 1. */
+  readonly inlines: InlineResult[] = [];
+  launch: Launch | null = null;
+  /** Counts the changes of `launch`. */
+  launchVersion = 0;
+
+  /**
+   * @param clock - the monotonic clock in seconds.
+   * @param start - what it said at the scheduler's start.
+   */
+  constructor(
+    readonly clock: () => number,
+    readonly start: number,
+    emit: (block: SealedBlock) => void,
+    options?: Partial<SchedulerOptions>
+  ) {
+    this.core = new Scheduler(options === undefined ? {} : { options });
+    this.log = new EmbeddedClusterLog(start, emit);
+  }
+
+  /** Seconds since the scheduler's start: the core's time. */
+  get at(): number {
+    return this.clock() - this.start;
+  }
+
+  handle(event: SchedulerEvent): void {
+    this.core.handle(event);
+  }
+
+  /** A task's key as text. */
+  keyOf(task: number): string {
+    const suffix = new TextDecoder().decode(this.rows.keySuffix(task));
+    return this.log.names.text(this.rows.group[task]!) + suffix;
+  }
+}

@@ -1,0 +1,521 @@
+/**
+ * One cluster: the loop between the links and the pure scheduler. In the scheduler process.
+ *
+ * ```
+ *   sockets are read ─► messages gather ─► (set-immediate) events into the core ─► instructions go out ─► the log is written
+ * ```
+ *
+ * One turn of the event loop takes in everything that the sockets had; no timer is on this path. The timers here seal the log, sample
+ * memory and limit waiting.
+ */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import * as v from 'valibot';
+import { CapacityState, NamesOf } from '../../sources';
+import { CLIENT_INTRO } from '../../wire/client-link';
+import { HandshakeRefused, type Intro } from '../../wire/handshake';
+import type { Message } from '../../wire/schema';
+import { WORKER_INTRO } from '../../wire/worker-link';
+import { build, version } from '../build';
+import { Door, type AcceptedLink } from '../link/door';
+import {
+  ClientSession,
+  type ExtraReport,
+  type IClientHost
+} from './client-messages';
+import { ClusterState } from './cluster-state';
+import { InstructionPerformer } from './instructions';
+import { MemoryRuns } from './memory-runs';
+import { ObserverLink, type EndReason } from './observer-link';
+import type { ClusterSettings } from './settings';
+import { CLIENT, TooManyTasks } from './translate';
+import { WorkerFleet } from './worker-fleet';
+import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
+import { WorkerSession } from './worker-session';
+
+/** How often workers measure memory when nobody asks for more. */
+const MEMORY_SECONDS = 0.2;
+/** How long the end of the cluster may wait for workers' last measurements, and for the observer. */
+const LAST_WORDS_SECONDS = 3;
+/** How long a lost worker's process may take to be seen ending; after that it is killed. */
+const EXIT_SECONDS = 0.2;
+
+type State = 'starting' | 'running' | 'closing';
+
+export interface ClusterOptions {
+  readonly settings: ClusterSettings;
+  /** Where the door's socket lies, of mode 0700. */
+  readonly folder: string;
+  readonly clock: () => number;
+  /** For the program's own log. */
+  note(sentence: string): void;
+}
+
+export class Cluster implements IClientHost {
+  /** Opens the door and starts the workers. */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const cluster = new Cluster(options);
+    await cluster._open();
+    return cluster;
+  }
+
+  readonly memoryRuns: MemoryRuns;
+  /** Fulfilled when the cluster has ended, whoever ended it. */
+  readonly ended: Promise<void>;
+  private readonly _state: ClusterState;
+  private readonly _performer: InstructionPerformer;
+  private readonly _logId = randomUUID().replaceAll('-', '');
+  private _observer: ObserverLink | null = null;
+  private _door: Door<'client' | 'worker'> | null = null;
+  private _fleet: WorkerFleet | null = null;
+  private _client: ClientSession | null = null;
+  private _phase: State = 'starting';
+  private _inbox: (() => void)[] = [];
+  private _finished: FinishedRuns[] = [];
+  private _extraReports: ExtraReport[] = [];
+  private _sealTimer: NodeJS.Timeout | undefined;
+  private _resolveEnded: () => void = () => undefined;
+
+  private constructor(private readonly _options: ClusterOptions) {
+    const { clock } = _options;
+    this._state = new ClusterState(clock, clock(), block =>
+      this._observer?.push(block, this._state.at)
+    );
+    this._performer = new InstructionPerformer(this._state);
+    this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
+      [...this._state.workers.values()].map(session => session.memory)
+    );
+    this.ended = new Promise(resolve => (this._resolveEnded = resolve));
+  }
+
+  /** Where clients and workers dial. */
+  get address(): string {
+    return this._door?.address ?? '';
+  }
+
+  // ---- IClientHost
+
+  reportAlso(report: ExtraReport): void {
+    this._extraReports.push(report);
+  }
+
+  flush(request: number): void {
+    const { requests, workers, log, clock } = this._state;
+    requests.flush([...workers.values()], () => {
+      // What the workers have just sent is part of this turn: it is in the log when the turn is over.
+      setImmediate(() => {
+        const seq = log.seal(clock());
+        this._client?.link.send('flushed', {
+          request,
+          logId: this._logId,
+          seq
+        });
+      });
+    });
+  }
+
+  memoryRatesChanged(): void {
+    const shortest = this.memoryRuns.shortestSeconds ?? Infinity;
+    const memorySeconds = Math.min(MEMORY_SECONDS, shortest);
+    for (const { link } of this._state.workers.values()) {
+      link.send('rates', { memorySeconds });
+    }
+  }
+
+  close(): void {
+    void this.end('closed');
+  }
+
+  warn(sentence: string): void {
+    this._client?.link.send('problem', { sentence });
+  }
+
+  /** Ends workers, log and links. Twice is safe. */
+  async end(why: EndReason): Promise<void> {
+    if (this._phase === 'closing') {
+      return this.ended;
+    }
+    this._phase = 'closing';
+    const { log, workers, clock } = this._state;
+    this._tellCluster();
+    this._client?.link.send('closed', {});
+    this._client?.link.flush();
+    this.memoryRuns.close();
+    for (const { id, link } of workers.values()) {
+      log.capacity(clock(), id, CapacityState.Closing);
+      link.send('close', {});
+      link.flush();
+    }
+    await this._fleet?.close();
+    for (const { id } of [...workers.values()]) {
+      this._workerLeft(id, 'The cluster was closed.', 'closed');
+    }
+    clearTimeout(this._sealTimer);
+    log.seal(clock());
+    await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS);
+    this._client?.link.close('The cluster was closed.');
+    await this._door?.close();
+    this._resolveEnded();
+  }
+
+  // ---- starting
+
+  private async _open(): Promise<void> {
+    const { settings, folder, note } = this._options;
+    const secret = Uint8Array.from(Buffer.from(settings.secretHex, 'hex'));
+    this._describe();
+    this._door = await Door.open({
+      transport: settings.transport,
+      folder,
+      name: 'scheduler',
+      secret,
+      build,
+      roles: ['client', 'worker'],
+      welcome: (role, intro) =>
+        role === 'client'
+          ? this._welcomeClient(intro)
+          : this._welcomeWorker(intro),
+      onLink: link => {
+        if (link.role === 'client') {
+          this._clientCame(link as AcceptedLink<'client'>);
+        } else {
+          this._workerCame(link as AcceptedLink<'worker'>);
+        }
+      },
+      onRefused: note
+    });
+    this._fleet = new WorkerFleet({
+      launch: settings.launch,
+      address: this._door.address,
+      secretHex: settings.secretHex,
+      folder,
+      transport: settings.transport,
+      threads: settings.threadsPerWorker,
+      memoryLimit: settings.memoryLimit,
+      onExit: (worker, why) => this._processEnded(worker, why),
+      onGiveUp: sentence => this._problem(sentence)
+    });
+    this._fleet.start(settings.nWorkers);
+    this._commit();
+  }
+
+  /** The log's header, and the same for the observer. */
+  private _describe(): void {
+    const { settings, note } = this._options;
+    const { log, clock, start } = this._state;
+    const open = {
+      logId: this._logId,
+      clusterId: settings.clusterId,
+      name: settings.name,
+      kind: 'embedded' as const,
+      notebook: settings.notebook,
+      // The clock's zero: the wall time at the scheduler's start.
+      wallEpoch: Date.now() / 1000 - (clock() - start),
+      pid: process.pid,
+      versions: { ...settings.launch.versions, spanwise: version },
+      capabilities: {
+        waits: true,
+        cpu: true,
+        lanes: true,
+        spans: true,
+        samples: true,
+        memory: true
+      }
+    };
+    log.header(clock(), open);
+    if (settings.observer !== null) {
+      this._observer = new ObserverLink({
+        place: settings.observer,
+        build,
+        open,
+        onGap: gaps => {
+          for (const { table, from, to, rows } of gaps) {
+            log.gap(table, from, to, rows, 'replay ring');
+          }
+          this._commit();
+        },
+        note
+      });
+    }
+    this._wallEpoch = open.wallEpoch;
+  }
+
+  private _wallEpoch = 0;
+
+  private _welcomeClient(intro: Intro): Intro {
+    const { settings } = this._options;
+    if (!v.is(CLIENT_INTRO, intro)) {
+      throw new HandshakeRefused(
+        'intro',
+        'The client did not say how its workers are to be launched.'
+      );
+    }
+    if (this._client !== null || this._phase === 'closing') {
+      throw new HandshakeRefused(
+        'busy',
+        this._client === null
+          ? `The cluster ${settings.name} is closing; make a new one with Client().`
+          : `The cluster ${settings.name} belongs to another client; make one with Client().`
+      );
+    }
+    return {
+      clusterId: settings.clusterId,
+      name: settings.name,
+      logId: this._logId,
+      schedulerStart: this._state.start,
+      wallEpoch: this._wallEpoch,
+      observer: settings.observer?.address ?? null,
+      workers: this._workerList()
+    };
+  }
+
+  private _welcomeWorker(intro: Intro): Intro {
+    if (
+      !v.is(WORKER_INTRO, intro) ||
+      this._fleet?.has(intro.worker) !== true ||
+      this._state.workers.has(intro.worker)
+    ) {
+      throw new HandshakeRefused(
+        'unknown-worker',
+        'This worker was not started by this scheduler.'
+      );
+    }
+    return { schedulerStart: this._state.start };
+  }
+
+  // ---- links
+
+  private _clientCame(link: AcceptedLink<'client'>): void {
+    const names = new NamesOf(this._state.log.names, false);
+    const session = new ClientSession(link, this._state, names, this);
+    this._client = session;
+    link.start({
+      messages: batch => this._gather(() => this._takeClient(session, batch)),
+      // A private cluster goes with its client.
+      closed: () => this._gather(() => void this._clientGone())
+    });
+  }
+
+  private async _clientGone(): Promise<void> {
+    this._client = null;
+    if (this._phase !== 'closing') {
+      this._state.handle({
+        type: 'clientLeft',
+        at: this._state.at,
+        client: CLIENT
+      });
+      await this.end('kernel-ended');
+    }
+  }
+
+  private _takeClient(
+    session: ClientSession,
+    batch: readonly Message<'client', 'up'>[]
+  ): void {
+    for (const message of batch) {
+      try {
+        session.take(message);
+      } catch (error) {
+        if (!(error instanceof TooManyTasks)) {
+          throw error;
+        }
+        this._problem(error.message);
+      }
+    }
+  }
+
+  private _workerCame(link: AcceptedLink<'worker'>): void {
+    const intro = v.parse(WORKER_INTRO, link.intro);
+    const session = new WorkerSession(link, intro);
+    link.start({
+      messages: batch =>
+        this._gather(() => {
+          for (const message of batch) {
+            const runs = takeWorkerMessage(this._state, session, message);
+            if (runs !== null) {
+              this._finished.push(runs);
+            }
+          }
+        }),
+      closed: why => this._linkEnded(session.id, why)
+    });
+    this._gather(() => this._workerJoined(session));
+  }
+
+  private _workerJoined(session: WorkerSession): void {
+    const { workers, log, clock, at } = this._state;
+    const { worker, threads, memoryLimit, host, pid, address } = session.intro;
+    if (session.link.closed) {
+      return;
+    }
+    this._fleet?.joined(worker);
+    workers.set(worker, session);
+    log.workerJoined(clock(), {
+      worker,
+      pid,
+      threads,
+      memoryLimit,
+      name: `worker-${worker}`,
+      address,
+      host: host === '' ? hostname() : host
+    });
+    log.event(clock(), 'worker-joined', worker, '');
+    if (this._phase === 'starting') {
+      this._phase = 'running';
+    }
+    this._tellPeers();
+    this._tellCluster();
+    this.memoryRatesChanged();
+    this._state.handle({
+      type: 'workerJoined',
+      at,
+      worker,
+      threads,
+      memoryLimit,
+      host
+    });
+  }
+
+  /** The link usually ends with the process; how that ended is the better reason. */
+  private _linkEnded(worker: number, why: string): void {
+    if (this._fleet?.has(worker) !== true) {
+      this._gather(() => this._workerLeft(worker, why, 'died'));
+      return;
+    }
+    setTimeout(() => {
+      this._fleet?.kill(worker);
+    }, EXIT_SECONDS * 1000).unref();
+  }
+
+  private _processEnded(worker: number, why: string): void {
+    const isClosing = this._phase === 'closing';
+    if (!isClosing) {
+      this._options.note(`Worker ${worker} ${why}.`);
+    }
+    // What it had sent before is read first.
+    setImmediate(() =>
+      this._gather(() =>
+        this._workerLeft(worker, why, isClosing ? 'closed' : 'died')
+      )
+    );
+  }
+
+  private _workerLeft(
+    worker: number,
+    why: string,
+    how: 'closed' | 'died'
+  ): void {
+    const { workers, log, requests, clock, at } = this._state;
+    const session = workers.get(worker);
+    if (session === undefined) {
+      return;
+    }
+    workers.delete(worker);
+    session.link.destroy();
+    log.workerLeft(clock(), worker, why);
+    if (how === 'died') {
+      log.event(clock(), 'worker-lost', worker, why);
+    }
+    requests.workerLeft(worker);
+    this._tellPeers();
+    this._tellCluster();
+    this._state.handle({ type: 'workerLeft', at, worker, why: how });
+  }
+
+  private _tellPeers(): void {
+    const sessions = [...this._state.workers.values()];
+    const workers = sessions.map(({ intro }) => ({
+      id: intro.worker,
+      address: intro.address
+    }));
+    for (const { link } of sessions) {
+      link.send('peers', { workers });
+    }
+  }
+
+  private _tellCluster(): void {
+    this._client?.link.send('cluster', {
+      state: this._phase,
+      workers: this._workerList()
+    });
+  }
+
+  private _workerList(): {
+    id: number;
+    address: string;
+    pid: number;
+    host: string;
+    threads: number;
+    memoryLimit: number;
+    state: string;
+  }[] {
+    return [...this._state.workers.values()].map(({ intro, isPaused }) => ({
+      id: intro.worker,
+      address: intro.address,
+      pid: intro.pid,
+      host: intro.host,
+      threads: intro.threads,
+      memoryLimit: intro.memoryLimit,
+      state: isPaused ? 'paused' : 'running'
+    }));
+  }
+
+  // ---- the turn
+
+  /** Does something in this turn, after all sockets were read. */
+  private _gather(act: () => void): void {
+    if (this._inbox.push(act) === 1) {
+      setImmediate(() => this._turn());
+    }
+  }
+
+  private _turn(): void {
+    const acts = this._inbox;
+    this._inbox = [];
+    try {
+      for (const act of acts) {
+        act();
+      }
+      const extraReports = this._extraReports;
+      this._extraReports = [];
+      this._performer.perform(this._client?.link ?? null, extraReports);
+      this._writeLog();
+      this._performer.giveBackIds();
+    } catch (error) {
+      // A bug: nothing that is kept can be relied upon any more.
+      const text = error instanceof Error ? (error.stack ?? '') : String(error);
+      this._options.note(text);
+      this._problem(
+        `The scheduler of ${this._options.settings.name} has failed: ${String(error).split('\n')[0]} ` +
+          'This is a bug of Spanwise; its log has the details.'
+      );
+      void this.end('scheduler-lost');
+    }
+  }
+
+  private _writeLog(): void {
+    const { log, rows } = this._state;
+    for (const { worker, message, tasks } of this._finished) {
+      log.finished(worker, message.tables, tasks, rows);
+    }
+    this._finished = [];
+    this._commit();
+  }
+
+  private _commit(): void {
+    const due = this._state.log.commit(this._state.clock());
+    if (due !== null && this._sealTimer === undefined) {
+      const seconds = Math.max(0, due - this._state.clock());
+      this._sealTimer = setTimeout(() => {
+        this._sealTimer = undefined;
+        this._commit();
+      }, seconds * 1000);
+    }
+  }
+
+  private _problem(sentence: string): void {
+    this._options.note(sentence);
+    this._client?.link.send('problem', { sentence, fatal: true });
+    this._client?.link.flush();
+  }
+}

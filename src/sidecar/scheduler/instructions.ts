@@ -1,0 +1,146 @@
+/** Carries out what the core decides. In the scheduler process. */
+import { assertUnreachable } from '../../base/assert';
+import type { Forgotten, Instruction, Release } from '../../scheduler';
+import { StoredKind } from '../../sources';
+import type { AcceptedLink } from '../link/door';
+import { AssignBuilder } from './assign-message';
+import type { ExtraReport } from './client-messages';
+import type { ClusterState } from './cluster-state';
+import { ReportBuilder } from './report-message';
+import { outerIds } from './translate';
+
+export class InstructionPerformer {
+  private readonly _assigns: AssignBuilder;
+  private _forgotten: Forgotten[] = [];
+
+  constructor(private readonly _cluster: ClusterState) {
+    const { rows, blobs, start } = _cluster;
+    this._assigns = new AssignBuilder(rows, blobs, start);
+  }
+
+  /**
+   * Carries out all instructions of a turn. The ids of forgotten tasks stay taken until {@link InstructionPerformer.giveBackIds}: the log
+   * may still have to say something of them.
+   *
+   * @param client - where reports go, if there is a client.
+   */
+  perform(
+    client: AcceptedLink<'client'> | null,
+    extraReports: readonly ExtraReport[]
+  ): void {
+    const { core, rows, errors, inlines } = this._cluster;
+    const report = new ReportBuilder(
+      rows,
+      core.tasks,
+      inlines,
+      task => errors.get(task),
+      task => this._cluster.keyOf(task)
+    );
+    for (const instruction of core.takeInstructions()) {
+      this._perform(instruction, report);
+    }
+    for (const extra of extraReports) {
+      report.addRow(...extra);
+    }
+    if (!report.isEmpty && client !== null) {
+      const { fields, tables, blobs } = report.message();
+      client.send('report', fields, tables, blobs);
+    }
+    for (const { task } of inlines) {
+      rows.inline[task] = 0;
+    }
+    inlines.length = 0;
+    for (const { link } of this._cluster.workers.values()) {
+      link.flush();
+    }
+    client?.flush();
+  }
+
+  /** Lets the ids of forgotten tasks be used again, and drops what only they needed. */
+  giveBackIds(): void {
+    const { rows, blobs, errors, workers } = this._cluster;
+    for (const { taskIds } of this._forgotten) {
+      for (const task of taskIds) {
+        blobs.unuse(rows.chunk[task]!);
+        errors.delete(task);
+        rows.giveBack(task);
+      }
+    }
+    this._forgotten = [];
+    const chunks = blobs.takeUnused();
+    if (chunks.length === 0) {
+      return;
+    }
+    for (const session of workers.values()) {
+      const held = chunks.filter(chunk => session.blobs.chunks.delete(chunk));
+      if (held.length > 0) {
+        session.link.send('dropBlobs', { chunks: held });
+      }
+    }
+  }
+
+  private _perform(instruction: Instruction, report: ReportBuilder): void {
+    const { core, rows, workers } = this._cluster;
+    switch (instruction.type) {
+      case 'takeBack': {
+        const { worker, taskIds, runIds } = instruction;
+        workers
+          .get(worker)
+          ?.link.send(
+            'takeBack',
+            {},
+            { tasks: { taskId: outerIds(rows, taskIds), runId: runIds } }
+          );
+        return;
+      }
+      case 'release':
+        return this._release(instruction);
+      case 'assign': {
+        const session = workers.get(instruction.worker);
+        if (session === undefined) {
+          return;
+        }
+        const { launch, launchVersion } = this._cluster;
+        const { fields, tables, blobs } = this._assigns.build(
+          instruction,
+          core.tasks,
+          session.blobs
+        );
+        const isNews = session.launchVersion !== launchVersion;
+        session.launchVersion = launchVersion;
+        session.link.send(
+          'assign',
+          {
+            templates: [...fields.templates],
+            chunks: [...fields.chunks],
+            ...(isNews && launch !== null ? { launch } : {})
+          },
+          tables,
+          blobs
+        );
+        return;
+      }
+      case 'report':
+        return report.add(instruction);
+      case 'forgotten':
+        this._forgotten.push(instruction);
+        return;
+      default:
+        return assertUnreachable(instruction);
+    }
+  }
+
+  private _release({ worker, taskIds, held }: Release): void {
+    const { core, rows, workers, log } = this._cluster;
+    const { nbytes } = core.tasks;
+    workers
+      .get(worker)
+      ?.link.send('release', {}, { ids: { taskId: outerIds(rows, taskIds) } });
+    for (let i = 0; i < taskIds.length; i++) {
+      if (held[i] === 1) {
+        const task = taskIds[i]!;
+        log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+      }
+    }
+  }
+}

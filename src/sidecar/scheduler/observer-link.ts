@@ -1,0 +1,240 @@
+/**
+ * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; whoever listens gets what it has not got, and the
+ * computation never waits for it. In the scheduler process.
+ */
+import { readFile } from 'node:fs/promises';
+import { ByteRing } from '../../base/byte-ring';
+import type { SealedBlock } from '../../records/log-writer';
+import type { FieldsInput } from '../../wire/schema';
+import { dial } from '../link/dial';
+import type { Link } from '../link/link';
+
+const RING_BYTES = 64 * 2 ** 20;
+/** Blocks wait in the ring while so much is on its way; then the observer is slow and nothing is gained by sending more. */
+const QUEUE_BYTES = 8 * 2 ** 20;
+const FIRST_PAUSE_SECONDS = 0.1;
+const LONGEST_PAUSE_SECONDS = 2;
+
+export interface ObserverPlace {
+  readonly address: string;
+  readonly secretFile: string;
+}
+
+type OpenFields = FieldsInput<'source', 'up', 'open'>;
+export type EndReason = FieldsInput<'source', 'up', 'end'>['why'];
+
+/** Rows of one table that an observer will not get. */
+export interface LogGap {
+  /** The table's number. */
+  readonly table: number;
+  rows: number;
+  /** When the first and the last of their blocks were sealed, in seconds since the scheduler's start. */
+  readonly from: number;
+  to: number;
+}
+
+interface KeptBlock {
+  readonly bytes: Uint8Array;
+  readonly at: number;
+}
+
+export interface ObserverLinkOptions {
+  readonly place: ObserverPlace;
+  readonly build: string;
+  readonly open: OpenFields;
+  /** Rows left the ring before this observer had them. */
+  onGap(gaps: readonly LogGap[]): void;
+  /** For the program's own log. */
+  note(sentence: string): void;
+}
+
+export class ObserverLink {
+  private readonly _ring = new ByteRing<KeptBlock>(RING_BYTES, entry => {
+    tally(this._dropped, entry.value);
+    if (entry.seq > this._ackedSeq) {
+      tally(this._droppedUnseen, entry.value);
+    }
+  });
+  /** All that left the ring, and what of it left before it was acknowledged; by table. */
+  private readonly _dropped = new Map<number, LogGap>();
+  private readonly _droppedUnseen = new Map<number, LogGap>();
+  private _link: Link<'source', 'up'> | null = null;
+  private _isOpen = false;
+  private _sentSeq = 0;
+  private _ackedSeq = 0;
+  private _newestSeq = 0;
+  private _pauseSeconds = FIRST_PAUSE_SECONDS;
+  private _retry: NodeJS.Timeout | undefined;
+  private _closed = false;
+  private _onAck: (() => void) | null = null;
+
+  constructor(private readonly _options: ObserverLinkOptions) {
+    void this._connect();
+  }
+
+  /**
+   * Takes a block; sends it when there is somebody to send it to.
+   *
+   * @param at - seconds since the scheduler's start.
+   */
+  push({ seq, bytes }: SealedBlock, at: number): void {
+    this._newestSeq = seq;
+    this._ring.push(seq, bytes.length, { bytes, at });
+    this._pump();
+  }
+
+  /** Says why the log ends, waits until the observer has all of it, at most `limitSeconds`, and closes. */
+  async end(why: EndReason, at: number, limitSeconds: number): Promise<void> {
+    if (this._isOpen && this._link !== null) {
+      this._pump();
+      this._link.send('end', { why, at });
+      this._link.flush();
+      await this._acknowledged(limitSeconds);
+    }
+    this.close();
+  }
+
+  close(): void {
+    this._closed = true;
+    clearTimeout(this._retry);
+    this._link?.close('The cluster has ended.');
+  }
+
+  private async _connect(): Promise<void> {
+    const { place, build, open, note } = this._options;
+    try {
+      const link = await dial({
+        address: place.address,
+        secret: await readSecret(place.secretFile),
+        role: 'source',
+        build
+      });
+      if (this._closed) {
+        link.close();
+        return;
+      }
+      this._link = link;
+      link.start({
+        messages: batch => {
+          for (const message of batch) {
+            if (message.type === 'resume') {
+              this._resume(message.fields.haveSeq);
+            } else if (message.type === 'ack') {
+              this._acked(message.fields.seq);
+            }
+          }
+        },
+        drained: () => this._pump(),
+        closed: why => this._lost(why)
+      });
+      link.send('open', open);
+    } catch (error) {
+      note(`The observer cannot be reached: ${String(error)}`);
+      this._tryAgain();
+    }
+  }
+
+  private _resume(haveSeq: number): void {
+    this._isOpen = true;
+    this._pauseSeconds = FIRST_PAUSE_SECONDS;
+    this._sentSeq = haveSeq;
+    this._ackedSeq = haveSeq;
+    if (this._ring.droppedUpTo > haveSeq) {
+      // An observer that has some blocks lacks only what it did not acknowledge; a new one lacks all that is gone.
+      const gaps = haveSeq > 0 ? this._droppedUnseen : this._dropped;
+      this._options.onGap([...gaps.values()]);
+    }
+    this._droppedUnseen.clear();
+    this._pump();
+  }
+
+  private _acked(seq: number): void {
+    this._ackedSeq = Math.max(this._ackedSeq, seq);
+    this._onAck?.();
+    this._pump();
+  }
+
+  private _pump(): void {
+    const link = this._link;
+    if (!this._isOpen || link === null || link.queuedBytes > QUEUE_BYTES) {
+      return;
+    }
+    const entries = this._ring.after(this._sentSeq);
+    let nbytes = 0;
+    const blobs: Uint8Array[] = [];
+    for (const entry of entries) {
+      if (nbytes > QUEUE_BYTES) {
+        break;
+      }
+      nbytes += entry.nbytes;
+      blobs.push(entry.value.bytes);
+      this._sentSeq = entry.seq;
+    }
+    if (blobs.length > 0) {
+      link.send('block', {}, {}, blobs);
+    }
+  }
+
+  private _lost(why: string): void {
+    this._link = null;
+    this._isOpen = false;
+    this._onAck?.();
+    if (!this._closed) {
+      this._options.note(`The link to the observer ended: ${why}`);
+      this._tryAgain();
+    }
+  }
+
+  private _tryAgain(): void {
+    if (this._closed) {
+      return;
+    }
+    this._retry = setTimeout(
+      () => void this._connect(),
+      this._pauseSeconds * 1000
+    );
+    this._pauseSeconds = Math.min(
+      2 * this._pauseSeconds,
+      LONGEST_PAUSE_SECONDS
+    );
+  }
+
+  private _acknowledged(limitSeconds: number): Promise<void> {
+    return new Promise(resolve => {
+      const done = (): void => {
+        clearTimeout(limit);
+        this._onAck = null;
+        resolve();
+      };
+      const limit = setTimeout(done, limitSeconds * 1000);
+      this._onAck = () => {
+        if (!this._isOpen || this._ackedSeq >= this._newestSeq) {
+          done();
+        }
+      };
+      this._onAck();
+    });
+  }
+}
+
+/** Adds a block's rows to the gaps; its header says table and rows (records/block.ts). */
+function tally(gaps: Map<number, LogGap>, { bytes, at }: KeptBlock): void {
+  const header = new DataView(bytes.buffer, bytes.byteOffset);
+  const table = header.getUint16(8, true);
+  const rows = header.getUint32(12, true);
+  const gap = gaps.get(table);
+  if (gap === undefined) {
+    gaps.set(table, { table, rows, from: at, to: at });
+  } else {
+    gap.rows += rows;
+    gap.to = at;
+  }
+}
+
+/** A secret file holds 32 bytes, or their 64 hexadecimal digits. */
+async function readSecret(path: string): Promise<Uint8Array> {
+  const content = await readFile(path);
+  return content.length === 32
+    ? content
+    : Buffer.from(content.toString('ascii').trim(), 'hex');
+}

@@ -1,0 +1,43 @@
+/**
+ * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads DIR/cluster.json, prints one line when its door is open,
+ * and ends when its client says so or its standard input ends: whoever started it holds the other end.
+ */
+import { build } from '../build';
+import { Cluster } from './cluster';
+import { monotonicClock } from './monotonic';
+import { readSettings } from './settings';
+
+/** Runs until the cluster has ended; the exit code. */
+export async function runScheduler(args: readonly string[]): Promise<number> {
+  const folder = args[args.indexOf('--folder') + 1];
+  if (!args.includes('--folder') || folder === undefined) {
+    return failed('scheduler needs --folder DIR.');
+  }
+  let cluster: Cluster;
+  try {
+    cluster = await Cluster.start({
+      settings: await readSettings(folder),
+      folder,
+      clock: monotonicClock(),
+      note: sentence => process.stderr.write(`${sentence}\n`)
+    });
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+  process.stderr.write(`Spanwise scheduler, build ${build}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ ready: { address: cluster.address } })}\n`
+  );
+  const end = (): void => void cluster.end('kernel-ended');
+  process.stdin.once('end', end);
+  process.stdin.once('close', end);
+  process.stdin.once('error', end);
+  process.stdin.resume();
+  await cluster.ended;
+  return 0;
+}
+
+function failed(sentence: string): number {
+  process.stdout.write(`${JSON.stringify({ failed: sentence })}\n`);
+  return 1;
+}

@@ -1,0 +1,202 @@
+/** The message `report`: what became of the client's tasks in one turn. In the scheduler process. */
+import {
+  FailureReason,
+  NONE,
+  ReportStatus,
+  type Report,
+  type TaskTable
+} from '../../scheduler';
+import type { FieldsInput } from '../../wire/schema';
+import { NONE_U32, type TaskRows } from './task-rows';
+
+/** No worker. */
+const NO_WORKER = 0xffff;
+
+/** An error as its worker told of it. */
+export interface TaskError {
+  readonly type: string;
+  readonly message: string;
+  readonly text: string;
+  /** A payload that opens to the exception, or null. */
+  readonly payload: Uint8Array | null;
+}
+
+/** A small result that came with the end of its run. */
+export interface InlineResult {
+  readonly task: number;
+  readonly bytes: Uint8Array;
+}
+
+type ErrorRow = NonNullable<
+  FieldsInput<'client', 'down', 'report'>['errors']
+>[number];
+
+/** Columns of `report`, filled row by row. */
+export class ReportBuilder {
+  private readonly _columns = {
+    id: [] as number[],
+    taskId: [] as number[],
+    status: [] as number[],
+    worker: [] as number[],
+    nbytes: [] as number[],
+    inlineStart: [] as number[],
+    inlineLength: [] as number[],
+    cause: [] as number[]
+  };
+  private _inline: Uint8Array[] = [];
+  private _inlineEnd = 0;
+  private _errors = new Map<number, ErrorRow>();
+  private _payloads: Uint8Array[] = [];
+
+  /**
+   * @param _inlines - the inline results of this turn; `rows.inline` counts them from 1.
+   * @param _errorOf - what a worker said of a task that raised.
+   * @param _keyOf - a task's key as text.
+   */
+  constructor(
+    private readonly _rows: TaskRows,
+    private readonly _tasks: TaskTable,
+    private readonly _inlines: readonly InlineResult[],
+    private readonly _errorOf: (task: number) => TaskError | undefined,
+    private readonly _keyOf: (task: number) => string
+  ) {}
+
+  get isEmpty(): boolean {
+    return this._columns.id.length === 0;
+  }
+
+  /** Adds what the core reports, under each id by which the client wants the task. */
+  add(report: Report): void {
+    const rows = this._rows;
+    for (let i = 0; i < report.taskIds.length; i++) {
+      const task = report.taskIds[i]!;
+      const status = report.status[i]! as ReportStatus;
+      const cause = report.cause[i]!;
+      const reason = report.reason[i]! as FailureReason;
+      rows.forEachWanted(task, clientId =>
+        this.addRow(clientId, task, status, cause, reason)
+      );
+      if (status === ReportStatus.Cancelled) {
+        rows.unwantAll(task);
+      }
+    }
+  }
+
+  addRow(
+    clientId: number,
+    task: number,
+    status: ReportStatus,
+    cause: number,
+    reason: FailureReason
+  ): void {
+    const { firstReplica, replicas, nbytes } = this._tasks;
+    const out = this._columns;
+    const isMemory = status === ReportStatus.Memory;
+    const head = isMemory ? firstReplica[task]! : NONE;
+    const inline = isMemory ? this._rows.inline[task]! : 0;
+    out.id.push(clientId);
+    out.taskId.push(this._rows.ids.outer(task));
+    out.status.push(status);
+    out.worker.push(head === NONE ? NO_WORKER : replicas.value(head));
+    out.nbytes.push(isMemory ? nbytes[task]! : 0);
+    if (inline > 0) {
+      this._addInline(this._inlines[inline - 1]!.bytes);
+    } else {
+      out.inlineStart.push(NONE_U32);
+      out.inlineLength.push(NONE_U32);
+    }
+    if (status === ReportStatus.Erred) {
+      out.cause.push(this._rows.clientId[cause]!);
+      this._addError(cause, reason);
+    } else {
+      out.cause.push(NONE_U32);
+    }
+  }
+
+  /** The finished message: fields, tables, blobs. */
+  message(): {
+    fields: FieldsInput<'client', 'down', 'report'>;
+    tables: { tasks: Record<keyof ReportBuilder['_columns'], number[]> };
+    blobs: Uint8Array[];
+  } {
+    const blobs: Uint8Array[] = [];
+    if (this._inlineEnd > 0 || this._payloads.length > 0) {
+      blobs.push(this._joinedInline(), ...this._payloads);
+    }
+    return {
+      fields: { errors: [...this._errors.values()] },
+      tables: { tasks: this._columns },
+      blobs
+    };
+  }
+
+  private _addInline(bytes: Uint8Array): void {
+    this._columns.inlineStart.push(this._inlineEnd);
+    this._columns.inlineLength.push(bytes.length);
+    this._inline.push(bytes);
+    this._inlineEnd += Math.ceil(bytes.length / 8) * 8;
+  }
+
+  private _joinedInline(): Uint8Array {
+    const joined = new Uint8Array(this._inlineEnd);
+    let at = 0;
+    for (const bytes of this._inline) {
+      joined.set(bytes, at);
+      at += Math.ceil(bytes.length / 8) * 8;
+    }
+    return joined;
+  }
+
+  private _addError(cause: number, reason: FailureReason): void {
+    if (this._errors.has(cause)) {
+      return;
+    }
+    const key = this._keyOf(cause);
+    const error =
+      reason === FailureReason.Raised ? this._errorOf(cause) : undefined;
+    const { type, message, text } = error ?? describe(reason, key);
+    this._errors.set(cause, {
+      cause: this._rows.clientId[cause]!,
+      key,
+      type,
+      message,
+      text,
+      // Blob 0 is the inline results.
+      blob: error?.payload ? this._payloads.push(error.payload) : -1
+    });
+  }
+}
+
+function describe(
+  reason: FailureReason,
+  key: string
+): { type: string; message: string; text: string } {
+  switch (reason) {
+    case FailureReason.KilledWorker:
+      return {
+        type: 'KilledWorker',
+        message:
+          `Workers died again and again while ${key} could have been running there. ` +
+          'It may use more memory than a worker has, or crash the interpreter.',
+        text: ''
+      };
+    case FailureReason.LostDependencies:
+      return {
+        type: 'LostDependencies',
+        message: `${key} needs a result that the cluster does not hold any more. Compute it again.`,
+        text: ''
+      };
+    case FailureReason.LostData:
+      return {
+        type: 'LostData',
+        message: `The data ${key} was scattered to workers that are gone. Scatter it again.`,
+        text: ''
+      };
+    default:
+      return {
+        type: 'Error',
+        message: `${key} failed, and its worker did not say why.`,
+        text: ''
+      };
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * What the scheduler's process knows of tasks beside the core: by which id the client calls them, what runs, where the key's text is.
+ * In the scheduler process.
+ */
+import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
+import { VersionedIds } from '../../base/versioned-ids';
+import type { TaskFacts } from '../../sources';
+
+/** No id, no chunk: the largest u32. */
+export const NONE_U32 = 0xffffffff;
+
+/** Bits of the column `flags`, as the client link gives them. */
+export enum WireFlag {
+  /** The client holds a future: a small result is sent with the report. */
+  Wanted = 1,
+  /** Its one dependency is its value; it never runs. */
+  Alias = 2,
+  Data = 4,
+  Fused = 8
+}
+
+/** The texts of the keys of one message. */
+export interface KeyTexts {
+  readonly blob: Uint8Array;
+}
+
+/**
+ * Columns by dense task id. The ids are given out here: what the core calls 7, the worker and peer links call the outer id of 7 (see
+ * `VersionedIds`), and the client calls by an id of its own. A task may have several ids of the client's: an alias is another name of
+ * its dependency.
+ *
+ * ```
+ *   client id 12 ─┐
+ *                 ├─► dense id 7 ◄─► outer id (2 << 22) | 7 on worker and peer links
+ *   alias id 15 ──┘
+ * ```
+ */
+export class TaskRows implements TaskFacts {
+  readonly ids = new VersionedIds();
+  /** The client's own id of the task. */
+  clientId = new Uint32Array(0);
+  /** 1: the client wants the task under `clientId`. */
+  wanted = new Uint8Array(0);
+  /** Head of the list of aliases that the client wants. */
+  firstAlias = new Int32Array(0);
+  template = new Uint32Array(0);
+  chunk = new Uint32Array(0);
+  row = new Uint32Array(0);
+  /** The log's names of function and group. */
+  functionId = new Uint32Array(0);
+  group = new Uint32Array(0);
+  span = new Uint16Array(0);
+  /** {@link WireFlag} bits. */
+  flags = new Uint8Array(0);
+  node = new Uint32Array(0);
+  submitted = new Float64Array(0);
+  attempts = new Uint8Array(0);
+  /** The rest of the key's text: bytes [keyStart, keyEnd) of the task's key texts. */
+  keyStart = new Uint32Array(0);
+  keyEnd = new Uint32Array(0);
+  /** Index + 1 of an inline result that came in this turn, 0: none. */
+  inline = new Uint32Array(0);
+  private _keyTexts: (KeyTexts | undefined)[] = [];
+  private readonly _aliases = new ValueLists();
+  /** Outer id by client id; NONE_U32: unknown. */
+  private _byClientId = new Uint32Array(0);
+
+  /** Takes a dense id; −1 when there are too many tasks. */
+  take(clientId: number): number {
+    const task = this.ids.take();
+    if (task < 0) {
+      return task;
+    }
+    if (task >= this.clientId.length) {
+      this._grow(task + 1);
+    }
+    this.clientId[task] = clientId;
+    this.attempts[task] = 0;
+    this.wanted[task] = 0;
+    this.inline[task] = 0;
+    this.bind(clientId, task);
+    return task;
+  }
+
+  /** Lets `clientId` stand for a task. */
+  bind(clientId: number, task: number): void {
+    if (clientId >= this._byClientId.length) {
+      const capacity = nextCapacity(this._byClientId.length, clientId + 1);
+      this._byClientId = grownColumn(this._byClientId, capacity, NONE_U32);
+    }
+    this._byClientId[clientId] = this.ids.outer(task);
+  }
+
+  /** The dense id that a client's id stands for, or −1. */
+  resolve(clientId: number): number {
+    const outer =
+      clientId < this._byClientId.length
+        ? this._byClientId[clientId]!
+        : NONE_U32;
+    return outer === NONE_U32 ? -1 : this.ids.resolve(outer);
+  }
+
+  setKeyTexts(task: number, texts: KeyTexts): void {
+    this._keyTexts[task] = texts;
+  }
+
+  /** The bytes of the key after its group. */
+  keySuffix(task: number): Uint8Array {
+    const texts = this._keyTexts[task];
+    return texts === undefined
+      ? new Uint8Array(0)
+      : texts.blob.subarray(this.keyStart[task], this.keyEnd[task]);
+  }
+
+  // ---- wants, under each of the client's ids
+
+  /** @returns whether nobody wanted the task before. */
+  want(clientId: number, task: number): boolean {
+    const isFirst = !this.isWanted(task);
+    if (this.clientId[task] === clientId) {
+      this.wanted[task] = 1;
+    } else if (!this._aliases.has(this.firstAlias[task]!, clientId)) {
+      this.firstAlias[task] = this._aliases.add(
+        this.firstAlias[task]!,
+        clientId
+      );
+    }
+    return isFirst;
+  }
+
+  /** @returns whether it was wanted under this id and now is not under any. */
+  unwant(clientId: number, task: number): boolean {
+    if (!this.isWanted(task)) {
+      return false;
+    }
+    if (this.clientId[task] === clientId) {
+      this.wanted[task] = 0;
+    } else {
+      this.firstAlias[task] = this._aliases.remove(
+        this.firstAlias[task]!,
+        clientId
+      );
+    }
+    return !this.isWanted(task);
+  }
+
+  /** Drops the wants under all ids. */
+  unwantAll(task: number): void {
+    this.wanted[task] = 0;
+    while (this.firstAlias[task] !== EMPTY_LIST) {
+      const head = this.firstAlias[task]!;
+      this.firstAlias[task] = this._aliases.remove(
+        head,
+        this._aliases.value(head)
+      );
+    }
+  }
+
+  isWanted(task: number): boolean {
+    return this.wanted[task] === 1 || this.firstAlias[task] !== EMPTY_LIST;
+  }
+
+  /** The ids under which the client wants a task. */
+  forEachWanted(task: number, tell: (clientId: number) => void): void {
+    if (this.wanted[task] === 1) {
+      tell(this.clientId[task]!);
+    }
+    for (
+      let node = this.firstAlias[task]!;
+      node !== EMPTY_LIST;
+      node = this._aliases.next(node)
+    ) {
+      tell(this._aliases.value(node));
+    }
+  }
+
+  /** The core has forgotten the task. */
+  giveBack(task: number): void {
+    this.unwantAll(task);
+    this._keyTexts[task] = undefined;
+    this.ids.giveBack(task);
+  }
+
+  private _grow(extent: number): void {
+    const capacity = nextCapacity(this.clientId.length, extent);
+    this.clientId = grownColumn(this.clientId, capacity);
+    this.wanted = grownColumn(this.wanted, capacity);
+    this.firstAlias = grownColumn(this.firstAlias, capacity, EMPTY_LIST);
+    this.template = grownColumn(this.template, capacity);
+    this.chunk = grownColumn(this.chunk, capacity);
+    this.row = grownColumn(this.row, capacity);
+    this.functionId = grownColumn(this.functionId, capacity);
+    this.group = grownColumn(this.group, capacity);
+    this.span = grownColumn(this.span, capacity);
+    this.flags = grownColumn(this.flags, capacity);
+    this.node = grownColumn(this.node, capacity);
+    this.submitted = grownColumn(this.submitted, capacity);
+    this.attempts = grownColumn(this.attempts, capacity);
+    this.keyStart = grownColumn(this.keyStart, capacity);
+    this.keyEnd = grownColumn(this.keyEnd, capacity);
+    this.inline = grownColumn(this.inline, capacity);
+  }
+}

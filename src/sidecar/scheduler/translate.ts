@@ -1,0 +1,280 @@
+/**
+ * Columns of the wire ↔ columns of the core. In the scheduler process. The core knows dense task ids, functions and durations; spans,
+ * templates, keys and the client's ids stay in {@link TaskRows}.
+ */
+import { Int32List } from '../../base/int-list';
+import type {
+  DataPlaced,
+  GraphSubmitted,
+  TasksFinished
+} from '../../scheduler';
+import type { EmbeddedClusterLog, NamesOf } from '../../sources';
+import type { Message } from '../../wire/schema';
+import type { BlobStore } from './blob-store';
+import { type TaskRows, WireFlag } from './task-rows';
+
+/** The one client of a cluster, as the core numbers clients. */
+export const CLIENT = 0;
+
+/** The cluster cannot take the graph; the sentence is for the user. */
+export class TooManyTasks extends Error {
+  override readonly name = 'TooManyTasks';
+}
+
+/** What the translation of a submission reads and fills. */
+export interface SubmitContext {
+  readonly rows: TaskRows;
+  readonly names: NamesOf;
+  readonly log: EmbeddedClusterLog;
+  readonly blobs: BlobStore;
+  /** The monotonic clock, and the same since the scheduler's start; in seconds. */
+  readonly now: number;
+  readonly at: number;
+}
+
+/** A submission for the core. */
+export interface Submission {
+  readonly event: GraphSubmitted;
+  /** Earlier tasks that the client wants from now on, under an alias: to be told to the core before the event. */
+  readonly newlyWanted: readonly number[];
+  /** Aliases (client id, task) of tasks that the client wants already: the core will not report these again. */
+  readonly alsoWanted: readonly (readonly [number, number])[];
+}
+
+/**
+ * Takes up the tasks of a `submit`: gives them ids and rows, writes them into the log. Rows come after the rows that they depend on.
+ *
+ * @throws TooManyTasks
+ */
+export function translateSubmit(
+  { fields, tables, blobs }: Message<'client', 'up', 'submit'>,
+  context: SubmitContext
+): Submission {
+  const { rows, names, log, now } = context;
+  const { tasks, dependencies } = tables;
+  const keyTexts = {
+    blob: fields.keysBlob < 0 ? new Uint8Array(0) : blobs[fields.keysBlob]!
+  };
+  const count = tasks.rows;
+  const ids = new Int32List(count);
+  const from = new Int32List(count);
+  const firstInput = new Int32List(count + 1);
+  const inputs = new Int32List(dependencies.rows);
+  const aliases: [number, number][] = [];
+  firstInput.push(0);
+  for (let i = 0; i < count; i++) {
+    const clientId = tasks.id[i]!;
+    const isLast = i + 1 === count;
+    const start = tasks.firstDependency[i]!;
+    const stop = isLast ? dependencies.rows : tasks.firstDependency[i + 1]!;
+    if ((tasks.flags[i]! & WireFlag.Alias) !== 0 && start < stop) {
+      const target = rows.resolve(dependencies.id[start]!);
+      if (target >= 0) {
+        rows.bind(clientId, target);
+        if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+          aliases.push([clientId, target]);
+        }
+        continue;
+      }
+      // Its value is gone: as a task with a lost dependency it fails with a sentence.
+    }
+    const task = takeRow(context, clientId);
+    rows.template[task] = tasks.template[i]!;
+    rows.chunk[task] = tasks.chunk[i]!;
+    rows.row[task] = tasks.row[i]!;
+    rows.functionId[task] = names.logId(tasks.function[i]!);
+    rows.group[task] = names.logId(tasks.group[i]!);
+    rows.span[task] = tasks.span[i]!;
+    rows.flags[task] = tasks.flags[i]!;
+    rows.keyStart[task] = tasks.suffix[i]!;
+    rows.keyEnd[task] = isLast ? keyTexts.blob.length : tasks.suffix[i + 1]!;
+    rows.setKeyTexts(task, keyTexts);
+    context.blobs.use(tasks.chunk[i]!);
+    rows.node[task] = log.node(
+      now,
+      rows.group[task],
+      rows.functionId[task],
+      tasks.span[i]!,
+      tasks.origin[i]!,
+      rows.keySuffix(task)
+    );
+    for (let k = start; k < stop; k++) {
+      const input = rows.resolve(dependencies.id[k]!);
+      inputs.push(input);
+      if (input >= 0) {
+        log.edge(rows.node[input]!);
+      }
+    }
+    if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+      rows.want(clientId, task);
+    }
+    ids.push(task);
+    from.push(i);
+    firstInput.push(inputs.length);
+  }
+  const newlyWanted: number[] = [];
+  const alsoWanted: [number, number][] = [];
+  const fresh = aliases.length > 0 ? new Set(ids.toArray()) : null;
+  for (const [clientId, target] of aliases) {
+    rows.flags[target]! |= WireFlag.Wanted;
+    if (!rows.want(clientId, target)) {
+      alsoWanted.push([clientId, target]);
+    } else if (!fresh!.has(target)) {
+      newlyWanted.push(target);
+    }
+  }
+  const taskIds = ids.toArray();
+  const picked = from.toArray();
+  return {
+    event: {
+      type: 'graphSubmitted',
+      at: context.at,
+      client: CLIENT,
+      generation: fields.generation,
+      last: fields.last,
+      taskIds,
+      order: pick(Int32Array, tasks.priority, picked),
+      userPriority: pick(Int32Array, tasks.userPriority, picked),
+      functionIds: pick(Uint32Array, rows.functionId, taskIds),
+      retries: pick(Uint8Array, tasks.retries, picked),
+      restrictions: pick(Uint16Array, tasks.restriction, picked),
+      restrictionSets: fields.restrictions,
+      firstInput: Uint32Array.from(firstInput.toArray()),
+      inputs: inputs.toArray(),
+      wanted: Uint8Array.from(taskIds, task => Number(rows.isWanted(task)))
+    },
+    newlyWanted,
+    alsoWanted
+  };
+}
+
+/** Takes up data that a client has put to workers. */
+export function translateScattered(
+  { fields, tables, blobs }: Message<'client', 'up', 'scattered'>,
+  context: SubmitContext
+): DataPlaced {
+  const { rows, names, log, now } = context;
+  const { tasks, holders } = tables;
+  const keyTexts = {
+    blob: fields.keysBlob < 0 ? new Uint8Array(0) : blobs[fields.keysBlob]!
+  };
+  const taskIds = new Int32Array(tasks.rows);
+  for (let i = 0; i < tasks.rows; i++) {
+    const clientId = tasks.id[i]!;
+    const task = takeRow(context, clientId);
+    taskIds[i] = task;
+    rows.functionId[task] = names.logId(tasks.function[i]!);
+    rows.group[task] = names.logId(tasks.group[i]!);
+    rows.span[task] = tasks.span[i]!;
+    rows.flags[task] = tasks.flags[i]!;
+    rows.keyStart[task] = tasks.suffix[i]!;
+    rows.keyEnd[task] =
+      i + 1 === tasks.rows ? keyTexts.blob.length : tasks.suffix[i + 1]!;
+    rows.setKeyTexts(task, keyTexts);
+    rows.node[task] = log.node(
+      now,
+      rows.group[task],
+      rows.functionId[task],
+      tasks.span[i]!,
+      ORIGIN_USER,
+      rows.keySuffix(task)
+    );
+    if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+      rows.want(clientId, task);
+    }
+  }
+  return {
+    type: 'dataPlaced',
+    at: context.at,
+    client: CLIENT,
+    taskIds,
+    functionIds: pick(Uint32Array, rows.functionId, taskIds),
+    nbytes: tasks.nbytes,
+    wanted: Uint8Array.from(taskIds, task => Number(rows.isWanted(task))),
+    holderRows: holders.row,
+    holderWorkers: holders.worker
+  };
+}
+
+/** Scattered data stands where its user wrote it. */
+const ORIGIN_USER = 1;
+
+/** Dense ids of tasks as the worker link names them; −1: not known any more. */
+export function denseIds(
+  rows: TaskRows,
+  outerIds: ArrayLike<number>,
+  count: number
+): Int32Array {
+  const dense = new Int32Array(count);
+  for (let i = 0; i < count; i++) {
+    dense[i] = rows.ids.resolve(outerIds[i]!);
+  }
+  return dense;
+}
+
+/** Ids as the worker link names them. */
+export function outerIds(rows: TaskRows, taskIds: Int32Array): Uint32Array {
+  const outer = new Uint32Array(taskIds.length);
+  for (let i = 0; i < taskIds.length; i++) {
+    outer[i] = rows.ids.outer(taskIds[i]!);
+  }
+  return outer;
+}
+
+/** @param tasks - the dense ids of the message's runs. */
+export function translateFinished(
+  { tables }: Message<'worker', 'up', 'finished'>,
+  worker: number,
+  tasks: Int32Array,
+  rows: TaskRows,
+  at: number
+): TasksFinished {
+  const { runs, missing } = tables;
+  const missingInputs = new Int32List(missing.rows);
+  const missingWorkers: number[] = [];
+  for (let k = 0; k < missing.rows; k++) {
+    const input = rows.ids.resolve(missing.taskId[k]!);
+    if (input >= 0) {
+      missingInputs.push(input);
+      missingWorkers.push(missing.worker[k]!);
+    }
+  }
+  return {
+    type: 'tasksFinished',
+    at,
+    worker,
+    taskIds: tasks,
+    runIds: runs.runId,
+    status: runs.status,
+    nbytes: runs.outBytes,
+    duration: runs.duration,
+    missingInputs: missingInputs.toArray(),
+    missingWorkers: Uint16Array.from(missingWorkers)
+  };
+}
+
+function takeRow({ rows, at }: SubmitContext, clientId: number): number {
+  const task = rows.take(clientId);
+  if (task < 0) {
+    throw new TooManyTasks(
+      `The cluster holds ${rows.ids.size.toLocaleString('en')} tasks and can hold no more. ` +
+        'Release results that you no longer need, or compute in several steps.'
+    );
+  }
+  rows.submitted[task] = at;
+  return task;
+}
+
+type ColumnMaker<T> = new (length: number) => T;
+
+function pick<T extends { [row: number]: number }>(
+  make: ColumnMaker<T>,
+  source: ArrayLike<number>,
+  indices: Int32Array
+): T {
+  const picked = new make(indices.length);
+  for (let i = 0; i < indices.length; i++) {
+    picked[i] = source[indices[i]!]!;
+  }
+  return picked;
+}

@@ -1,0 +1,188 @@
+/**
+ * The worker processes of a cluster: starts them, replaces those that die, ends them. In the scheduler process.
+ *
+ * Each child's standard input is its lifeline: it ends when this process does, however that comes about.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
+import type { LaunchSpec } from './settings';
+
+/** Starts in a row that may fail before the fleet gives up. */
+const MOST_FAILED_STARTS = 3;
+/** How long a worker that was told to close may take. */
+const CLOSE_SECONDS = 5;
+/** How long a worker may take from its start to its first message. */
+const START_SECONDS = 60;
+
+export interface FleetOptions {
+  readonly launch: LaunchSpec;
+  readonly address: string;
+  readonly secretHex: string;
+  readonly folder: string;
+  readonly transport: string;
+  readonly threads: number;
+  /** Bytes; 0: no limit. */
+  readonly memoryLimit: number;
+  /** A worker's process has ended; the sentence says how. */
+  onExit(worker: number, why: string): void;
+  /** No worker can be started. */
+  onGiveUp(sentence: string): void;
+}
+
+interface Child {
+  readonly process: ChildProcess;
+  readonly startLimit: NodeJS.Timeout;
+  hasJoined: boolean;
+}
+
+export class WorkerFleet {
+  private readonly _children = new Map<number, Child>();
+  private _nextWorker = 0;
+  private _failedStarts = 0;
+  private _isClosing = false;
+
+  constructor(private readonly _options: FleetOptions) {}
+
+  start(count: number): void {
+    for (let i = 0; i < count; i++) {
+      this._start();
+    }
+  }
+
+  /** Whether a worker of this number was started here and lives. */
+  has(worker: number): boolean {
+    return this._children.has(worker);
+  }
+
+  joined(worker: number): void {
+    const child = this._children.get(worker);
+    if (child !== undefined) {
+      child.hasJoined = true;
+      clearTimeout(child.startLimit);
+      this._failedStarts = 0;
+    }
+  }
+
+  kill(worker: number): void {
+    this._children.get(worker)?.process.kill('SIGKILL');
+  }
+
+  /** Waits until all have ended; kills those that take too long. They have been told to close. */
+  async close(): Promise<void> {
+    this._isClosing = true;
+    const ended = [...this._children.values()].map(
+      ({ process }) =>
+        new Promise<void>(resolve => {
+          process.once('exit', () => resolve());
+          process.stdin?.end();
+        })
+    );
+    const limit = setTimeout(() => {
+      for (const worker of this._children.keys()) {
+        this.kill(worker);
+      }
+    }, CLOSE_SECONDS * 1000);
+    await Promise.all(ended);
+    clearTimeout(limit);
+  }
+
+  private _start(): void {
+    const { launch, address, secretHex, folder, transport } = this._options;
+    const worker = this._nextWorker++;
+    // -P: the working directory must not hide modules of the worker program; it sets its path itself, from the launch spec.
+    const process = spawn(launch.executable, ['-P', '-m', 'spanwise.worker'], {
+      cwd: existsSync(launch.cwd) ? launch.cwd : folder,
+      env: environmentOf(launch),
+      // What workers print goes to this program's log; standard output is for the ready line.
+      stdio: ['pipe', 2, 2]
+    });
+    const child: Child = {
+      process,
+      hasJoined: false,
+      startLimit: setTimeout(() => this.kill(worker), START_SECONDS * 1000)
+    };
+    this._children.set(worker, child);
+    let failure = '';
+    process.once('error', error => {
+      failure = error.message;
+      if (process.pid === undefined) {
+        this._exited(worker, child, `could not be started: ${failure}`);
+      }
+    });
+    process.once('exit', (code, signal) =>
+      this._exited(
+        worker,
+        child,
+        signal !== null ? `was ended by ${signal}` : exitSentence(code)
+      )
+    );
+    // It may end before it has read its first line.
+    process.stdin?.on('error', () => undefined);
+    process.stdin?.write(
+      `${JSON.stringify({
+        scheduler: address,
+        secretHex,
+        worker,
+        name: `worker-${worker}`,
+        threads: this._options.threads,
+        memoryLimit: this._options.memoryLimit,
+        folder,
+        path: launch.path,
+        cwd: launch.cwd,
+        transport
+      })}\n`
+    );
+  }
+
+  private _exited(worker: number, child: Child, why: string): void {
+    clearTimeout(child.startLimit);
+    if (!this._children.delete(worker)) {
+      return;
+    }
+    this._options.onExit(worker, why);
+    if (this._isClosing) {
+      return;
+    }
+    if (!child.hasJoined && ++this._failedStarts >= MOST_FAILED_STARTS) {
+      this._options.onGiveUp(
+        `The workers cannot be started: the last one ${why}. ` +
+          `They run "${this._options.launch.executable} -m spanwise.worker"; what it said is in the scheduler's log.`
+      );
+      return;
+    }
+    this._start();
+  }
+}
+
+/** Exit codes of the worker program. */
+const EXIT_SENTENCES: Readonly<Record<number, string>> = {
+  0: 'has closed',
+  3: 'was refused by the scheduler',
+  4: 'ended because it used more memory than its limit',
+  5: 'ended because of an error of its own'
+};
+
+function exitSentence(code: number | null): string {
+  return EXIT_SENTENCES[code ?? -1] ?? `ended with exit code ${code}`;
+}
+
+/**
+ * The client's environment. When the client runs Spanwise from a folder that an interpreter does not find by itself (a checkout), the
+ * workers are told of it; site-packages they find, and before the standard library it would do harm.
+ */
+function environmentOf(launch: LaunchSpec): Record<string, string> {
+  const env = { ...launch.env };
+  const home = launch.path.find(
+    folder =>
+      folder !== '' &&
+      !basename(folder).endsWith('-packages') &&
+      existsSync(join(folder, 'spanwise', 'worker', '__main__.py'))
+  );
+  if (home !== undefined) {
+    env['PYTHONPATH'] = [home, env['PYTHONPATH']]
+      .filter(Boolean)
+      .join(delimiter);
+  }
+  return env;
+}

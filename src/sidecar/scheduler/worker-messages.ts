@@ -1,0 +1,205 @@
+/** What workers say. In the scheduler process. */
+import { assertUnreachable } from '../../base/assert';
+import { RunStatus, TaskState } from '../../scheduler';
+import { CapacityState, StoredKind } from '../../sources';
+import type { Message } from '../../wire/schema';
+import type { ClusterState } from './cluster-state';
+import { NONE_U32 } from './task-rows';
+import { denseIds, translateFinished } from './translate';
+import type { WorkerSession } from './worker-session';
+
+type FromWorker = Message<'worker', 'up'>;
+
+/** Runs that ended, for the log: written after the instructions that they led to have gone out. */
+export interface FinishedRuns {
+  readonly worker: number;
+  readonly message: Message<'worker', 'up', 'finished'>;
+  readonly tasks: Int32Array;
+}
+
+/**
+ * Takes in one message of a worker.
+ *
+ * @returns runs to be logged, if it brought any.
+ */
+export function takeWorkerMessage(
+  cluster: ClusterState,
+  session: WorkerSession,
+  message: FromWorker
+): FinishedRuns | null {
+  const { log, rows } = cluster;
+  const worker = session.id;
+  switch (message.type) {
+    case 'finished':
+      return takeFinished(cluster, worker, message);
+    case 'replicas':
+      takeReplicas(cluster, worker, message);
+      return null;
+    case 'takenBack': {
+      const { taskId, runId, ok, rows: count } = message.tables.tasks;
+      cluster.handle({
+        type: 'takeBackAnswered',
+        at: cluster.at,
+        worker,
+        taskIds: denseIds(rows, taskId, count),
+        runIds: runId,
+        taken: ok
+      });
+      return null;
+    }
+    case 'measured':
+      takeMeasured(cluster, session, message);
+      return null;
+    case 'state': {
+      const { paused, why } = message.fields;
+      session.isPaused = paused;
+      cluster.handle({
+        type: paused ? 'workerPaused' : 'workerResumed',
+        at: cluster.at,
+        worker
+      });
+      const now = cluster.clock();
+      log.capacity(
+        now,
+        worker,
+        paused ? CapacityState.Paused : CapacityState.Running
+      );
+      log.event(now, paused ? 'paused' : 'resumed', worker, why);
+      return null;
+    }
+    case 'event':
+      log.event(
+        cluster.clock(),
+        message.fields.kind,
+        worker,
+        message.fields.text
+      );
+      return null;
+    case 'runResult':
+      cluster.requests.answered(message.fields.request, message);
+      return null;
+    case 'flushed':
+      cluster.requests.answered(message.fields.request, null);
+      return null;
+    case 'hello':
+    case 'proof':
+    case 'refused':
+      // The handshake is over; the link deals with refusals.
+      return null;
+    default:
+      return assertUnreachable(message);
+  }
+}
+
+function takeFinished(
+  cluster: ClusterState,
+  worker: number,
+  message: Message<'worker', 'up', 'finished'>
+): FinishedRuns {
+  const { core, log, rows, errors, inlines } = cluster;
+  const { runs } = message.tables;
+  log.workerNames(worker, message.fields.firstName, message.fields.names);
+  const tasks = denseIds(rows, runs.taskId, runs.rows);
+  const { state, runId } = core.tasks;
+  const isPresent = (row: number): boolean => {
+    const task = tasks[row]!;
+    return (
+      task >= 0 &&
+      state[task] === TaskState.Processing &&
+      runId[task] === runs.runId[row]
+    );
+  };
+  for (const { row, type, message: what, text, blob } of message.fields
+    .errors) {
+    if (isPresent(row)) {
+      // A copy: a view would keep the whole message for as long as the error.
+      const payload = blob < 0 ? null : message.blobs[blob]!.slice();
+      errors.set(tasks[row]!, { type, message: what, text, payload });
+    }
+  }
+  const inlineBytes = message.blobs[0];
+  for (let row = 0; row < runs.rows; row++) {
+    if (runs.status[row] !== RunStatus.Ok || !isPresent(row)) {
+      continue;
+    }
+    const task = tasks[row]!;
+    const length = runs.inlineLength[row]!;
+    log.stored(worker, task, rows, StoredKind.Stored, runs.outBytes[row]!);
+    if (length !== NONE_U32 && inlineBytes !== undefined) {
+      const start = runs.inlineStart[row]!;
+      const bytes = inlineBytes.subarray(start, start + length);
+      rows.inline[task] = inlines.push({ task, bytes });
+    }
+  }
+  cluster.handle(translateFinished(message, worker, tasks, rows, cluster.at));
+  return { worker, message, tasks };
+}
+
+function takeReplicas(
+  cluster: ClusterState,
+  worker: number,
+  { tables }: Message<'worker', 'up', 'replicas'>
+): void {
+  const { core, log, rows, workers } = cluster;
+  const known = (outer: Uint32Array, count: number): Int32Array =>
+    denseIds(rows, outer, count).filter(task => task >= 0);
+  const added = known(tables.added.taskId, tables.added.rows);
+  const removed = known(tables.removed.taskId, tables.removed.rows);
+  if (added.length < tables.added.rows) {
+    // Copies of what is forgotten: the core does not know these ids any more, and would not have them dropped.
+    workers.get(worker)?.link.send(
+      'release',
+      {},
+      {
+        ids: {
+          taskId: tables.added.taskId
+            .subarray(0, tables.added.rows)
+            .filter(outer => rows.ids.resolve(outer) < 0)
+        }
+      }
+    );
+  }
+  const { state, nbytes } = core.tasks;
+  for (const task of added) {
+    if (state[task] === TaskState.Memory) {
+      log.stored(worker, task, rows, StoredKind.Replica, nbytes[task]!);
+    }
+  }
+  for (const task of removed) {
+    log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+  }
+  cluster.handle({
+    type: 'replicasChanged',
+    at: cluster.at,
+    worker,
+    added,
+    removed
+  });
+}
+
+function takeMeasured(
+  { log, rows }: ClusterState,
+  session: WorkerSession,
+  { fields, tables }: Message<'worker', 'up', 'measured'>
+): void {
+  const worker = session.id;
+  const taskOf = (outer: number): number =>
+    outer === NONE_U32 ? -1 : rows.ids.resolve(outer);
+  log.workerNames(worker, fields.firstName, fields.names);
+  const { memory, frames, stacks, samples, running, transfers } = tables;
+  if (memory.rows > 0) {
+    const last = memory.rows - 1;
+    session.memory = {
+      process: memory.process[last]!,
+      managed: memory.managed[last]!,
+      spilled: memory.spilled[last]!
+    };
+  }
+  const { measured } = log;
+  measured.memory(worker, memory);
+  measured.fine(worker, tables.fine);
+  measured.profile(worker, frames, stacks, samples);
+  measured.running(worker, running, taskOf, rows);
+  measured.spilled(worker, tables.stored);
+  measured.transfers(worker, transfers, taskOf, rows);
+}

@@ -1,0 +1,437 @@
+import type { BlockBuilder } from '../records/block-builder';
+import { Dictionary } from '../records/dictionary';
+import { LogWriter, type SealedBlock } from '../records/log-writer';
+import type { TableName } from '../records/tables';
+import { RunStatus } from '../scheduler';
+import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
+import { NamesOf } from './names-of';
+import { StoredKind, StoredSums } from './stored-sums';
+import type { TaskFacts } from './task-facts';
+
+/** No run, no node, nothing runs. */
+const NONE_U32 = 0xffffffff;
+/** No worker. */
+const NO_WORKER = 0xffff;
+
+/** The log's `runs.status` of a run that ended with a result, and of one that raised. */
+const RUN_OK = 0;
+const RUN_FAILED = 1;
+
+/** States of a worker in `capacity`. */
+export enum CapacityState {
+  Running = 0,
+  Paused = 1,
+  Closing = 2,
+  Gone = 3
+}
+
+/** A worker as it joins. */
+export interface JoinedWorker {
+  readonly worker: number;
+  readonly pid: number;
+  readonly threads: number;
+  readonly memoryLimit: number;
+  readonly name: string;
+  readonly address: string;
+  readonly host: string;
+}
+
+/** A span as its client tells of it; times as the client reads its clock. */
+export interface SpanRow {
+  readonly id: number;
+  readonly parent: number;
+  readonly tag: string;
+  readonly opened: number;
+  readonly closed: number | null;
+  readonly origin: number;
+}
+
+/** The tables of the worker link's message `finished`. */
+export interface FinishedTables {
+  readonly runs: {
+    readonly rows: number;
+    readonly runId: Uint32Array;
+    readonly status: Uint8Array;
+    readonly thread: Uint16Array;
+    readonly start: Float64Array;
+    readonly duration: Float64Array;
+    readonly cpu: Float64Array;
+    readonly waitInputs: Float32Array;
+    readonly waitThread: Float32Array;
+    readonly outBytes: Float64Array;
+    readonly firstPart: Uint32Array;
+  };
+  readonly parts: {
+    readonly rows: number;
+    readonly kind: Uint8Array;
+    readonly function: Uint32Array;
+    readonly span: Uint16Array;
+    readonly offset: Float64Array;
+    readonly duration: Float64Array;
+    readonly cpu: Float64Array;
+    readonly coreWait: Float32Array;
+    readonly bytes: Float64Array;
+    readonly from: Uint16Array;
+    readonly held: Uint8Array;
+  };
+}
+
+/**
+ * Writes the record log of an embedded cluster.
+ *
+ * All times that come in are seconds of the monotonic clock, as the links carry them; in the log they count from the scheduler's start.
+ * Rows gather until {@link EmbeddedClusterLog.commit} finds that they are due.
+ */
+export class EmbeddedClusterLog {
+  readonly names: Dictionary;
+  private readonly _writer: LogWriter;
+  /** What the workers measure beside runs goes through here. */
+  readonly measured: MeasuredLog;
+  private readonly _workers = new Map<number, LoggedWorker>();
+  private readonly _stored = new StoredSums();
+  private _nextNode = 0;
+  private _nextEdge = 0;
+  private _nextLane = 0;
+  private _nextStack = 0;
+  private _nextFrame = 0;
+
+  /**
+   * @param _start - the monotonic clock at the scheduler's start, in seconds.
+   * @param emit - takes the sealed blocks.
+   */
+  constructor(
+    private readonly _start: number,
+    emit: (block: SealedBlock) => void
+  ) {
+    this._writer = new LogWriter(emit);
+    this.names = new Dictionary((id, text) =>
+      this._table('names').append({ id, text })
+    );
+    this.measured = new MeasuredLog(this._writer, this._workers, _start);
+    this._table('spans').append({
+      id: 0,
+      parent: 0,
+      tag: this.names.id('default'),
+      client: 0,
+      opened: 0,
+      closed: NaN,
+      origin: 3
+    });
+  }
+
+  /** Seconds since the scheduler's start. */
+  since(monotonic: number): number {
+    return monotonic - this._start;
+  }
+
+  /** Says what this log is; see `open` of the source link. */
+  header(now: number, description: object): void {
+    this._table('header').append({
+      t: this.since(now),
+      json: JSON.stringify(description)
+    });
+  }
+
+  /** Seals what is due. @returns when to call again at the latest, or null. */
+  commit(now: number): number | null {
+    this._writeStored(now);
+    return this._writer.commit(now);
+  }
+
+  /** Seals everything. @returns the number of the newest block. */
+  seal(now: number): number {
+    this._writeStored(now);
+    return this._writer.seal();
+  }
+
+  // ---- clients
+
+  /** Spans as they open and close. */
+  spans(client: number, rows: readonly SpanRow[]): void {
+    for (const row of rows) {
+      this._table('spans').append({
+        id: row.id,
+        parent: row.parent,
+        tag: this.names.id(row.tag),
+        client,
+        opened: this.since(row.opened),
+        closed: row.closed === null ? NaN : this.since(row.closed),
+        origin: row.origin
+      });
+    }
+  }
+
+  /** The id that the next task's row in `nodes` gets. */
+  get nextNode(): number {
+    return this._nextNode;
+  }
+
+  /**
+   * Tasks as they are submitted, one after another, each followed by its edges.
+   *
+   * @param group - the log's name of the key's first part.
+   * @param suffix - the rest of the key's text, utf8.
+   */
+  node(
+    now: number,
+    group: number,
+    functionId: number,
+    span: number,
+    origin: number,
+    suffix: Uint8Array
+  ): number {
+    const table = this._table('nodes');
+    const row = table.grow();
+    const columns = table.columns;
+    const node = this._nextNode++;
+    columns.node[row] = node;
+    columns.group[row] = group;
+    columns.function[row] = functionId;
+    columns.span[row] = span;
+    columns.origin[row] = origin;
+    columns.submitted[row] = this.since(now);
+    columns.firstEdge[row] = this._nextEdge;
+    table.addTextBytes('suffix', suffix);
+    return node;
+  }
+
+  /** An input of the node that was written last. */
+  edge(inputNode: number): void {
+    const table = this._table('edges');
+    const row = table.grow();
+    table.columns.node[row] = inputNode;
+    this._nextEdge++;
+  }
+
+  // ---- workers
+
+  workerJoined(now: number, joined: JoinedWorker): void {
+    const firstLane = this._nextLane;
+    this._nextLane += joined.threads;
+    for (let thread = 0; thread < joined.threads; thread++) {
+      this._table('lanes').append({
+        lane: firstLane + thread,
+        worker: joined.worker,
+        thread
+      });
+    }
+    const logged: LoggedWorker = {
+      joined,
+      joinedAt: this.since(now),
+      names: new NamesOf(this.names, true),
+      firstLane,
+      stackIds: new LogIds(() => this._nextStack++),
+      frameIds: new LogIds(() => this._nextFrame++)
+    };
+    this._workers.set(joined.worker, logged);
+    this._workerRow(logged, NaN, '');
+    this.capacity(now, joined.worker, CapacityState.Running);
+  }
+
+  workerLeft(now: number, worker: number, why: string): void {
+    const logged = this._workers.get(worker);
+    if (logged === undefined) {
+      return;
+    }
+    this._workerRow(logged, this.since(now), why);
+    this.capacity(now, worker, CapacityState.Gone);
+    this._workers.delete(worker);
+  }
+
+  capacity(now: number, worker: number, state: CapacityState): void {
+    const logged = this._workers.get(worker);
+    if (logged !== undefined) {
+      this._table('capacity').append({
+        t: this.since(now),
+        worker,
+        threads: state === CapacityState.Gone ? 0 : logged.joined.threads,
+        state
+      });
+    }
+  }
+
+  /** Names that a worker announces. */
+  workerNames(
+    worker: number,
+    firstName: number,
+    names: readonly string[]
+  ): void {
+    this._workers.get(worker)?.names.announce(firstName, names);
+  }
+
+  /**
+   * Runs that ended at a worker, with their parts. A run without a task that is still known is left out: nothing could be said about it.
+   *
+   * @param tasks - the dense id of each run's task, −1: not known any more.
+   */
+  finished(
+    worker: number,
+    { runs, parts }: FinishedTables,
+    tasks: Int32Array,
+    facts: TaskFacts
+  ): void {
+    const logged = this._workers.get(worker);
+    if (logged === undefined) {
+      return;
+    }
+    const { node, functionId, span, submitted, attempts } = facts;
+    for (let i = 0; i < runs.rows; i++) {
+      const task = tasks[i]!;
+      const status = runs.status[i]!;
+      if (
+        task < 0 ||
+        (status !== RunStatus.Ok && Number.isNaN(runs.waitThread[i]!))
+      ) {
+        continue;
+      }
+      const table = this._table('runs');
+      const row = table.grow();
+      const out = table.columns;
+      const start = this.since(runs.start[i]!);
+      const waitInputs = runs.waitInputs[i]!;
+      const waitThread = runs.waitThread[i]!;
+      out.run[row] = runs.runId[i]!;
+      out.node[row] = node[task]!;
+      out.function[row] = functionId[task]!;
+      out.span[row] = span[task]!;
+      out.lane[row] = logged.firstLane + runs.thread[i]!;
+      out.status[row] = status === RunStatus.Ok ? RUN_OK : RUN_FAILED;
+      out.attempt[row] = attempts[task]!;
+      out.start[row] = start;
+      out.duration[row] = runs.duration[i]!;
+      out.waitReady[row] = Math.max(
+        0,
+        start - waitInputs - waitThread - submitted[task]!
+      );
+      out.waitInputs[row] = waitInputs;
+      out.waitThread[row] = waitThread;
+      out.cpu[row] = runs.cpu[i]!;
+      out.outBytes[row] = runs.outBytes[i]!;
+      attempts[task] = Math.min(255, attempts[task]! + 1);
+      const end = i + 1 < runs.rows ? runs.firstPart[i + 1]! : parts.rows;
+      for (let k = runs.firstPart[i]!; k < end; k++) {
+        this._part(logged, runs.runId[i]!, parts, k);
+      }
+    }
+  }
+
+  /** A worker keeps a result (`Stored`), a copy of one (`Replica`), or drops it (`Released`). */
+  stored(
+    worker: number,
+    task: number,
+    facts: TaskFacts,
+    kind: StoredKind,
+    change: number
+  ): void {
+    this._stored.add(
+      worker,
+      facts.span[task]!,
+      facts.functionId[task]!,
+      kind,
+      change
+    );
+  }
+
+  // ---- the cluster
+
+  event(now: number, kind: string, worker: number | null, text: string): void {
+    this._table('events').append({
+      t: this.since(now),
+      kind: this.names.id(kind),
+      worker: worker ?? NO_WORKER,
+      span: 0,
+      run: NONE_U32,
+      text
+    });
+  }
+
+  memoryRun(
+    run: number,
+    label: string,
+    measure: string,
+    intervalSeconds: number,
+    start: number,
+    stopped: number | null
+  ): void {
+    this._table('memoryRuns').append({
+      run,
+      measure: this.names.id(measure),
+      interval: intervalSeconds,
+      start: this.since(start),
+      stopped: stopped === null ? NaN : this.since(stopped),
+      label
+    });
+  }
+
+  memorySample(now: number, run: number, bytes: number): void {
+    this._table('memorySamples').append({ run, t: this.since(now), bytes });
+  }
+
+  gap(
+    table: number,
+    from: number,
+    to: number,
+    rows: number,
+    why: string
+  ): void {
+    this._table('gaps').append({ table, from, to, rows, why });
+  }
+
+  private _part(
+    { names }: LoggedWorker,
+    run: number,
+    parts: FinishedTables['parts'],
+    k: number
+  ): void {
+    const table = this._table('parts');
+    const row = table.grow();
+    const out = table.columns;
+    out.run[row] = run;
+    out.kind[row] = parts.kind[k]!;
+    out.held[row] = parts.held[k]!;
+    out.function[row] = names.logId(parts.function[k]!);
+    out.span[row] = parts.span[k]!;
+    out.from[row] = parts.from[k]!;
+    out.offset[row] = parts.offset[k]!;
+    out.duration[row] = parts.duration[k]!;
+    out.cpu[row] = parts.cpu[k]!;
+    out.coreWait[row] = parts.coreWait[k]!;
+    out.bytes[row] = parts.bytes[k]!;
+  }
+
+  private _workerRow(
+    { joined, joinedAt }: LoggedWorker,
+    left: number,
+    why: string
+  ): void {
+    this._table('workers').append({
+      worker: joined.worker,
+      pid: joined.pid,
+      threads: joined.threads,
+      memoryLimit: joined.memoryLimit,
+      joined: joinedAt,
+      left,
+      name: joined.name,
+      address: joined.address,
+      host: joined.host,
+      why
+    });
+  }
+
+  private _writeStored(now: number): void {
+    for (const sum of this._stored.take()) {
+      this._table('stored').append({
+        t: this.since(now),
+        worker: sum.worker,
+        span: sum.span,
+        function: sum.functionId,
+        kind: sum.kind,
+        change: sum.change
+      });
+    }
+  }
+
+  private _table<T extends TableName>(name: T): BlockBuilder<T> {
+    return this._writer.table(name);
+  }
+}

@@ -1,0 +1,214 @@
+import type { BlockBuilder } from '../records/block-builder';
+import type { LogWriter } from '../records/log-writer';
+import type { TableName } from '../records/tables';
+import type { JoinedWorker } from './embedded-cluster';
+import type { NamesOf } from './names-of';
+import type { TaskFacts } from './task-facts';
+
+/** No stack, no node. */
+const NONE_U32 = 0xffffffff;
+
+/** A table of the worker link's message `measured`: `rows`, and columns by name. */
+export type MeasuredTable = { readonly rows: number } & Readonly<
+  Record<string, ArrayLike<number> | number>
+>;
+
+/** What the log keeps of a worker that lives. */
+export interface LoggedWorker {
+  readonly joined: JoinedWorker;
+  readonly joinedAt: number;
+  readonly names: NamesOf;
+  /** The lane of thread 0; the others follow. */
+  readonly firstLane: number;
+  /** The log's ids of the worker's stacks and frames are theirs plus these. */
+  readonly stackIds: LogIds;
+  readonly frameIds: LogIds;
+}
+
+/**
+ * Copies what workers measure beside runs into the log: adds the worker, turns threads into lanes, tasks into nodes, the worker's own ids
+ * of names, stacks and frames into the log's.
+ */
+export class MeasuredLog {
+  /** @param _start - the monotonic clock at the scheduler's start, in seconds. */
+  constructor(
+    private readonly _writer: LogWriter,
+    private readonly _workers: ReadonlyMap<number, LoggedWorker>,
+    private readonly _start: number
+  ) {}
+
+  memory(worker: number, memory: MeasuredTable): void {
+    this._copy('memory', memory, {
+      t: i => this._since(at(memory, 't', i)),
+      worker: () => worker,
+      process: i => at(memory, 'process', i),
+      managed: i => at(memory, 'managed', i),
+      spilled: i => at(memory, 'spilled', i),
+      unmanagedOld: i => at(memory, 'unmanagedOld', i)
+    });
+  }
+
+  fine(worker: number, fine: MeasuredTable): void {
+    const names = this._workers.get(worker)?.names;
+    if (names === undefined) {
+      return;
+    }
+    this._copy('fine', fine, {
+      second: i => this._second(at(fine, 't', i)),
+      worker: () => worker,
+      context: i => names.logId(at(fine, 'context', i)),
+      span: i => at(fine, 'span', i),
+      function: i => names.logId(at(fine, 'function', i)),
+      activity: i => names.logId(at(fine, 'activity', i)),
+      unit: i => names.logId(at(fine, 'unit', i)),
+      value: i => at(fine, 'value', i)
+    });
+  }
+
+  /** Frames before stacks before samples, as they refer to each other. */
+  profile(
+    worker: number,
+    frames: MeasuredTable,
+    stacks: MeasuredTable,
+    samples: MeasuredTable
+  ): void {
+    const logged = this._workers.get(worker);
+    if (logged === undefined) {
+      return;
+    }
+    const { names, frameIds, stackIds, firstLane } = logged;
+    this._copy('frames', frames, {
+      frame: i => frameIds.of(at(frames, 'frame', i)),
+      function: i => names.logId(at(frames, 'function', i)),
+      file: i => names.logId(at(frames, 'file', i)),
+      line: i => at(frames, 'line', i)
+    });
+    this._copy('stacks', stacks, {
+      stack: i => stackIds.of(at(stacks, 'stack', i)),
+      parent: i => stackIds.of(at(stacks, 'parent', i)),
+      frame: i => frameIds.of(at(stacks, 'frame', i))
+    });
+    this._copy('samples', samples, {
+      second: i => this._second(at(samples, 't', i)),
+      lane: i => firstLane + at(samples, 'thread', i),
+      span: i => at(samples, 'span', i),
+      function: i => names.logId(at(samples, 'function', i)),
+      stack: i => stackIds.of(at(samples, 'stack', i)),
+      state: i => at(samples, 'state', i),
+      n: i => at(samples, 'n', i)
+    });
+  }
+
+  /** @param taskOf - the dense id of a task named by a worker, or −1. */
+  running(
+    worker: number,
+    running: MeasuredTable,
+    taskOf: (taskId: number) => number,
+    facts: TaskFacts
+  ): void {
+    const logged = this._workers.get(worker);
+    if (logged === undefined) {
+      return;
+    }
+    this._copy('running', running, {
+      lane: i => logged.firstLane + at(running, 'thread', i),
+      node: i => nodeOf(taskOf(at(running, 'taskId', i)), facts),
+      function: i => logged.names.logId(at(running, 'function', i)),
+      span: i => at(running, 'span', i),
+      started: i => this._since(at(running, 'started', i))
+    });
+  }
+
+  spilled(worker: number, stored: MeasuredTable): void {
+    const names = this._workers.get(worker)?.names;
+    if (names === undefined) {
+      return;
+    }
+    this._copy('stored', stored, {
+      t: i => this._since(at(stored, 't', i)),
+      worker: () => worker,
+      span: i => at(stored, 'span', i),
+      function: i => names.logId(at(stored, 'function', i)),
+      kind: i => at(stored, 'kind', i),
+      change: i => at(stored, 'change', i)
+    });
+  }
+
+  /** @param taskOf - the dense id of a task named by a worker, or −1. */
+  transfers(
+    worker: number,
+    transfers: MeasuredTable,
+    taskOf: (taskId: number) => number,
+    facts: TaskFacts
+  ): void {
+    this._copy('transfers', transfers, {
+      start: i => this._since(at(transfers, 'start', i)),
+      duration: i => at(transfers, 'duration', i),
+      from: i => at(transfers, 'from', i),
+      to: () => worker,
+      bytes: i => at(transfers, 'bytes', i),
+      keys: i => at(transfers, 'keys', i),
+      firstNode: i => nodeOf(taskOf(at(transfers, 'firstTaskId', i)), facts),
+      span: i => at(transfers, 'span', i),
+      status: i => at(transfers, 'status', i)
+    });
+  }
+
+  private _since(monotonic: number): number {
+    return monotonic - this._start;
+  }
+
+  private _second(monotonic: number): number {
+    return Math.max(0, Math.floor(this._since(monotonic)));
+  }
+
+  private _copy<T extends TableName>(
+    name: T,
+    source: MeasuredTable,
+    columns: {
+      [C in keyof BlockBuilder<T>['columns']]: (row: number) => number;
+    }
+  ): void {
+    if (source.rows === 0) {
+      return;
+    }
+    const table = this._writer.table(name);
+    const first = table.grow(source.rows);
+    const out = table.columns as Record<string, { [row: number]: number }>;
+    for (const [column, value] of Object.entries(columns) as [
+      string,
+      (row: number) => number
+    ][]) {
+      for (let i = 0; i < source.rows; i++) {
+        out[column]![first + i] = value(i);
+      }
+    }
+  }
+}
+
+/** Ids that a worker counts from 0, as ids of the log; 0xffffffff stays. */
+export class LogIds {
+  private readonly _ids = new Map<number, number>();
+
+  constructor(private readonly _next: () => number) {}
+
+  of(id: number): number {
+    if (id === NONE_U32) {
+      return NONE_U32;
+    }
+    let logId = this._ids.get(id);
+    if (logId === undefined) {
+      logId = this._next();
+      this._ids.set(id, logId);
+    }
+    return logId;
+  }
+}
+
+function nodeOf(task: number, facts: TaskFacts): number {
+  return task < 0 ? NONE_U32 : facts.node[task]!;
+}
+
+function at(table: MeasuredTable, column: string, row: number): number {
+  return (table[column] as ArrayLike<number>)[row]!;
+}

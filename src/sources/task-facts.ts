@@ -1,0 +1,14 @@
+/**
+ * What a source must know of the scheduler's tasks, as columns indexed by the scheduler's dense task id. The sidecar keeps them.
+ */
+export interface TaskFacts {
+  /** The task's row in `nodes`, unique in the log. */
+  readonly node: Uint32Array;
+  /** The log's name of its function. */
+  readonly functionId: Uint32Array;
+  readonly span: Uint16Array;
+  /** When it was submitted, in seconds since the scheduler's start. */
+  readonly submitted: Float64Array;
+  /** How many runs of it were logged. */
+  readonly attempts: Uint8Array;
+}
