@@ -20,6 +20,7 @@ import dask.bag as db
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+
 from spanwise import Client, MemorySampler, span
 
 SENSORS = 24

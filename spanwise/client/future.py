@@ -32,7 +32,7 @@ class Future(TaskRef):
     __slots__ = ("__weakref__", "_entry", "client")
 
     def __init__(self, entry: Entry, client: Client) -> None:
-        self.key = entry.key
+        self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
         self.client = client
 

@@ -26,7 +26,7 @@ from dask.utils import funcname
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None), complex})
 #: Version 0 writes no references and no interning flags: equal values, equal bytes.
 _MARSHAL_VERSION = 0
-_SIMPLE_GLOBALS = (*_PLAIN, types.ModuleType, types.BuiltinFunctionType, type)
+_SIMPLE_GLOBALS: tuple[type, ...] = (*_PLAIN, types.ModuleType, types.BuiltinFunctionType, type)
 _CACHED_FUNCTIONS = 1_000
 
 

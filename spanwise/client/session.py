@@ -670,7 +670,7 @@ class Session:
             try:
                 opened = payload.loads(bytes(message.blobs[described["blob"]]))
                 error = opened["exception"]
-            except Exception as failure:
+            except Exception as failure:  # noqa: BLE001 (unpickling raises anything)
                 error.add_note(f"(The exception itself could not be unpickled: {failure!r})")
         return {"error": error, "text": described["text"]}
 

@@ -1,0 +1,191 @@
+"""Keys, their texts and their order: fast ways agree with Dask's own."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from dask._task_spec import Task, TaskRef
+from dask.order import order
+from dask.utils import key_split
+from hypothesis import given
+
+from spanwise.client.pure_keys import PureKeys, surroundings
+from spanwise.graph.key_text import KeyTexts
+from spanwise.graph.priorities import EXACT_LIMIT, static_order
+
+WORDS = st.sampled_from(
+    ["x", "sum", "aggregate", "abcdefab", "division", "1", "a1b2", "_", "(y", "", "Ω", "finalize"]
+)
+NAMES = st.lists(WORDS, min_size=1, max_size=4).map("-".join) | st.text(max_size=12)
+KEYS = (
+    NAMES
+    | st.integers()
+    | st.tuples(NAMES, st.integers(0, 9))
+    | st.tuples(NAMES, st.integers(0, 9), st.integers(0, 9))
+    | st.tuples(st.tuples(NAMES, st.integers(0, 3)), st.integers(0, 3))
+)
+
+
+@given(st.lists(KEYS, max_size=20))
+def test_texts_are_those_of_dask(keys: list[Any]) -> None:
+    texts = KeyTexts()
+    for key in keys:
+        group, rest, function = texts.cut(key)
+        assert group + rest == str(key)
+        assert function == key_split(key)
+
+
+PLAIN = st.recursive(
+    st.integers() | st.floats(allow_nan=False) | st.text() | st.binary() | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    max_leaves=4,
+)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal in value and type, all the way down; 0.0 is not -0.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and one == other == 0:
+        return math.copysign(1, one) == math.copysign(1, other)
+    return bool(one == other)
+
+
+@given(st.tuples(PLAIN) | st.tuples(PLAIN, PLAIN), st.tuples(PLAIN) | st.tuples(PLAIN, PLAIN))
+def test_equal_arguments_have_equal_keys(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+    keys = PureKeys()
+    head = keys.head(operator.add, {})
+    assert keys.key(head, one) == PureKeys().key(head, one)
+    assert (keys.key(head, one) == keys.key(head, other)) == same(one, other)
+
+
+def test_functions_and_keywords_tell_keys_apart() -> None:
+    keys = PureKeys()
+    heads = {
+        keys.head(operator.add, {}),
+        keys.head(operator.sub, {}),
+        keys.head(operator.add, {"a": 1}),
+        keys.head(operator.add, {"a": 2}),
+        keys.head(functools.partial(operator.add, 1), {}),
+        keys.head(functools.partial(operator.add, 2), {}),
+    }
+    assert len(heads) == 6
+
+
+def test_what_a_function_depends_on() -> None:
+    assert surroundings(math.sqrt) == ()
+    assert surroundings(same) == ()
+    factor = 2
+
+    def closure(x: int) -> int:
+        return x * factor
+
+    known = surroundings(closure)
+    assert known is not None and factor in known
+    settings = {"factor": 2}
+
+    def over_a_mapping(x: int) -> int:
+        return x * settings["factor"]
+
+    assert surroundings(over_a_mapping) is None, "the mapping can change unseen"
+
+
+@st.composite
+def graphs(draw: Any) -> dict[Any, Task]:
+    """Random graphs in which later tasks depend on earlier ones."""
+    count = draw(st.integers(1, 30))
+    graph: dict[Any, Task] = {}
+    for number in range(count):
+        inputs = draw(st.lists(st.integers(0, number - 1), max_size=3)) if number else []
+        graph[f"t-{number}"] = Task(
+            f"t-{number}", max, 0, *(TaskRef(f"t-{each}") for each in inputs)
+        )
+    shuffled = draw(st.permutations(list(graph)))
+    return {key: graph[key] for key in shuffled}
+
+
+def peak(graph: dict[Any, Task], ordered: list[Any]) -> int:
+    """Most results kept at once when run in this order on one thread."""
+    users = {key: 0 for key in graph}
+    for node in graph.values():
+        for dependency in node.dependencies:
+            users[dependency] += 1
+    kept = highest = 0
+    left = dict(users)
+    for key in ordered:
+        kept += 1
+        highest = max(highest, kept)
+        for dependency in graph[key].dependencies:
+            left[dependency] -= 1
+            kept -= left[dependency] == 0
+    return highest
+
+
+@given(graphs())
+def test_order_is_topological(graph: dict[Any, Task]) -> None:
+    ordered, numbers = static_order(graph)
+    assert numbers == list(range(len(graph))) and set(ordered) == set(graph)
+    seen: set[Any] = set()
+    for key, node in ordered.items():
+        assert node.dependencies <= seen
+        seen.add(key)
+
+
+def _tree(depth: int) -> dict[Any, Task]:
+    graph = {("leaf", i): Task(("leaf", i), abs, i) for i in range(2**depth)}
+    level = list(graph)
+    while len(level) > 1:
+        above = []
+        for left, right in zip(level[::2], level[1::2], strict=True):
+            key = (f"add{len(level)}", len(above))
+            graph[key] = Task(key, operator.add, TaskRef(left), TaskRef(right))
+            above.append(key)
+        level = above
+    return graph
+
+
+def _chains(count: int, length: int) -> dict[Any, Task]:
+    graph = {}
+    for chain in range(count):
+        for link in range(length):
+            key = (f"c{link}", chain)
+            inputs = [TaskRef((f"c{link - 1}", chain))] if link else [1]
+            graph[key] = Task(key, abs, *inputs)
+    return graph
+
+
+@pytest.mark.parametrize("graph", [_tree(6), _chains(5, 8), _chains(1, 50)])
+def test_short_ways_keep_no_more_than_dask(graph: dict[Any, Task]) -> None:
+    numbers = order(graph)
+    theirs = sorted(graph, key=numbers.__getitem__)
+    ours = list(static_order(graph)[0])
+    assert peak(graph, ours) <= peak(graph, theirs)
+
+
+def test_cycles_are_named() -> None:
+    graph = {
+        "a": Task("a", abs, TaskRef("b")),
+        "b": Task("b", abs, TaskRef("a")),
+        "c": Task("c", operator.add, TaskRef("a"), TaskRef("b")),
+    }
+    with pytest.raises(RuntimeError, match="ycle"):
+        static_order(graph)
+
+
+def test_large_graphs_are_ordered_without_dask() -> None:
+    width = EXACT_LIMIT // 2 + 10
+    graph: dict[Any, Task] = {}
+    for i in range(width):
+        graph[("a", i)] = Task(("a", i), abs, i)
+    for i in range(width):
+        inputs = [TaskRef(("a", j % width)) for j in (i, i + 1)]
+        graph[("b", i)] = Task(("b", i), operator.add, *inputs)
+    ordered = list(static_order(graph)[0])
+    assert peak(graph, ordered) < width + 100

@@ -1,0 +1,102 @@
+"""Computations on a real cluster equal those of Dask's threaded scheduler."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from dask import delayed
+
+from spanwise import Client, span
+from spanwise.tests.computations import COMPUTATIONS, assert_equal, threaded
+
+LIMIT_SECONDS = 120.0
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=2) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", COMPUTATIONS)
+def test_equals_threaded(client: Client, name: str) -> None:
+    with span("equality", name):
+        (result,) = dask.compute(COMPUTATIONS[name]())
+    assert_equal(result, threaded(COMPUTATIONS[name]()))
+
+
+@pytest.mark.parametrize(
+    "name", ["array-svd", "frame-merge", "frame-groupby-agg", "bag-frequencies", "array-overlap"]
+)
+def test_persisted_equals_threaded(client: Client, name: str) -> None:
+    (kept,) = dask.persist(COMPUTATIONS[name]())
+    assert_equal(kept.compute(), threaded(COMPUTATIONS[name]()))
+
+
+def test_legacy_tuple_graph(client: Client) -> None:
+    graph = {
+        "x": 1,
+        ("y", 0): (operator.add, "x", 10),
+        ("y", 1): (sum, ["x", ("y", 0), [("y", 0)][0]]),
+        "z": [("y", 0), (operator.mul, ("y", 1), 2)],
+        "alias": "z",
+    }
+    assert client.get(graph, ["alias", [("y", 1), "x"]]) == [[11, 46], [23, 1]]
+
+
+def test_results_of_100_MB(client: Client) -> None:
+    n = 100 * 2**20 // 8
+    arrays = client.map(np.full, [n, n], [1.0, 2.0])
+    total = client.submit(lambda a, b: a + b, *arrays)
+    value = total.result(timeout=LIMIT_SECONDS)
+    assert value.nbytes == n * 8 and value[0] == 3.0 and value[-1] == 3.0
+
+
+def test_20_000_tasks_at_once(client: Client) -> None:
+    futures = client.map(operator.add, range(20_000), range(20_000))
+    assert client.gather(futures) == [2 * i for i in range(20_000)]
+    lazy = [delayed(abs, pure=True)(-i) for i in range(20_000)]
+    assert delayed(sum)(lazy).compute() == sum(range(20_000))
+
+
+def test_errors_are_the_original_ones(client: Client) -> None:
+    def fail(x: Any) -> Any:
+        raise ValueError(f"bad {x}")
+
+    with pytest.raises(ValueError, match="bad 3") as caught:
+        delayed(abs)(delayed(fail)(3)).compute()
+    assert "in fail" in str(caught.value.__cause__)
+    future = client.submit(fail, 4)
+    with pytest.raises(ValueError, match="bad 4"):
+        future.result(timeout=LIMIT_SECONDS)
+    assert client.submit(abs, -5).result(timeout=LIMIT_SECONDS) == 5
+
+
+def test_scatter_run_and_locality(client: Client) -> None:
+    (data,) = client.scatter([np.arange(100_000)])
+    assert client.submit(np.sum, data).result(timeout=LIMIT_SECONDS) == 4999950000
+    everywhere = client.scatter({"x": 5}, broadcast=True)
+    assert client.submit(abs, everywhere["x"]).result(timeout=LIMIT_SECONDS) == 5
+    assert set(client.run(operator.add, 1, 2).values()) == {3}
+    assert len(client.run(operator.add, 1, 2)) == 2
+
+
+def test_spans_account_for_all_tasks(client: Client) -> None:
+    with span("account", "A"):
+        futures = client.map(operator.mul, range(50), [7] * 50)
+    with span("account", "B"):
+        more = [client.submit(operator.mul, i, 11) for i in range(30)]
+    client.gather([*futures, *more])
+    found = {each.name: each for each in client.spans()}
+    assert found[("account", "A")].own_tasks == 50
+    assert found[("account", "B")].own_tasks == 30
+    assert found[("account",)].tasks == 80
+    metrics = client.fine_metrics(span=("account", "A"), unit="seconds")
+    assert sum(metrics.values()) > 0
+    stream = client.get_task_stream(count=10)
+    assert len(stream) == 10 and all(record["startstops"] for record in stream)
