@@ -177,16 +177,20 @@ class LaneLines {
       boxes.function[row] as number
     );
     const cover = boxes.cover[row] as number;
-    const colour = cover === 255 ? fill.colour : faded(fill.colour, cover);
     const pattern =
       size >= patternFrom * pixelRatio ? patternOf[fill.pattern] : 0;
-    if (boxes.strip[row] === 1) {
+    const isStrip = boxes.strip[row] === 1;
+    const line = isStrip ? this._strip : this._work;
+    if (cover === 255) {
+      line.fill(fill.colour, from, to);
+    } else {
+      blend(line, from, to, fill.colour, cover);
+    }
+    if (isStrip) {
       this._hasStrip = true;
-      this._strip.fill(colour, from, to);
       this._stripPattern.fill(pattern, from, to);
       return;
     }
-    this._work.fill(colour, from, to);
     this._workPattern.fill(pattern, from, to);
     this._topLines.fill(fill.topLines, from, to);
     this._hasWorkPattern ||= pattern !== 0;
@@ -294,19 +298,33 @@ export function pixelOf(
   );
 }
 
-/** An aggregate of n tasks that cover a share of their cell: paler, but never too pale to be seen. */
-function faded(colour: number, cover: number): number {
-  const alpha = Math.max(90, cover);
-  return ((colour & 0xffffff) | (alpha << 24)) >>> 0;
+/**
+ * An aggregate of n tasks that cover a share of their cell: on nothing it is
+ * paler, but never too pale to be seen; on something (parts over their runs)
+ * it tints what is there by its share.
+ */
+function blend(
+  line: Uint32Array,
+  from: number,
+  to: number,
+  colour: number,
+  cover: number
+): void {
+  const opaque = colour & 0xffffff;
+  const alone = (opaque | (Math.max(90, cover) << 24)) >>> 0;
+  const tint = (opaque | (cover << 24)) >>> 0;
+  for (let x = from; x < to; x += 1) {
+    const ground = line[x] as number;
+    line[x] = ground === 0 ? alone : over(tint, ground);
+  }
 }
 
-/** `line` with its alpha over `ground`, which keeps its own. */
-function over(line: number, ground: number): number {
-  const share = (line >>> 24) / 255;
+/** `top` with its alpha over `ground`, which keeps its own. */
+function over(top: number, ground: number): number {
+  const share = (top >>> 24) / 255;
   const mixed = (shift: number) =>
     Math.round(
-      ((line >>> shift) & 255) * share +
-        ((ground >>> shift) & 255) * (1 - share)
+      ((top >>> shift) & 255) * share + ((ground >>> shift) & 255) * (1 - share)
     ) << shift;
   return ((ground & 0xff000000) | mixed(16) | mixed(8) | mixed(0)) >>> 0;
 }

@@ -232,6 +232,7 @@ export type TaskStreamResult = {
     readonly worker: number;
     readonly name: string;
     readonly threads: number;
+    /** Seconds that its threads ran tasks of the selection. */
     readonly busy: number;
     readonly process: number;
     readonly memoryLimit: number;
@@ -263,6 +264,7 @@ export type TaskStreamResult = {
   }[];
   readonly tasks: number;
   readonly hidden: number;
+  /** How many parts; failed: how many tasks. */
   readonly kinds: Readonly<
     Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
   >;

@@ -119,6 +119,29 @@ describe('lanes as pixels', () => {
     expect((little.pixels[4 * little.width] ?? 0) >>> 24).toBeGreaterThan(60);
   });
 
+  it('tints runs by the share of their parts, and does not hide them', () => {
+    const tile = drawnTile(['aaaa']);
+    const raster = rasteriseTile(
+      {
+        ...tile,
+        lane: Uint16Array.of(0, 0),
+        from: Float32Array.of(0, 0),
+        to: Float32Array.of(4, 4),
+        function: Uint16Array.of(0, 0),
+        kind: Uint8Array.of(0, 1),
+        strip: Uint8Array.of(0, 0),
+        cover: Uint8Array.of(254, 51),
+        tasks: Uint32Array.of(9, 0)
+      },
+      options
+    );
+    const pixel = raster.pixels[4 * raster.width] ?? 0;
+    // A fifth of red over blue.
+    expect([pixel & 255, (pixel >> 16) & 255, pixel >>> 24]).toEqual([
+      40, 160, 254
+    ]);
+  });
+
   it('marks the second and third dozen of functions along the top', () => {
     const raster = rasteriseTile(drawnTile(['aaaaaaaa']), {
       ...options,

@@ -5,6 +5,7 @@ import type { FineMetricsResult } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
+import type { MenuItem } from '../panel-menu';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type FunctionOrder, tableOf } from './rows';
 import { FineMetricsView } from './view';
@@ -91,11 +92,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
             { value: 'name', label: trans.__('name') },
             { value: 'tasks', label: trans.__('tasks') }
           ]}
-          onChange={order => {
-            this._order = order;
-            this.stateHasChanged();
-            this.update();
-          }}
+          onChange={order => this._setOrder(order)}
         />
         <ToolButton
           label={trans.__('Pause')}
@@ -127,6 +124,33 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
 
   protected tableData(result: FineMetricsResult): TableData {
     return tableOf(this._paused ?? result);
+  }
+
+  protected override moreItems(): readonly MenuItem[] {
+    const { trans } = this;
+    const orders = [
+      { order: 'time', label: trans.__('Sort by amount') },
+      { order: 'name', label: trans.__('Sort by name') },
+      { order: 'tasks', label: trans.__('Sort by tasks') }
+    ] as const;
+    return [
+      {
+        label: trans.__('Show all functions'),
+        isToggled: this._top === '500',
+        run: () => this._setTop(this._top === '500' ? '12' : '500')
+      },
+      ...orders.map(({ order, label }) => ({
+        label,
+        isToggled: this._order === order,
+        run: () => this._setOrder(order)
+      }))
+    ];
+  }
+
+  private _setOrder(order: FunctionOrder): void {
+    this._order = order;
+    this.stateHasChanged();
+    this.update();
   }
 
   private _setTop(top: Top): void {

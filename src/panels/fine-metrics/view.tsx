@@ -124,8 +124,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
       <div className="sw-FineMetrics-groups sw-figure">
         {headline.groups.map(group => (
           <span key={group.group}>
-            {group.group}{' '}
-            <span className="sw-wide-only">{group.text} · </span>
+            {group.group} <span className="sw-wide-only">{group.text} · </span>
             {group.shareText}
           </span>
         ))}

@@ -66,6 +66,9 @@ export function formatOffsetTick(
 
 function wholeMinutes(seconds: number): string {
   const minutes = Math.round(seconds / 60);
+  if (minutes === 0) {
+    return `0${space}s`;
+  }
   return minutes < 120
     ? `${minutes}${space}min`
     : `${Math.floor(minutes / 60)}${space}h${space}${twoDigits(minutes % 60)}${space}min`;

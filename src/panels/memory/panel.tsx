@@ -5,6 +5,7 @@ import type { MemoryResult } from '../../wire/panel-link';
 import { recordIcon } from '../icons';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
+import type { MenuItem } from '../panel-menu';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type Align, tableOf } from './rows';
 import { MemoryView } from './view';
@@ -123,24 +124,14 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
             { value: 'cluster', label: trans.__('Cluster') },
             { value: 'workers', label: trans.__('Workers') }
           ]}
-          onChange={show => {
-            this._show = show;
-            // Runs are of the cluster: workers are seen by clock.
-            if (show === 'workers') {
-              this._align = 'clock';
-            }
-            this.paramsChanged();
-          }}
+          onChange={show => this._setShow(show)}
         />
         <ToolButton
           label={trans.__('Breakdown')}
           text={trans.__('Breakdown')}
           className="sw-tool-wide"
           pressed={this._showsBreakdown}
-          onClick={() => {
-            this._showsBreakdown = !this._showsBreakdown;
-            this._changed();
-          }}
+          onClick={() => this._toggleBreakdown()}
         />
       </>
     );
@@ -174,6 +165,36 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       this.context.cluster.current?.startedAt ?? 0,
       Date.now() / 1000
     );
+  }
+
+  protected override moreItems(): readonly MenuItem[] {
+    return [
+      {
+        label: this.trans.__('Each worker'),
+        isToggled: this._show === 'workers',
+        run: () =>
+          this._setShow(this._show === 'workers' ? 'cluster' : 'workers')
+      },
+      {
+        label: this.trans.__('Breakdown'),
+        isToggled: this._showsBreakdown,
+        run: () => this._toggleBreakdown()
+      }
+    ];
+  }
+
+  private _setShow(show: Show): void {
+    this._show = show;
+    // Runs are of the cluster: workers are seen by clock.
+    if (show === 'workers') {
+      this._align = 'clock';
+    }
+    this.paramsChanged();
+  }
+
+  private _toggleBreakdown(): void {
+    this._showsBreakdown = !this._showsBreakdown;
+    this._changed();
   }
 
   /** From zero as soon as there is a run to align, unless the user chose. */

@@ -5,6 +5,7 @@ import type { ProfileResult, Snapshot } from '../../wire/panel-link';
 import { pauseIcon, resumeIcon } from '../icons';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
+import type { MenuItem } from '../panel-menu';
 import type { PanelState } from '../state-view';
 import { RadioGroup, SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import { type Activity, activityOf } from './figure';
@@ -131,10 +132,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
             { value: 'left-heavy', label: trans.__('Left-heavy') },
             { value: 'time', label: trans.__('Time order') }
           ]}
-          onChange={order => {
-            this._order = order;
-            this.paramsChanged();
-          }}
+          onChange={order => this._setOrder(order)}
         />
         <ToolSelect<GroupBy>
           label={trans.__('Group by')}
@@ -146,12 +144,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
             { value: 'worker', label: trans.__('By worker') },
             { value: 'span', label: trans.__('By span') }
           ]}
-          onChange={groupBy => {
-            this._groupBy = groupBy;
-            this._focusKey = null;
-            this._selectedKey = null;
-            this.paramsChanged();
-          }}
+          onChange={groupBy => this._setGroupBy(groupBy)}
         />
         <ToolButton
           label={trans.__('Pause')}
@@ -210,6 +203,41 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       columns: frameColumns.map(column => ({ ...column })),
       rows: frameRows(this._tree(result), () => true).map(row => row.cells)
     };
+  }
+
+  protected override moreItems(): readonly MenuItem[] {
+    const { trans } = this;
+    const groups = [
+      { groupBy: 'all', label: trans.__('Group: all together') },
+      { groupBy: 'function', label: trans.__('Group by function') },
+      { groupBy: 'worker', label: trans.__('Group by worker') },
+      { groupBy: 'span', label: trans.__('Group by span') }
+    ] as const;
+    return [
+      ...groups.map(({ groupBy, label }) => ({
+        label,
+        isToggled: this._groupBy === groupBy,
+        run: () => this._setGroupBy(groupBy)
+      })),
+      {
+        label: trans.__('Time order'),
+        isToggled: this._order === 'time',
+        run: () =>
+          this._setOrder(this._order === 'time' ? 'left-heavy' : 'time')
+      }
+    ];
+  }
+
+  private _setOrder(order: Order): void {
+    this._order = order;
+    this.paramsChanged();
+  }
+
+  private _setGroupBy(groupBy: GroupBy): void {
+    this._groupBy = groupBy;
+    this._focusKey = null;
+    this._selectedKey = null;
+    this.paramsChanged();
   }
 
   private _select(tree: FrameTree, node: number | null): void {

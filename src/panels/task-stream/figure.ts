@@ -80,6 +80,9 @@ export type StripShape = {
   readonly height: number;
 };
 
+/** Marks nearer than this would be one black smear. */
+const markDistance = 8;
+
 export function stripShapes(
   bars: readonly StripBar[],
   width: number
@@ -88,6 +91,7 @@ export function stripShapes(
   const pitch = width / Math.max(1, bars.length);
   // A pixel of air between bars as soon as there is room for it.
   const barWidth = pitch >= 3 ? pitch - 1 : pitch;
+  let lastMark = -Infinity;
   bars.forEach((bar, index) => {
     const x = index * pitch;
     let bottom = 1;
@@ -107,7 +111,8 @@ export function stripShapes(
         bottom -= share;
       }
     }
-    if (bar.failed > 0) {
+    if (bar.failed > 0 && x - lastMark >= markDistance) {
+      lastMark = x;
       shapes.push({
         x: x + pitch / 2,
         width: 0,

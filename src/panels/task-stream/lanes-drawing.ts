@@ -14,7 +14,7 @@ import { bandHeight, paintAxis, paintBands } from './frame-painter';
 import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
 import { LanePainter, type LaneScene } from './lane-painter';
 import type { TaskStreamModel } from './model';
-import { bandLevels, boxKinds, type HoveredBox } from './rows';
+import { bandLevels, boxKinds, type HoveredBox, workerLabel } from './rows';
 import type { TileRange } from './tile-plan';
 import { secondsAt, xOf } from './viewport';
 
@@ -118,9 +118,10 @@ export class LanesDrawing implements IDisposable {
       return null;
     }
     const seconds = this.secondsAtX(x);
-    const worker =
+    const worker = workerLabel(
       result.workers.find(item => item.worker === place.worker)?.name ??
-      `worker ${place.worker}`;
+        String(place.worker)
+    );
     const common = { worker, thread: place.lane.thread };
     const running = result.running.find(
       task =>

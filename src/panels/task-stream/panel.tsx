@@ -10,7 +10,7 @@ import type {
 import { formatTimeRange } from '../format';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
-import { openMenu } from '../panel-menu';
+import { type MenuItem, openMenu } from '../panel-menu';
 import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import {
   fitIcon,
@@ -134,7 +134,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           label={trans.__('Jump to')}
           text={trans.__('Jump to')}
           hasMenu
-          onClick={event => this._openJumps(event.currentTarget)}
+          onClick={event => openMenu(event.currentTarget, this._jumps())}
         />
         <SearchBox
           className="sw-tool-search"
@@ -158,10 +158,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
             { value: 'function', label: trans.__('function') },
             { value: 'kind', label: trans.__('kind') }
           ]}
-          onChange={value => {
-            model.setColourBy(value);
-            this.paramsChanged();
-          }}
+          onChange={value => this._setColourBy(value)}
         />
         <span className="sw-toolbar-note sw-figure">
           {nowText(model, trans)}
@@ -236,13 +233,34 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       : this.context.feed.detail(cluster.cluster, run);
   }
 
-  private _openJumps(button: HTMLElement): void {
+  protected override moreItems(): readonly MenuItem[] {
+    const model = this._model;
+    return [
+      ...this._jumps().map(item => ({
+        ...item,
+        label: this.trans.__('Jump to: %1', item.label)
+      })),
+      {
+        label: this.trans.__('Colour by kind'),
+        isToggled: model.colourBy === 'kind',
+        run: () =>
+          this._setColourBy(model.colourBy === 'kind' ? 'function' : 'kind')
+      }
+    ];
+  }
+
+  private _setColourBy(colourBy: ColourBy): void {
+    this._model.setColourBy(colourBy);
+    this.paramsChanged();
+  }
+
+  private _jumps(): readonly MenuItem[] {
     const { trans } = this;
     const jump = (label: string, question: TaskQuestion) => ({
       label,
       run: () => void this._jump(label, question)
     });
-    openMenu(button, [
+    return [
       jump(trans.__('First'), { limit: 1 }),
       jump(trans.__('Last'), { limit: 1, descending: true }),
       jump(trans.__('Longest'), {
@@ -251,7 +269,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         descending: true
       }),
       jump(trans.__('Next failed'), { limit: 500, failedOnly: true })
-    ]);
+    ];
   }
 
   private async _jump(label: string, question: TaskQuestion): Promise<void> {

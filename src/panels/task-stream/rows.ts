@@ -17,6 +17,7 @@ import {
   formatExactCount,
   formatInstant,
   formatShare,
+  shareOf,
   type Numerals,
   unknown
 } from '../format';
@@ -30,14 +31,26 @@ export type WorkerHeader = {
   readonly text: string;
 };
 
+/** "worker 0": the names that Spanwise gives read as words, others as they are. */
+export function workerLabel(name: string): string {
+  return name.replace(/^(?:worker-)?(\d+)$/, 'worker $1');
+}
+
 export function workerHeaders(
   result: TaskStreamResult,
   numerals: Numerals = englishNumerals
 ): WorkerHeader[] {
+  const extent = result.to - result.from;
   return result.workers.map(worker => {
+    // A worker that left was there for part of the run only.
+    const until = Math.min(worker.left ?? result.to, result.to);
+    const capacity =
+      worker.threads * Math.max(0, Math.min(until - result.from, extent));
+    // A task may reach a hair over the end of what is known.
+    const busy = shareOf(Math.min(worker.busy, capacity), capacity);
     const parts = [
       formatCounted(worker.threads, 'thread', 'threads', numerals),
-      `busy ${formatShare(worker.busy, numerals)}`
+      `busy ${formatShare(busy, numerals)}`
     ];
     if (worker.memoryLimit > 0) {
       parts.push(
@@ -51,7 +64,7 @@ export function workerHeaders(
     }
     return {
       worker: worker.worker,
-      name: worker.name,
+      name: workerLabel(worker.name),
       text: parts.join(' · ')
     };
   });
@@ -197,10 +210,14 @@ export function legendItems(
     });
   }
   for (const kind of ['transfer', 'disk', 'serialize'] as const) {
-    const seconds = result.kinds[kind];
-    if (seconds > 0) {
-      const text = formatDuration(seconds, numerals);
-      items.push({ kind, name: kindNames[kind], text, title: text });
+    if (result.kinds[kind] > 0) {
+      items.push({
+        kind,
+        name: kindNames[kind],
+        // Their seconds may overlap work and are Fine Performance Metrics' to tell.
+        text: '',
+        title: formatCounted(result.kinds[kind], 'part', 'parts', numerals)
+      });
     }
   }
   if (result.kinds.failed > 0) {
@@ -442,7 +459,7 @@ export function taskRow(
     text(run.key),
     text(run.function),
     text(spanText(run)),
-    text(run.worker),
+    text(workerLabel(run.worker)),
     { text: String(run.thread + 1), value: run.thread + 1 },
     text(
       run.attempt > 1 ? `${run.status}, attempt ${run.attempt}` : run.status

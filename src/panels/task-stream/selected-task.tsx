@@ -7,7 +7,13 @@ import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
-import { type PartRow, partRows, spanText, waitText } from './rows';
+import {
+  type PartRow,
+  partRows,
+  spanText,
+  waitText,
+  workerLabel
+} from './rows';
 
 type Answer =
   | { readonly kind: 'waiting' }
@@ -112,7 +118,7 @@ function RunFacts(props: {
       <div className="sw-drawer-where">
         {[
           spanText(run),
-          `${run.worker}, thread ${run.thread + 1}`,
+          `${workerLabel(run.worker)}, thread ${run.thread + 1}`,
           run.status === 'ok' ? '' : `${run.status}, attempt ${run.attempt}`,
           run.nbytes === null ? '' : formatBytes(run.nbytes)
         ]

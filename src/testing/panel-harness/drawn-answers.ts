@@ -81,9 +81,9 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       const bin = Math.min(bins - 1, Math.floor(box.to / per));
       strip.failed[bin] = (strip.failed[bin] ?? 0) + 1;
     }
-    kinds.transfer += box.kind === 1 ? box.to - box.from : 0;
-    kinds.disk += box.kind === 2 ? box.to - box.from : 0;
-    kinds.serialize += box.kind === 3 ? box.to - box.from : 0;
+    kinds.transfer += Number(box.kind === 1);
+    kinds.disk += Number(box.kind === 2);
+    kinds.serialize += Number(box.kind === 3);
   }
   const sums = secondsBy(run);
   const running = live
@@ -106,9 +106,9 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
     lanes,
     workers: Array.from({ length: run.workers }, (_, worker) => ({
       worker,
-      name: `worker ${worker}`,
+      name: `worker-${worker}`,
       threads: run.threads,
-      busy: 0.89 - worker * 0.03,
+      busy: (0.89 - worker * 0.03) * run.threads * run.end,
       process: (2.4 + 0.2 * worker) * GiB,
       memoryLimit: 4 * GiB,
       left: null

@@ -33,6 +33,8 @@ export type DrawnFeedOptions = {
   readonly moreFunctions?: number;
   /** Instead of the drawn answers. */
   readonly answer?: (spec: WatchSpec) => ViewResult | null;
+  readonly tile?: (spec: WatchSpec, level: number, index: number) => TileData;
+  readonly detail?: (run: number) => RunDetail | null;
 };
 
 export class DrawnFeed implements IFeed {
@@ -82,7 +84,12 @@ export class DrawnFeed implements IFeed {
   detail(_cluster: string, run: number): Promise<RunDetail | null> {
     return new Promise(resolve => {
       setTimeout(
-        () => resolve(detailOf(this.options.run, run)),
+        () =>
+          resolve(
+            this.options.detail === undefined
+              ? detailOf(this.options.run, run)
+              : this.options.detail(run)
+          ),
         this.options.delayMs ?? 0
       );
     });
@@ -116,7 +123,10 @@ export class DrawnFeed implements IFeed {
     }
   }
 
-  tile(level: number, index: number): TileData {
+  tile(spec: WatchSpec, level: number, index: number): TileData {
+    if (this.options.tile !== undefined) {
+      return this.options.tile(spec, level, index);
+    }
     const key = `${level}/${index}`;
     let tile = this._tiles.get(key);
     if (tile === undefined) {
@@ -155,6 +165,10 @@ class DrawnWatch implements IWatch {
   isDisposed = false;
 
   change(change: WatchChange): void {
+    if (change.filter !== undefined) {
+      this._here.clear();
+      this._asked.clear();
+    }
     this._spec = { ...this._spec, ...change };
     this._answerLater();
   }
@@ -172,7 +186,7 @@ class DrawnWatch implements IWatch {
       this._asked.add(key);
       setTimeout(() => {
         if (!this.isDisposed) {
-          const tile = this._feed.tile(level, index);
+          const tile = this._feed.tile(this._spec, level, index);
           this._here.set(key, tile);
           this.tileArrived.emit(tile);
         }

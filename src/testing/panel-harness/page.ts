@@ -2,6 +2,7 @@
  * A page with one panel on a drawn run, to look at and to measure:
  *
  *   page.html?panel=task-stream&shade=dark&live&runs=1000000&delay=100&functions=50
+ *   page.html?panel=fine-metrics&observed=20000
  *
  * Built and opened by `look.mjs`.
  */
@@ -18,17 +19,28 @@ import { profilePanel } from '../../panels/profile';
 import { taskStreamPanel } from '../../panels/task-stream';
 import { DrawnFeed } from './drawn-feed';
 import { firstLook, manyRuns } from './drawn-run';
+import { ObservedRun } from './observed-run';
 
 const query = new URLSearchParams(window.location.search);
 const runs = Number(query.get('runs') ?? 0);
 document.body.dataset.swShade = query.get('shade') ?? 'light';
 document.body.dataset.jpThemeLight = String(query.get('shade') !== 'dark');
 
+const observed = query.has('observed')
+  ? new ObservedRun(Number(query.get('observed')) || 20_000)
+  : null;
 const feed = new DrawnFeed({
   run: runs > 0 ? manyRuns(runs) : firstLook(),
   live: query.has('live'),
   delayMs: Number(query.get('delay') ?? 0),
-  moreFunctions: Number(query.get('functions') ?? 0)
+  moreFunctions: Number(query.get('functions') ?? 0),
+  ...(observed === null
+    ? {}
+    : {
+        answer: spec => observed.answer(spec),
+        tile: (spec, level, index) => observed.tile(spec, level, index),
+        detail: run => observed.detail(run)
+      })
 });
 
 class PageTheme implements ITheme {
