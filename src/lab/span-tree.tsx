@@ -108,6 +108,10 @@ function TreeItem(
   const match = selection.matchOf(node.term);
   const where = standing(node, selection.filter);
   const onClick = (event: React.MouseEvent<HTMLElement>) => {
+    // The chips of the first click moved the rows: the second of a double click would hit another one.
+    if (event.detail > 1) {
+      return;
+    }
     event.currentTarget.parentElement?.focus();
     if (event.altKey) {
       selection.toggleSpan(node.term, 'not');
