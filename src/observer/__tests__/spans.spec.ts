@@ -70,6 +70,43 @@ describe('spans', () => {
     expect(own).toEqual({ x: [1, 1, 1], y: [3, 0, 1] });
   });
 
+  it('beyond what one message holds are shown by their parents, with the same sums', () => {
+    const log = new LogStore('many');
+    const spans = 4000;
+    ingestBlock(
+      log,
+      rowsToBlock(
+        1,
+        'spans',
+        Array.from({ length: spans }, (_, i) => ({
+          id: i + 1,
+          parent: (i + 1) >> 1,
+          closed: NaN
+        }))
+      )
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(
+        2,
+        'runs',
+        Array.from({ length: spans }, (_, i) => ({
+          run: i,
+          span: i + 1,
+          start: i,
+          duration: 1 + (i % 7)
+        }))
+      )
+    );
+    const { spans: rows, totalNanoseconds } = ask(log, 'summary');
+    expect(rows.length).toBeLessThanOrEqual(1500);
+    const sum = (of: (row: (typeof rows)[number]) => number): number =>
+      rows.reduce((total, row) => total + of(row), 0);
+    expect(sum(row => row.ownNanoseconds)).toBe(totalNanoseconds);
+    expect(sum(row => row.ownTasks)).toBe(spans);
+    expect(rows[0]).toMatchObject({ span: 1, tasks: spans });
+  });
+
   it('survive rows that make no tree', () => {
     const log = new LogStore('broken');
     ingestBlock(

@@ -57,24 +57,49 @@ describe('the task stream', () => {
     ingestBlock(
       log,
       rowsToBlock(50, 'running', [
-        { lane: 1, node: 0, function: 1, span: 1, started: 3 }
+        { lane: 1, node: 0, function: 1, span: 1, started: 6.5 }
       ])
     );
+    ingestBlock(log, rowsToBlock(51, 'events', [{ t: 12 }]));
     const live = ask(log, 'task-stream', { now: 20 });
-    expect(live).toMatchObject({ to: 20, now: 20, settledBefore: 3 });
+    expect(live).toMatchObject({ to: 20, now: 20, settledBefore: 6.5 });
     expect(live.running).toMatchObject([
-      { lane: 1, key: 'load-a', started: 3 }
+      { lane: 1, key: 'load-a', started: 6.5 }
     ]);
     ingestBlock(
       log,
-      rowsToBlock(51, 'running', [{ lane: 1, node: 0xffffffff }])
+      rowsToBlock(52, 'running', [{ lane: 1, node: 0xffffffff }])
     );
     expect(ask(log, 'task-stream', { now: 20 })).toMatchObject({
       to: 8,
       running: [],
-      settledBefore: 6
+      settledBefore: 10
     });
     expect(ask(log, 'task-stream', { ended: true }).live).toBe(false);
+  });
+});
+
+describe('what runs', () => {
+  const runs = { lane: 0, node: 0, started: 8 };
+
+  it('ends with the run that tells its end, and with its worker', () => {
+    const log = drawRuns('0/0 aaaa');
+    ingestBlock(log, rowsToBlock(50, 'running', [runs]));
+    expect(log.shape.running.size).toBe(1);
+    ingestBlock(
+      log,
+      rowsToBlock(51, 'runs', [{ run: 9, lane: 0, start: 8, duration: 1 }])
+    );
+    expect(log.shape.running.size).toBe(0);
+    ingestBlock(log, rowsToBlock(52, 'running', [runs]));
+    expect(log.shape.running.size).toBe(0);
+    ingestBlock(log, rowsToBlock(53, 'running', [{ ...runs, started: 10 }]));
+    expect(log.shape.running.size).toBe(1);
+    ingestBlock(
+      log,
+      rowsToBlock(54, 'workers', [{ worker: 0, threads: 1, left: 12 }])
+    );
+    expect(log.shape.running.size).toBe(0);
   });
 });
 

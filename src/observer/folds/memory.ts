@@ -11,8 +11,9 @@ export type MemoryParams = {
 };
 const MEASURES = ['process', 'managed', 'unmanaged', 'spilled'] as const;
 type Measure = (typeof MEASURES)[number];
-/** Two points per pixel of a wide panel. */
+/** Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point). */
 const MOST_POINTS = 1200;
+const MOST_POINTS_IN_ALL = 40_000;
 /** Shares of the memory limit at which workers act; as in Dask. */
 const TARGET = 0.6;
 const SPILL = 0.7;
@@ -37,8 +38,12 @@ export function* foldMemory(
   yield;
   const series: Series[] = [clusterSeries(log, byWorker, range)];
   if (params.show === 'workers') {
+    const points = Math.min(
+      MOST_POINTS,
+      Math.max(16, Math.floor(MOST_POINTS_IN_ALL / byWorker.size))
+    );
     for (const [worker, samples] of byWorker) {
-      series.push(workerSeries(log, worker, samples, range));
+      series.push(workerSeries(log, worker, samples, range, points));
     }
   }
   const ofSelection = measure === 'managed' && filter.bySpan;
@@ -154,21 +159,22 @@ function clusterSeries(
   return { name: 'cluster', worker: null, t, bytes };
 }
 
-/** Every sample, or of each of 600 stretches the lowest and the highest: peaks are what one looks for. */
+/** Every sample, or of each stretch the lowest and the highest: peaks are what one looks for. */
 function workerSeries(
   log: LogStore,
   worker: number,
   samples: Samples,
-  range: Range
+  range: Range,
+  points: number
 ): Series {
   const chosen: number[] = [];
   const inside = samples.t
     .map((_, i) => i)
     .filter(i => samples.t[i]! >= range.from && samples.t[i]! <= range.to);
-  if (inside.length <= MOST_POINTS) {
+  if (inside.length <= points) {
     chosen.push(...inside);
   } else {
-    const stretch = inside.length / (MOST_POINTS / 2);
+    const stretch = inside.length / (points / 2);
     for (let first = 0; first < inside.length; first += stretch) {
       const part = inside.slice(Math.floor(first), Math.floor(first + stretch));
       let low = part[0]!;
@@ -252,8 +258,13 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
       of.bytes.push(c.bytes[i]!);
     }
   }
+  const points = Math.min(
+    MOST_POINTS,
+    Math.max(16, Math.floor(MOST_POINTS_IN_ALL / 2 / (samples.size + 1)))
+  );
   return [...log.memoryRuns.values()].map(row => {
-    const { t, bytes } = thinned(samples.get(row.run) ?? { t: [], bytes: [] });
+    const of = samples.get(row.run) ?? { t: [], bytes: [] };
+    const { t, bytes } = thinned(of, points);
     return {
       run: row.run,
       label: row.label,
@@ -263,23 +274,20 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
       stopped: Number.isNaN(row.stopped) ? null : row.stopped,
       t,
       bytes,
-      peak: (samples.get(row.run)?.bytes ?? []).reduce(
-        (peak, value) => Math.max(peak, value),
-        0
-      )
+      peak: of.bytes.reduce((peak, value) => Math.max(peak, value), 0)
     };
   });
 }
 
 /** Of each stretch the highest. */
-function thinned(samples: Samples): Samples {
-  if (samples.t.length <= MOST_POINTS) {
+function thinned(samples: Samples, points: number): Samples {
+  if (samples.t.length <= points) {
     return samples;
   }
-  const stretch = samples.t.length / MOST_POINTS;
+  const stretch = samples.t.length / points;
   const t: number[] = [];
   const bytes: number[] = [];
-  for (let point = 0; point < MOST_POINTS; point++) {
+  for (let point = 0; point < points; point++) {
     let high = Math.floor(point * stretch);
     for (let i = high; i < Math.floor((point + 1) * stretch); i++) {
       if (samples.bytes[i]! > samples.bytes[high]!) {

@@ -12,6 +12,8 @@ export type ProfileParams = {
   readonly maxNodes?: number;
 };
 const MOST_NODES = 5000;
+/** Characters of names and files in one answer: it must fit in one message of the panel link. */
+const MOST_TEXT = 600_000;
 const NO_PARENT = 0xffffffff;
 /** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
 const DEEPEST = 512;
@@ -70,8 +72,13 @@ export function* foldProfile(
       yield;
     }
   }
-  const most = Math.min(MOST_NODES, Math.max(1, params.maxNodes ?? MOST_NODES));
-  const listed = listNodes(log, root, params.order ?? 'left-heavy', most);
+  let most = Math.min(MOST_NODES, Math.max(1, params.maxNodes ?? MOST_NODES));
+  const order = params.order ?? 'left-heavy';
+  let listed = listNodes(log, root, order, most);
+  while (textLength(listed.nodes) > MOST_TEXT && most > 1) {
+    most >>= 1;
+    listed = listNodes(log, root, order, most);
+  }
   const seconds = [...activity.keys()].sort((a, b) => a - b);
   return {
     result: {
@@ -285,6 +292,13 @@ function listNodes(
   };
   visit(root, -1);
   return { nodes, dropped };
+}
+
+function textLength(nodes: ProfileResult['nodes']): number {
+  return [...nodes.name, ...nodes.file].reduce(
+    (length, text) => length + text.length,
+    0
+  );
 }
 
 /** How many samples a frame must have so that at most `most` frames do. A frame has at least as many as each of its children. */

@@ -19,8 +19,16 @@ export function known(value: number): number | null {
   return Number.isNaN(value) ? null : value;
 }
 
-/** One run whole: the row of the table twin, and the answer of `detail`. */
-export function runDetail(log: LogStore, row: number): RunDetail | null {
+/** Parts in the answer of `detail`, and in a row of the table twin: 500 rows must fit in one message of the panel link. */
+const MOST_PARTS = 2000;
+export const PARTS_IN_TABLE = 8;
+
+/** One run: whole as the answer of `detail`, with its longest parts as a row of the table twin. */
+export function runDetail(
+  log: LogStore,
+  row: number,
+  mostParts = MOST_PARTS
+): RunDetail | null {
   const columns = log.runs.chunkOf(row)?.columns;
   if (columns === undefined) {
     return null;
@@ -52,8 +60,21 @@ export function runDetail(log: LogStore, row: number): RunDetail | null {
     waitThread: known(columns.waitThread[i]!),
     nbytes: known(columns.outBytes[i]!),
     ...(error === undefined ? {} : { error }),
-    parts: log.partRows(run).map(part => partDetail(log, part))
+    parts: longestParts(log, run, mostParts).map(part => partDetail(log, part))
   };
+}
+
+/** In the order in which they ran. */
+function longestParts(log: LogStore, run: number, most: number): number[] {
+  const rows = log.partRows(run);
+  if (rows.length <= most) {
+    return rows;
+  }
+  const duration = (row: number): number => log.part(row).duration;
+  return rows
+    .sort((a, b) => duration(b) - duration(a))
+    .slice(0, most)
+    .sort((a, b) => a - b);
 }
 
 export function workerName(log: LogStore, worker: number): string {

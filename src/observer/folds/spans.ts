@@ -8,6 +8,9 @@ import type { FoldContext, Honoured, Slices } from './context';
 import { accountIdle } from './idle';
 import type { IdleAccount } from './idle';
 
+/** A row is some 400 bytes: more would not fit in one message of the panel link. */
+const MOST_ROWS = 1500;
+
 /** Sums of one span's own rows; added up over the subtree for the row that is shown. */
 class SpanSums {
   tasks = 0;
@@ -78,16 +81,17 @@ export function* spanRows(context: FoldContext): Slices<{
     perSpan: true
   });
   const own = ownSums(log, idle);
+  const total = new Map<number, SpanSums>();
+  for (const span of log.spans.all()) {
+    subtree(log, span.span, own, total);
+  }
+  const shown = shownSpans(log, own, total);
   const rows: SpanRow[] = [];
   const ownDefault = own.get(DEFAULT_SPAN);
   if (ownDefault !== undefined && log.spans.get(DEFAULT_SPAN) === undefined) {
     rows.push(defaultRow(log, ownDefault));
   }
-  const total = new Map<number, SpanSums>();
-  for (const span of log.spans.all()) {
-    subtree(log, span.span, own, total);
-  }
-  for (const span of parentsFirst(log)) {
+  for (const span of shown) {
     rows.push(describedRow(log, span, own, total));
   }
   let unattributedNanoseconds = 0;
@@ -163,6 +167,44 @@ function parentsFirst(log: LogStore): number[] {
     }
   }
   return order.filter(span => log.spans.get(span) !== undefined);
+}
+
+/**
+ * All spans, or the largest 1,500: what the smaller ones did themselves is then shown as their parents' own, so that the sums stay. A
+ * span's subtree is at least as large as its child's, so that whoever is shown has its parent shown.
+ */
+function shownSpans(
+  log: LogStore,
+  own: Map<number, SpanSums>,
+  total: ReadonlyMap<number, SpanSums>
+): number[] {
+  const order = parentsFirst(log);
+  if (order.length <= MOST_ROWS) {
+    return order;
+  }
+  const place = new Map(order.map((span, i) => [span, i]));
+  const shown = new Set(
+    [...order]
+      .sort(
+        (a, b) =>
+          total.get(b)!.nanoseconds - total.get(a)!.nanoseconds ||
+          place.get(a)! - place.get(b)!
+      )
+      .slice(0, MOST_ROWS)
+  );
+  for (const span of order.reverse()) {
+    const parent = log.spans.get(span)?.parent ?? null;
+    const mine = own.get(span);
+    if (shown.has(span) || mine === undefined) {
+      continue;
+    }
+    const into = parent ?? DEFAULT_SPAN;
+    const above = own.get(into) ?? new SpanSums();
+    above.add(mine);
+    own.set(into, above);
+    own.delete(span);
+  }
+  return order.reverse().filter(span => shown.has(span));
 }
 
 function describedRow(

@@ -3,6 +3,7 @@ import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { DEFAULT_SPAN } from '../store/span-tree';
 import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { Coverage } from './coverage';
@@ -312,6 +313,9 @@ function bandsOf(
       depth: span.path.length - 1,
       ...extents.get(span.span)!
     }))
-    .filter(({ from, to }) => Number.isFinite(from) && to >= from)
+    .filter(
+      ({ span, from, to }) =>
+        span !== DEFAULT_SPAN && Number.isFinite(from) && to >= from
+    )
     .slice(0, MOST_BANDS);
 }

@@ -4,7 +4,7 @@ import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
-import { runDetail, workerName } from './run-detail';
+import { PARTS_IN_TABLE, runDetail, workerName } from './run-detail';
 import { selectPage } from './select-page';
 
 export type TasksParams = {
@@ -64,7 +64,7 @@ export function* foldTasks(
     offset,
     limit
   );
-  const details = [...page].map(row => runDetail(log, row));
+  const details = [...page].map(row => runDetail(log, row, PARTS_IN_TABLE));
   return {
     result: {
       view: 'tasks',

@@ -80,6 +80,13 @@ export class ClusterShape {
 
   setWorker(row: WorkerRow): void {
     this.workers.set(row.worker, row);
+    if (!Number.isNaN(row.left)) {
+      for (const lane of this._lanes) {
+        if (lane.worker === row.worker) {
+          this.running.delete(lane.lane);
+        }
+      }
+    }
   }
 
   addCapacity(worker: number, step: CapacityStep): void {

@@ -138,7 +138,8 @@ export class DurationClasses {
   /** At most so many rows shorter than 2^level µs reach into [from, to). */
   countShorter(level: number, from: number, to: number): number {
     let count = 0;
-    for (let number = this._shortest; number < level; number++) {
+    const end = Math.min(level, CLASS_COUNT);
+    for (let number = this._shortest; number < end; number++) {
       count += this._classes[number]!.count(from, to);
     }
     return count;

@@ -2,6 +2,7 @@ import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
 import { CHUNK_MASK, decodeText } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
+import { NOTHING_RUNS } from './cluster-shape';
 import type { ActivityCells } from './activity-cells';
 import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
@@ -128,9 +129,12 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
   parts: ingestParts,
   running: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
+      const lane = column(block, 'lane')[i]!;
       const started = column(block, 'started')[i]!;
-      log.shape.setRunning(column(block, 'lane')[i]!, {
-        node: column(block, 'node')[i]!,
+      const stop = log.laneStops[log.shape.laneIndex(lane)] ?? -Infinity;
+      log.shape.setRunning(lane, {
+        // A worker may say that a task runs just after it said that the task ended.
+        node: started < stop - 1e-6 ? NOTHING_RUNS : column(block, 'node')[i]!,
         function: column(block, 'function')[i]!,
         span: column(block, 'span')[i]!,
         started
@@ -239,6 +243,10 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
     log.active.add(begin - before - wait, end);
     log.waiting.add(begin - wait, begin);
     noteLane(log, log.shape.laneIndex(lane[i]!), begin, end);
+    const running = log.shape.running.get(lane[i]!);
+    if (running !== undefined && running.started <= end) {
+      log.shape.running.delete(lane[i]!);
+    }
     log.figures.addExtent(span[i]!, begin, end);
     log.held.addRun(log.held.cell(span[i]!, fn[i]!), status[i] === 1);
     log.totalNanoseconds += nanoseconds(length);

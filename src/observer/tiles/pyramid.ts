@@ -10,7 +10,7 @@ import {
   TILE_CELLS
 } from './cell-page';
 import type { CellPage } from './cell-page';
-import { scanParts, scanRuns, shorterThan } from './scan-rows';
+import { classesBetween, scanParts, scanRuns, shorterThan } from './scan-rows';
 import type { ClassSpan } from './scan-rows';
 
 /** Up to so many rows a page is made from the rows themselves: some 10 ms, and most pages of most logs need no finer ones. */
@@ -97,7 +97,13 @@ export class Pyramid {
           }
         }
       }
-      yield* this._scan(page, { from: level - 1, to: level }, level, from, to);
+      yield* this._scan(
+        page,
+        classesBetween(level - 1, level),
+        level,
+        from,
+        to
+      );
     } else {
       if (rows > 0) {
         yield* this._scan(page, shorterThan(level), level, from, to);

@@ -29,14 +29,14 @@ const ROWS_PER_SLICE = 8192;
 
 /** Duration classes [from, to). */
 export type ClassSpan = { readonly from: number; readonly to: number };
-export const shorterThan = (level: number): ClassSpan => ({
-  from: 0,
-  to: level
+export const classesBetween = (from: number, to: number): ClassSpan => ({
+  from: Math.min(from, CLASS_COUNT),
+  to: Math.min(to, CLASS_COUNT)
 });
-export const atLeast = (level: number): ClassSpan => ({
-  from: level,
-  to: CLASS_COUNT
-});
+export const shorterThan = (level: number): ClassSpan =>
+  classesBetween(0, level);
+export const atLeast = (level: number): ClassSpan =>
+  classesBetween(level, CLASS_COUNT);
 
 /** Shows the runs of these duration classes that reach into [from, to) and pass the filter. */
 export function* scanRuns(
