@@ -7,6 +7,7 @@ its own stamp and the worker's), exact where arithmetic decides.
 from __future__ import annotations
 
 import collections
+import gc
 import itertools
 import resource
 import sys
@@ -195,6 +196,20 @@ class TestParts:
         held = sum(part.duration for part in run.parts if part.held)
         assert held <= run.duration and run.duration - held < 0.2
 
+    def test_a_failing_inner_part_has_its_row(self, single):
+        (fused,) = ids()
+        parts = (
+            Part(burn, (-1,), name="fine", span=1),
+            Part(_burn_and_fail, (-1,), name="fails", span=2),
+            Part(burn, (-1,), name="never", span=3),
+        )
+        single.assign([task(fused, None, (0.02,), parts=parts)])
+        run = single.task_run(fused)
+        inner = [part for part in run.parts if part.kind == 4]
+        assert run.error["type"] == "ValueError"
+        assert [(single.names[p.function], p.span) for p in inner] == [("fine", 1), ("fails", 2)]
+        assert all(part.cpu >= 0.02 for part in inner)
+
     def test_opening_is_a_part_of_the_first_task_only(self, single):
         one, two = ids(2)
 
@@ -239,6 +254,11 @@ class TestParts:
         sizes = [single.task_run(each).outBytes for each in tasks]
         assert sizes[0] == pytest.approx(8000, abs=200)
         assert sizes[2] == sys.getsizeof("12")
+
+
+def _burn_and_fail(seconds):
+    burn(seconds)
+    raise ValueError
 
 
 def _slowly(seconds):
@@ -296,6 +316,18 @@ class TestState:
                 time.sleep(2.0)  # nothing happens, which is what is measured
             seconds = time.perf_counter() - begin
             assert (double.call(process_cpu) - before) / seconds <= 0.02
+
+
+class Tracked:
+    """A result that can be found again."""
+
+
+def _burn_with(_kept, seconds):
+    burn(seconds)
+
+
+def _tracked_alive():
+    return sum(type(each) is Tracked for each in gc.get_objects())
 
 
 def python_work(cpu_seconds):
@@ -389,6 +421,17 @@ class TestSampling:
         assert on_core[106] < 0.05 * samples[106]
         # A built-in has no Python frame; it stands for itself.
         assert functions[106, "sleep"] == samples[106]
+
+    def test_looking_does_not_keep_inputs_alive(self, single):
+        """All stacks at once hold the looker's own frame: a cycle, if it is not broken."""
+        kept, user = ids(2)
+        single.call(gc.disable)
+        single.assign([task(kept, Tracked, wanted=False), task(user, _burn_with, (0.3,), [kept])])
+        single.task_run(user)
+        single.send("release", None, {"ids": [(kept,), (user,)]})
+        alive = single.call(_tracked_alive)
+        single.call(gc.enable)
+        assert alive == 0
 
     def test_parts_of_fused_tasks_have_their_own_samples(self, single):
         (fused,) = ids()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 import threading
@@ -329,6 +330,39 @@ def _spin(seconds):
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         pass
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_random_graphs_over_two_workers(self, own, seed):
+        """Layers of tasks, each with inputs of any earlier layer on any worker."""
+        rng = random.Random(seed)
+        workers = [own.start_worker(threads=2), own.start_worker(threads=1)]
+        holders: dict[int, int] = {}
+        expected: dict[int, int] = {}
+        for _ in range(8):
+            layers: list[list] = [[], []]
+            for _ in range(40):
+                task_id = len(expected)
+                pool = sorted(holders)
+                inputs = rng.sample(pool, min(len(pool), rng.randint(0, 6)))
+                which = rng.randrange(2)
+                # An input made by an earlier task of the same assignment, too.
+                mine = [each.task_id for each in layers[which]]
+                inputs += rng.sample(mine, min(len(mine), rng.randint(0, 2)))
+                expected[task_id] = 1 + sum(expected[each] for each in inputs) % 1000
+                layers[which].append(task(task_id, _one_more, (), inputs, wanted=False))
+            for which, layer in enumerate(layers):
+                workers[which].assign(layer, holders=holders)
+            for which, layer in enumerate(layers):
+                for each in layer:
+                    assert workers[which].task_run(each.task_id).status == 0
+                    holders[each.task_id] = which
+        for worker in workers:
+            mine = [task_id for task_id, which in holders.items() if which == worker.number]
+            assert worker.get(mine) == {each: expected[each] for each in mine}
+
+
+def _one_more(*values):
+    return 1 + sum(values) % 1000
 
 
 class TestSurroundings:

@@ -17,29 +17,17 @@ for the wall clock), so a run's cpu and duration cover the same stretch.
 from __future__ import annotations
 
 import asyncio
-import pickle
-import struct
 import threading
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from spanwise.wire import payload
 from spanwise.worker.clocks import CoreWait
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
+from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import NO_CHUNK, Opened
-from spanwise.worker.report import (
-    COMPUTE,
-    DESERIALIZE,
-    DISK_READ,
-    ERROR,
-    NO_PEER,
-    NOT_INLINE,
-    OK,
-    SERIALIZE,
-    Part,
-)
-from spanwise.worker.spill import Spilled
+from spanwise.worker.report import COMPUTE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
+from spanwise.worker.steps import open_blobs, own_part, read_back, run_parts
 from spanwise.worker.tasks import Entry, Row
 
 if TYPE_CHECKING:
@@ -47,7 +35,6 @@ if TYPE_CHECKING:
 
 #: Message flag: a client holds the future, send the result along if it is small.
 WANTED = 1
-INLINE_BYTES = 4096
 #: Finished rows wait for more of them at most this long or this many.
 FLUSH_SECONDS = 0.001
 FLUSH_ROWS = 128
@@ -60,7 +47,6 @@ PART_SECONDS = 0.00005
 LONG_SECONDS = 0.005
 
 _NAN = float("nan")
-_ONE_PART = struct.Struct("<IId")
 
 
 class Executor(threading.Thread):
@@ -181,7 +167,9 @@ class Executor(threading.Thread):
                 rows = library.chunks.get(row[3])
                 literals = None if rows is None else rows[row[4]]
             if opened is None or literals is None:
-                opened, literals, begin, begin_cpu, part = self._open(row, start, begin, begin_cpu)
+                opened, literals, begin, begin_cpu, part = open_blobs(
+                    worker, row, start, begin, begin_cpu
+                )
                 parts = [*parts, part] if parts else [part]
             values = worker.table.values
             try:
@@ -189,16 +177,16 @@ class Executor(threading.Thread):
             except KeyError as gone:
                 return self._inputs_gone(row, gone.args[0])
             if worker.spill.used:
-                begin, begin_cpu, read = self._read_back(
-                    row, entry[3], inputs, start, begin, begin_cpu
+                begin, begin_cpu, read = read_back(
+                    worker, row, entry[3], inputs, start, begin, begin_cpu
                 )
                 if read:
                     parts = [*parts, *read] if parts else read
             if opened.parts is None:
                 value = opened.run(literals, inputs)
             else:
-                value, inner = self._run_parts(opened, literals, inputs, start, begin, begin_cpu)
-                parts = [*parts, *inner] if parts else inner
+                parts = [] if parts is None else parts
+                value = run_parts(self, opened, literals, inputs, start, begin, begin_cpu, parts)
             nbytes = worker.sizes.fixed.get(type(value))
             if nbytes is None and worker.sizes.is_awaitable(type(value)):
                 value = asyncio.run(_awaited(value))
@@ -209,50 +197,21 @@ class Executor(threading.Thread):
             self.part = None
 
         # ── stamps, size, inline result ──
-        stop = perf_counter()
-        stop_cpu = thread_time()
-        inline: bytes | None = None
-        fixed = nbytes is not None
-        if fixed:
+        small: bytes | None = None
+        if nbytes is not None:
             if row[7] & WANTED:
-                inline = _one_part(pickle.dumps(value, 5))
-                stop = perf_counter()
-        else:
-            computed, computed_cpu = stop, stop_cpu
-            nbytes = worker.sizes.of(value)
-            sized = perf_counter()
-            if row[7] & WANTED and nbytes <= INLINE_BYTES:
-                inline = _inline(value)
+                small = plain_inline(value)
             stop = perf_counter()
-            if parts is not None or stop - computed > PART_SECONDS:
-                stop_cpu = thread_time()
-                if opened.parts is None:
-                    parts = parts or []
-                    parts.append(
-                        self._compute(row, start, begin, begin_cpu, computed, computed_cpu)
-                    )
-                if inline is not None:
-                    parts = parts or []
-                    parts.append(
-                        (
-                            SERIALIZE,
-                            row[5],
-                            row[6],
-                            sized - start,
-                            stop - sized,
-                            0.0,
-                            _NAN,
-                            float(len(inline)),
-                            NO_PEER,
-                            1,
-                        )
-                    )
-                    # Its cpu is not told apart from the sizing before it.
+            stop_cpu = thread_time()
+            if parts is not None and opened.parts is None:
+                parts.append(self._compute(row, start, begin, stop, stop_cpu - begin_cpu))
+        else:
+            nbytes, small, parts = self._weigh(row, value, opened, start, begin, begin_cpu, parts)
+            stop = perf_counter()
+            stop_cpu = thread_time()
         duration = stop - start
-        if fixed and parts is not None and opened.parts is None:
-            parts.append(self._compute(row, start, begin, begin_cpu, stop, stop_cpu))
-        elif parts is None and duration >= LONG_SECONDS:
-            parts = [self._compute(row, start, begin, begin_cpu, stop, stop_cpu)]
+        if parts is None and duration >= LONG_SECONDS:
+            parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
         if opened.quick is not (duration < QUICK_SECONDS):
             opened.quick = not opened.quick
 
@@ -276,8 +235,8 @@ class Executor(threading.Thread):
                     wait_inputs,
                     wait_thread,
                     nbytes,
-                    0 if inline is None else report.add_inline(inline),
-                    NOT_INLINE if inline is None else len(inline),
+                    0 if small is None else report.add_inline(small),
+                    NOT_INLINE if small is None else len(small),
                     len(report.parts),
                 )
             )
@@ -288,125 +247,46 @@ class Executor(threading.Thread):
                 worker.wake(woken if following is None else woken - 1)
         return following
 
-    def _run_parts(
+    def _weigh(
         self,
+        row: Row,
+        value: Any,
         opened: Opened,
-        literals: Any,
-        values: list[Any],
-        start: float,
-        clock: float,
-        cpu: float,
-    ) -> tuple[Any, list[Part]]:
-        """Run a fused task part by part; what a part no longer needs is dropped at once."""
-        rows: list[Part] = []
-        for part in opened.parts:  # type: ignore[union-attr]
-            self.part = part
-            run, drops, function, span, _ = part
-            values.append(run(literals, values))
-            for index in drops:
-                values[index] = None
-            now = perf_counter()
-            now_cpu = thread_time()
-            rows.append(
-                (
-                    COMPUTE,
-                    function,
-                    span,
-                    clock - start,
-                    now - clock,
-                    now_cpu - cpu,
-                    _NAN,
-                    0.0,
-                    NO_PEER,
-                    1,
-                )
-            )
-            clock = now
-            cpu = now_cpu
-        return values[-1], rows
-
-    def _compute(
-        self,
-        row: Row,
         start: float,
         begin: float,
         begin_cpu: float,
-        stop: float,
-        stop_cpu: float,
-    ) -> Part:
-        waited = self.core_wait.mark() if stop - begin >= LONG_SECONDS else _NAN  # type: ignore[union-attr]
-        return (
-            COMPUTE,
-            row[5],
-            row[6],
-            begin - start,
-            stop - begin,
-            stop_cpu - begin_cpu,
-            waited,
-            0.0,
-            NO_PEER,
-            1,
-        )
+        parts: list[Part] | None,
+    ) -> tuple[float, bytes | None, list[Part] | None]:
+        """Size a result and pickle it if it is small and wanted.
 
-    def _open(
-        self, row: Row, start: float, begin: float, begin_cpu: float
-    ) -> tuple[Opened, Any, float, float, Part]:
-        """Unpickle the template or the chunk of a task on its first use."""
-        library = self.worker.library
-        opened, nbytes = library.open_template(row[2])
-        literals: Any = ()
-        if row[3] != NO_CHUNK:
-            rows, more = library.open_chunk(row[3])
-            literals = rows[row[4]]
-            nbytes += more
-        now_cpu = thread_time()
-        now = perf_counter()
-        part: Part = (
-            DESERIALIZE,
-            row[5],
-            row[6],
-            begin - start,
-            now - begin,
-            now_cpu - begin_cpu,
-            _NAN,
-            float(nbytes),
-            NO_PEER,
-            1,
-        )
-        return opened, literals, now, now_cpu, part
+        Returns
+        -------
+        nbytes, small, parts
+            With a compute part if this took long enough to be told apart from the task.
+        """
+        computed = perf_counter()
+        computed_cpu = thread_time()
+        nbytes = self.worker.sizes.of(value)
+        sized = perf_counter()
+        small = None
+        if row[7] & WANTED and nbytes <= INLINE_BYTES:
+            small = inline(value)
+        stop = perf_counter()
+        if parts is None and stop - computed <= PART_SECONDS:
+            return nbytes, small, None
+        parts = parts or []
+        if opened.parts is None:
+            parts.append(self._compute(row, start, begin, computed, computed_cpu - begin_cpu))
+        if small is not None:
+            # Its cpu is not told apart from the sizing before it.
+            parts.append(own_part(SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
+        return nbytes, small, parts
 
-    def _read_back(
-        self,
-        row: Row,
-        ids: tuple[int, ...],
-        inputs: list[Any],
-        start: float,
-        begin: float,
-        begin_cpu: float,
-    ) -> tuple[float, float, list[Part]]:
-        """Replace inputs that are on disk by their values, in the table too."""
-        worker = self.worker
-        parts: list[Part] = []
-        for index, marker in enumerate(inputs):
-            if not isinstance(marker, Spilled):
-                continue
-            size = marker.nbytes
-            content = marker.read()
-            read, read_cpu = perf_counter(), thread_time()
-            value = payload.loads(content)
-            inputs[index] = value
-            now, now_cpu = perf_counter(), thread_time()
-            for kind, t0, t1, cpu, nbytes in (
-                (DISK_READ, begin, read, read_cpu - begin_cpu, float(len(content))),
-                (DESERIALIZE, read, now, now_cpu - read_cpu, size),
-            ):
-                where = (row[5], row[6], t0 - start, t1 - t0)
-                parts.append((kind, *where, cpu, _NAN, nbytes, NO_PEER, 1))
-            begin, begin_cpu = now, now_cpu
-            with worker.lock:
-                if worker.table.values.get(ids[index]) is marker:
-                    worker.table.replace(ids[index], value, size)
-        return begin, begin_cpu, parts
+    def _compute(self, row: Row, start: float, begin: float, stop: float, cpu: float) -> Part:
+        waited = _NAN
+        if stop - begin >= LONG_SECONDS and self.core_wait is not None:
+            waited = self.core_wait.mark()
+        return own_part(COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
     # ── other ends ────────────────────────────────────────────────────────
 
@@ -470,23 +350,6 @@ def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:
         return 0.0, max(0.0, start - row[9])
     here = min(max(waiting.inputs_at, waiting.ready_at), start)
     return max(0.0, here - waiting.ready_at), start - here
-
-
-def _one_part(pickled: bytes) -> bytes:
-    """Return the payload of a pickle without buffers; see wire/payload.py."""
-    return _ONE_PART.pack(1, 0, len(pickled)) + pickled
-
-
-def _inline(value: Any) -> bytes | None:
-    """Return the payload of a small result; None if large or not picklable.
-
-    What cannot be pickled is an error only when somebody asks for it (see door.py).
-    """
-    try:
-        result = b"".join(payload.dumps(value))
-    except BaseException:  # noqa: BLE001
-        return None
-    return result if len(result) <= INLINE_BYTES else None
 
 
 async def _awaited(value: Any) -> Any:

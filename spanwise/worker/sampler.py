@@ -90,8 +90,11 @@ class Sampler:
             if frames is None:
                 frames = sys._current_frames()
             moved |= self._look_at(lane, now, frames)
-        if busy:
+        if frames is not None:
             self.looks += 1
+            # It holds this very frame, which holds it: a cycle that would keep the inputs
+            # of tasks that have ended until the next garbage collection.
+            frames.clear()
         return busy, moved
 
     def _look_at(self, lane: _Lane, now: float, frames: dict[int, Any]) -> bool:

@@ -1,0 +1,151 @@
+"""The steps of a run that make rows of the table `parts`, and what each of them takes.
+
+Every step is given where the one before it ended (wall and CPU) and returns where it
+ended itself, so that the parts of a run lie end to end::
+
+    start    begin            begin                   begin              stop
+      │ held   │ open template  │ read inputs from disk │ inner parts …    │
+      └transfer┴─deserialize────┴─disk-read, deserialize┴─compute, compute─┘
+"""
+
+from __future__ import annotations
+
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import payload
+from spanwise.worker.library import NO_CHUNK, Opened
+from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
+from spanwise.worker.spill import Spilled
+from spanwise.worker.tasks import Row
+
+if TYPE_CHECKING:
+    from spanwise.worker.executor import Executor
+    from spanwise.worker.worker import Worker
+
+_NAN = float("nan")
+
+
+def own_part(
+    kind: int,
+    row: Row,
+    start: float,
+    begin: float,
+    stop: float,
+    cpu: float,
+    nbytes: float = 0.0,
+    core_wait: float = _NAN,
+) -> Part:
+    """Return a part that held the thread, with the function and span of the task."""
+    return (
+        kind,
+        row[5],
+        row[6],
+        begin - start,
+        stop - begin,
+        cpu,
+        core_wait,
+        nbytes,
+        NO_PEER,
+        1,
+    )
+
+
+def open_blobs(
+    worker: Worker, row: Row, start: float, begin: float, begin_cpu: float
+) -> tuple[Opened, Any, float, float, Part]:
+    """Unpickle the template or the chunk of a task on its first use.
+
+    Returns
+    -------
+    opened, literals, end, end_cpu, part
+
+    Raises
+    ------
+    CannotOpen
+    """
+    library = worker.library
+    opened, nbytes = library.open_template(row[2])
+    literals: Any = ()
+    if row[3] != NO_CHUNK:
+        rows, more = library.open_chunk(row[3])
+        literals = rows[row[4]]
+        nbytes += more
+    end_cpu, end = thread_time(), perf_counter()
+    cpu = end_cpu - begin_cpu
+    part = own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))
+    return opened, literals, end, end_cpu, part
+
+
+def read_back(
+    worker: Worker,
+    row: Row,
+    ids: tuple[int, ...],
+    inputs: list[Any],
+    start: float,
+    begin: float,
+    begin_cpu: float,
+) -> tuple[float, float, list[Part]]:
+    """Replace inputs that are on disk by their values, in the table too."""
+    parts: list[Part] = []
+    for index, marker in enumerate(inputs):
+        if not isinstance(marker, Spilled):
+            continue
+        size = marker.nbytes
+        content = marker.read()
+        read, read_cpu = perf_counter(), thread_time()
+        value = payload.loads(content)
+        inputs[index] = value
+        end, end_cpu = perf_counter(), thread_time()
+        cpu, nbytes = read_cpu - begin_cpu, float(len(content))
+        parts.append(own_part(DISK_READ, row, start, begin, read, cpu, nbytes))
+        parts.append(own_part(DESERIALIZE, row, start, read, end, end_cpu - read_cpu, size))
+        begin, begin_cpu = end, end_cpu
+        with worker.lock:
+            if worker.table.values.get(ids[index]) is marker:
+                worker.table.replace(ids[index], value, size)
+    return begin, begin_cpu, parts
+
+
+def run_parts(
+    executor: Executor,
+    opened: Opened,
+    literals: Any,
+    values: list[Any],
+    start: float,
+    begin: float,
+    begin_cpu: float,
+    parts: list[Part],
+) -> Any:
+    """Run a fused task part by part; what no later part needs is dropped at once.
+
+    Rows are appended to `parts` as the inner parts end, also that of one that fails.
+    """
+    for part in opened.parts or ():
+        executor.part = part
+        run, drops, function, span, _ = part
+        try:
+            values.append(run(literals, values))
+            for index in drops:
+                values[index] = None
+        finally:
+            end = perf_counter()
+            end_cpu = thread_time()
+            cpu = end_cpu - begin_cpu
+            parts.append(
+                (
+                    COMPUTE,
+                    function,
+                    span,
+                    begin - start,
+                    end - begin,
+                    cpu,
+                    _NAN,
+                    0.0,
+                    NO_PEER,
+                    1,
+                )
+            )
+            begin = end
+            begin_cpu = end_cpu
+    return values[-1]
