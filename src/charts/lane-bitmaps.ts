@@ -9,8 +9,8 @@ import {
   rasteriseTile
 } from './lane-raster';
 
-/** Lanes of one bitmap: rasterising a block stays below 5 ms. */
-export const lanesPerBlock = 24;
+/** Lanes of one bitmap: rasterising a block is 1 to 3 ms, so that a frame can stop in time. */
+export const lanesPerBlock = 12;
 /** All bitmaps together: 20 M pixels are 80 MB. */
 const pixelBudget = 20e6;
 

@@ -70,7 +70,7 @@ export type LaneScene = {
   readonly selectedRun: number | null;
 };
 
-const rasterBudgetMs = 9;
+const rasterBudgetMs = 6;
 /** A box this wide (CSS px) may carry a label; 11 px text needs some room. */
 const labelFrom = 24;
 const labelPadding = 5;
@@ -109,6 +109,10 @@ export class LanePainter {
     this._drawRunning(context, scene);
     this._drawLabels(context, scene);
     this._drawNow(context, scene);
+    if (this._isComplete) {
+      this._prepare(scene, slices, first - 1);
+      this._prepare(scene, slices, first + count);
+    }
     return this._isComplete;
   }
 
@@ -141,6 +145,30 @@ export class LanePainter {
             1
           );
         }
+      }
+    }
+  }
+
+  /** Makes a neighbour's bitmaps in what is left of the frame, so that a pan finds them ready. */
+  private _prepare(
+    scene: LaneScene,
+    slices: readonly Slice[],
+    index: number
+  ): void {
+    const { level } = scene.tiles;
+    const tile = scene.tileOf(level, index);
+    const scale = pixelsPerCell(scene, level);
+    if (tile === null || scale > 3) {
+      return;
+    }
+    const version = versionOf(scene, tile, scale);
+    for (const { block } of slices) {
+      const key = keyOf(level, index, block);
+      if (
+        this._hasTime() &&
+        this._bitmaps.find(key, version)?.isFresh !== true
+      ) {
+        this._make(scene, tile, block, scale, key, version);
       }
     }
   }
@@ -181,6 +209,36 @@ export class LanePainter {
           0,
           cellsPerTile
         );
+      } else {
+        // No time left to make it: what a coarser tile has made before.
+        this._drawCoarser(context, scene, slice, tile.level, tile.index);
+      }
+    }
+  }
+
+  private _drawCoarser(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene,
+    slice: Slice,
+    level: number,
+    index: number
+  ): void {
+    for (let up = 1; up <= 8; up += 1) {
+      const part = coarserTile(index, up);
+      const key = keyOf(level + up, part.index, slice.block);
+      const found = this._bitmaps.find(key, '');
+      if (found !== null) {
+        drawSlice(
+          context,
+          scene,
+          slice,
+          found.bitmap,
+          level + up,
+          part.index,
+          part.fromCell,
+          part.toCell
+        );
+        return;
       }
     }
   }
