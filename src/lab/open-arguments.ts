@@ -34,20 +34,43 @@ export function readOpenArguments(
       `spanwise:open needs {panel}, one of ${names}; it was given ${JSON.stringify(args.panel)}.`
     );
   }
-  const saved = isRecord(args.target) ? args.target : args;
-  const notebook = text(saved.notebook);
-  const name = text(isRecord(args.target) ? args.target.name : args.cluster);
   return {
     panel,
     id: text(args.id),
-    target:
-      notebook === undefined && name === undefined
-        ? undefined
-        : {
-            ...(notebook !== undefined && { notebook }),
-            ...(name !== undefined && { name })
-          },
+    target: readTarget(args.target),
     state: isRecord(args.state) ? (args.state as JSONObject) : {}
+  };
+}
+
+/**
+ * The target that `{notebook}` or `{cluster}` name; undefined if they name none that is known, and then what is in front counts: a
+ * client's button in a notebook can be clicked before the page has heard of its cluster.
+ */
+export function namedTarget(
+  args: ReadonlyPartialJSONObject,
+  clusters: readonly ClusterInfo[],
+  notebookOf: NotebookOf
+): ClusterTarget | undefined {
+  const notebook = text(args.notebook);
+  if (notebook !== undefined) {
+    return { notebook };
+  }
+  const cluster = text(args.cluster);
+  const known =
+    clusters.find(info => info.cluster === cluster) ??
+    newestOf(clusters.filter(info => info.name === cluster));
+  return known ? targetOf(known, notebookOf) : undefined;
+}
+
+function readTarget(value: unknown): ClusterTarget | undefined {
+  if (!isRecord(value)) {
+    return undefined;
+  }
+  const notebook = text(value.notebook);
+  const name = text(value.name);
+  return {
+    ...(notebook !== undefined && { notebook }),
+    ...(name !== undefined && { name })
   };
 }
 

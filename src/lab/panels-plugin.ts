@@ -20,7 +20,11 @@ import type { ITheme } from '../panels/panel-context';
 import { CommandIDs } from './command-ids';
 import { ContextPool } from './context-pool';
 import { NotebookKernels, pathOfUri } from './notebook-kernels';
-import { readOpenArguments, targetInFront } from './open-arguments';
+import {
+  namedTarget,
+  readOpenArguments,
+  targetInFront
+} from './open-arguments';
 import { PANELS } from './panel-list';
 import { PanelOpener } from './panel-opener';
 import { openLayoutWhenAsked } from './requested-layout';
@@ -82,6 +86,9 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         notebookOf: cluster => kernels.notebookOf(cluster)
       });
 
+    const named = (args: ReadonlyPartialJSONObject) =>
+      namedTarget(args, feed.clusters, cluster => kernels.notebookOf(cluster));
+
     app.commands.addCommand(CommandIDs.open, {
       label: args => {
         const panel = PANELS.find(({ name }) => name === args.panel);
@@ -110,14 +117,14 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
             },
             cluster: {
               type: 'string',
-              description: 'Name of the cluster it shows.'
+              description: 'Id or name of the cluster it shows.'
             }
           }
         }
       },
       execute: async args => {
         const asked = readOpenArguments(args);
-        const target = asked.target ?? inFront();
+        const target = asked.target ?? named(args) ?? inFront();
         if (asked.id === undefined) {
           return opener.show(asked.panel, target);
         }
@@ -138,14 +145,15 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
               type: 'string',
               description: 'Path of the notebook whose cluster is shown.'
             },
-            cluster: { type: 'string', description: 'Name of the cluster.' }
+            cluster: {
+              type: 'string',
+              description: 'Id or name of the cluster.'
+            }
           }
         }
       },
       execute: args => {
-        const target =
-          readOpenArguments({ ...args, panel: PANELS[0]?.name }).target ??
-          inFront();
+        const target = named(args) ?? inFront();
         const front =
           notebooks?.find(({ context }) => context.path === target.notebook) ??
           notebooks?.currentWidget ??

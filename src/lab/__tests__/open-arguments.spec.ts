@@ -1,0 +1,73 @@
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterInfo } from '../../wire/panel-link';
+import {
+  namedTarget,
+  readOpenArguments,
+  targetInFront
+} from '../open-arguments';
+
+const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+const inA = clusterInfo({ cluster: 'id-a', notebook: { path: 'a.ipynb' } });
+const script = clusterInfo({ cluster: 'id-s', name: 'job', startedAt: 5000 });
+
+describe('the arguments of spanwise:open', () => {
+  it('name a panel', () => {
+    expect(readOpenArguments({ panel: 'memory' })).toEqual({
+      panel: 'memory',
+      id: undefined,
+      target: undefined,
+      state: {}
+    });
+    expect(() => readOpenArguments({ panel: 'nothing' })).toThrow(
+      'one of task-stream, fine-metrics, profile, memory'
+    );
+  });
+
+  it('hold what a layout saved, whatever became of it', () => {
+    expect(
+      readOpenArguments({
+        panel: 'profile',
+        id: 'p-1',
+        target: { notebook: 'a.ipynb', name: 3 },
+        state: { showsTable: true }
+      })
+    ).toEqual({
+      panel: 'profile',
+      id: 'p-1',
+      target: { notebook: 'a.ipynb' },
+      state: { showsTable: true }
+    });
+    expect(readOpenArguments({ panel: 'profile', state: 7 }).state).toEqual({});
+  });
+
+  it('find a cluster by notebook, id or name', () => {
+    const named = (args: Record<string, string>) =>
+      namedTarget(args, [inA, script], notebookOf);
+    expect(named({ notebook: 'x.ipynb' })).toEqual({ notebook: 'x.ipynb' });
+    expect(named({ cluster: 'id-a' })).toEqual({ notebook: 'a.ipynb' });
+    expect(named({ cluster: 'job' })).toEqual({ name: 'job' });
+    expect(named({ cluster: 'unknown' })).toBeUndefined();
+    expect(named({})).toBeUndefined();
+  });
+});
+
+describe('the cluster in front', () => {
+  const front = (notebook: string | undefined, ...clusters: ClusterInfo[]) =>
+    targetInFront({ current: null, notebook, clusters, notebookOf });
+
+  it('is that of the notebook one works in', () => {
+    expect(front('a.ipynb', script, inA)).toEqual({ notebook: 'a.ipynb' });
+  });
+
+  it('is the newest where the notebook has none', () => {
+    expect(front('b.ipynb', inA, script)).toEqual({ name: 'job' });
+    expect(front(undefined, inA)).toEqual({ notebook: 'a.ipynb' });
+  });
+
+  it('is the notebook’s next where all have ended', () => {
+    const ended: ClusterInfo = { ...script, state: 'ended' };
+    expect(front('b.ipynb', ended)).toEqual({ notebook: 'b.ipynb' });
+    expect(front(undefined, ended)).toEqual({ name: 'job' });
+    expect(front(undefined)).toEqual({});
+  });
+});
