@@ -2,7 +2,7 @@
  * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads DIR/observer.json, prints one line when it is ready, and ends
  * when its standard input does: whoever started it holds the other end.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from '../build';
 import { Observer } from './observer';
@@ -39,6 +39,8 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   );
   await lifelineEnd();
   await observer.close();
+  // Its owner removes it too, unless it was killed.
+  await rm(folder, { recursive: true, force: true });
   return 0;
 }
 

@@ -60,8 +60,8 @@ export class Cluster implements IClientHost {
   }
 
   readonly memoryRuns: MemoryRuns;
-  /** Fulfilled when the cluster has ended, whoever ended it. */
-  readonly ended: Promise<void>;
+  /** Fulfilled with the reason when the cluster has ended. */
+  readonly ended: Promise<EndReason>;
   private readonly _state: ClusterState;
   private readonly _performer: InstructionPerformer;
   private readonly _logId = randomUUID().replaceAll('-', '');
@@ -74,7 +74,7 @@ export class Cluster implements IClientHost {
   private _finished: FinishedRuns[] = [];
   private _extraReports: ExtraReport[] = [];
   private _sealTimer: NodeJS.Timeout | undefined;
-  private _resolveEnded: () => void = () => undefined;
+  private _resolveEnded: (why: EndReason) => void = () => undefined;
 
   private constructor(private readonly _options: ClusterOptions) {
     const { clock } = _options;
@@ -133,7 +133,8 @@ export class Cluster implements IClientHost {
   /** Ends workers, log and links. Twice is safe. */
   async end(why: EndReason): Promise<void> {
     if (this._phase === 'closing') {
-      return this.ended;
+      await this.ended;
+      return;
     }
     this._phase = 'closing';
     const { log, workers, clock } = this._state;
@@ -155,7 +156,7 @@ export class Cluster implements IClientHost {
     await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS);
     this._client?.link.close('The cluster was closed.');
     await this._door?.close();
-    this._resolveEnded();
+    this._resolveEnded(why);
   }
 
   // ---- starting

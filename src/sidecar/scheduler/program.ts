@@ -2,6 +2,7 @@
  * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads DIR/cluster.json, prints one line when its door is open,
  * and ends when its client says so or its standard input ends: whoever started it holds the other end.
  */
+import { rm } from 'node:fs/promises';
 import { build } from '../build';
 import { Cluster } from './cluster';
 import { monotonicClock } from './monotonic';
@@ -33,7 +34,12 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   process.stdin.once('close', end);
   process.stdin.once('error', end);
   process.stdin.resume();
-  await cluster.ended;
+  const hasFailed = (await cluster.ended) === 'scheduler-lost';
+  if (hasFailed) {
+    return 1;
+  }
+  // The client removes it too; but it may be dead. After a failure the log is still needed.
+  await rm(folder, { recursive: true, force: true });
   return 0;
 }
 
