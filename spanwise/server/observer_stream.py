@@ -91,9 +91,9 @@ async def open_stream(
 async def _connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     kind, _, rest = address.partition(":")
     if kind == "unix":
-        return await asyncio.open_unix_connection(rest)
+        return await asyncio.open_unix_connection(rest, limit=LIMIT)
     host, _, port = rest.rpartition(":")
-    return await asyncio.open_connection(host, int(port))
+    return await asyncio.open_connection(host, int(port), limit=LIMIT)
 
 
 async def _shake_hands(stream: ObserverStream, handshake: Initiator) -> None:
