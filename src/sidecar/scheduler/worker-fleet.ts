@@ -72,10 +72,13 @@ export class WorkerFleet {
   async close(): Promise<void> {
     this._isClosing = true;
     const ended = [...this._children.values()].map(
-      ({ process }) =>
+      ({ process, hasJoined }) =>
         new Promise<void>(resolve => {
           process.once('exit', () => resolve());
-          process.stdin?.end();
+          // The lifeline's end ends a worker at once: one that can be told to close must first send what it has measured.
+          if (!hasJoined) {
+            process.stdin?.end();
+          }
         })
     );
     const limit = setTimeout(() => {
