@@ -176,12 +176,14 @@ function exitSentence(code: number | null): string {
  */
 function environmentOf(launch: LaunchSpec): Record<string, string> {
   const env = { ...launch.env };
-  const home = launch.path.find(
-    folder =>
-      folder !== '' &&
-      !basename(folder).endsWith('-packages') &&
-      existsSync(join(folder, 'spanwise', 'worker', '__main__.py'))
-  );
+  const home = launch.path
+    // In a module path, the empty text is the working directory.
+    .map(folder => (folder === '' ? launch.cwd : folder))
+    .find(
+      folder =>
+        !basename(folder).endsWith('-packages') &&
+        existsSync(join(folder, 'spanwise', 'worker', '__main__.py'))
+    );
   if (home !== undefined) {
     env['PYTHONPATH'] = [home, env['PYTHONPATH']]
       .filter(Boolean)
