@@ -84,14 +84,17 @@ export class PanelSession {
       );
       return;
     }
-    this._watches.set(
-      fields.id,
-      new RunningWatch(fields, entry, {
-        snapshot: (id, seq, logId, answer) =>
-          this._snapshot(id, seq, logId, answer),
-        failure: (id, sentence) => this._fail(id, sentence)
-      })
-    );
+    const watch = new RunningWatch(fields, entry, {
+      snapshot: (id, seq, logId, answer) =>
+        this._snapshot(id, seq, logId, answer),
+      failure: (id, sentence) => this._fail(id, sentence),
+      done: id => {
+        if (this._watches.get(id) === watch) {
+          this._watches.delete(id);
+        }
+      }
+    });
+    this._watches.set(fields.id, watch);
   }
 
   private _change({ fields }: MessageOf<'change'>): void {

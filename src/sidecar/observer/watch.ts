@@ -29,6 +29,8 @@ export type WatchRequest = {
 export type WatchOutput = {
   snapshot(id: number, seq: number, logId: string, answer: Answer): void;
   failure(id: number, sentence: string): void;
+  /** A query has had its answer: nothing more will come. */
+  done(id: number): void;
 };
 
 /**
@@ -66,8 +68,9 @@ export class RunningWatch {
       this._arrival = setTimeout(() => {
         const { id, afterSeq = 0 } = _request;
         const have = _entry.cluster.store.seq;
-        this.dispose();
         _output.failure(id, notArrivedSentence(afterSeq, have));
+        this.dispose();
+        _output.done(id);
       }, AFTER_SEQ_MILLISECONDS);
     }
     this._wake();
@@ -175,6 +178,7 @@ export class RunningWatch {
     }
     if (this._isQuery) {
       this.dispose();
+      this._output.done(this._request.id);
     } else {
       this._wake();
     }

@@ -97,6 +97,34 @@ describe('the observer', () => {
     expect(answer.fields.result).toMatchObject({ totalNanoseconds: 10e9 });
   });
 
+  it('answers any number of queries on one link', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    for (let id = 1; id <= 300; id++) {
+      panel.link.send('watch', { id, cluster: 'c1', view: 'tasks', maxHz: 0 });
+      await panel.next('snapshot', fields => fields.id === id);
+    }
+    expect(panel.inbox.all.some(({ type }) => type === 'failure')).toBe(false);
+  });
+
+  it('says when a filter of a view cannot be honoured', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    panel.link.send('watch', {
+      id: 1,
+      cluster: 'c1',
+      view: 'memory',
+      filter: { functions: ['load'] }
+    });
+    expect((await panel.next('snapshot')).fields.honoured).toMatchObject({
+      how: 'not filtered'
+    });
+  });
+
   it('follows a change of filter, and draws tiles under it', async () => {
     const source = await fixture.source();
     await source.open();

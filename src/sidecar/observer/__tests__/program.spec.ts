@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,13 +9,12 @@ import { dial } from '../../link/dial';
 
 /** The program as it ships: bundled, in a process of its own. */
 describe('spanwise observer', () => {
-  let folder: string;
+  let home: string;
   let bundle: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'spanwise-'));
-    await chmod(folder, 0o700);
-    bundle = join(folder, 'spanwise.mjs');
+    home = await mkdtemp(join(tmpdir(), 'spanwise-'));
+    bundle = join(home, 'spanwise.mjs');
     buildSync({
       entryPoints: [join(__dirname, '..', '..', 'main.ts')],
       outfile: bundle,
@@ -28,9 +27,11 @@ describe('spanwise observer', () => {
       }
     });
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => rm(home, { recursive: true, force: true }));
 
+  /** Settings in a folder of their own, as its owner makes it. */
   async function start(settings: unknown) {
+    const folder = await mkdtemp(join(home, 'o-'));
     await writeFile(join(folder, 'observer.json'), JSON.stringify(settings), {
       mode: 0o600
     });
@@ -42,12 +43,12 @@ describe('spanwise observer', () => {
     const [line] = (await once(createInterface(child.stdout), 'line')) as [
       string
     ];
-    return { child, said: JSON.parse(line) as Record<string, unknown> };
+    return { child, folder, said: JSON.parse(line) as Record<string, unknown> };
   }
 
   it('says that it is ready, lets in who has the secret, and ends with its lifeline', async () => {
     const secret = new Uint8Array(32).fill(5);
-    const { child, said } = await start({
+    const { child, folder, said } = await start({
       protocol: 1,
       secretHex: Buffer.from(secret).toString('hex'),
       transport: 'unix',
@@ -73,6 +74,8 @@ describe('spanwise observer', () => {
     child.stdin.end();
     expect((await exited)[0]).toBe(0);
     await closed;
+    // Secret and socket are not left behind.
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
   it('says in one line why it cannot start', async () => {
