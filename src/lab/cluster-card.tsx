@@ -67,7 +67,7 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           <b>{cluster.workers.length}</b> {trans.__('workers')}
         </span>
         <span>
-          <b>{cluster.threads}</b> {trans.__('threads')}
+          <b>{threadsOf(cluster)}</b> {trans.__('threads')}
         </span>
         <span className="sw-cluster-spacer" />
         {cluster.running > 0 && (
@@ -76,7 +76,9 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           </span>
         )}
       </div>
-      <MemoryMeter cluster={cluster} trans={trans} />
+      {cluster.state !== 'ended' && (
+        <MemoryMeter cluster={cluster} trans={trans} />
+      )}
     </div>
   );
 }
@@ -128,6 +130,13 @@ export function memoryOf(cluster: ClusterInfo): {
     used: cluster.workers.reduce((sum, { process }) => sum + process, 0),
     limit: cluster.workers.reduce((sum, worker) => sum + worker.memoryLimit, 0)
   };
+}
+
+/** Threads there are, or were: an ended cluster has none any more. */
+function threadsOf(cluster: ClusterInfo): number {
+  return cluster.state === 'ended'
+    ? cluster.workers.reduce((sum, { threads }) => sum + threads, 0)
+    : cluster.threads;
 }
 
 function stateText(cluster: ClusterInfo, trans: TranslationBundle): string {

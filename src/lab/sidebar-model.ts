@@ -9,7 +9,6 @@ import {
   type ClusterTarget,
   newestOf,
   type NotebookOf,
-  targetKey,
   targetOf
 } from '../feed/cluster-ref';
 import type { IFeed, IWatch } from '../feed/feed-types';
@@ -127,15 +126,18 @@ export class SidebarModel implements IDisposable {
     if (this.cluster === null && newest !== null) {
       this.follow(targetOf(newest, this._options.notebookOf));
     }
+    // An open target that has found its notebook gives way to the selection that the notebook's panels share already.
+    this.follow(this.target);
     this._emit();
   }
 
   follow(target: ClusterTarget): void {
-    if (targetKey(target) === targetKey(this.target)) {
+    const context = this._options.contexts.get(target);
+    if (context === this._context) {
       return;
     }
     this._disconnect();
-    this._context = this._options.contexts.get(target);
+    this._context = context;
     this._connect();
     this._rewatch();
     this._changed.emit();

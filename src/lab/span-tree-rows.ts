@@ -37,7 +37,13 @@ export function spanTree(
   result: SpansResult,
   arrange: Arrange
 ): readonly SpanNode[] {
-  return arrange === 'path' ? byPath(result) : byTag(result);
+  // What ran outside every span has a row of its own, but not before something did.
+  const rows = result.rows.filter(
+    row => row.origin !== 'default' || row.tasks > 0 || row.running > 0
+  );
+  return arrange === 'path'
+    ? byPath({ ...result, rows })
+    : byTag({ ...result, rows });
 }
 
 function byPath(result: SpansResult): readonly SpanNode[] {

@@ -1,0 +1,86 @@
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterInfo } from '../../wire/panel-link';
+import { SidebarModel } from '../sidebar-model';
+import { drawnSpans } from './drawn-spans';
+import { labContext } from './lab-context';
+
+const inA = clusterInfo({ cluster: 'a', notebook: { path: 'a.ipynb' } });
+const inB = clusterInfo({
+  cluster: 'b',
+  name: 'bob',
+  startedAt: 2000,
+  notebook: { path: 'b.ipynb' }
+});
+
+function setUp() {
+  const { feed, contexts } = labContext();
+  const notebookOf = (info: ClusterInfo) => info.notebook?.path;
+  const model = new SidebarModel({ feed, contexts, notebookOf });
+  return { feed, contexts, model };
+}
+
+describe('SidebarModel', () => {
+  it('shares the selection of panels that were opened before there was a cluster', () => {
+    const { feed, contexts, model } = setUp();
+    const ofPanels = contexts.get({ notebook: 'a.ipynb' });
+    feed.setClusters(inA);
+    expect(model.cluster).toBe(inA);
+    expect(model.context.selection).toBe(ofPanels.selection);
+  });
+
+  it('turns to the cluster of the notebook in front, and stays where that has none', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA, inB);
+    expect(model.cluster?.name).toBe('bob');
+    model.turnTo({ notebook: 'a.ipynb' });
+    expect(model.cluster).toBe(inA);
+    model.turnTo({ notebook: 'none.ipynb' });
+    expect(model.cluster).toBe(inA);
+  });
+
+  it('can show an older cluster of a notebook that has two', () => {
+    const { feed, model } = setUp();
+    const older = clusterInfo({
+      cluster: 'b0',
+      name: 'first',
+      startedAt: 500,
+      notebook: { path: 'b.ipynb' }
+    });
+    feed.setClusters(older, inB);
+    model.choose(older);
+    expect(model.cluster).toBe(older);
+    model.choose(inB);
+    expect(model.cluster).toBe(inB);
+  });
+
+  it('watches spans while it is visible, those of the cluster it shows', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA);
+    expect(feed.running).toHaveLength(0);
+    model.setVisible(true);
+    expect(feed.running.map(({ spec }) => [spec.view, spec.cluster])).toEqual([
+      ['spans', 'a']
+    ]);
+    const answer = drawnSpans('flow 3');
+    feed.running[0]?.answer(answer);
+    expect(model.spans).toBe(answer);
+    feed.setClusters(inA, inB);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect(feed.running.map(({ spec }) => spec.cluster)).toEqual(['b']);
+    expect(model.spans).toBeNull();
+    model.setVisible(false);
+    expect(feed.running).toHaveLength(0);
+  });
+
+  it('keeps the spans it had while hidden', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA);
+    model.setVisible(true);
+    const answer = drawnSpans('flow 3');
+    feed.running[0]?.answer(answer);
+    model.setVisible(false);
+    expect(model.spans).toBe(answer);
+    model.setVisible(true);
+    expect(model.spans).toBe(answer);
+  });
+});
