@@ -178,21 +178,38 @@ def bob(scale: float) -> dict[str, int]:
 
 
 def summary(client: Client) -> str:
-    """One line per span: tasks, wall, CPU, non-CPU, transfer and idle seconds."""
+    """One line per span: tasks, wall, CPU, non-CPU, transfer and idle seconds.
+
+    Spans of one name (each ``with`` opens a new one) share a line.
+    """
     head = f"{'span':<32}{'tasks':>8}{'wall':>9}{'CPU':>9}{'non-CPU':>9}{'transfer':>10}{'idle':>9}"
     lines = [head, "─" * len(head)]
-    for each in sorted(client.spans(), key=lambda span: (not span.name, span.opened)):
-        depth = max(0, len(each.name) - 1)
-        activity = client.fine_metrics(span=each, unit="seconds").by_activity()
-        wall = 0.0 if each.start is None or each.stop is None else each.stop - each.start
+    by_name: dict[tuple[str, ...], list[Any]] = {}
+    for each in client.spans():
+        by_name.setdefault(each.name, []).append(each)
+    for name in sorted(by_name, key=lambda name: _place(name, by_name)):
+        spans = by_name[name]
+        activity = client.fine_metrics(span=name, unit="seconds").by_activity()
+        starts = [each.start for each in spans if each.start is not None]
+        stops = [each.stop for each in spans if each.stop is not None]
+        wall = max(stops) - min(starts) if starts else 0.0
+        idle = sum(each.idle or 0.0 for each in spans)
+        label = "  " * (len(name) - 1) + name[-1]
         lines.append(
-            f"{'  ' * depth + (each.tag or 'default'):<32}{each.tasks:>8,}"
-            f"{wall:>9.2f}{activity.get('thread-cpu', 0.0):>9.2f}"
-            f"{activity.get('thread-noncpu', 0.0):>9.2f}{activity.get('transfer', 0.0):>10.2f}"
-            f"{'–' if each.idle is None else format(each.idle, '.2f'):>9}"
+            f"{label:<32}{sum(each.tasks for each in spans):>8,}{wall:>9.2f}"
+            f"{activity.get('thread-cpu', 0.0):>9.2f}{activity.get('thread-noncpu', 0.0):>9.2f}"
+            f"{activity.get('transfer', 0.0):>10.2f}{idle:>9.2f}"
         )
     lines.append("seconds; a span's figures include those of the spans inside it")
     return "\n".join(lines)
+
+
+def _place(name: tuple[str, ...], by_name: dict[tuple[str, ...], list[Any]]) -> list[float]:
+    """Sorts spans below their parents, in the order in which they were first opened."""
+    return [
+        min((each.opened for each in by_name.get(name[: depth + 1], ())), default=0.0)
+        for depth in range(len(name))
+    ]
 
 
 def main() -> None:

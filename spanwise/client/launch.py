@@ -28,12 +28,18 @@ _OWN_VARIABLES = (
 #: As distributed: a fixed seed, so that tasks relying on `hash` agree.
 HASH_SEED = "6640"
 
+#: As distributed: libraries with threads of their own would start a pool per worker
+#: thread, and a machine of 4 cores would run 16 threads. What the user sets wins.
+ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 
 def launch_spec() -> dict[str, Any]:
     """Interpreter, module path, folder, environment and versions of this process."""
     environment = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
     if environment.get("PYTHONHASHSEED") in (None, "0", "random"):
         environment["PYTHONHASHSEED"] = HASH_SEED
+    for name in ONE_THREAD:
+        environment.setdefault(name, "1")
     return {
         "executable": sys.executable,
         "path": list(sys.path),

@@ -397,7 +397,10 @@ def _template(parts: _Parts) -> Template:
     made: list[Part] = []
     for position, (function, places, keywords, name, span) in enumerate(parts.found):
         drops = tuple(index for index, last in last_use.items() if last == position)
-        order = _order_of(places) if not keywords else None
+        # Workers call functions with plain slots directly; a result that is settled
+        # must go through Part.run, which `order` None asks for.
+        settles = position in crosses
+        order = None if keywords or settles else _order_of(places)
         made.append(
             Part(
                 function,
@@ -407,7 +410,7 @@ def _template(parts: _Parts) -> Template:
                 name,
                 span,
                 drops,
-                position in crosses,
+                settles,
             )
         )
     return Template(identity, parts=tuple(made))
