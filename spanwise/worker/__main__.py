@@ -14,9 +14,10 @@ import signal
 import socket
 import sys
 import threading
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import cloudpickle
 
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
@@ -156,13 +157,11 @@ def _warm_up() -> None:
 
 
 def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in ("dask", "cloudpickle", "numpy", "pandas", "spanwise"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue  # not needed to run
-    return versions
+    """Versions of what is imported already; the rest is the client's own environment."""
+    return {
+        "python": platform.python_version(),
+        "cloudpickle": cloudpickle.__version__,
+    }
 
 
 def _end(code: int) -> None:
