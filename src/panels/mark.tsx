@@ -12,7 +12,7 @@ import {
 import { functionProperty } from './function-property';
 
 export type Mark =
-  | { readonly kind: Kind | 'other' | 'hidden' }
+  | { readonly kind: Kind | 'other' | 'hidden' | 'running' }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
   /** A custom property of style/palette.css, plain. */
@@ -43,6 +43,15 @@ export function markOf(
     return {
       className: join(className, '', 'vertical'),
       style: style('--sw-fn-other')
+    };
+  }
+  if (mark.kind === 'running') {
+    // A task's fill at 62 %, as in the Task Stream; which kind it will be is not known yet.
+    const fill =
+      'color-mix(in srgb, var(--sw-kind-cpu) 45%, var(--jp-layout-color1))';
+    return {
+      className: join(className),
+      style: { '--sw-fill': fill } as React.CSSProperties
     };
   }
   if (mark.kind === 'hidden') {

@@ -115,6 +115,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
       <FineMetricsView
         result={this._paused ?? result}
         order={this._order}
+        isRunning={(this.context.cluster.current?.running ?? 0) > 0}
         selection={this.context.selection}
         trans={this.trans}
         onShowAll={() => this._setTop('500')}

@@ -27,6 +27,7 @@ export type ActivityRole =
   | 'disk'
   | 'serialize'
   | 'other'
+  | 'running'
   | 'hidden';
 export type IdleRole =
   | 'nothing-runnable'
@@ -250,10 +251,12 @@ export type Headline = {
  * The bar over everything. In seconds its parts add up to the capacity: what
  * the threads did, what the filter hides, and idle time by cause; if the
  * measures leave a rest, it is shown as "not accounted for", never spread.
+ * While tasks run, the rest is theirs: a task's seconds are known when it ends.
  */
 export function headlineOf(
   result: FineMetricsResult,
-  numerals: Numerals = englishNumerals
+  numerals: Numerals = englishNumerals,
+  isRunning = false
 ): Headline {
   const { unit } = result;
   const activities = sumByActivity(result);
@@ -295,9 +298,9 @@ export function headlineOf(
     parts.push(
       part(
         'rest',
-        'not accounted for',
-        { kind: 'other' },
-        'other',
+        isRunning ? 'still running' : 'not accounted for',
+        { kind: isRunning ? 'running' : 'other' },
+        isRunning ? 'still running' : 'other',
         rest,
         total,
         unit,

@@ -21,6 +21,8 @@ import {
 export type FineMetricsViewProps = {
   readonly result: FineMetricsResult;
   readonly order: FunctionOrder;
+  /** Tasks are running: their seconds are not in the answer yet. */
+  readonly isRunning: boolean;
   readonly selection: SelectionModel;
   readonly trans: TranslationBundle;
   onShowAll(): void;
@@ -103,8 +105,8 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
 }
 
 function Headline(props: FineMetricsViewProps): JSX.Element {
-  const { result, trans } = props;
-  const headline = headlineOf(result);
+  const { result, trans, isRunning } = props;
+  const headline = headlineOf(result, undefined, isRunning);
   const isTime = result.unit === 'seconds';
   const title = isTime
     ? trans.__('Where the thread time went')

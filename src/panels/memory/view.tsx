@@ -71,9 +71,11 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
   const title = titleOf(result, align, show);
   return (
     <div className="sw-Memory">
-      <div className="sw-block-title">
-        {title}
-        <span className="sw-block-aside">{subtitleOf(result)}</span>
+      <div className="sw-block-title sw-Memory-title">
+        <span title={title}>{title}</span>
+        <span className="sw-block-aside sw-wide-only">
+          {subtitleOf(result)}
+        </span>
       </div>
       <div ref={box} className="sw-Memory-chart">
         <PlotlyView

@@ -48,7 +48,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
           <span className="sw-block-aside sw-wide-only">
             {trans.__('click or Enter zooms to a frame, Escape goes back')}
           </span>
-          <span className="sw-block-aside sw-figure sw-block-end">
+          <span className="sw-block-aside sw-figure sw-block-end sw-wide-only">
             {samplingText(tree.result)}
           </span>
         </div>

@@ -209,7 +209,7 @@ export class LanesDrawing implements IDisposable {
     }
     const next = layOutLanes(
       result.lanes,
-      result.workers.map(worker => worker.worker),
+      result.workers.map(worker => worker.worker).sort((a, b) => a - b),
       this._model.collapsed,
       canvases.scroller.clientHeight
     );

@@ -40,14 +40,14 @@ export function workerHeaders(
   result: TaskStreamResult,
   numerals: Numerals = englishNumerals
 ): WorkerHeader[] {
-  const extent = result.to - result.from;
   return result.workers.map(worker => {
     // A worker that left was there for part of the run only.
-    const until = Math.min(worker.left ?? result.to, result.to);
-    const capacity =
-      worker.threads * Math.max(0, Math.min(until - result.from, extent));
-    // A task may reach a hair over the end of what is known.
-    const busy = shareOf(Math.min(worker.busy, capacity), capacity);
+    const end = result.running.length > 0 ? result.now : result.to;
+    const until = Math.min(worker.left ?? end, end);
+    const capacity = worker.threads * Math.max(0, until - result.from);
+    // What runs now counts too; a task may reach a hair over the end of what is known.
+    const seconds = worker.busy + runningSeconds(result, worker.worker);
+    const busy = shareOf(Math.min(seconds, capacity), capacity);
     const parts = [
       formatCounted(worker.threads, 'thread', 'threads', numerals),
       `busy ${formatShare(busy, numerals)}`
@@ -70,6 +70,13 @@ export function workerHeaders(
   });
 }
 
+/** Seconds since the tasks that a worker runs now have started. */
+function runningSeconds(result: TaskStreamResult, worker: number): number {
+  return result.running
+    .filter(task => result.lanes[task.lane]?.worker === worker)
+    .reduce((sum, task) => sum + Math.max(0, result.now - task.started), 0);
+}
+
 // -------------------------------------------------------------------- bands
 
 export type BandRow = {
@@ -84,22 +91,19 @@ export type BandRow = {
 };
 
 /**
- * At most `levels` rows of bands. A span may come back later; its bands keep
- * their tint. Bands of one level that overlap in time (two notebooks' spans)
- * go to the next free row of the same depth or below:
+ * At most `levels` rows of bands. Spans of one name and depth that touch or
+ * overlap are one band (each `with span("a")` opens a span of its own); others
+ * that overlap (two notebooks' spans) go to the next free row:
  *
  *   depth 0   |——— Alice's workflow ———————————————|
  *   depth 1   |— data load —|— ML preprocessing ———|
  *   depth 2                 |— clean —|— features —|
  */
 export function bandRows(result: TaskStreamResult, levels = 3): BandRow[] {
-  const tints: Map<number, number>[] = [];
+  const tints: Map<string, number>[] = [];
   const ends: number[] = [];
   const rows: BandRow[] = [];
-  const byDepth = [...result.bands].sort(
-    (a, b) => a.depth - b.depth || a.from - b.from
-  );
-  for (const band of byDepth) {
+  for (const band of joinedBands(result)) {
     let level = band.depth;
     while ((ends[level] ?? -Infinity) > band.from + 1e-9) {
       level += 1;
@@ -108,20 +112,39 @@ export function bandRows(result: TaskStreamResult, levels = 3): BandRow[] {
       continue;
     }
     ends[level] = Math.max(ends[level] ?? -Infinity, band.to);
-    const tintOf = (tints[level] ??= new Map<number, number>());
-    const tint = tintOf.get(band.span) ?? (tintOf.size + level) % 6;
-    tintOf.set(band.span, tint);
-    rows.push({
-      span: band.span,
-      tag: band.tag,
-      from: band.from,
-      to: band.to,
-      level,
-      tint
-    });
+    const tintOf = (tints[level] ??= new Map<string, number>());
+    const tint = tintOf.get(band.tag) ?? (tintOf.size + level) % 6;
+    tintOf.set(band.tag, tint);
+    const { span, tag, from, to } = band;
+    rows.push({ span, tag, from, to, level, tint });
   }
   return rows;
 }
+
+/** Bands by depth and beginning, those of one name joined. */
+function joinedBands(result: TaskStreamResult): TaskStreamResult['bands'] {
+  // Bands this near, as a share of the run, look like one with a crack in it.
+  const near = (result.to - result.from) * 0.004;
+  const open = new Map<string, { -readonly [K in keyof Band]: Band[K] }>();
+  const joined: Band[] = [];
+  const byDepth = [...result.bands].sort(
+    (a, b) => a.depth - b.depth || a.from - b.from
+  );
+  for (const band of byDepth) {
+    const key = `${band.depth} ${band.tag}`;
+    const last = open.get(key);
+    if (last !== undefined && band.from <= last.to + near) {
+      last.to = Math.max(last.to, band.to);
+    } else {
+      const copy = { ...band };
+      open.set(key, copy);
+      joined.push(copy);
+    }
+  }
+  return joined;
+}
+
+type Band = TaskStreamResult['bands'][number];
 
 export function bandLevels(bands: readonly BandRow[]): number {
   return bands.reduce((most, band) => Math.max(most, band.level + 1), 0);

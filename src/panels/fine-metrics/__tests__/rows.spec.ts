@@ -102,6 +102,14 @@ describe('the bar over everything', () => {
     expect(plain(text)).toMatch(/= wall 29\.6 s × 7\.63 threads on average$/);
   });
 
+  it('gives the rest to what still runs', () => {
+    const half = { ...empty, capacitySeconds: 10, wallSeconds: 10, threads: 1 };
+    expect(headlineOf(half, undefined, true).groups).toMatchObject([
+      { group: 'still running', shareText: '100\u00a0%' }
+    ]);
+    expect(headlineOf(half).groups).toMatchObject([{ group: 'other' }]);
+  });
+
   it('is empty without dividing by nothing', () => {
     expect(headlineOf(empty)).toMatchObject({
       parts: [],

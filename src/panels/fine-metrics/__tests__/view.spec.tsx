@@ -24,6 +24,7 @@ function show(
       <FineMetricsView
         result={result}
         order="time"
+        isRunning={false}
         selection={selection}
         trans={trans}
         onShowAll={onShowAll}

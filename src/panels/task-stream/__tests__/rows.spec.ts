@@ -61,23 +61,65 @@ describe('rows of the task stream', () => {
   });
 
   it('moves a band that overlaps another one of its depth to the next row', () => {
-    const band = (span: number, from: number, to: number) => ({
-      span,
-      tag: `s${span}`,
+    const band = (tag: string, from: number, to: number) => ({
+      span: from,
+      tag,
       depth: 0,
       from,
       to
     });
     const rows = bandRows({
       ...result,
-      bands: [band(1, 0, 5), band(2, 3, 8), band(1, 8, 9)]
+      bands: [band('a', 0, 5), band('b', 3, 8), band('a', 8, 9)]
     });
     expect(rows.map(row => [row.tag, row.level])).toEqual([
-      ['s1', 0],
-      ['s2', 1],
-      ['s1', 0]
+      ['a', 0],
+      ['b', 1],
+      ['a', 0]
     ]);
     expect(rows[0]?.tint).toBe(rows[2]?.tint);
+  });
+
+  it('joins spans of one name that overlap or touch', () => {
+    const band = (tag: string, depth: number, from: number, to: number) => ({
+      span: from,
+      tag,
+      depth,
+      from,
+      to
+    });
+    const rows = bandRows({
+      ...result,
+      bands: [
+        band('a', 0, 0, 5),
+        band('a', 0, 4, 8),
+        band('x', 1, 0, 5),
+        band('y', 1, 5, 8)
+      ]
+    });
+    expect(rows.map(row => [row.tag, row.level, row.from, row.to])).toEqual([
+      ['a', 0, 0, 8],
+      ['x', 1, 0, 5],
+      ['y', 1, 5, 8]
+    ]);
+  });
+
+  it('counts what runs now as busy', () => {
+    const text = (running: typeof result.running) =>
+      plain(
+        workerHeaders({
+          ...result,
+          from: 0,
+          to: 10,
+          now: 20,
+          running,
+          workers: result.workers.map(worker => ({ ...worker, busy: 0 }))
+        })[0]?.text ?? ''
+      );
+    const task = { key: 'k', function: 'f', span: 0 };
+    expect(text([])).toMatch(/busy 0 %/);
+    // One of two threads since 10 s, of 20 s.
+    expect(text([{ ...task, lane: 0, started: 10 }])).toMatch(/busy 25 %/);
   });
 
   it('lists functions by time, then the kinds that occurred', () => {
