@@ -1,0 +1,62 @@
+"""Finds the processes of a cluster by the part they play, as a person with `ps` would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psutil
+
+from spanwise.tests.leftover import marked_processes
+
+#: Generous: the machine may be busy. Conditions are met in well under a second when it is not.
+LIMIT_SECONDS = 60.0
+
+T = TypeVar("T")
+
+_COMMAND_LINES = {
+    "scheduler": " scheduler --folder",
+    "observer": " observer --folder",
+    "worker": "-m spanwise.worker",
+}
+
+
+def processes_of(role: str, besides: set[int] | None = None) -> list[psutil.Process]:
+    """Living processes that play ``role``, oldest first.
+
+    Parameters
+    ----------
+    role
+        ``scheduler``, ``observer`` or ``worker``.
+    besides
+        Pids that are left out: those that lived before the test began.
+    """
+    found = []
+    for pid, process in marked_processes().items():
+        if besides and pid in besides:
+            continue
+        try:
+            if _COMMAND_LINES[role] in " ".join(process.cmdline()):
+                found.append(process)
+        except psutil.NoSuchProcess:
+            continue
+    return sorted(found, key=lambda each: (each.create_time(), each.pid))
+
+
+def wait_until(what: str, condition: Callable[[], T], limit: float = LIMIT_SECONDS) -> T:
+    """Wait until ``condition`` gives something true, and return that.
+
+    Raises
+    ------
+    AssertionError
+        It did not within ``limit`` seconds.
+    """
+    end = time.monotonic() + limit
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit:g} s: {what}")
+        time.sleep(0.05)

@@ -1,0 +1,201 @@
+"""What is shown equals an independent account: stamps taken inside the tasks, and /proc."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import pytest
+
+from spanwise import Client, span
+from spanwise.tests.leftover import marked_processes
+from spanwise.tests.processes import processes_of
+
+WORKERS, THREADS = 2, 1
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """A task's own account: monotonic seconds and thread CPU seconds around its body."""
+
+    start: float
+    stop: float
+    cpu: float
+
+    @property
+    def duration(self) -> float:
+        return self.stop - self.start
+
+
+def stamped(body: Any, seconds: float, number: int) -> Stamp:
+    """Run ``body(seconds)`` and say when that was; ``number`` makes the task one of its own."""
+    start, cpu = time.perf_counter(), time.thread_time()
+    body(seconds)
+    return Stamp(start, time.perf_counter(), time.thread_time() - cpu)
+
+
+def spin(seconds: float) -> None:
+    """Keep the thread on a core, holding the GIL, for ``seconds`` of its CPU time."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def rest(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+@pytest.fixture
+def known() -> set[int]:
+    return set(marked_processes())
+
+
+@pytest.fixture
+def client(known: set[int]) -> Iterator[Client]:
+    with Client(n_workers=WORKERS, threads_per_worker=THREADS) as client:
+        client.gather(client.map(rest, [0.0] * 8, pure=False))
+        yield client
+
+
+@pytest.fixture
+def one_process() -> Iterator[Client]:
+    """Two threads under one GIL."""
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        client.gather(client.map(rest, [0.0] * 8, pure=False))
+        yield client
+
+
+def run_in_span(client: Client, tag: str, body: Any, seconds: float, count: int) -> list[Stamp]:
+    with span(tag):
+        futures = [client.submit(stamped, body, seconds, n, pure=False) for n in range(count)]
+    return client.gather(futures)
+
+
+def cpu_of(client: Client, tag: str) -> float:
+    return client.fine_metrics(span=tag).by_activity()["thread-cpu"]
+
+
+def test_own_rows_of_all_spans_and_the_rest_add_up_exactly(client: Client) -> None:
+    with span("outer"):
+        with span("first"):
+            first = client.map(spin, [0.01 * (n % 5) for n in range(40)], pure=False)
+        with span("second", "deeper"):
+            second = client.map(rest, [0.01 * (n % 3) for n in range(40)], pure=False)
+        client.gather(client.map(rest, [0.001] * 20, pure=False))
+    client.gather(first + second)
+    client.gather(client.map(rest, [0.002] * 20, pure=False))
+    summary = client._observed.query("summary")
+    own = sum(row["ownNanoseconds"] for row in summary["spans"])
+    assert own + summary["unattributedNanoseconds"] == summary["totalNanoseconds"]
+    assert isinstance(own, int) and own > 0
+    by_tag = {row["tag"]: row for row in summary["spans"]}
+    assert by_tag["first"]["ownTasks"] == 40
+    assert by_tag["deeper"]["ownTasks"] == 40
+    assert by_tag["outer"]["tasks"] == 100
+    assert by_tag["outer"]["ownTasks"] == 20
+
+
+def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
+    """One long task and several short ones: one lane is idle while the other works.
+
+    ::
+
+        lane 0   ████████████████████████████  4 s
+        lane 1   ██ ██ ██ ██ ················  4 × 0.4 s, then nothing is left to run
+    """
+    with span("uneven"):
+        long = client.submit(rest, 4.0, pure=False)
+        short = client.map(rest, [0.4] * 4, pure=False)
+        started = time.perf_counter()
+        client.gather([long, *short])
+        wall = time.perf_counter() - started
+    metrics = client.fine_metrics(span="uneven").summary
+    executed = sum(
+        row["value"] for row in metrics["byActivity"] if not row["activity"].startswith("idle")
+    )
+    idle = sum(row["seconds"] for row in metrics["idle"])
+    assert executed == pytest.approx(4.0 + 4 * 0.4, rel=0.02)
+    # The account of idle time is its own, not a remainder: held against the test's clock.
+    assert executed + idle == pytest.approx(wall * WORKERS * THREADS, rel=0.02)
+
+
+def test_start_and_stop_are_those_of_the_tasks(client: Client) -> None:
+    stamps = run_in_span(client, "mix", rest, 0.05, 30)
+    records = [r for r in client.get_task_stream() if r["span"] == ("mix",)]
+    assert len(records) == len(stamps)
+    epoch = time.time() - time.perf_counter()
+    recorded = sorted(
+        (each["start"], each["stop"])
+        for record in records
+        for each in record["startstops"]
+        if each["action"] == "compute"
+    )
+    for (start, stop), stamp in zip(
+        recorded, sorted(stamps, key=lambda each: each.start), strict=True
+    ):
+        assert start == pytest.approx(stamp.start + epoch, abs=0.03)
+        assert stop - start == pytest.approx(stamp.duration, abs=0.03)
+        assert stop - start >= stamp.duration - 1e-5
+
+
+def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
+    workers = [psutil.Process(p.pid) for p in processes_of("worker", known)]
+
+    def consumed() -> float:
+        return sum(t.user + t.system for t in (w.cpu_times() for w in workers))
+
+    before = consumed()
+    stamps = run_in_span(client, "busy", spin, 0.25, 16)
+    by_proc = consumed() - before
+    inside = sum(stamp.cpu for stamp in stamps)
+    shown = cpu_of(client, "busy")
+    assert shown == pytest.approx(inside, rel=0.02)
+    # /proc counts in ticks of 10 ms and holds all that a worker does besides its tasks.
+    assert shown <= by_proc + 0.01 * 2 * len(workers)
+    assert shown >= 0.85 * by_proc
+
+
+def test_cpu_of_sleeping_tasks(client: Client) -> None:
+    stamps = run_in_span(client, "asleep", rest, 0.5, 8)
+    slept = sum(stamp.duration for stamp in stamps)
+    activities = client.fine_metrics(span="asleep").by_activity()
+    assert activities["thread-cpu"] <= 0.02 * slept
+    assert activities["thread-noncpu"] == pytest.approx(slept, rel=0.03)
+
+
+def test_cpu_under_one_gil(one_process: Client) -> None:
+    stamps = run_in_span(one_process, "one lock", spin, 0.25, 12)
+    inside = sum(stamp.cpu for stamp in stamps)
+    activities = one_process.fine_metrics(span="one lock").by_activity()
+    assert activities["thread-cpu"] == pytest.approx(inside, rel=0.03)
+    duration = sum(stamp.duration for stamp in stamps)
+    assert activities["thread-cpu"] + activities["thread-noncpu"] == pytest.approx(
+        duration, rel=0.02
+    )
+    # Two threads under one lock: at least a third of their time is spent waiting.
+    assert activities["thread-noncpu"] >= 0.33 * duration
+
+
+def test_sampled_shares_are_those_of_cpu_time(client: Client) -> None:
+    """Short form of ``benchmarks.sampling``: two spans that keep the cores busy, 3 to 1."""
+    with span("heavy"):
+        heavy = [client.submit(stamped, spin, 0.15, n, pure=False) for n in range(45)]
+    with span("light"):
+        light = [client.submit(stamped, spin, 0.05, n, pure=False) for n in range(45)]
+    cpu = {
+        "heavy": sum(stamp.cpu for stamp in client.gather(heavy)),
+        "light": sum(stamp.cpu for stamp in client.gather(light)),
+    }
+    profiles = {
+        tag: client._observed.query("profile", {"spans": {"any": [{"tag": tag}]}}) for tag in cpu
+    }
+    # The root of the icicle counts them all; on a busy machine the rest waited for a core.
+    samples = {tag: profile["nodes"]["onCore"][0] for tag, profile in profiles.items()}
+    share_of_cpu = cpu["heavy"] / (cpu["heavy"] + cpu["light"])
+    share_of_samples = samples["heavy"] / (samples["heavy"] + samples["light"])
+    # Short: some 900 samples, so one standard deviation of the share is 1.4 points.
+    assert share_of_samples == pytest.approx(share_of_cpu, abs=0.045)
+    assert "spin" in profiles["heavy"]["nodes"]["name"]
