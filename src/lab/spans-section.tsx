@@ -71,7 +71,7 @@ export function SpansSection(props: {
           />
         )}
         <div className={rows.length > 0 ? 'sw-spans-foot' : 'sw-spans-note'}>
-          {spans === null || spans.rows.length === 0
+          {spans === null || tree.length === 0
             ? trans.__(
                 'No tasks yet. Write “with span("name"):” around code to see its time here.'
               )
