@@ -125,7 +125,7 @@ def _stay_sequential() -> None:
     no pools (Dask's workers set the same three). By the environment, for all of them read
     it when they are imported, and processes that tasks start should do likewise.
     """
-    os.environ.setdefault("DASK_SCHEDULER", "synchronous")
+    os.environ["DASK_SCHEDULER"] = "synchronous"
     for library in ("OMP", "MKL", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
