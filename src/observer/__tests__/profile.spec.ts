@@ -123,6 +123,27 @@ describe('the profile', () => {
     ]);
   });
 
+  it('takes frames of two workers at the same place for one', () => {
+    const log = sampled();
+    ingestBlock(
+      log,
+      rowsToBlock(7, 'frames', [{ frame: 20, function: 1, file: 5, line: 1 }])
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(8, 'stacks', [{ stack: 20, parent: ROOT, frame: 20 }])
+    );
+    ingestBlock(log, rowsToBlock(9, 'samples', [{ stack: 20, n: 5 }]));
+    expect(drawn(log).slice(0, 2)).toEqual(['all 15', '  main 15']);
+  });
+
+  it('says how often it looked at threads that worked', () => {
+    const log = sampled();
+    expect(ask(log, 'profile').rateHz).toBeNull();
+    ingestBlock(log, rowsToBlock(7, 'runs', [{ run: 1, duration: 4 }]));
+    expect(ask(log, 'profile').rateHz).toBe(2.5);
+  });
+
   it('ends on a ring of stacks', () => {
     const log = sampled();
     ingestBlock(log, rowsToBlock(7, 'samples', [{ stack: 8, n: 1 }]));

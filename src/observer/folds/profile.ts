@@ -51,15 +51,17 @@ export function* foldProfile(
   const root = newNode('all', '', 0);
   const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
   const activity = new Map<number, number[]>();
+  let taken = 0;
   let seen = 0;
   for (const chunk of log.samples.chunks) {
     const c = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
+      const n = c.n[i]!;
+      taken += n;
       if (!samplePasses(context, chunk.columns, i)) {
         continue;
       }
       const state = c.state[i]!;
-      const n = c.n[i]!;
       tree.add(c.stack[i]!, c.function[i]!, c.lane[i]!, c.span[i]!, state, n);
       const second = c.second[i]!;
       const counts = activity.get(second) ?? [0, 0, 0, 0];
@@ -84,7 +86,7 @@ export function* foldProfile(
     result: {
       view: 'profile',
       samples: root.n,
-      rateHz: rateOf(log),
+      rateHz: rateOf(context, taken),
       nodes: listed.nodes,
       dropped: listed.dropped,
       activity: {
@@ -121,10 +123,16 @@ function samplePasses(
   );
 }
 
-/** Samples a second on the lane that has most, as the header says or as counted. */
-function rateOf(log: LogStore): number | null {
-  const said = log.header['sampleRateHz'];
-  return typeof said === 'number' ? said : null;
+/** Samples per second and busy thread, as taken: idle threads are not sampled. Unknown below a second of work. */
+function rateOf(context: FoldContext, samples: number): number | null {
+  const { log, now, ended } = context;
+  let seconds = log.totalNanoseconds / 1e9;
+  if (!ended) {
+    for (const running of log.shape.running.values()) {
+      seconds += Math.max(0, now - running.started);
+    }
+  }
+  return seconds >= 1 && samples > 0 ? samples / seconds : null;
 }
 
 type Group = (fn: number, lane: number, span: number) => string | null;
@@ -148,6 +156,8 @@ function groupOf(log: LogStore, groupBy: string): Group {
 class StackTree {
   /** Frames from the outermost in, by stack id: many samples share few stacks. */
   private readonly _paths = new Map<number, readonly number[]>();
+  /** Each worker numbers frames for itself: the same place in the code is one frame here, the first that was met. */
+  private readonly _places = new Map<string, number>();
 
   constructor(
     private readonly _log: LogStore,
@@ -189,12 +199,28 @@ class StackTree {
       if (row < 0 || columns === undefined) {
         break;
       }
-      path.push(columns.frame[row & CHUNK_MASK]!);
+      path.push(this._place(columns.frame[row & CHUNK_MASK]!));
       at = columns.parent[row & CHUNK_MASK]!;
     }
     path.reverse();
     this._paths.set(stack, path);
     return path;
+  }
+
+  private _place(frame: number): number {
+    const row = this._log.frameRows.get(frame);
+    const columns = this._log.frames.chunkOf(row)?.columns;
+    if (row < 0 || columns === undefined) {
+      return frame;
+    }
+    const i = row & CHUNK_MASK;
+    const place = `${columns.function[i]!}/${columns.file[i]!}/${columns.line[i]!}`;
+    const first = this._places.get(place);
+    if (first === undefined) {
+      this._places.set(place, frame);
+      return frame;
+    }
+    return first;
   }
 }
 

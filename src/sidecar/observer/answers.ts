@@ -20,9 +20,13 @@ export type Answer = ViewAnswer & {
   readonly version: string;
   /** What it cost: whoever repeats the question waits four times as long. */
   readonly milliseconds: number;
+  /** When it was computed, by the process's clock. */
+  readonly at: number;
 };
 
 const ANSWERS_KEPT = 16;
+/** Running tasks grow without any new row: whoever asks anew meanwhile gets an answer that is no older than this. */
+const FRESH_MILLISECONDS = 250;
 
 /** Changes when the answer to a question may. */
 export function answerVersion(
@@ -47,7 +51,7 @@ export class Answers {
     const key = questionKey(question);
     const version = answerVersion(this._cluster, question.view);
     const kept = this._kept.get(key);
-    if (kept?.version === version) {
+    if (kept?.version === version && this._isFresh(kept)) {
       return Promise.resolve(kept);
     }
     const running = this._running.get(key);
@@ -61,6 +65,15 @@ export class Answers {
     return computing;
   }
 
+  private _isFresh(answer: Answer): boolean {
+    const { ended, store } = this._cluster;
+    return (
+      ended ||
+      store.shape.running.size === 0 ||
+      Date.now() - answer.at < FRESH_MILLISECONDS
+    );
+  }
+
   private async _compute(
     question: Question,
     key: string,
@@ -69,6 +82,7 @@ export class Answers {
   ): Promise<Answer> {
     const cluster = this._cluster;
     const logSeq = cluster.store.seq;
+    const at = Date.now();
     const context: FoldContext = {
       log: cluster.store,
       filter: cluster.compiled(question.filter),
@@ -80,7 +94,7 @@ export class Answers {
       foldView(question.view, context, question.params),
       urgent
     );
-    const answer = { ...value, logSeq, version, milliseconds };
+    const answer = { ...value, logSeq, version, milliseconds, at };
     this._kept.delete(key);
     this._kept.set(key, answer);
     if (this._kept.size > ANSWERS_KEPT) {
