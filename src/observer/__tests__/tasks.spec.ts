@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { drawRuns } from '../../testing/run-from-text';
-import { selectPage } from '../folds/select-page';
+import { PageCandidates, selectPage } from '../folds/select-page';
+import { SeededRandom } from '../../base/seeded-random';
 import { ask } from './ask';
 
 const log = drawRuns(
@@ -89,4 +90,23 @@ describe('the tasks table', () => {
       { numRuns: 300 }
     );
   });
+
+  it.each([true, false])(
+    'keeps only what may be on the page while rows go by (descending: %s)',
+    descending => {
+      const random = new SeededRandom(5);
+      const count = 30_000;
+      // Few different ranks: ties are what goes wrong.
+      const ranks = Float64Array.from({ length: count }, () =>
+        random.below(200)
+      );
+      const rows = Uint32Array.from({ length: count }, (_, i) => i);
+      const candidates = new PageCandidates(descending, 150, 100);
+      rows.forEach(row => candidates.add(row, ranks[row]!));
+      expect(candidates.total).toBe(count);
+      expect([...candidates.page()]).toEqual([
+        ...selectPage(rows, ranks, descending, 150, 100)
+      ]);
+    }
+  );
 });

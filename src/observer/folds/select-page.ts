@@ -33,6 +33,82 @@ export function selectPage(
   return page.map(i => rows[i]!);
 }
 
+/** Kept candidates per row of the page, so that cutting back is rare. */
+const SLACK_ROWS = 4096;
+
+/**
+ * The rows that may still be on the page, while rows go by: once there are more than enough, all but the best are forgotten, and a row that
+ * is no better than the worst of those is not taken at all. Rows must come in rising order.
+ */
+export class PageCandidates {
+  private _rows: Uint32Array;
+  private _ranks: Float64Array;
+  private _length = 0;
+  private _worst: number;
+  private _total = 0;
+
+  constructor(
+    private readonly _descending: boolean,
+    private readonly _offset: number,
+    private readonly _limit: number
+  ) {
+    const capacity = (_offset + _limit) * 2 + SLACK_ROWS;
+    this._rows = new Uint32Array(capacity);
+    this._ranks = new Float64Array(capacity);
+    this._worst = _descending ? -Infinity : Infinity;
+  }
+
+  /** Rows that went by. */
+  get total(): number {
+    return this._total;
+  }
+
+  add(row: number, rank: number): void {
+    // Of equals the earlier row comes first: a later one that is as good as the worst is behind it.
+    const isBehind = this._descending
+      ? rank <= this._worst
+      : rank >= this._worst;
+    if (this._total++ >= this._rows.length && isBehind) {
+      return;
+    }
+    if (this._length === this._rows.length) {
+      this._cutBack();
+    }
+    this._rows[this._length] = row;
+    this._ranks[this._length++] = rank;
+  }
+
+  page(): Uint32Array {
+    return selectPage(
+      this._rows.subarray(0, this._length),
+      this._ranks.subarray(0, this._length),
+      this._descending,
+      this._offset,
+      this._limit
+    );
+  }
+
+  private _cutBack(): void {
+    const rows = this._rows.subarray(0, this._length);
+    const best = selectPage(
+      rows,
+      this._ranks,
+      this._descending,
+      0,
+      this._offset + this._limit
+    );
+    const rankOf = new Map<number, number>();
+    rows.forEach((row, i) => rankOf.set(row, this._ranks[i]!));
+    this._worst = rankOf.get(best[best.length - 1]!)!;
+    best.sort();
+    best.forEach((row, i) => {
+      this._rows[i] = row;
+      this._ranks[i] = rankOf.get(row)!;
+    });
+    this._length = best.length;
+  }
+}
+
 /** Puts the item of place k there, smaller ones before it. Pivots are medians of three, so that sorted input is no worst case. */
 function select(
   order: Uint32Array,

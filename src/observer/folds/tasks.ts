@@ -5,7 +5,7 @@ import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { PARTS_IN_TABLE, runDetail, workerName } from './run-detail';
-import { selectPage } from './select-page';
+import { PageCandidates } from './select-page';
 
 export type TasksParams = {
   readonly sort?: string;
@@ -28,47 +28,36 @@ export function* foldTasks(
   const { log } = context;
   const rank = rankOf(log, params.sort ?? 'start');
   const wanted = matcher(log, params.search ?? '');
-  let rows = new Uint32Array(1024);
-  let ranks = new Float64Array(1024);
-  let count = 0;
-  for (const [zone, first, end] of passingZones(context)) {
-    for (let i = first; i < end; i++) {
-      const row = zone[i]!;
-      if (!passes(context, row) || !wanted(row)) {
-        continue;
-      }
-      if (count === rows.length) {
-        const moreRows = new Uint32Array(count * 2);
-        moreRows.set(rows);
-        rows = moreRows;
-        const moreRanks = new Float64Array(count * 2);
-        moreRanks.set(ranks);
-        ranks = moreRanks;
-      }
-      rows[count] = row;
-      ranks[count++] = rank(row);
-    }
-    if (end % ROWS_PER_SLICE < 256) {
-      yield;
-    }
-  }
   const offset = Math.max(0, Math.floor(params.offset ?? 0));
   const limit = Math.min(
     MOST_ROWS,
     Math.max(1, Math.floor(params.limit ?? DEFAULT_ROWS))
   );
-  const page = selectPage(
-    rows.subarray(0, count),
-    ranks.subarray(0, count),
+  const candidates = new PageCandidates(
     params.descending === true,
-    offset,
+    Math.min(offset, log.runs.length),
     limit
   );
+  let seen = 0;
+  for (const [zone, first, end] of passingZones(context)) {
+    for (let i = first; i < end; i++) {
+      const row = zone[i]!;
+      if (passes(context, row) && wanted(row)) {
+        candidates.add(row, rank(row));
+      }
+    }
+    seen += end - first;
+    if (seen >= ROWS_PER_SLICE) {
+      seen = 0;
+      yield;
+    }
+  }
+  const page = candidates.page();
   const details = [...page].map(row => runDetail(log, row, PARTS_IN_TABLE));
   return {
     result: {
       view: 'tasks',
-      total: count,
+      total: candidates.total,
       rows: details.filter(detail => detail !== null)
     },
     honoured:
