@@ -33,7 +33,7 @@ LEVELS = ("info", "warning", "error")
 
 def read_day(day: int, rows: int) -> pd.DataFrame:
     """Readings of one day; the pause stands for a disk or a network."""
-    time.sleep(0.15)
+    time.sleep(0.4)
     rng = np.random.default_rng(day)
     frame = pd.DataFrame(
         {
@@ -134,7 +134,7 @@ def train(client: Client, features: da.Array, folds: int, steps: int) -> list[fl
     """Errors of every fold: futures for the fits, a delayed sum over the scores."""
     with span("Model training"):
         with span("fit"):
-            sample = client.compute(features[:: max(1, features.shape[0] // 60_000)])
+            sample = client.compute(features[:: max(1, features.shape[0] // 30_000)])
             fits = client.map(fit_fold, [sample] * folds, range(folds), [steps] * folds, pure=False)
         with span("score"):
             scores = [dask.delayed(score_fold)(sample, fit, fold) for fold, fit in enumerate(fits)]
@@ -164,7 +164,7 @@ def alice(client: Client, sampler: MemorySampler, scale: float) -> dict[str, Any
             with sampler.sample("large chunks", interval=0.1):
                 features = make_features(calibrated, chunk_rows=max(2_000, total // 8))
                 width = features.sum(axis=1).std().compute()
-        errors = train(client, features, folds=FOLDS, steps=int(400 * scale) + 20)
+        errors = train(client, features, folds=FOLDS, steps=int(600 * scale) + 20)
     return {"sensors": len(statistics), "width": float(width), "errors": errors}
 
 

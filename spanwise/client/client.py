@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
@@ -107,7 +108,7 @@ class Client:
 
     def _start(self) -> None:
         try:
-            self._observer = find_observer()
+            self._observer = self._find_observer()
             self._scheduler, count = start_scheduler(*self._options, self._observer)
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None
@@ -131,6 +132,19 @@ class Client:
             self._end_processes()
             raise
         self.status = "running"
+
+    @staticmethod
+    def _find_observer() -> ObserverAddress | None:
+        """The observer, or None with a warning: computing does not need it."""
+        try:
+            return find_observer()
+        except NodeNotFound:
+            raise
+        except ClusterError as error:
+            warnings.warn(
+                f"Nothing will be recorded for the panels: {error}", RuntimeWarning, stacklevel=4
+            )
+            return None
 
     @staticmethod
     def _launch() -> dict[str, Any]:

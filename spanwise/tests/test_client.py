@@ -230,6 +230,34 @@ def test_spans_of_submissions(client: LocalClient) -> None:
     until(lambda: all(row["closed"] is not None for row in client.fake.spans.values()))
 
 
+def test_one_function_in_three_spans(client: LocalClient) -> None:
+    """Row (e): upstream puts all of these into A, by the group of their keys."""
+    with span("A"):
+        mapped = client.map(abs, [-1, -2, -3])
+    with span("B"):
+        submitted = client.submit(abs, -4)
+    with span("C"):
+        lazy = delayed(abs)(-5)
+    assert client.gather([*mapped, submitted]) == [1, 2, 3, 4] and lazy.compute() == 5
+    found = {}
+    for key, name, number, origin in client.fake.ran:
+        if name == "abs":
+            found[key] = client.fake.tags(number)
+            assert origin == 1
+    assert {found[future.key] for future in mapped} == {("A",)}
+    assert found[submitted.key] == ("B",) and found[lazy.key] == ("C",)
+
+
+def test_reused_result_stays_in_the_span_that_computed_it(client: LocalClient) -> None:
+    with span("A"):
+        first = client.submit(increment, 5)
+    first.result(timeout=20)
+    ran = len(client.fake.ran)
+    with span("B"):
+        again = client.submit(increment, 5)
+    assert again.result(timeout=20) == 6 and len(client.fake.ran) == ran
+
+
 def test_options_reach_the_scheduler(client: LocalClient) -> None:
     future = client.submit(increment, 1, retries=3, priority=7, workers=0)
     future.result(timeout=20)
