@@ -75,7 +75,7 @@ export function memoryFigure(
     highest >= limits.memoryLimit * limitsFrom;
   const top = showsLimits
     ? Math.max(limits.memoryLimit, highest * 1.05)
-    : highest * 1.12;
+    : highest * 1.25;
   const ticks = byteTicks(top > 0 ? top : 1);
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
@@ -189,7 +189,8 @@ function peakNotes(
   return lines
     .filter(line => line.run !== null && line.peak !== null)
     .slice(0, 4)
-    .map(line => {
+    .sort((a, b) => (b.peak?.bytes ?? 0) - (a.peak?.bytes ?? 0))
+    .map((line, place) => {
       const peak = line.peak as { t: number; bytes: number };
       const at = (align === 'zero' ? formatOffsetTick : formatTick)(
         peak.t,
@@ -206,7 +207,8 @@ function peakNotes(
         arrowsize: 0.8,
         arrowcolor: colourOfLine(line),
         ax: isRight ? -80 : 80,
-        ay: -18,
+        // The highest above its line, the others below theirs, so that near peaks do not cover each other's words.
+        ay: place === 0 ? -18 : 6 + 20 * place,
         bgcolor: '--jp-layout-color1',
         bordercolor: colourOfLine(line),
         borderpad: 2,

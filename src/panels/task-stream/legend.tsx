@@ -6,6 +6,9 @@ import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
 import { legendItems } from './rows';
 
+/** Functions shown at first; the rest takes a click. */
+const shownFunctions = 12;
+
 export function Legend(props: {
   readonly model: TaskStreamModel;
   readonly selection: SelectionModel;
@@ -13,6 +16,7 @@ export function Legend(props: {
 }): JSX.Element | null {
   const { model, selection, trans } = props;
   const [, redraw] = React.useReducer((count: number) => count + 1, 0);
+  const [isOpen, setIsOpen] = React.useState(false);
   React.useEffect(() => {
     const onChange = () => redraw();
     model.changed.connect(onChange);
@@ -27,9 +31,16 @@ export function Legend(props: {
     return null;
   }
   const { functions } = selection.filter;
+  const items = legendItems(result, model.colourBy);
+  const count = items.filter(item => item.kind === 'function').length;
+  const surplus = isOpen ? 0 : Math.max(0, count - shownFunctions);
+  let place = 0;
+  const shown = items.filter(
+    item => item.kind !== 'function' || (place += 1) <= count - surplus
+  );
   return (
     <ul className="sw-legend" aria-label={trans.__('Legend')}>
-      {legendItems(result, model.colourBy).map(item => (
+      {shown.map(item => (
         <li key={`${item.kind} ${item.name}`} title={item.title}>
           {item.kind === 'function' ? (
             <button
@@ -55,6 +66,20 @@ export function Legend(props: {
           )}
         </li>
       ))}
+      {count > shownFunctions && (
+        <li>
+          <button
+            type="button"
+            className="sw-legend-item sw-legend-figure"
+            aria-expanded={isOpen}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {isOpen
+              ? trans.__('fewer')
+              : trans.__('%1 other functions', surplus)}
+          </button>
+        </li>
+      )}
     </ul>
   );
 }

@@ -1,0 +1,203 @@
+import { SelectionModel } from '../../../feed/selection';
+import { drawnTile } from '../../../testing/drawn-lanes';
+import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { layOutLanes } from '../lane-layout';
+import type { LanesDrawing } from '../lanes-drawing';
+import { TaskStreamModel } from '../model';
+import { type Hovered, LanePointer } from '../pointer';
+import type { HoveredBox } from '../rows';
+import { secondsAt } from '../viewport';
+
+/** Level 20 has cells of 1.05 s: lane 0 has a from 0 to 3.1 s and b from 5.2 to 10.5 s, lane 1 has c. */
+const tile = drawnTile(['aaa..bbbbb', '....cc'], { level: 20, index: 0 });
+const box: HoveredBox = {
+  run: 7,
+  function: 'fit_fold',
+  kind: 'compute',
+  inStrip: false,
+  tasks: 1,
+  from: 2,
+  to: 4,
+  worker: 'worker 0',
+  thread: 0,
+  running: false
+};
+
+let element: HTMLElement;
+let model: TaskStreamModel;
+let selection: SelectionModel;
+let pointer: LanePointer;
+let under: HoveredBox | null;
+let asked: number[];
+
+const at = (x: number, y = 30) => ({
+  clientX: 112 + x,
+  clientY: y,
+  bubbles: true,
+  cancelable: true
+});
+function fire(type: string, init: object = {}) {
+  // jsdom has no PointerEvent; what the handlers read of one is a mouse event's.
+  const event = new MouseEvent(type, init);
+  Object.assign(event, { pointerId: 1 });
+  element.dispatchEvent(event);
+  return event;
+}
+const press = (key: string, init = {}) =>
+  element.dispatchEvent(
+    new KeyboardEvent('keydown', {
+      key,
+      bubbles: true,
+      cancelable: true,
+      ...init
+    })
+  );
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  element = document.body.appendChild(document.createElement('div'));
+  element.setPointerCapture = () => {};
+  model = new TaskStreamModel({}, () => 0);
+  const result = taskStreamOf(firstLook(), false);
+  model.setResult(result);
+  model.tilesHere = () => [tile];
+  selection = new SelectionModel();
+  under = box;
+  asked = [];
+  pointer = new LanePointer(model, selection, run => {
+    asked.push(run);
+    return Promise.resolve(null);
+  });
+  const drawing = {
+    width: 1000,
+    layout: layOutLanes(result.lanes, [0, 1, 2, 3], new Set(), 400),
+    tiles: { level: 20, first: 0, count: 1 },
+    secondsAtX: (x: number) => secondsAt(model.view, 1000, x),
+    hit: () => under
+  } as unknown as LanesDrawing;
+  pointer.attach(drawing, element);
+});
+afterEach(() => {
+  pointer.detach();
+  model.dispose();
+  selection.dispose();
+  element.remove();
+  jest.useRealTimers();
+});
+
+describe('the pointer over the lanes', () => {
+  it('selects by a click, and nothing by a click beside', () => {
+    fire('pointerdown', at(100));
+    fire('pointerup', at(101));
+    expect(selection.selectedRun).toBe(7);
+    expect(model.isFollowing).toBe(true);
+    under = null;
+    fire('pointerdown', at(100));
+    fire('pointerup', at(100));
+    expect(selection.selected).toBeNull();
+  });
+
+  it('leaves the function out by Alt-click', () => {
+    fire('pointerdown', at(100));
+    fire('pointerup', { ...at(100), altKey: true });
+    expect(selection.filter.notFunctions).toEqual(['fit_fold']);
+  });
+
+  it('pans by a drag, pixel by pixel, and selects nothing', () => {
+    model.setView({ from: 5, to: 15 });
+    fire('pointerdown', at(500));
+    fire('pointermove', at(400));
+    expect(model.view.from).toBeCloseTo(6, 9);
+    expect(model.view.to).toBeCloseTo(16, 9);
+    fire('pointermove', at(600));
+    expect(model.view.from).toBeCloseTo(4, 9);
+    fire('pointerup', at(600));
+    expect(selection.selected).toBeNull();
+    fire('pointermove', at(900));
+    expect(model.view.from).toBeCloseTo(4, 9);
+  });
+
+  it('zooms at the pointer by Ctrl-wheel and leaves the plain wheel to the scroller', () => {
+    model.setView({ from: 5, to: 15 });
+    const wheel = (init: object) => {
+      const event = new WheelEvent('wheel', { ...at(250), ...init });
+      element.dispatchEvent(event);
+      return event;
+    };
+    expect(wheel({ deltaY: -120, ctrlKey: true }).defaultPrevented).toBe(true);
+    expect(model.view.to - model.view.from).toBeLessThan(10);
+    expect(secondsAt(model.view, 1000, 250)).toBeCloseTo(7.5, 6);
+    const { view } = model;
+    expect(wheel({ deltaY: 50 }).defaultPrevented).toBe(false);
+    expect(model.view).toEqual(view);
+    wheel({ deltaY: 100, shiftKey: true });
+    expect(model.view.from).toBeGreaterThan(view.from);
+  });
+
+  it('shows a card after 80 ms and asks for the run once', () => {
+    const cards: (Hovered | null)[] = [];
+    pointer.hoveredChanged.connect((_, hovered) => cards.push(hovered));
+    fire('pointermove', at(100));
+    jest.advanceTimersByTime(60);
+    expect(cards).toEqual([]);
+    jest.advanceTimersByTime(40);
+    expect(cards.at(-1)?.box.run).toBe(7);
+    expect(asked).toEqual([7]);
+    fire('pointerleave');
+    expect(cards.at(-1)).toBeNull();
+  });
+
+  it('zooms to a task by a double click', () => {
+    fire('dblclick', at(100));
+    expect(model.view.from).toBeLessThan(2);
+    expect(model.view.to).toBeGreaterThan(4);
+    expect(model.view.to - model.view.from).toBeLessThan(10);
+  });
+});
+
+describe('the keys', () => {
+  it('pan, zoom, fit and follow', () => {
+    model.setView({ from: 5, to: 15 });
+    press('d');
+    expect(model.view.from).toBeCloseTo(6.5, 9);
+    press('ArrowLeft');
+    expect(model.view.from).toBeCloseTo(5, 9);
+    press('+');
+    expect(model.view.to - model.view.from).toBeCloseTo(10 / 1.5, 9);
+    press('f');
+    expect(model.isFollowing).toBe(true);
+    press('f');
+    press('0');
+    expect(model.view.to - model.view.from).toBeGreaterThan(29);
+  });
+
+  it('go from task to task and bring it into view', () => {
+    model.setView({ from: 0, to: 1 });
+    press('.');
+    expect(selection.selectedRun).toBe(0);
+    press('.');
+    expect(selection.selectedRun).toBe(1);
+    const start = 5 * 2 ** 20 * 1e-6;
+    expect(model.view.from).toBeLessThan(start + 6);
+    expect(model.view.to).toBeGreaterThan(start);
+    press(',');
+    expect(selection.selectedRun).toBe(0);
+  });
+
+  it('change the lane', () => {
+    press('.');
+    press('ArrowDown');
+    expect(selection.selectedRun).toBe(2);
+    press('ArrowUp');
+    expect([0, 1]).toContain(selection.selectedRun);
+  });
+
+  it('leave shortcuts of the page alone', () => {
+    model.setView({ from: 5, to: 15 });
+    press('f', { ctrlKey: true });
+    press('a', { metaKey: true });
+    expect(model.view).toEqual({ from: 5, to: 15 });
+    expect(model.isFollowing).toBe(false);
+  });
+});
