@@ -1,4 +1,5 @@
 /** The observer: a door for sources and panels, and what it knows of their clusters. In the observer process, and in its tests. */
+import { warmUp } from '../../observer/warm-up';
 import { Door } from '../link/door';
 import type { AcceptedLink } from '../link/door';
 import type { Transport } from '../link/addresses';
@@ -15,6 +16,8 @@ export type ObserverOptions = {
   readonly build: string;
   readonly budgetBytes?: number;
   readonly lostAfterMilliseconds?: number;
+  /** Compile the hot paths before somebody waits for them. */
+  readonly warm?: boolean;
   /** For the process's log. */
   readonly note: (sentence: string) => void;
 };
@@ -66,6 +69,9 @@ export class Observer {
       },
       onRefused: options.note
     });
+    if (options.warm === true) {
+      void queue.run(warmUp());
+    }
     return new Observer(door, clusters, links);
   }
 

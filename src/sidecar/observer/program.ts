@@ -29,6 +29,7 @@ export async function runObserver(args: readonly string[]): Promise<number> {
       folder,
       build,
       ...settings,
+      warm: true,
       note: sentence => process.stderr.write(`${sentence}\n`)
     });
   } catch (error) {
