@@ -1,0 +1,190 @@
+/**
+ * What the pure scheduler costs per task, from submission to release: no sockets, no Python, workers that finish at once.
+ *
+ *     npx esbuild benchmarks/scheduler-core.ts --bundle --platform=node --format=esm --outfile=.build/scheduler-core.mjs
+ *     node .build/scheduler-core.mjs [--rounds 15] [--json FILE]
+ *
+ * Prints the median and the fastest of the rounds in microseconds per task; the first round, before the compiler has warmed up, apart.
+ * Goal: 2 us on merge-25K.
+ */
+import { writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { VersionedIds } from '../src/base/versioned-ids';
+import { Scheduler, type Instruction } from '../src/scheduler';
+
+/** Inputs of each task, by place; a task comes after its inputs. */
+type Graph = readonly (readonly number[])[];
+
+/** Tasks in one `graphSubmitted`, and finishes in one `tasksFinished`, as the links bring them. */
+const SUBMIT_TASKS = 8192;
+const FINISH_TASKS = 64;
+const WORKERS = 2;
+const TASK_SECONDS = 10e-6;
+
+function merge(leaves: number): Graph {
+  const inputs: number[][] = Array.from({ length: leaves }, () => []);
+  inputs.push(inputs.map((_, i) => i));
+  return inputs;
+}
+
+/** A binary reduction in depth-first order, as dask.order gives it. */
+function tree(height: number): Graph {
+  const inputs: number[][] = [];
+  const build = (level: number): number => {
+    const own = level === 0 ? [] : [build(level - 1), build(level - 1)];
+    return inputs.push(own) - 1;
+  };
+  build(height);
+  return inputs;
+}
+
+function chain(length: number): Graph {
+  return Array.from({ length }, (_, i) => (i === 0 ? [] : [i - 1]));
+}
+
+/** A scheduler that lives over all rounds, as in a session. */
+class Bench {
+  private readonly _scheduler = new Scheduler();
+  private readonly _ids = new VersionedIds();
+  private readonly _pending: { tasks: number[]; runs: number[] }[] = [];
+  private _generation = 0;
+  private _seconds = 0;
+
+  constructor() {
+    for (let worker = 0; worker < WORKERS; worker++) {
+      this._pending.push({ tasks: [], runs: [] });
+      this._scheduler.handle({
+        type: 'workerJoined',
+        at: 0,
+        worker,
+        threads: 1,
+        memoryLimit: 0,
+        host: 'here'
+      });
+    }
+  }
+
+  /** @returns seconds spent in the scheduler. */
+  run(graph: Graph): number {
+    this._seconds = 0;
+    const ids = Int32Array.from(graph, () => this._ids.take());
+    const last = ids[ids.length - 1]!;
+    for (let at = 0; at < ids.length; at += SUBMIT_TASKS) {
+      this._submit(graph, ids, at, Math.min(ids.length, at + SUBMIT_TASKS));
+    }
+    while (this._pending.some(({ tasks }) => tasks.length > 0)) {
+      this._pending.forEach((_, worker) => this._finish(worker));
+    }
+    this._handle({
+      type: 'clientReleases',
+      at: 0,
+      client: 0,
+      taskIds: Int32Array.of(last)
+    });
+    if (this._scheduler.tasks.size !== 0) {
+      throw new Error('Tasks are left.');
+    }
+    return this._seconds;
+  }
+
+  private _submit(
+    graph: Graph,
+    ids: Int32Array,
+    from: number,
+    to: number
+  ): void {
+    const rows = graph.slice(from, to);
+    const firstInput = new Uint32Array(rows.length + 1);
+    rows.forEach((inputs, i) => {
+      firstInput[i + 1] = firstInput[i]! + inputs.length;
+    });
+    const isLast = to === graph.length;
+    const wanted = new Uint8Array(rows.length);
+    if (isLast) {
+      wanted[rows.length - 1] = 1;
+    }
+    this._handle({
+      type: 'graphSubmitted',
+      at: 0,
+      client: 0,
+      generation: isLast ? this._generation++ : this._generation,
+      last: isLast,
+      taskIds: ids.subarray(from, to),
+      order: Int32Array.from(rows, (_, i) => from + i),
+      userPriority: new Int32Array(rows.length),
+      functionIds: new Uint32Array(rows.length),
+      retries: new Uint8Array(rows.length),
+      restrictions: new Uint16Array(rows.length),
+      restrictionSets: [],
+      firstInput,
+      inputs: Int32Array.from(rows.flat(), place => ids[place]!),
+      wanted
+    });
+  }
+
+  private _finish(worker: number): void {
+    const { tasks, runs } = this._pending[worker]!;
+    const count = Math.min(FINISH_TASKS, tasks.length);
+    if (count > 0) {
+      this._handle({
+        type: 'tasksFinished',
+        at: 0,
+        worker,
+        taskIds: Int32Array.from(tasks.splice(0, count)),
+        runIds: Uint32Array.from(runs.splice(0, count)),
+        status: new Uint8Array(count),
+        nbytes: new Float64Array(count).fill(28),
+        duration: new Float64Array(count).fill(TASK_SECONDS),
+        missingInputs: new Int32Array(0),
+        missingWorkers: new Uint16Array(0)
+      });
+    }
+  }
+
+  private _handle(event: Parameters<Scheduler['handle']>[0]): void {
+    const start = performance.now();
+    this._scheduler.handle(event);
+    const instructions = this._scheduler.takeInstructions();
+    this._seconds += (performance.now() - start) / 1000;
+    instructions.forEach(instruction => this._perform(instruction));
+  }
+
+  private _perform(instruction: Instruction): void {
+    if (instruction.type === 'assign') {
+      this._pending[instruction.worker]!.tasks.push(...instruction.taskIds);
+      this._pending[instruction.worker]!.runs.push(...instruction.runIds);
+    } else if (instruction.type === 'forgotten') {
+      instruction.taskIds.forEach(id => this._ids.giveBack(id));
+    }
+  }
+}
+
+function argument(name: string): string | undefined {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+const rounds = Number(argument('--rounds') ?? 15);
+const figures: Record<string, object> = {};
+for (const [name, graph] of Object.entries({
+  'merge-25K': merge(25_000),
+  'tree-15': tree(14),
+  'chain-1000': chain(1000)
+})) {
+  const bench = new Bench();
+  const perTask = Array.from(
+    { length: rounds },
+    () => (bench.run(graph) * 1e6) / graph.length
+  );
+  const first = perTask.shift()!;
+  perTask.sort((a, b) => a - b);
+  const median = perTask[perTask.length >> 1]!;
+  figures[name] = { first, median, fastest: perTask[0], tasks: graph.length };
+  console.log(
+    `${name.padEnd(12)} median ${median.toFixed(2)} us/task   fastest ${perTask[0]!.toFixed(2)}   first round ${first.toFixed(2)}`
+  );
+}
+const file = argument('--json');
+if (file !== undefined) {
+  writeFileSync(file, `${JSON.stringify(figures, null, 1)}\n`);
+}
