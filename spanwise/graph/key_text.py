@@ -18,9 +18,12 @@ from dask.utils import key_split
 class KeyTexts:
     """Cuts keys and remembers what it found for each beginning."""
 
-    __slots__ = ("_heads", "_tuples")
+    __slots__ = ("_heads", "_last", "_last_dash", "_tuples")
 
     def __init__(self) -> None:
+        # The function of the last key of the form "word-1…".
+        self._last = ""
+        self._last_dash = ""
         self._heads: dict[str, str] = {}
         self._tuples: dict[str, tuple[str, str, int]] = {}
 
@@ -48,11 +51,22 @@ class KeyTexts:
     def cut(self, key: Any) -> tuple[str, str, str]:
         """Group, rest, function name; group + rest is ``str(key)``."""
         if type(key) is str:
+            last = self._last
+            if (
+                last
+                and key.startswith(self._last_dash)
+                and key[len(last) + 1 : len(last) + 2].isdigit()
+            ):
+                # "inc-0", "inc-1", …: the second word is not alphabetic, see `function`.
+                return last, key[len(last) :], last
             function = self.function(key)
-            if key.startswith(function):
-                return function, key[len(function) :], function
-            return "", key, function
-        text = str(key)
+            if not key.startswith(function):
+                return "", key, function
+            rest = key[len(function) :]
+            if rest[:1] == "-" and rest[1:2].isdigit() and "-" not in function:
+                self._last = function
+                self._last_dash = function + "-"
+            return function, rest, function
         if type(key) is tuple and key and type(key[0]) is str:
             found = self._tuples.get(key[0])
             if found is None:
@@ -60,5 +74,7 @@ class KeyTexts:
                 found = (group, self.function(key), len(group))
                 self._tuples[key[0]] = found
             group, function, length = found
-            return group, text[length:], function
-        return "", text, self.function(key)
+            if len(key) == 2 and type(key[1]) is int:
+                return group, f", {key[1]})", function
+            return group, str(key)[length:], function
+        return "", str(key), self.function(key)

@@ -7,9 +7,8 @@ so plain, that it can be written down at once:
   reduction): inputs in any order, the reduction last;
 * a chain, or several independent chains: each chain to its end before the next.
 
-Everything else goes to ``dask.order``; beyond `EXACT_LIMIT` tasks, where it would
-take longer than the whole run, to a depth-first order from the outputs, which has
-the same aim (finish a reduction before opening the next one).
+Everything else goes to ``dask.order``. For the shapes above the numbers may differ from
+Dask's between equals; how many results are kept at once does not.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ from dask._task_spec import GraphNode
 from dask.order import order
 
 Key = Any
-
-#: Above this many tasks the depth-first order is used instead of Dask's.
-EXACT_LIMIT = 10_000
 
 
 def static_order(
@@ -40,11 +36,9 @@ def static_order(
     ordered = _fan_in(nodes)
     if ordered is None:
         ordered = _trees(nodes)
-    if ordered is None and len(nodes) <= EXACT_LIMIT:
+    if ordered is None:
         numbers = order(nodes)
         ordered = {key: nodes[key] for key in sorted(nodes, key=numbers.__getitem__)}
-    if ordered is None:
-        ordered = _depth_first(nodes)
     return ordered, list(range(len(ordered)))
 
 
@@ -78,13 +72,6 @@ def _trees(nodes: dict[Key, GraphNode]) -> dict[Key, GraphNode] | None:
                 count += 1
     if count != len(used):
         return None
-    return _post_order(nodes, [key for key in nodes if key not in used])
-
-
-def _depth_first(nodes: dict[Key, GraphNode]) -> dict[Key, GraphNode]:
-    used: set[Key] = set()
-    for node in nodes.values():
-        used.update(node._dependencies)
     return _post_order(nodes, [key for key in nodes if key not in used])
 
 
