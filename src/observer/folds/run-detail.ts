@@ -21,7 +21,7 @@ export function known(value: number): number | null {
 
 /** Parts in the answer of `detail`, and in a row of the table twin: 500 rows must fit in one message of the panel link. */
 const MOST_PARTS = 2000;
-export const PARTS_IN_TABLE = 8;
+export const PARTS_IN_TABLE = 4;
 
 /** One run: whole as the answer of `detail`, with its longest parts as a row of the table twin. */
 export function runDetail(
