@@ -113,11 +113,8 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
               <button
                 type="button"
                 className="sw-legend-item"
-                aria-pressed={!hidden.has(line.key)}
-                aria-label={trans.__(
-                  hidden.has(line.key) ? 'Show %1' : 'Hide %1',
-                  line.label
-                )}
+                aria-pressed={hidden.has(line.key)}
+                aria-label={trans.__('Hide %1', line.label)}
                 onClick={() => props.onToggle(line.key)}
               >
                 <LineMark line={line} isHidden={hidden.has(line.key)} />
@@ -219,16 +216,33 @@ function LineMark(props: {
   );
 }
 
-const breakdownParts = [
-  { measure: 'managed', label: 'managed', colour: '--sw-kind-cpu' },
-  { measure: 'unmanaged', label: 'unmanaged', colour: '--sw-unmanaged-old' },
-  {
-    measure: 'spilled',
-    label: 'spilled (on disk)',
-    colour: '--sw-kind-disk',
-    pattern: '-'
-  }
-] as const;
+type BreakdownPart = {
+  readonly measure: 'managed' | 'unmanaged' | 'spilled';
+  readonly label: string;
+  readonly colour: string;
+  readonly pattern?: string;
+};
+
+function breakdownParts(trans: TranslationBundle): readonly BreakdownPart[] {
+  return [
+    {
+      measure: 'managed',
+      label: trans.__('managed'),
+      colour: '--sw-kind-cpu'
+    },
+    {
+      measure: 'unmanaged',
+      label: trans.__('unmanaged'),
+      colour: '--sw-unmanaged-old'
+    },
+    {
+      measure: 'spilled',
+      label: trans.__('spilled (on disk)'),
+      colour: '--sw-kind-disk',
+      pattern: '-'
+    }
+  ];
+}
 
 /** What the cluster's memory is made of: three small questions beside the panel's own. */
 function Breakdown(props: {
@@ -237,6 +251,7 @@ function Breakdown(props: {
   readonly width: number;
 }): JSX.Element {
   const { context, trans, width } = props;
+  const parts = React.useMemo(() => breakdownParts(trans), [trans]);
   const managed = useWatch(
     context,
     'memory',
@@ -261,7 +276,7 @@ function Breakdown(props: {
   const figure = React.useMemo(
     () =>
       breakdownFigure(
-        breakdownParts.flatMap((part, index) => {
+        parts.flatMap((part, index) => {
           const answer = answers[index];
           const series =
             answer?.view === 'memory' ? answer.series[0] : undefined;
@@ -296,7 +311,7 @@ function Breakdown(props: {
         />
       </div>
       <ul className="sw-legend" aria-label={trans.__('Parts of memory')}>
-        {breakdownParts.map(part => (
+        {parts.map(part => (
           <li key={part.measure} className="sw-legend-item">
             <Swatch
               mark={

@@ -12,6 +12,7 @@ export function FrameTreeView(props: {
   readonly tree: FrameTree;
   /** The accessible name. */
   readonly label: string;
+  readonly treeLabel: string;
   readonly selected: number | null;
   onSelect(node: number): void;
 }): JSX.Element {
@@ -74,7 +75,7 @@ export function FrameTreeView(props: {
           <span key={column.name}>{column.name}</span>
         ))}
       </div>
-      <div role="tree" aria-label="Frames" onKeyDown={onKeyDown}>
+      <div role="tree" aria-label={props.treeLabel} onKeyDown={onKeyDown}>
         {rows.map((row, index) => (
           <div
             key={row.node}

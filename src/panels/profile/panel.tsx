@@ -192,6 +192,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       <FrameTreeView
         tree={tree}
         label={this.accessibleName}
+        treeLabel={this.trans.__('Frames')}
         selected={this._node(tree, this._selectedKey)}
         onSelect={node => this._select(tree, node)}
       />

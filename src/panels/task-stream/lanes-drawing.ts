@@ -46,11 +46,6 @@ export class LanesDrawing implements IDisposable {
     return this._painted;
   }
 
-  /** How long frames took, the last 240 of them, for measuring. */
-  get frameMilliseconds(): readonly number[] {
-    return this._frames;
-  }
-
   get layout(): LaneLayout {
     return this._layout;
   }
@@ -235,7 +230,6 @@ export class LanesDrawing implements IDisposable {
     if (canvases === null || model.result === null) {
       return;
     }
-    const began = performance.now();
     model.tick();
     const palette = this._theme.palette;
     const ratio = window.devicePixelRatio || 1;
@@ -287,10 +281,6 @@ export class LanesDrawing implements IDisposable {
       if (!isComplete) {
         this._onMoved();
       }
-    }
-    this._frames.push(performance.now() - began);
-    if (this._frames.length > 240) {
-      this._frames.shift();
     }
     this._sayPainted();
     this._growLater();
@@ -349,7 +339,6 @@ export class LanesDrawing implements IDisposable {
   private _frame = 0;
   private _growth = 0;
   private _isDisposed = false;
-  private readonly _frames: number[] = [];
   private readonly _painter = new LanePainter();
   private readonly _laidOut = new Signal<this, void>(this);
   private readonly _painted = new Signal<this, boolean>(this);

@@ -1,6 +1,7 @@
 /** The Task Stream as a panel: its tools, and which part shows what. */
 import { Notification } from '@jupyterlab/apputils';
 import type { JSONObject } from '@lumino/coreutils';
+import { Debouncer } from '@lumino/polling';
 import * as React from 'react';
 import type {
   RunDetail,
@@ -39,6 +40,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       this._detailOf(run)
     );
     this._model.changed.connect(this.update, this);
+    this._model.moved.connect(this._onMoved, this);
   }
 
   get model(): TaskStreamModel {
@@ -52,6 +54,8 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   override dispose(): void {
     if (!this.isDisposed) {
       this._model.changed.disconnect(this.update, this);
+      this._model.moved.disconnect(this._onMoved, this);
+      this._saving.dispose();
       this._model.dispose();
       super.dispose();
     }
@@ -220,6 +224,15 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     };
   }
 
+  /** A paused view is saved when it has come to rest. */
+  private _onMoved(): void {
+    if (!this._model.isFollowing) {
+      this._saving.invoke().catch(() => {
+        // Disposed while it waited: there is nothing left to save.
+      });
+    }
+  }
+
   private _change(act: () => void): void {
     act();
     // The layout restorer keeps the view.
@@ -339,6 +352,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 
   private readonly _model: TaskStreamModel;
+  private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
   private readonly _pointer: LanePointer;
   private _logId: string | null = null;
   private _search = '';

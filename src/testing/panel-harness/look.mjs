@@ -74,7 +74,8 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage({
-    viewport: { width: Number(width), height: Number(height) }
+    viewport: { width: Number(width), height: Number(height) },
+    deviceScaleFactor: Number(process.env.SCALE ?? 1)
   });
   page.on('pageerror', error => console.error('page error:', error.message));
   page.on(

@@ -12,6 +12,7 @@ import {
   formatCounted,
   formatDifference,
   formatDuration,
+  formatEstimate,
   formatExactCount,
   formatInstant,
   formatOffsetTick,
@@ -92,6 +93,10 @@ describe('durations', () => {
         }
       )
     );
+  });
+
+  it('writes the error of an estimate', () => {
+    expect(plain(formatEstimate(18.7, 1.1))).toBe('18.7 s ±1.10 s');
   });
 
   it('uses the decimal mark of the page', () => {

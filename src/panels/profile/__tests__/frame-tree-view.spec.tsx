@@ -18,6 +18,7 @@ function show(tree = frameTree(result)) {
       <FrameTreeView
         tree={tree}
         label="Profile, first-look"
+        treeLabel="Frames"
         selected={null}
         onSelect={selected}
       />
