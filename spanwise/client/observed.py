@@ -209,7 +209,7 @@ class Observed:
             observer = self.find()
             if observer is None:
                 raise ClusterError("This cluster has no observer: nothing was recorded.")
-            self._link = dial(observer.address, observer.secret, "panel")
+            self._link = dial(observer.current_address(), observer.secret, "panel")
         return self._link
 
     def close(self) -> None:

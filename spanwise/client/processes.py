@@ -155,6 +155,13 @@ class ObserverAddress:
         self.secret_file = secret_file
         self.process = process
 
+    def current_address(self) -> str:
+        """Where it listens now: a server's observer that was started again says so anew."""
+        try:
+            return (Path(self.secret_file).parent / "address").read_text("utf-8")
+        except OSError:
+            return self.address
+
     def close(self) -> None:
         if self.process is not None:
             self.process.close()

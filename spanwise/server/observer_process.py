@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 from spanwise.node import find_bundle, find_node
 from spanwise.server.runtime_folder import write_private
-from spanwise.wire.handshake import new_secret
 from spanwise.wire.schema import PROTOCOL
 
 #: Seconds from the start to the line that says where it listens.
@@ -38,24 +36,30 @@ class ObserverProcess:
         Where it listens.
     secret : bytes
     secret_file : Path
-        Holds the secret, for kernels.
+        Holds the secret, for kernels. Beside it `address` holds where it listens now:
+        sources read both again before each try, so they find the next observer too.
     """
 
-    def __init__(self, parent: Path, transport: str, budget_bytes: int) -> None:
+    def __init__(self, parent: Path, secret: bytes, transport: str, budget_bytes: int) -> None:
         """Start it and wait until it listens.
 
         Parameters
         ----------
         parent : Path
-            A private folder; the observer gets one of its own within.
+            A private folder; the observer gets the folder `observer` within, the same as
+            the one before it.
+        secret : bytes
+            Opens its door: the one that sources were given, also after a restart.
 
         Raises
         ------
         NodeNotFound, ObserverFailed
         """
         command = [find_node(), str(find_bundle()), "observer"]
-        self.secret = new_secret()
-        self._folder = Path(tempfile.mkdtemp(prefix="observer-", dir=parent))
+        self.secret = secret
+        self._folder = parent / "observer"
+        shutil.rmtree(self._folder, ignore_errors=True)  # of one that was killed
+        self._folder.mkdir(mode=0o700)
         self.secret_file = self._folder / "secret"
         write_private(self.secret_file, self.secret.hex())
         config = {
@@ -80,6 +84,7 @@ class ObserverProcess:
             raise ObserverFailed(f"The observer could not be started: {error}") from error
         try:
             self.address = self._read_address()
+            write_private(self._folder / "address", self.address)
         except BaseException:
             self._process.kill()
             self.stop()

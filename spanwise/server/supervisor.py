@@ -19,6 +19,7 @@ from pathlib import Path
 
 from spanwise.node import NodeNotFound
 from spanwise.server.observer_process import ObserverFailed, ObserverProcess
+from spanwise.wire.handshake import new_secret
 
 #: After a start that failed, answer with the same sentence for so long before trying again.
 _RETRY_SECONDS = 2.0
@@ -192,5 +193,10 @@ class Supervisor:
 
 
 def observer_starter(parent: Path, transport: str, budget_bytes: int) -> Start:
-    """What a :class:`Supervisor` calls to start the real observer."""
-    return lambda: ObserverProcess(parent, transport, budget_bytes)
+    """What a :class:`Supervisor` calls to start the real observer.
+
+    All of a server's observers, one after another, have one folder and one secret: the
+    sources of the one that died find the next and send it what they still hold.
+    """
+    secret = new_secret()
+    return lambda: ObserverProcess(parent, secret, transport, budget_bytes)

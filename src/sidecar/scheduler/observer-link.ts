@@ -3,6 +3,7 @@
  * computation never waits for it. In the scheduler process.
  */
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ByteRing } from '../../base/byte-ring';
 import type { SealedBlock } from '../../records/log-writer';
 import type { FieldsInput } from '../../wire/schema';
@@ -15,30 +16,30 @@ const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
 const LONGEST_PAUSE_SECONDS = 2;
 
-export interface ObserverPlace {
+export type ObserverPlace = {
   readonly address: string;
   readonly secretFile: string;
-}
+};
 
 type OpenFields = FieldsInput<'source', 'up', 'open'>;
 export type EndReason = FieldsInput<'source', 'up', 'end'>['why'];
 
 /** Rows of one table that an observer will not get. */
-export interface LogGap {
+export type LogGap = {
   /** The table's number. */
   readonly table: number;
   rows: number;
   /** When the first and the last of their blocks were sealed, in seconds since the scheduler's start. */
   readonly from: number;
   to: number;
-}
+};
 
-interface KeptBlock {
+type KeptBlock = {
   readonly bytes: Uint8Array;
   readonly at: number;
-}
+};
 
-export interface ObserverLinkOptions {
+export type ObserverLinkOptions = {
   readonly place: ObserverPlace;
   readonly build: string;
   readonly open: OpenFields;
@@ -46,7 +47,7 @@ export interface ObserverLinkOptions {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
-}
+};
 
 export class ObserverLink {
   private readonly _ring = new ByteRing<KeptBlock>(RING_BYTES, entry => {
@@ -104,7 +105,7 @@ export class ObserverLink {
     const { place, build, open, note } = this._options;
     try {
       const link = await dial({
-        address: place.address,
+        address: await currentAddress(place),
         secret: await readSecret(place.secretFile),
         role: 'source',
         build
@@ -228,6 +229,15 @@ function tally(gaps: Map<number, LogGap>, { bytes, at }: KeptBlock): void {
   } else {
     gap.rows += rows;
     gap.to = at;
+  }
+}
+
+/** Where the observer listens now: one that was started again says so beside its secret; a script's observer writes no such file. */
+async function currentAddress(place: ObserverPlace): Promise<string> {
+  try {
+    return await readFile(join(dirname(place.secretFile), 'address'), 'utf8');
+  } catch {
+    return place.address;
   }
 }
 
