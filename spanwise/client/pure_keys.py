@@ -23,7 +23,7 @@ from dask._task_spec import TaskRef
 from dask.tokenize import tokenize
 from dask.utils import funcname
 
-_PLAIN = frozenset({int, float, str, bytes, bool, type(None), complex})
+_PLAIN: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
 #: Version 0 writes no references and no interning flags: equal values, equal bytes.
 _MARSHAL_VERSION = 0
 _SIMPLE_GLOBALS: tuple[type, ...] = (*_PLAIN, types.ModuleType, types.BuiltinFunctionType, type)

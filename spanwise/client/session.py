@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import pickle
-import struct
 import sys
 import threading
 import time
@@ -40,7 +38,8 @@ from spanwise.client.errors import (
     RemoteTaskError,
     SchedulerLost,
 )
-from spanwise.client.peers import CANNOT_PICKLE, MISSING, Peers, Unreachable
+from spanwise.client.gathering import Gathering
+from spanwise.client.peers import Peers
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
@@ -57,17 +56,12 @@ Key = Any
 #: `status` in the message `report`.
 REPORTED = {1: FINISHED, 2: ERROR, 3: PENDING, 4: CANCELLED}
 NOT_INLINE = 0xFFFFFFFF
-NO_CAUSE = 0xFFFFFFFF
-NO_WORKER = 0xFFFF
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
 #: of submit and result would otherwise pay one message per task for it.
 RELEASE_PAUSE_SECONDS = 0.005
-#: A result that no worker has is asked for again for this long before it is an error.
-LOST_RESULT_SECONDS = 120.0
 CLOSE_SECONDS = 10.0
 
-_ONE_PART = struct.Struct("<IId")
 #: Up to here the codec packs rows into one buffer.
 FEW_ROWS = 64
 TASK_COLUMNS = link_type("client").message("up", "submit").by_name["tasks"].columns
@@ -103,6 +97,7 @@ class Session:
         self.spans = Spans(self._span_closed)
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret)
+        self._gathering = Gathering(self)
         self._link = link
         self.sending = threading.Lock()
         self.lock = threading.Lock()
@@ -372,116 +367,17 @@ class Session:
         else:
             entry.waiters.append(waiter)
 
-    # -- gathering --------------------------------------------------------
+    # -- gathering: gathering.py -------------------------------------------
 
     def gather_one(self, entry: Entry, timeout: float | None = None) -> Any:
         """Wait for one entry and return its value, or raise its error."""
-        return self.gather([entry], timeout)[0]
+        return self._gathering.gather([entry], timeout)[0]
 
     def gather(
         self, entries: Sequence[Entry], timeout: float | None = None, errors: str = "raise"
     ) -> list[Any]:
-        """Wait for entries and return their values.
-
-        Parameters
-        ----------
-        errors
-            ``"raise"``, or ``"skip"``: leave failed ones out.
-
-        Raises
-        ------
-        TimeoutError
-        BaseException
-            The first error of a task, in the order of the entries.
-        """
-        self.wait_for(entries, timeout)
-        values: dict[Entry, Any] = {}
-        remote: list[Entry] = []
-        for entry in entries:
-            if entry.status in (ERROR, CANCELLED):
-                if errors == "raise":
-                    raise entry.failure()
-            elif entry.inline is not None:
-                values[entry] = entry.value = _open(entry.inline)
-                entry.value = type(entry.value)
-            elif entry not in values:
-                values[entry] = None
-                remote.append(entry)
-        if remote:
-            self._fetch(remote, values, errors)
-        return [values[entry] for entry in entries if entry in values]
-
-    def _fetch(self, entries: list[Entry], values: dict[Entry, Any], errors: str) -> None:
-        """Bring results from the workers; ask where they are if they moved or died."""
-        give_up = time.monotonic() + LOST_RESULT_SECONDS
-        pause = 0.01
-        while entries:
-            by_worker: dict[int, list[Entry]] = {}
-            for entry in entries:
-                by_worker.setdefault(entry.worker, []).append(entry)
-            again: list[Entry] = []
-            for worker, wanted in by_worker.items():
-                again += self._fetch_from(worker, wanted, values)
-            if not again:
-                return
-            if time.monotonic() > give_up:
-                raise ClusterError(
-                    f"The result of {again[0].key!r} is on no worker any more. Compute it again."
-                )
-            time.sleep(pause)
-            pause = min(1.0, pause * 2)
-            entries = self._relocate(again, values, errors, give_up)
-
-    def _fetch_from(
-        self, worker: int, entries: list[Entry], values: dict[Entry, Any]
-    ) -> list[Entry]:
-        row = self.workers.get(worker)
-        if row is None:
-            return entries
-        try:
-            found = self.peers.get(row["address"], [entry.task_id for entry in entries])
-        except Unreachable:
-            return entries
-        missing = []
-        for entry in entries:
-            status, blob = found.get(entry.task_id, (MISSING, None))
-            if status == MISSING:
-                missing.append(entry)
-            elif status == CANNOT_PICKLE:
-                described = payload.loads(blob)
-                raise described["exception"]
-            else:
-                values[entry] = payload.loads(blob)
-                entry.value = type(values[entry])
-        return missing
-
-    def _relocate(
-        self,
-        entries: list[Entry],
-        values: dict[Entry, Any],
-        errors: str,
-        give_up: float,
-    ) -> list[Entry]:
-        limit = max(0.1, give_up - time.monotonic())
-        self.wait_for(entries, limit)
-        alive = []
-        for entry in entries:
-            if entry.status == FINISHED:
-                alive.append(entry)
-            elif errors == "raise":
-                raise entry.failure()
-            else:
-                values.pop(entry, None)
-        if alive:
-            answer = self.ask(
-                "locate", {}, {"ids": [(entry.id,) for entry in alive]}, timeout=limit
-            )
-            by_id = {entry.id: entry for entry in alive}
-            for id_, task_id, worker, _ in answer.table("where"):
-                if worker != NO_WORKER:
-                    by_id[id_].task_id = task_id
-                    by_id[id_].worker = worker
-        return alive
+        """Wait for entries and return their values; see :meth:`Gathering.gather`."""
+        return self._gathering.gather(entries, timeout, errors)
 
     # -- changing one's mind ----------------------------------------------
 
@@ -804,11 +700,3 @@ class _Held:
 def dump(obj: Any) -> bytes:
     """An object as one payload."""
     return b"".join(payload.dumps(obj))
-
-
-def _open(view: memoryview) -> Any:
-    """The value of an inline payload: the short way for one without buffers."""
-    count, _, length = _ONE_PART.unpack_from(view)
-    if count == 1:
-        return pickle.loads(view[16 : 16 + int(length)])
-    return payload.loads(view)

@@ -194,7 +194,7 @@ class ClientScheduler:
     def _on_scattered(self, message: Any) -> None:
         self._learn(message)
         rows = []
-        holders = {row: worker for row, worker in message.table("holders")}
+        holders = dict(iter(message.table("holders")))
         for i, task_id in enumerate(message.table("tasks").column("id").tolist()):
             self.values[task_id] = self.put[task_id]
             rows.append((task_id, task_id, 1, holders[i], 8.0, NONE, NONE, NONE))
@@ -206,7 +206,7 @@ class ClientScheduler:
             try:
                 value = function(*args, **kwargs)
                 ok, blob = True, dump(value)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 (whatever the function raises)
                 ok, blob = False, describe(error).blob
             if message.fields["wait"]:
                 fields = {"request": message.fields["request"], "worker": worker, "ok": ok}
@@ -267,7 +267,7 @@ class ClientScheduler:
                 name = self.texts[row["function"]]
                 self.ran.append((row["key"], name, row["span"], row["origin"]))
                 self.values[task_id] = self.templates[row["template"]].run(literals, inputs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 (whatever the task raises)
             told = describe(error)
             self.values[task_id] = FAILED
             self.causes[task_id] = task_id

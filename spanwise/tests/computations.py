@@ -48,7 +48,9 @@ def _other() -> dd.DataFrame:
 
 
 def _words() -> db.Bag:
-    return db.from_sequence(["the", "cat", "sat", "on", "the", "mat", "with", "the", "other", "cat"], npartitions=3)
+    return db.from_sequence(
+        ["the", "cat", "sat", "on", "the", "mat", "with", "the", "other", "cat"], npartitions=3
+    )
 
 
 class Pair(NamedTuple):
@@ -83,7 +85,8 @@ def _array_in_delayed() -> Any:
 def _delayed_tree() -> Any:
     level = [_increment(i) for i in range(16)]
     while len(level) > 1:
-        level = [delayed(operator.add)(a, b) for a, b in zip(level[::2], level[1::2], strict=True)]
+        pairs = zip(level[::2], level[1::2], strict=True)
+        level = [delayed(operator.add)(left, right) for left, right in pairs]
     return level[0]
 
 

@@ -41,7 +41,14 @@ def test_texts_are_those_of_dask(keys: list[Any]) -> None:
 
 
 PLAIN = st.recursive(
-    st.integers() | st.floats(allow_nan=False) | st.text() | st.binary() | st.booleans() | st.none(),
+    st.one_of(
+        st.integers(),
+        st.floats(allow_nan=False),
+        st.text(),
+        st.binary(),
+        st.booleans(),
+        st.none(),
+    ),
     lambda inner: st.lists(inner, max_size=3).map(tuple),
     max_leaves=4,
 )
@@ -113,7 +120,7 @@ def graphs(draw: Any) -> dict[Any, Task]:
 
 def peak(graph: dict[Any, Task], ordered: list[Any]) -> int:
     """Most results kept at once when run in this order on one thread."""
-    users = {key: 0 for key in graph}
+    users = dict.fromkeys(graph, 0)
     for node in graph.values():
         for dependency in node.dependencies:
             users[dependency] += 1

@@ -1,0 +1,147 @@
+"""Brings results to the client: inline payloads, or straight from the workers.
+
+A result may move (stealing, replication) or be lost with its worker and computed again;
+so what is not where the last report said is asked for at the scheduler.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
+from spanwise.client.errors import ClusterError
+from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
+from spanwise.wire import payload
+
+if TYPE_CHECKING:
+    from spanwise.client.session import Session
+
+NO_WORKER = 0xFFFF
+#: A result that no worker has is asked for again for this long before it is an error.
+LOST_RESULT_SECONDS = 120.0
+
+_ONE_PART = struct.Struct("<IId")
+
+
+class Gathering:
+    """Fetches the results of one session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def gather(
+        self, entries: Sequence[Entry], timeout: float | None = None, errors: str = "raise"
+    ) -> list[Any]:
+        """Wait for entries and return their values.
+
+        Parameters
+        ----------
+        errors
+            ``"raise"``, or ``"skip"``: leave failed ones out.
+
+        Raises
+        ------
+        TimeoutError
+        BaseException
+            The first error of a task, in the order of the entries.
+        """
+        self._session.wait_for(entries, timeout)
+        values: dict[Entry, Any] = {}
+        remote: list[Entry] = []
+        for entry in entries:
+            if entry.status in (ERROR, CANCELLED):
+                if errors == "raise":
+                    raise entry.failure()
+            elif entry.inline is not None:
+                values[entry] = entry.value = _open(entry.inline)
+                entry.value = type(entry.value)
+            elif entry not in values:
+                values[entry] = None
+                remote.append(entry)
+        if remote:
+            self._fetch(remote, values, errors)
+        return [values[entry] for entry in entries if entry in values]
+
+    def _fetch(self, entries: list[Entry], values: dict[Entry, Any], errors: str) -> None:
+        """Bring results from the workers; ask where they are if they moved or died."""
+        give_up = time.monotonic() + LOST_RESULT_SECONDS
+        pause = 0.01
+        while entries:
+            by_worker: dict[int, list[Entry]] = {}
+            for entry in entries:
+                by_worker.setdefault(entry.worker, []).append(entry)
+            again: list[Entry] = []
+            for worker, wanted in by_worker.items():
+                again += self._fetch_from(worker, wanted, values)
+            if not again:
+                return
+            if time.monotonic() > give_up:
+                raise ClusterError(
+                    f"The result of {again[0].key!r} is on no worker any more. Compute it again."
+                )
+            time.sleep(pause)
+            pause = min(1.0, pause * 2)
+            entries = self._relocate(again, values, errors, give_up)
+
+    def _fetch_from(
+        self, worker: int, entries: list[Entry], values: dict[Entry, Any]
+    ) -> list[Entry]:
+        row = self._session.workers.get(worker)
+        if row is None:
+            return entries
+        try:
+            found = self._session.peers.get(row["address"], [entry.task_id for entry in entries])
+        except Unreachable:
+            return entries
+        missing = []
+        for entry in entries:
+            status, blob = found.get(entry.task_id, (MISSING, None))
+            if status == MISSING:
+                missing.append(entry)
+            elif status == CANNOT_PICKLE:
+                described = payload.loads(blob)
+                raise described["exception"]
+            else:
+                values[entry] = payload.loads(blob)
+                entry.value = type(values[entry])
+        return missing
+
+    def _relocate(
+        self,
+        entries: list[Entry],
+        values: dict[Entry, Any],
+        errors: str,
+        give_up: float,
+    ) -> list[Entry]:
+        limit = max(0.1, give_up - time.monotonic())
+        self._session.wait_for(entries, limit)
+        alive = []
+        for entry in entries:
+            if entry.status == FINISHED:
+                alive.append(entry)
+            elif errors == "raise":
+                raise entry.failure()
+            else:
+                values.pop(entry, None)
+        if alive:
+            answer = self._session.ask(
+                "locate", {}, {"ids": [(entry.id,) for entry in alive]}, timeout=limit
+            )
+            by_id = {entry.id: entry for entry in alive}
+            for id_, task_id, worker, _ in answer.table("where"):
+                if worker != NO_WORKER:
+                    by_id[id_].task_id = task_id
+                    by_id[id_].worker = worker
+        return alive
+
+
+def _open(view: memoryview) -> Any:
+    """The value of an inline payload: the short way for one without buffers."""
+    count, _, length = _ONE_PART.unpack_from(view)
+    if count == 1:
+        return pickle.loads(view[16 : 16 + int(length)])
+    return payload.loads(view)
