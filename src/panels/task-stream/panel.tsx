@@ -27,6 +27,7 @@ import { LanePointer } from './pointer';
 import { SelectedTask } from './selected-task';
 import { askTasks, type TaskQuestion } from './task-query';
 import { TaskTable } from './task-table';
+import type { Viewport } from './viewport';
 import { legendItems } from './rows';
 
 const zoomStep = 1.6;
@@ -224,13 +225,16 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     };
   }
 
-  /** A paused view is saved when it has come to rest. */
+  /** A paused view is saved when it has come to rest; answers and tiles, which come all the time, are no moves of it. */
   private _onMoved(): void {
-    if (!this._model.isFollowing) {
-      this._saving.invoke().catch(() => {
-        // Disposed while it waited: there is nothing left to save.
-      });
+    const { isFollowing, view } = this._model;
+    if (isFollowing || view === this._lastView) {
+      return;
     }
+    this._lastView = view;
+    this._saving.invoke().catch(() => {
+      // Disposed while it waited: there is nothing left to save.
+    });
   }
 
   private _change(act: () => void): void {
@@ -354,6 +358,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   private readonly _model: TaskStreamModel;
   private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
   private readonly _pointer: LanePointer;
+  private _lastView: Viewport | null = null;
   private _logId: string | null = null;
   private _search = '';
   private _found: string | undefined;
