@@ -32,12 +32,10 @@ from spanwise.client.entries import (
     Waiter,
 )
 from spanwise.client.errors import (
-    CancelledError,
     ClusterError,
-    KilledWorker,
-    RemoteTaskError,
     SchedulerLost,
 )
+from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.peers import Peers
 from spanwise.graph.dictionaries import Names, Spans
@@ -53,8 +51,8 @@ from spanwise.wire.schema import link_type
 
 Key = Any
 
-#: `status` in the message `report`.
-REPORTED = {1: FINISHED, 2: ERROR, 3: PENDING, 4: CANCELLED}
+#: `status` in the message `report`: the result is in memory; it was lost and is made again.
+IN_MEMORY, LOST = 1, 3
 NOT_INLINE = 0xFFFFFFFF
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
@@ -104,7 +102,7 @@ class Session:
         self._changed = threading.Condition(self.lock)
         self.by_key: dict[Key, Entry] = {}
         self._by_id: dict[int, Entry] = {}
-        self._causes: dict[int, dict[str, Any]] = {}
+        self._failures = Failures()
         self._next_id = 0
         self._requests = itertools.count(1)
         self._answers: dict[int, SimpleQueue[Any]] = {}
@@ -497,7 +495,6 @@ class Session:
             if entry.count == 0 and self._by_id.pop(entry.id, None) is not None:
                 if self.by_key.get(entry.key) is entry:
                     del self.by_key[entry.key]
-                self._causes.pop(entry.id, None)
                 ids.append(entry.id)
         return ids
 
@@ -528,12 +525,10 @@ class Session:
 
     def _on_report(self, message: Message) -> None:
         blob = message.blobs[0] if message.blobs else None
-        errors = message.fields["errors"]
+        self._failures.learn(message)
         columns = [column.tolist() for column in message.table("tasks").columns()]
         by_id = self._by_id
         with self.lock:
-            for described in errors:
-                self._causes[described["cause"]] = self._open_error(described, message)
             for id_, task_id, status, worker, nbytes, start, length, cause in zip(
                 *columns, strict=True
             ):
@@ -543,45 +538,18 @@ class Session:
                 entry.task_id = task_id
                 entry.worker = worker
                 entry.nbytes = nbytes
-                if status == 1:
+                if status == IN_MEMORY:
                     if start != NOT_INLINE and blob is not None:
                         entry.inline = blob[start : start + length]
                     entry.status = FINISHED
-                elif status == 3:
+                elif status == LOST:
                     entry.status = PENDING
                     entry.inline = None
                     continue
                 else:
-                    self._fail(entry, status, cause)
+                    self._failures.mark(entry, status, cause)
                 if entry.waiters is not None:
                     self._done(entry)
-
-    def _open_error(self, described: dict[str, Any], message: Message) -> dict[str, Any]:
-        error: BaseException
-        if described["type"] == "KilledWorker":
-            error = KilledWorker(described["message"])
-        else:
-            error = RemoteTaskError(f"{described['type']}: {described['message']}")
-        if described["blob"] >= 0:
-            try:
-                opened = payload.loads(bytes(message.blobs[described["blob"]]))
-                error = opened["exception"]
-            except Exception as failure:  # noqa: BLE001 (unpickling raises anything)
-                error.add_note(f"(The exception itself could not be unpickled: {failure!r})")
-        return {"error": error, "text": described["text"]}
-
-    def _fail(self, entry: Entry, status: int, cause: int) -> None:
-        if status == 4:
-            entry.status = CANCELLED
-            entry.error = CancelledError(entry.key)
-            return
-        known = self._causes.get(cause)
-        entry.status = ERROR
-        if known is None:
-            entry.error = RemoteTaskError("The task failed; the reason did not arrive.")
-        else:
-            entry.error = known["error"]
-            entry.error_text = known["text"]
 
     def _on_cluster(self, message: Message) -> None:
         with self.lock:
