@@ -11,7 +11,7 @@ function sessions() {
   let models: Session.IModel[] = [];
   const list = {
     running: () => models[Symbol.iterator]()
-  } as { running: SessionList['running']; runningChanged: unknown };
+  } as unknown as { running: SessionList['running']; runningChanged: unknown };
   const changed = new Signal<typeof list, Session.IModel[]>(list);
   list.runningChanged = changed;
   return {
