@@ -29,7 +29,11 @@ import { MemoryRuns } from './memory-runs';
 import { ObserverLink, type EndReason } from './observer-link';
 import type { ClusterSettings } from './settings';
 import { CLIENT, TooManyTasks } from './translate';
-import { WorkerFleet } from './worker-fleet';
+import {
+  WorkerFleet,
+  type FleetOptions,
+  type IWorkerFleet
+} from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
 import { WorkerSession } from './worker-session';
 
@@ -49,6 +53,8 @@ export interface ClusterOptions {
   readonly clock: () => number;
   /** For the program's own log. */
   note(sentence: string): void;
+  /** Makes the workers; tests give some of their own. */
+  readonly fleet?: (options: FleetOptions) => IWorkerFleet;
 }
 
 export class Cluster implements IClientHost {
@@ -65,9 +71,10 @@ export class Cluster implements IClientHost {
   private readonly _state: ClusterState;
   private readonly _performer: InstructionPerformer;
   private readonly _logId = randomUUID().replaceAll('-', '');
+  private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
   private _door: Door<'client' | 'worker'> | null = null;
-  private _fleet: WorkerFleet | null = null;
+  private _fleet: IWorkerFleet | null = null;
   private _client: ClientSession | null = null;
   private _phase: State = 'starting';
   private _inbox: (() => void)[] = [];
@@ -185,7 +192,9 @@ export class Cluster implements IClientHost {
       },
       onRefused: note
     });
-    this._fleet = new WorkerFleet({
+    const makeFleet =
+      this._options.fleet ?? (options => new WorkerFleet(options));
+    this._fleet = makeFleet({
       launch: settings.launch,
       address: this._door.address,
       secretHex: settings.secretHex,
@@ -240,8 +249,6 @@ export class Cluster implements IClientHost {
     }
     this._wallEpoch = open.wallEpoch;
   }
-
-  private _wallEpoch = 0;
 
   private _welcomeClient(intro: Intro): Intro {
     const { settings } = this._options;

@@ -67,7 +67,9 @@ export class ObserverLink {
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
   private _retry: NodeJS.Timeout | undefined;
   private _closed = false;
-  private _onAck: (() => void) | null = null;
+  /** Told when something came from the observer, or the link broke. */
+  private _onChange: (() => void) | null = null;
+  private _isConnecting = false;
 
   constructor(private readonly _options: ObserverLinkOptions) {
     void this._connect();
@@ -84,13 +86,18 @@ export class ObserverLink {
     this._pump();
   }
 
-  /** Says why the log ends, waits until the observer has all of it, at most `limitSeconds`, and closes. */
+  /** Sends what is left and why the log ends, waits until the observer has it, at most `limitSeconds`, and closes. */
   async end(why: EndReason, at: number, limitSeconds: number): Promise<void> {
+    const limit = performance.now() + limitSeconds * 1000;
+    // A link that is just being opened is waited for; an observer that could not be reached is not.
+    await this._until(
+      () => this._isOpen && this._sentSeq >= this._newestSeq,
+      limit
+    );
     if (this._isOpen && this._link !== null) {
-      this._pump();
       this._link.send('end', { why, at });
       this._link.flush();
-      await this._acknowledged(limitSeconds);
+      await this._until(() => this._ackedSeq >= this._newestSeq, limit);
     }
     this.close();
   }
@@ -103,6 +110,7 @@ export class ObserverLink {
 
   private async _connect(): Promise<void> {
     const { place, build, open, note } = this._options;
+    this._isConnecting = true;
     try {
       const link = await dial({
         address: await currentAddress(place),
@@ -125,11 +133,16 @@ export class ObserverLink {
             }
           }
         },
-        drained: () => this._pump(),
+        drained: () => {
+          this._pump();
+          this._onChange?.();
+        },
         closed: why => this._lost(why)
       });
       link.send('open', open);
     } catch (error) {
+      this._isConnecting = false;
+      this._onChange?.();
       note(`The observer cannot be reached: ${String(error)}`);
       this._tryAgain();
     }
@@ -146,13 +159,15 @@ export class ObserverLink {
       this._options.onGap([...gaps.values()]);
     }
     this._droppedUnseen.clear();
+    this._isConnecting = false;
     this._pump();
+    this._onChange?.();
   }
 
   private _acked(seq: number): void {
     this._ackedSeq = Math.max(this._ackedSeq, seq);
-    this._onAck?.();
     this._pump();
+    this._onChange?.();
   }
 
   private _pump(): void {
@@ -179,7 +194,8 @@ export class ObserverLink {
   private _lost(why: string): void {
     this._link = null;
     this._isOpen = false;
-    this._onAck?.();
+    this._isConnecting = false;
+    this._onChange?.();
     if (!this._closed) {
       this._options.note(`The link to the observer ended: ${why}`);
       this._tryAgain();
@@ -200,20 +216,21 @@ export class ObserverLink {
     );
   }
 
-  private _acknowledged(limitSeconds: number): Promise<void> {
+  /** Waits for a condition that the observer's messages may bring about; no longer than there is somebody to wait for. */
+  private _until(condition: () => boolean, limit: number): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
-        clearTimeout(limit);
-        this._onAck = null;
+        clearTimeout(timer);
+        this._onChange = null;
         resolve();
       };
-      const limit = setTimeout(done, limitSeconds * 1000);
-      this._onAck = () => {
-        if (!this._isOpen || this._ackedSeq >= this._newestSeq) {
+      const timer = setTimeout(done, Math.max(0, limit - performance.now()));
+      this._onChange = () => {
+        if (condition() || (!this._isOpen && !this._isConnecting)) {
           done();
         }
       };
-      this._onAck();
+      this._onChange();
     });
   }
 }

@@ -36,7 +36,17 @@ interface Child {
   hasJoined: boolean;
 }
 
-export class WorkerFleet {
+/** Makes workers and knows which of them live. */
+export interface IWorkerFleet {
+  start(count: number): void;
+  has(worker: number): boolean;
+  /** A worker has said who it is. */
+  joined(worker: number): void;
+  kill(worker: number): void;
+  close(): Promise<void>;
+}
+
+export class WorkerFleet implements IWorkerFleet {
   private readonly _children = new Map<number, Child>();
   private _nextWorker = 0;
   private _failedStarts = 0;

@@ -1,0 +1,331 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeBlock, type Block } from '../../../records/block';
+import type { TableName } from '../../../records/tables';
+import { waitFor } from '../../../testing/wait-for';
+import { WireClient } from '../../../testing/wire-client';
+import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
+import { HandshakeRefused } from '../../../wire/handshake';
+import type { Message } from '../../../wire/schema';
+import { Door } from '../../link/door';
+import { Cluster } from '../cluster';
+import { monotonicClock } from '../monotonic';
+
+const secret = Buffer.alloc(32, 7);
+
+/** An observer that keeps every block it is sent. */
+class KeepingObserver {
+  readonly blocks: Block[] = [];
+  opened: Message<'source', 'up', 'open'>['fields'] | null = null;
+  ended: string | null = null;
+  private _seq = 0;
+
+  static async start(folder: string, name: string): Promise<KeepingObserver> {
+    const observer = new KeepingObserver();
+    observer.door = await Door.open({
+      transport: 'unix',
+      folder,
+      name,
+      secret,
+      build: 'test',
+      roles: ['source'],
+      onLink: link =>
+        link.start({
+          messages: batch =>
+            batch.forEach(message => {
+              if (message.type === 'open') {
+                observer.opened = message.fields;
+                link.send('resume', { haveSeq: 0 });
+              } else if (message.type === 'block') {
+                for (const bytes of message.blobs) {
+                  const block = decodeBlock(bytes);
+                  observer.blocks.push(block);
+                  observer._seq = block.seq;
+                }
+                link.send('ack', { seq: observer._seq });
+              } else if (message.type === 'end') {
+                observer.ended = message.fields.why;
+              }
+            }),
+          closed: () => undefined
+        })
+    });
+    return observer;
+  }
+
+  door: Door<'source'> | null = null;
+
+  rows<T extends TableName>(table: T): Block<T>[] {
+    return this.blocks.filter(
+      (block): block is Block<T> => block.table === table
+    );
+  }
+
+  count(table: TableName): number {
+    return this.rows(table).reduce((sum, block) => sum + block.rows, 0);
+  }
+}
+
+describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
+  let folder: string;
+  let cluster: Cluster;
+  let fleet: WireFleet;
+  let client: WireClient;
+  let observer: KeepingObserver;
+  const notes: string[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sw-'));
+    await writeFile(join(folder, 'secret'), secret);
+    observer = await KeepingObserver.start(folder, 'observer');
+    notes.length = 0;
+    cluster = await Cluster.start({
+      settings: {
+        protocol: 1,
+        clusterId: 'c1',
+        name: 'test',
+        secretHex: secret.toString('hex'),
+        transport,
+        nWorkers: 2,
+        threadsPerWorker: 1,
+        memoryLimit: 0,
+        launch: {
+          executable: 'python',
+          path: [],
+          cwd: '/',
+          env: {},
+          versions: { python: '3.11' }
+        },
+        observer: {
+          address: observer.door!.address,
+          secretFile: join(folder, 'secret')
+        },
+        notebook: null,
+        wallEpoch: 0
+      },
+      folder,
+      clock: monotonicClock(),
+      note: sentence => notes.push(sentence),
+      fleet: options => (fleet = new WireFleet(options))
+    });
+    client = await WireClient.join(cluster.address, secret);
+    await waitFor('two workers', () => fleet.workers.size === 2);
+  });
+
+  afterEach(async () => {
+    await cluster.end('closed');
+    client.link.destroy();
+    await observer.door!.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const workers = (): WireWorker[] => [...fleet.workers.values()];
+
+  it('runs a graph and reports small results with it', async () => {
+    client.submit('a b -> c', { want: 'a c' });
+    const c = await client.outcome('c');
+    expect(c.status).toBe(1);
+    expect(c.inline).toBe(`result of ${c.taskId}`);
+    expect((await client.outcome('a')).inline).toMatch(/^result of/);
+    expect(client.reports.has('b')).toBe(false);
+  });
+
+  it('tells of an error once, with its key, its text and the exception', async () => {
+    client.submit('a -> b -> c', { want: 'b c', does: { a: 'raise' } });
+    expect(await client.outcome('c')).toMatchObject({
+      status: 2,
+      cause: client.id('a')
+    });
+    const { fields, blobs } = await client.message('report');
+    expect(fields.errors).toHaveLength(1);
+    expect(fields.errors[0]).toMatchObject({
+      cause: client.id('a'),
+      key: 'a-1',
+      type: 'ValueError',
+      message: 'boom'
+    });
+    const payload = blobs[fields.errors[0]!.blob];
+    expect(new TextDecoder().decode(payload)).toMatch(/^error of/);
+  });
+
+  it('reports a value under its aliases, now and later', async () => {
+    client.submit('a', { aliases: { x: 'a' }, want: 'x' });
+    const x = await client.outcome('x');
+    expect(x.inline).toMatch(/^result of/);
+    client.submit('', { aliases: { y: 'x' }, want: 'y' });
+    expect(await client.outcome('y')).toMatchObject({
+      status: 1,
+      taskId: x.taskId
+    });
+    client.release('x');
+    client.submit('x -> b');
+    expect((await client.outcome('b')).status).toBe(1);
+    expect(client.reports.has('a')).toBe(false);
+  });
+
+  it('has results dropped that nobody wants, and never confuses their ids', async () => {
+    client.submit('a');
+    const { taskId } = await client.outcome('a');
+    client.release('a');
+    await waitFor('the result is dropped', () =>
+      workers().every(worker => worker.store.size === 0)
+    );
+    client.submit('b');
+    expect((await client.outcome('b')).taskId).not.toBe(taskId);
+    client.submit('a -> c');
+    expect((await client.outcome('c')).status).toBe(2);
+    const errors = client.received.flatMap(message =>
+      message.type === 'report' ? message.fields.errors : []
+    );
+    expect(errors.at(-1)!.type).toBe('LostDependencies');
+  });
+
+  it('computes again what was at a worker that is killed', async () => {
+    client.submit('a');
+    const first = await client.outcome('a');
+    fleet.kill(first.worker);
+    const again = await client.outcome('a', 3).catch(() => null);
+    expect(again).not.toBeNull();
+    const second = await client.outcome('a', 1);
+    expect(second.worker).not.toBe(first.worker);
+    await waitFor('another worker', () => fleet.workers.size === 2);
+    const lists = client.received.flatMap(message =>
+      message.type === 'cluster'
+        ? [message.fields.workers.map(({ id }) => id)]
+        : []
+    );
+    expect(lists).toContainEqual([1 - first.worker]);
+  });
+
+  it('binds data that the client has put, and finds it', async () => {
+    client.scattered('x', 0);
+    expect((await client.outcome('x')).worker).toBe(0);
+    const [adopt] = fleet.workers.get(0)!.messages('adopt');
+    expect(adopt!.tables.items.dataId[0]).toBe(client.id('x'));
+    client.submit('x -> b');
+    expect((await client.outcome('b')).status).toBe(1);
+    client.link.send(
+      'locate',
+      { request: 5 },
+      { ids: { id: [client.id('x'), 999] } }
+    );
+    const { where } = (await client.message('located')).tables;
+    expect([...where.worker]).toEqual([0, 0xffff]);
+  });
+
+  it('runs functions at the workers, and says which are gone', async () => {
+    client.link.send('run', { request: 9, workers: [1, 77] }, {}, [
+      Buffer.from('f')
+    ]);
+    const answers = await waitFor('two answers', () => {
+      const found = client.received.filter(
+        (m): m is Message<'client', 'down', 'runResult'> =>
+          m.type === 'runResult'
+      );
+      return found.length === 2 && found;
+    });
+    const byWorker = new Map(answers.map(a => [a.fields.worker, a]));
+    expect(byWorker.get(77)!.fields.ok).toBe(false);
+    expect(Buffer.from(byWorker.get(1)!.blobs[0]!).toString()).toBe('ran at 1');
+  });
+
+  it('writes everything into the log before it answers a flush', async () => {
+    client.submit('a b -> c', { want: 'a c' });
+    await client.outcome('c');
+    client.link.send('flush', { request: 4 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    expect(observer.opened).toMatchObject({
+      clusterId: 'c1',
+      kind: 'embedded'
+    });
+    expect(observer.blocks.map(block => block.seq)).toEqual(
+      observer.blocks.map((_, i) => i + 1)
+    );
+    expect(observer.count('nodes')).toBe(3);
+    expect(observer.count('edges')).toBe(2);
+    expect(observer.count('runs')).toBe(3);
+    expect(observer.count('parts')).toBe(3);
+    expect(observer.count('lanes')).toBe(2);
+    const [runs] = observer.rows('runs');
+    expect(runs!.columns.span[0]).toBe(3);
+    expect(runs!.columns.waitReady[0]).toBeGreaterThanOrEqual(0);
+    const [spans] = observer.rows('spans');
+    expect([...spans!.columns.id]).toEqual([0, 3]);
+  });
+
+  it('ends with its client: by a word, or without one', async () => {
+    client.submit('a', { does: { a: 'hold' } });
+    await waitFor('the task runs', () =>
+      workers().some(worker => worker.held.length > 0)
+    );
+    client.link.destroy();
+    expect(await cluster.ended).toBe('kernel-ended');
+    await waitFor('the end', () => observer.ended === 'kernel-ended');
+  });
+
+  it('says goodbye to everybody when it is closed', async () => {
+    const [worker] = workers();
+    client.link.send('close', {});
+    await client.message('closed');
+    expect(await cluster.ended).toBe('closed');
+    expect(worker!.messages('close')).toHaveLength(1);
+    await waitFor('the end of the log', () => observer.ended === 'closed');
+    await waitFor('the link is closed', () => client.isClosed);
+  });
+
+  it('turns a second client away, and workers that it did not start', async () => {
+    await expect(WireClient.join(cluster.address, secret)).rejects.toThrow(
+      /belongs to another client/
+    );
+    await expect(
+      WireClient.join(cluster.address, Buffer.alloc(32, 8))
+    ).rejects.toBeInstanceOf(HandshakeRefused);
+  });
+
+  it('samples memory under a label', async () => {
+    const [worker] = workers();
+    worker!.link.send(
+      'measured',
+      {},
+      {
+        memory: {
+          t: [performance.now() / 1000],
+          process: [5000],
+          managed: [1000],
+          spilled: [0],
+          unmanagedOld: [0]
+        }
+      }
+    );
+    client.link.send('memoryRun', {
+      run: 1,
+      label: 'A',
+      measure: 'unmanaged',
+      intervalSeconds: 0.01,
+      state: 'start'
+    });
+    await waitFor('rates', () => worker!.messages('rates').length > 1);
+    await new Promise(resolve => setTimeout(resolve, 30));
+    client.link.send('memoryRun', { run: 1, state: 'stop' });
+    const { samples } = (await client.message('memoryRunEnded')).tables;
+    expect(samples.rows).toBeGreaterThan(1);
+    expect(samples.bytes[samples.rows - 1]).toBe(4000);
+  });
+
+  it('replays the log to an observer that comes anew', async () => {
+    client.submit('a');
+    await client.outcome('a');
+    await waitFor('runs', () => observer.count('runs') === 1);
+    const address = observer.door!.address;
+    await observer.door!.close();
+    cluster['_observer']!['_link']!.destroy();
+    observer = await KeepingObserver.start(folder, 'observer');
+    expect(observer.door!.address).toBe(address);
+    await waitFor('runs again', () => observer.count('runs') === 1);
+    expect(observer.blocks[0]!.seq).toBe(1);
+  });
+});

@@ -1,0 +1,267 @@
+import { dial } from '../sidecar/link/dial';
+import type { Link } from '../sidecar/link/link';
+import type {
+  FleetOptions,
+  IWorkerFleet
+} from '../sidecar/scheduler/worker-fleet';
+import type { Message } from '../wire/schema';
+
+/** What a task does: the text of its template. `hold` runs until the test says so. */
+export type WireBehaviour = 'ok' | 'raise' | 'hold';
+
+interface WireRun {
+  readonly taskId: number;
+  readonly runId: number;
+  readonly behaviour: WireBehaviour;
+  readonly isWanted: boolean;
+  /** The inputs that are to be here. */
+  readonly own: readonly number[];
+  readonly span: number;
+  readonly functionId: number;
+}
+
+const NONE_U32 = 0xffffffff;
+
+/**
+ * A worker in this process that speaks the worker link over a real socket. It runs what it is assigned at once and in order; results are
+ * the bytes of `result of <taskId>`.
+ */
+export class WireWorker {
+  /** Every message received, in order. */
+  readonly received: Message<'worker', 'down'>[] = [];
+  /** The ids of results that it keeps. */
+  readonly store = new Set<number>();
+  /** Runs of tasks that hold. */
+  readonly held: WireRun[] = [];
+  private readonly _templates = new Map<number, WireBehaviour>();
+
+  private constructor(
+    readonly id: number,
+    readonly link: Link<'worker', 'up'>
+  ) {
+    link.start({
+      messages: batch => batch.forEach(message => this._take(message)),
+      closed: () => undefined
+    });
+  }
+
+  static async join(id: number, options: FleetOptions): Promise<WireWorker> {
+    const link = await dial({
+      address: options.address,
+      secret: Buffer.from(options.secretHex, 'hex'),
+      role: 'worker',
+      build: 'test',
+      intro: {
+        worker: id,
+        pid: 1000 + id,
+        threads: options.threads,
+        memoryLimit: options.memoryLimit,
+        host: 'here',
+        address: `unix:/nowhere/worker-${id}.sock`
+      }
+    });
+    return new WireWorker(id, link);
+  }
+
+  messages<T extends Message<'worker', 'down'>['type']>(
+    type: T
+  ): Message<'worker', 'down', T>[] {
+    return this.received.filter(
+      (message): message is Message<'worker', 'down', T> =>
+        message.type === type
+    );
+  }
+
+  /** Lets the runs end that hold. */
+  letGo(): void {
+    this._finish(this.held.splice(0));
+  }
+
+  private _take(message: Message<'worker', 'down'>): void {
+    this.received.push(message);
+    switch (message.type) {
+      case 'assign':
+        return this._assign(message);
+      case 'release':
+        message.tables.ids.taskId.forEach(id => this.store.delete(id));
+        return;
+      case 'adopt':
+        message.tables.items.taskId.forEach(id => this.store.add(id));
+        return;
+      case 'flush':
+        return this.link.send('flushed', message.fields);
+      case 'run':
+        return this.link.send(
+          'runResult',
+          { request: message.fields.request, ok: true },
+          {},
+          [text(`ran at ${this.id}`)]
+        );
+      case 'close':
+        return this.link.close();
+      default:
+        return;
+    }
+  }
+
+  private _assign({
+    fields,
+    tables,
+    blobs
+  }: Message<'worker', 'down', 'assign'>): void {
+    for (const { id, blob } of fields.templates) {
+      this._templates.set(
+        id,
+        new TextDecoder().decode(blobs[blob]) as WireBehaviour
+      );
+    }
+    const { tasks } = tables;
+    const runs: WireRun[] = [];
+    for (let i = 0; i < tasks.rows; i++) {
+      const run: WireRun = {
+        taskId: tasks.taskId[i]!,
+        runId: tasks.runId[i]!,
+        behaviour: this._templates.get(tasks.template[i]!)!,
+        isWanted: (tasks.flags[i]! & 1) !== 0,
+        own: this._ownInputs(tables, i),
+        span: tasks.span[i]!,
+        functionId: tasks.function[i]!
+      };
+      (run.behaviour === 'hold' ? this.held : runs).push(run);
+    }
+    this._finish(runs);
+  }
+
+  private _ownInputs(
+    { tasks, dependencies }: Message<'worker', 'down', 'assign'>['tables'],
+    row: number
+  ): number[] {
+    const stop =
+      row + 1 < tasks.rows
+        ? tasks.firstDependency[row + 1]!
+        : dependencies.rows;
+    const own: number[] = [];
+    for (let k = tasks.firstDependency[row]!; k < stop; k++) {
+      if (dependencies.worker[k] === this.id) {
+        own.push(dependencies.taskId[k]!);
+      }
+    }
+    return own;
+  }
+
+  private _finish(runs: readonly WireRun[]): void {
+    if (runs.length === 0) {
+      return;
+    }
+    const status: number[] = [];
+    const missing: number[] = [];
+    for (const { taskId, own, behaviour } of runs) {
+      const absent = own.filter(input => !this.store.has(input));
+      missing.push(...absent);
+      status.push(absent.length > 0 ? 2 : Number(behaviour === 'raise'));
+      if (status.at(-1) === 0) {
+        this.store.add(taskId);
+      }
+    }
+    const now = performance.now() / 1000;
+    const results = runs.map(run => text(`result of ${run.taskId}`));
+    const starts: number[] = [];
+    let end = 0;
+    for (const result of results) {
+      starts.push(end);
+      end += Math.ceil(result.length / 8) * 8;
+    }
+    const inline = new Uint8Array(end);
+    results.forEach((result, i) => inline.set(result, starts[i]));
+    const raised = status.flatMap((each, row) => (each === 1 ? [row] : []));
+    this.link.send(
+      'finished',
+      {
+        errors: raised.map((row, i) => ({
+          row,
+          type: 'ValueError',
+          message: 'boom',
+          text: 'Traceback …',
+          blob: 1 + i
+        }))
+      },
+      {
+        runs: {
+          taskId: runs.map(run => run.taskId),
+          runId: runs.map(run => run.runId),
+          status,
+          thread: runs.map(() => 0),
+          start: runs.map(() => now),
+          duration: runs.map(() => 0.001),
+          cpu: runs.map(() => 0.0005),
+          waitInputs: runs.map(() => 0),
+          waitThread: runs.map(() => 0),
+          outBytes: results.map(result => result.length),
+          inlineStart: starts,
+          inlineLength: runs.map((run, i) =>
+            run.isWanted && status[i] === 0 ? results[i]!.length : NONE_U32
+          ),
+          firstPart: runs.map((_, i) => i)
+        },
+        parts: {
+          kind: runs.map(() => 4),
+          function: runs.map(run => run.functionId),
+          span: runs.map(run => run.span),
+          offset: runs.map(() => 0),
+          duration: runs.map(() => 0.001),
+          cpu: runs.map(() => 0.0005),
+          coreWait: runs.map(() => NaN),
+          bytes: runs.map(() => 0),
+          from: runs.map(() => 0xffff),
+          held: runs.map(() => 1)
+        },
+        missing: { taskId: missing, worker: missing.map(() => this.id) }
+      },
+      [inline, ...raised.map(row => text(`error of ${runs[row]!.taskId}`))]
+    );
+  }
+}
+
+/** A fleet of {@link WireWorker}s. A worker that is killed is replaced, as by the real one. */
+export class WireFleet implements IWorkerFleet {
+  readonly workers = new Map<number, WireWorker>();
+  private _known = new Set<number>();
+  private _next = 0;
+
+  constructor(private readonly _options: FleetOptions) {}
+
+  start(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const id = this._next++;
+      this._known.add(id);
+      void WireWorker.join(id, this._options).then(worker =>
+        this.workers.set(id, worker)
+      );
+    }
+  }
+
+  has(worker: number): boolean {
+    return this._known.has(worker);
+  }
+
+  joined(): void {
+    // Nothing waits for it here.
+  }
+
+  kill(worker: number): void {
+    if (this._known.delete(worker)) {
+      this.workers.get(worker)?.link.destroy();
+      this.workers.delete(worker);
+      this._options.onExit(worker, 'was ended by SIGKILL');
+      this.start(1);
+    }
+  }
+
+  async close(): Promise<void> {
+    this._known.clear();
+  }
+}
+
+function text(content: string): Uint8Array {
+  return new TextEncoder().encode(content);
+}
