@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
+import dask
+
 from spanwise.client.calls import Calls
 from spanwise.client.current import CurrentClient
 from spanwise.client.dask_collections import (
@@ -108,8 +110,9 @@ class Client:
 
     def _start(self) -> None:
         try:
-            self._observer = self._find_observer()
-            self._scheduler, count = start_scheduler(*self._options, self._observer)
+            recording = bool(dask.config.get("spanwise.recording", True))
+            self._observer = self._find_observer() if recording else None
+            self._scheduler, count = start_scheduler(*self._options, self._observer, recording)
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None
         except BaseException:

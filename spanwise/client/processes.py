@@ -229,6 +229,7 @@ def start_scheduler(
     memory_limit: Any,
     name: str | None,
     observer: ObserverAddress | None,
+    recording: bool = True,
 ) -> tuple[NodeProcess, int]:
     """Start a private cluster; returns its scheduler and the number of workers."""
     count, threads = processes_and_threads(n_workers, threads_per_worker)
@@ -253,6 +254,7 @@ def start_scheduler(
         "observer": None
         if observer is None
         else {"address": observer.address, "secretFile": observer.secret_file},
+        "recording": recording,
         "notebook": notebook,
         "wallEpoch": time.time(),
     }

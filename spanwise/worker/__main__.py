@@ -1,7 +1,7 @@
 """The worker program: ``python -m spanwise.worker``, started by the scheduler.
 
 stdin: one JSON line ``{scheduler, secretHex, worker, name, threads, memoryLimit, folder,
-path, cwd, transport}``; the pipe then stays open for as long as the owner lives.
+path, cwd, transport, recording}``; the pipe then stays open for as long as the owner lives.
 """
 
 from __future__ import annotations
@@ -101,7 +101,11 @@ def _run(config: dict[str, Any]) -> int:
             _end(OUT_OF_MEMORY)
 
         watch = Watch(
-            worker, fetching, float(link.welcome.get("schedulerStart", 0.0)), out_of_memory
+            worker,
+            fetching,
+            float(link.welcome.get("schedulerStart", 0.0)),
+            out_of_memory,
+            config.get("recording", True),
         )
         worker.watch = watch
         watch.start()

@@ -51,6 +51,8 @@ class Watch(threading.Thread):
         perf_counter value at which the scheduler began.
     end
         Called with a sentence if the worker must end for want of memory.
+    recording
+        False: nobody looks at stacks and long tasks; memory is measured all the same.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class Watch(threading.Thread):
         fetching: Fetching,
         epoch: float,
         end: Callable[[str], None],
+        recording: bool = True,
     ) -> None:
         super().__init__(name="spanwise-watch", daemon=True)
         self.memory_seconds = MEMORY_SECONDS
         #: The sampler rests; whoever begins a task calls :meth:`wake`.
         self.parked = False
         self.sampler = Sampler(worker, epoch)
+        self.recording = recording
         self._worker = worker
         self._fetching = fetching
         self._end = end
@@ -89,9 +93,13 @@ class Watch(threading.Thread):
         next_memory = next_look = next_samples = perf_counter()
         while True:
             now = perf_counter()
-            with self._lock:
-                busy, moved = self.sampler.look(now)
-                self._tell_running(now)
+            if self.recording:
+                with self._lock:
+                    busy, moved = self.sampler.look(now)
+                    self._tell_running(now)
+            else:
+                busy = sum(executor.row is not None for executor in self._worker.executors)
+                moved = False
             idle_looks = 0 if busy else idle_looks + 1
             if moved or not busy:
                 interval = LOOK_SECONDS
@@ -134,7 +142,8 @@ class Watch(threading.Thread):
             if with_samples:
                 tables["samples"] = self.sampler.rows()
                 tables["stacks"], tables["frames"] = self.sampler.stacks.rows()
-            tables = {name: rows for name, rows in tables.items() if rows}
+            kept = tables if self.recording else ("memory",)
+            tables = {name: rows for name, rows in tables.items() if rows and name in kept}
             if tables:
                 worker.send("measured", None, tables)
 

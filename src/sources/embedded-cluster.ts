@@ -98,10 +98,13 @@ export class EmbeddedClusterLog {
   /**
    * @param _start - the monotonic clock at the scheduler's start, in seconds.
    * @param emit - takes the sealed blocks.
+   * @param _isRecording - false: what comes per task (nodes, edges, runs, parts, measurements) is not written down. Ids are given out all
+   * the same, and the few rows about the cluster itself are not worth a question each.
    */
   constructor(
     private readonly _start: number,
-    emit: (block: SealedBlock) => void
+    emit: (block: SealedBlock) => void,
+    private readonly _isRecording = true
   ) {
     this._writer = new LogWriter(emit);
     this.names = new Dictionary((id, text) =>
@@ -180,6 +183,9 @@ export class EmbeddedClusterLog {
     origin: number,
     suffix: Uint8Array
   ): number {
+    if (!this._isRecording) {
+      return this._nextNode++;
+    }
     const table = this._table('nodes');
     const row = table.grow();
     const columns = table.columns;
@@ -197,6 +203,9 @@ export class EmbeddedClusterLog {
 
   /** An input of the node that was written last. */
   edge(inputNode: number): void {
+    if (!this._isRecording) {
+      return;
+    }
     const table = this._table('edges');
     const row = table.grow();
     table.columns.node[row] = inputNode;
@@ -271,7 +280,7 @@ export class EmbeddedClusterLog {
     facts: TaskFacts
   ): void {
     const logged = this._workers.get(worker);
-    if (logged === undefined) {
+    if (logged === undefined || !this._isRecording) {
       return;
     }
     const { node, functionId, span, submitted, attempts } = facts;
@@ -323,6 +332,9 @@ export class EmbeddedClusterLog {
     kind: StoredKind,
     change: number
   ): void {
+    if (!this._isRecording) {
+      return;
+    }
     this._stored.add(
       worker,
       facts.span[task]!,

@@ -36,15 +36,17 @@ export class ClusterState {
   /**
    * @param clock - the monotonic clock in seconds.
    * @param start - what it said at the scheduler's start.
+   * @param isRecording - false: see {@link EmbeddedClusterLog}.
    */
   constructor(
     readonly clock: () => number,
     readonly start: number,
     emit: (block: SealedBlock) => void,
+    isRecording = true,
     options?: Partial<SchedulerOptions>
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
-    this.log = new EmbeddedClusterLog(start, emit);
+    this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }
 
   /** Seconds since the scheduler's start: the core's time. */

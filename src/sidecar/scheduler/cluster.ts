@@ -84,9 +84,12 @@ export class Cluster implements IClientHost {
   private _resolveEnded: (why: EndReason) => void = () => undefined;
 
   private constructor(private readonly _options: ClusterOptions) {
-    const { clock } = _options;
-    this._state = new ClusterState(clock, clock(), block =>
-      this._observer?.push(block, this._state.at)
+    const { clock, settings } = _options;
+    this._state = new ClusterState(
+      clock,
+      clock(),
+      block => this._observer?.push(block, this._state.at),
+      isRecorded(settings)
     );
     this._performer = new InstructionPerformer(this._state);
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
@@ -202,6 +205,7 @@ export class Cluster implements IClientHost {
       transport: settings.transport,
       threads: settings.threadsPerWorker,
       memoryLimit: settings.memoryLimit,
+      recording: isRecorded(settings),
       onExit: (worker, why) => this._processEnded(worker, why),
       onGiveUp: sentence => this._problem(sentence)
     });
@@ -526,4 +530,9 @@ export class Cluster implements IClientHost {
     this._client?.link.send('problem', { sentence, fatal: true });
     this._client?.link.flush();
   }
+}
+
+/** Without an observer nobody would ever see what is written down. */
+function isRecorded({ recording, observer }: ClusterSettings): boolean {
+  return recording && observer !== null;
 }

@@ -27,6 +27,8 @@ const settings = v.object({
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
     null
   ),
+  /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
+  recording: v.optional(v.boolean(), true),
   notebook: v.optional(
     v.nullable(
       v.object({

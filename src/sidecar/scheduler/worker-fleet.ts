@@ -24,6 +24,8 @@ export interface FleetOptions {
   readonly threads: number;
   /** Bytes; 0: no limit. */
   readonly memoryLimit: number;
+  /** Whether workers sample stacks and report what only panels show. */
+  readonly recording: boolean;
   /** A worker's process has ended; the sentence says how. */
   onExit(worker: number, why: string): void;
   /** No worker can be started. */
@@ -140,6 +142,7 @@ export class WorkerFleet implements IWorkerFleet {
         name: `worker-${worker}`,
         threads: this._options.threads,
         memoryLimit: this._options.memoryLimit,
+        recording: this._options.recording,
         folder,
         path: launch.path,
         cwd: launch.cwd,
