@@ -1,0 +1,300 @@
+/**
+ * What is drawn over the bitmaps anew in each frame, since there is little of
+ * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
+ * of the selected task, the line of now.
+ */
+import { runningFill, textOn } from '../../charts/theme';
+import type { TileData } from '../../feed/feed-types';
+import { aggregateRun } from './box-search';
+import {
+  boxPixels,
+  cellPixels,
+  colourOf,
+  laneBox,
+  laneTops,
+  type LaneScene,
+  pixelX
+} from './lane-scene';
+
+/** A box this wide (CSS px) may carry a label; 11 px text needs some room. */
+const labelFrom = 24;
+const labelPadding = 5;
+
+/** A box that may carry a label; `from`, `to`: the cells that the label may use. */
+type Note = { readonly row: number; from: number; to: number };
+
+export class LaneOverlay {
+  draw(context: CanvasRenderingContext2D, scene: LaneScene): void {
+    this._drawRunning(context, scene);
+    this._drawLabels(context, scene);
+    this._drawNow(context, scene);
+  }
+
+  private _drawRunning(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene
+  ): void {
+    if (scene.now === null || scene.running.length === 0) {
+      return;
+    }
+    const { palette, pixelRatio: ratio } = scene;
+    const tops = laneTops(scene);
+    for (const task of scene.running) {
+      const top = tops.get(task.lane);
+      const left = Math.max(-2, pixelX(scene, task.started));
+      const right = Math.min(
+        scene.width * ratio + 2,
+        pixelX(scene, Math.max(scene.now, task.started))
+      );
+      if (top === undefined || right < 0 || left > scene.width * ratio) {
+        continue;
+      }
+      const fill = runningFill(palette, colourOf(scene, 0, task.function));
+      const { y, height } = laneBox(scene, top, false);
+      context.fillStyle = fill;
+      context.fillRect(left, y, Math.max(1, right - left), height);
+      context.fillStyle = palette.text;
+      context.fillRect(
+        right - Math.round(2 * ratio),
+        y,
+        Math.round(2 * ratio),
+        height
+      );
+      this._drawLabel(
+        context,
+        scene,
+        task.function,
+        fill,
+        left,
+        right - 4 * ratio,
+        y,
+        height
+      );
+    }
+  }
+
+  /** Names in wide boxes, ✕ in failed ones, the outline of the selected one. */
+  private _drawLabels(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene
+  ): void {
+    const { palette, pixelRatio: ratio, selectedRun } = scene;
+    const { level, first, count } = scene.tiles;
+    const tops = laneTops(scene);
+    const selected: {
+      left: number;
+      right: number;
+      y: number;
+      height: number;
+    }[] = [];
+    for (let index = first; index < first + count; index += 1) {
+      const tile = scene.tileOf(level, index);
+      if (tile === null) {
+        continue;
+      }
+      for (const note of this._notable(tile)) {
+        const { row } = note;
+        const top = tops.get(tile.lane[row] as number);
+        const box = cellPixels(scene, tile, note.from, note.to);
+        if (
+          top === undefined ||
+          box.right < 0 ||
+          box.left > scene.width * ratio ||
+          // A box over several tiles is a row in each; the first in view draws its label.
+          ((tile.from[row] as number) < 0 && index > first)
+        ) {
+          continue;
+        }
+        const { y, height } = laneBox(scene, top, false);
+        if (tile.kind[row] === 4) {
+          this._drawFailed(context, scene, box, y, height);
+        } else if (box.right - box.left >= labelFrom * ratio) {
+          const name = tile.functions[tile.function[row] as number] ?? '';
+          const fill = colourOf(scene, 0, name);
+          this._drawLabel(
+            context,
+            scene,
+            name,
+            fill,
+            box.left,
+            box.right,
+            y,
+            height
+          );
+        }
+      }
+      if (selectedRun !== null) {
+        for (let row = 0; row < tile.run.length; row += 1) {
+          const top = tops.get(tile.lane[row] as number);
+          if (
+            tile.run[row] === selectedRun &&
+            tile.strip[row] !== 1 &&
+            top !== undefined
+          ) {
+            selected.push({
+              ...boxPixels(scene, tile, row),
+              ...laneBox(scene, top, false)
+            });
+          }
+        }
+      }
+    }
+    if (selected.length > 0) {
+      const left = Math.min(...selected.map(box => box.left));
+      const right = Math.max(
+        ...selected.map(box => box.right),
+        left + 3 * ratio
+      );
+      const box = selected[0] as { y: number; height: number };
+      context.strokeStyle = palette.brand;
+      context.lineWidth = 2.5 * ratio;
+      context.strokeRect(
+        left,
+        box.y + ratio,
+        right - left,
+        box.height - 2 * ratio
+      );
+    }
+  }
+
+  private _drawFailed(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene,
+    box: { left: number; right: number },
+    y: number,
+    height: number
+  ): void {
+    const { palette, pixelRatio: ratio } = scene;
+    const width = box.right - box.left;
+    if (palette.failedLine !== palette.kinds.failed && width >= 4 * ratio) {
+      context.strokeStyle = palette.failedLine;
+      context.lineWidth = ratio;
+      context.strokeRect(
+        box.left + ratio / 2,
+        y + ratio / 2,
+        width - 2 * ratio,
+        height - ratio
+      );
+    }
+    if (width >= 9 * ratio && height >= 9 * ratio) {
+      const middle =
+        (Math.max(box.left, 0) + Math.min(box.right, scene.width * ratio)) / 2;
+      const size = 3 * ratio;
+      context.strokeStyle = '#ffffff';
+      context.lineWidth = 1.6 * ratio;
+      context.beginPath();
+      context.moveTo(middle - size, y + height / 2 - size);
+      context.lineTo(middle + size, y + height / 2 + size);
+      context.moveTo(middle + size, y + height / 2 - size);
+      context.lineTo(middle - size, y + height / 2 + size);
+      context.stroke();
+    }
+  }
+
+  private _drawLabel(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene,
+    text: string,
+    fill: string,
+    left: number,
+    right: number,
+    y: number,
+    height: number
+  ): void {
+    const ratio = scene.pixelRatio;
+    const x = Math.max(left, 0) + labelPadding * ratio;
+    const room = Math.min(right, scene.width * ratio) - x - 3 * ratio;
+    if (room < 12 * ratio || height < 11 * ratio) {
+      return;
+    }
+    const font = `${11 * ratio}px ${scene.palette.uiFont}`;
+    context.font = font;
+    if (this._textWidth(context, font, text) > room) {
+      return;
+    }
+    context.textBaseline = 'middle';
+    context.fillStyle = textOn(fill);
+    context.fillText(text, x, y + height / 2 + ratio * 0.5);
+  }
+
+  private _drawNow(context: CanvasRenderingContext2D, scene: LaneScene): void {
+    if (scene.now === null) {
+      return;
+    }
+    const x = Math.round(pixelX(scene, scene.now));
+    context.fillStyle = scene.palette.brand;
+    context.fillRect(
+      x,
+      0,
+      Math.max(1, Math.round(scene.pixelRatio)),
+      scene.height * scene.pixelRatio
+    );
+  }
+
+  /**
+   * What may carry a label or a mark: failed boxes, and compute boxes that are
+   * wide enough, without what parts cover at their beginning and end:
+   *
+   *   run   |▒transfer▒| fit_fold            |▒write▒|
+   *                     from ··············· to
+   */
+  private _notable(tile: TileData): readonly Note[] {
+    const known = this._notes.get(tile);
+    if (known !== undefined) {
+      return known;
+    }
+    // A cell is at most 1.42 device pixels unless the level is 0.
+    const cells = tile.level === 0 ? 0 : labelFrom / 1.42;
+    const notes: Note[] = [];
+    const byRun = new Map<number, Note>();
+    for (let row = 0; row < tile.lane.length; row += 1) {
+      const from = tile.from[row] as number;
+      const to = tile.to[row] as number;
+      const run = tile.run[row] as number;
+      const kind = tile.kind[row] as number;
+      if (tile.strip[row] === 1 || run === aggregateRun) {
+        continue;
+      }
+      const whole = byRun.get(run);
+      if (tile.tasks[row] === 0 && whole !== undefined) {
+        // Parts come after the box of their run, in order of time.
+        if (from <= whole.from + 0.5) {
+          whole.from = Math.max(whole.from, to);
+        } else {
+          whole.to = Math.min(whole.to, from);
+        }
+      }
+      const isWide =
+        kind === 0 && tile.cover[row] === 255 && to - from >= cells;
+      if (kind === 4 || isWide) {
+        const note = { row, from, to };
+        notes.push(note);
+        if (tile.tasks[row] !== 0) {
+          byRun.set(run, note);
+        }
+      }
+    }
+    this._notes.set(tile, notes);
+    return notes;
+  }
+
+  private _textWidth(
+    context: CanvasRenderingContext2D,
+    font: string,
+    text: string
+  ): number {
+    const key = `${font}|${text}`;
+    let width = this._textWidths.get(key);
+    if (width === undefined) {
+      width = context.measureText(text).width;
+      if (this._textWidths.size > 2000) {
+        this._textWidths.clear();
+      }
+      this._textWidths.set(key, width);
+    }
+    return width;
+  }
+
+  private readonly _notes = new WeakMap<TileData, readonly Note[]>();
+  private readonly _textWidths = new Map<string, number>();
+}

@@ -1,0 +1,146 @@
+/** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
+import { parseColour } from '../../charts/colour-arithmetic';
+import { pixelOf } from '../../charts/lane-raster';
+import { functionColour, type Palette } from '../../charts/theme';
+import type { TileData } from '../../feed/feed-types';
+import { type LaneLayout, rowsInLane } from './lane-layout';
+import { boxKinds } from './rows';
+import { cellSeconds, cellsPerTile, type TileRange } from './tile-plan';
+import type { Viewport } from './viewport';
+
+export type RunningBox = {
+  readonly lane: number;
+  readonly key: string;
+  readonly function: string;
+  readonly started: number;
+};
+
+export type LaneScene = {
+  readonly view: Viewport;
+  /** CSS pixels of the visible part, and how far its content is scrolled. */
+  readonly width: number;
+  readonly height: number;
+  readonly scrollTop: number;
+  readonly pixelRatio: number;
+  readonly layout: LaneLayout;
+  readonly tiles: TileRange;
+  tileOf(level: number, index: number): TileData | null;
+  readonly slots: ReadonlyMap<
+    string,
+    { readonly slot: number; readonly round: number }
+  >;
+  /** Changes with `slots`, so that tiles are drawn again. */
+  readonly slotsVersion: number;
+  readonly colourBy: 'function' | 'kind';
+  readonly palette: Palette;
+  readonly running: readonly RunningBox[];
+  /** Right edge of what runs; null when nothing is live. */
+  readonly now: number | null;
+  readonly selectedRun: number | null;
+};
+
+export function pixelsPerSecond(scene: LaneScene): number {
+  return (scene.width * scene.pixelRatio) / (scene.view.to - scene.view.from);
+}
+
+export function pixelsPerCell(scene: LaneScene, level: number): number {
+  return cellSeconds(level) * pixelsPerSecond(scene);
+}
+
+/** Global device pixel of the left border; whole, so that bitmaps are copied without blur. */
+export function leftPixel(scene: LaneScene): number {
+  return Math.round(scene.view.from * pixelsPerSecond(scene));
+}
+
+export function pixelX(scene: LaneScene, seconds: number): number {
+  return Math.round(seconds * pixelsPerSecond(scene)) - leftPixel(scene);
+}
+
+export function cellPixels(
+  scene: LaneScene,
+  tile: TileData,
+  from: number,
+  to: number
+): { left: number; right: number } {
+  const scale = pixelsPerCell(scene, tile.level);
+  const origin = tile.index * cellsPerTile * scale;
+  const left = leftPixel(scene);
+  return {
+    left: Math.round(origin + from * scale) - left,
+    right: Math.round(origin + to * scale) - left
+  };
+}
+
+export function boxPixels(
+  scene: LaneScene,
+  tile: TileData,
+  row: number
+): { left: number; right: number } {
+  return cellPixels(
+    scene,
+    tile,
+    tile.from[row] as number,
+    tile.to[row] as number
+  );
+}
+
+export function laneTops(scene: LaneScene): Map<number, number> {
+  const tops = new Map<number, number>();
+  const { layout, scrollTop, height } = scene;
+  for (const worker of layout.workers) {
+    for (const lane of worker.lanes) {
+      const top = lane.top - scrollTop;
+      if (top + layout.laneHeight > 0 && top < height) {
+        tops.set(lane.lane, top);
+      }
+    }
+  }
+  return tops;
+}
+
+/** Device pixels of a box's row within its lane. */
+export function laneBox(
+  scene: LaneScene,
+  top: number,
+  isStrip: boolean
+): { y: number; height: number } {
+  const ratio = scene.pixelRatio;
+  const rows = rowsInLane(scene.layout.laneHeight);
+  const y = Math.round(top * ratio);
+  return isStrip
+    ? {
+        y: y + Math.round(rows.stripTop * ratio),
+        height: Math.round(rows.stripHeight * ratio)
+      }
+    : {
+        y: y + Math.round(rows.workTop * ratio),
+        height: Math.round(rows.fullHeight * ratio)
+      };
+}
+
+// ------------------------------------------------------------------- colours
+
+export function slotOf(
+  scene: LaneScene,
+  name: string
+): { readonly slot: number; readonly round: number } {
+  return scene.slots.get(name) ?? { slot: -1, round: 0 };
+}
+
+export function colourOf(scene: LaneScene, kind: number, name: string): string {
+  const { palette, colourBy } = scene;
+  const kindName = boxKinds[kind] ?? 'compute';
+  if (kindName !== 'compute') {
+    return palette.kinds[kindName];
+  }
+  return colourBy === 'kind'
+    ? palette.kinds.cpu
+    : functionColour(palette, slotOf(scene, name));
+}
+
+/** A CSS colour as a pixel; the alpha of `rgba(…)` counts. */
+export function pixel(colour: string): number {
+  const [red, green, blue] = parseColour(colour) ?? [128, 128, 128];
+  const alpha = /^rgba\(.*[,/]\s*([\d.]+)\s*\)$/.exec(colour)?.[1];
+  return pixelOf(red, green, blue, alpha === undefined ? 1 : Number(alpha));
+}
