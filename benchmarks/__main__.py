@@ -1,0 +1,101 @@
+"""All benchmarks by one command: ``python -m benchmarks [NAME …] [--smoke] [--json FOLDER]``.
+
+Each part runs as a process of its own, one after another, so that none disturbs the next. Parts
+written in TypeScript are bundled first and run by the Node that the project ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from spanwise.node import find_node
+
+HERE = Path(__file__).resolve().parent
+CHECKOUT = HERE.parent
+
+
+@dataclass(frozen=True)
+class Part:
+    """A benchmark.
+
+    Attributes
+    ----------
+    what
+        Shown above its table.
+    source
+        A Python module (``benchmarks.compare``) or a TypeScript file beside this one.
+    smoke
+        Arguments that make it end within seconds, showing only that it runs.
+    """
+
+    what: str
+    source: str
+    smoke: tuple[str, ...]
+
+
+PARTS = {
+    "compare": Part("against distributed, alternately", "benchmarks.compare", ("--smoke",)),
+    "worker": Part("a tiny task in the worker", "benchmarks.worker_tiny_tasks", ("--tasks", "500")),
+    "sampling": Part(
+        "sampled shares against thread CPU time", "benchmarks.sampling_shares", ("--seconds", "2")
+    ),
+    "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
+    "observer": Part("a million runs in the observer", "observer-million.ts", ("--runs", "20000")),
+}
+
+
+def command_of(part: Part) -> list[str]:
+    """The command that runs a part."""
+    if not part.source.endswith(".ts"):
+        return [sys.executable, "-m", part.source]
+    bundle = CHECKOUT / ".build" / part.source.replace(".ts", ".mjs")
+    bundler = CHECKOUT / "node_modules" / "esbuild" / "bin" / "esbuild"
+    if not bundler.exists():
+        raise SystemExit(
+            f"{bundler} is missing: run `bash scripts/test lint` once; it installs it."
+        )
+    subprocess.run(
+        [
+            str(bundler),
+            str(HERE / part.source),
+            "--bundle",
+            "--platform=node",
+            "--format=esm",
+            "--log-level=warning",
+            f"--outfile={bundle}",
+        ],
+        check=True,
+        cwd=CHECKOUT,
+    )
+    return [find_node(), "--expose-gc", str(bundle)]
+
+
+def main() -> int:
+    """Run the parts named, or all; the exit code is 1 if any failed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--smoke", action="store_true", help="shows that each runs, no figures")
+    parser.add_argument("--json", type=Path, help="folder for one file per part")
+    options = parser.parse_args()
+    failed = []
+    for name in options.part or PARTS:
+        part = PARTS[name]
+        print(f"\n══ {name}: {part.what} (load {os.getloadavg()[0]:.1f})", flush=True)
+        command = [*command_of(part), *(part.smoke if options.smoke else ())]
+        if options.json:
+            options.json.mkdir(parents=True, exist_ok=True)
+            command += ["--json", str(options.json / f"{name}.json")]
+        if subprocess.run(command).returncode != 0:
+            failed.append(name)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
