@@ -6,6 +6,9 @@
 import type { SelectionModel } from '../feed/selection';
 import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
 
+/** Key of what has no parent: no path's JSON is empty. */
+const ROOT = '';
+
 export type Arrange = 'path' | 'tag';
 
 export type SpanNode = {
@@ -46,22 +49,49 @@ export function spanTree(
     : byTag({ ...result, rows });
 }
 
+/**
+ * Each path once: a span that is opened again, in a loop or in the next cell, is the same place in the tree.
+ *
+ *   rows   flow 0 · load 1 (parent 0) · flow 2 · load 3 (parent 2) · fit 4 (parent 2)
+ *   tree   flow (0 + 2) → load (1 + 3), fit (4)
+ */
 function byPath(result: SpansResult): readonly SpanNode[] {
-  const childrenOf = new Map<number | null, SpanRow[]>();
-  const known = new Set(result.rows.map(row => row.span));
+  const rowsOf = new Map<string, SpanRow[]>();
+  const childrenOf = new Map<string, string[]>();
   for (const row of result.rows) {
-    const parent =
-      row.parent !== null && known.has(row.parent) ? row.parent : null;
-    childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), row]);
+    const key = JSON.stringify(row.path);
+    const same = rowsOf.get(key);
+    if (same !== undefined) {
+      same.push(row);
+      continue;
+    }
+    rowsOf.set(key, [row]);
+    // A row whose parent is not there (folded away) stands at the root.
+    const parent = JSON.stringify(row.path.slice(0, -1));
+    const place = rowsOf.has(parent) ? parent : ROOT;
+    const siblings = childrenOf.get(place);
+    if (siblings === undefined) {
+      childrenOf.set(place, [key]);
+    } else {
+      siblings.push(key);
+    }
   }
-  const build = (row: SpanRow): SpanNode => ({
-    ...figures([row], result),
-    key: JSON.stringify(row.path),
-    term: { path: row.path },
-    tag: row.tag,
-    children: (childrenOf.get(row.span) ?? []).map(build)
-  });
-  return (childrenOf.get(null) ?? []).map(build);
+  const build = (key: string): SpanNode[] => {
+    const rows = rowsOf.get(key) ?? [];
+    const [first] = rows;
+    return first === undefined
+      ? []
+      : [
+          {
+            ...figures(rows, result),
+            key,
+            term: { path: first.path },
+            tag: first.tag,
+            children: (childrenOf.get(key) ?? []).flatMap(build)
+          }
+        ];
+  };
+  return (childrenOf.get(ROOT) ?? []).flatMap(build);
 }
 
 /** Each tag once. A span inside another of the same tag is counted in that one already. */

@@ -58,6 +58,25 @@ describe('the span tree', () => {
     expect(countSpans(tree)).toBe(7);
   });
 
+  it('shows a span that was opened again once, with the sum of its figures', () => {
+    const again = drawnSpans(`
+      flow 4
+        load 1
+      flow 6
+        load 2
+        fit 3
+    `);
+    const tree = spanTree(again, 'path');
+    expect(tree.map(node => [node.tag, node.seconds])).toEqual([['flow', 10]]);
+    expect(
+      find(tree, 'flow').children.map(node => [node.tag, node.seconds])
+    ).toEqual([
+      ['load', 3],
+      ['fit', 3]
+    ]);
+    expect(find(tree, 'flow').share).toBeCloseTo(1);
+  });
+
   it('joins equal tags, and counts a tag inside itself once', () => {
     const nested = drawnSpans(`
       a 8
