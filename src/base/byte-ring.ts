@@ -1,9 +1,9 @@
 /** One kept entry of a {@link ByteRing}. */
-export interface RingEntry<T> {
+export type RingEntry<T> = {
   readonly seq: number;
   readonly nbytes: number;
   readonly value: T;
-}
+};
 
 /**
  * Keeps the newest entries up to a bound in bytes, each under an increasing sequence number, so that a reader who fell behind can resume

@@ -5,7 +5,7 @@ import type { TableName } from '../records/tables';
 import { RunStatus } from '../scheduler';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
-import { StoredKind, StoredSums } from './stored-sums';
+import { type StoredKind, StoredSums } from './stored-sums';
 import type { TaskFacts } from './task-facts';
 
 /** No run, no node, nothing runs. */
@@ -26,7 +26,7 @@ export enum CapacityState {
 }
 
 /** A worker as it joins. */
-export interface JoinedWorker {
+export type JoinedWorker = {
   readonly worker: number;
   readonly pid: number;
   readonly threads: number;
@@ -34,20 +34,20 @@ export interface JoinedWorker {
   readonly name: string;
   readonly address: string;
   readonly host: string;
-}
+};
 
 /** A span as its client tells of it; times as the client reads its clock. */
-export interface SpanRow {
+export type SpanRow = {
   readonly id: number;
   readonly parent: number;
   readonly tag: string;
   readonly opened: number;
   readonly closed: number | null;
   readonly origin: number;
-}
+};
 
 /** The tables of the worker link's message `finished`. */
-export interface FinishedTables {
+export type FinishedTables = {
   readonly runs: {
     readonly rows: number;
     readonly runId: Uint32Array;
@@ -74,7 +74,7 @@ export interface FinishedTables {
     readonly from: Uint16Array;
     readonly held: Uint8Array;
   };
-}
+};
 
 /**
  * Writes the record log of an embedded cluster.

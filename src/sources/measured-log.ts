@@ -14,7 +14,7 @@ export type MeasuredTable = { readonly rows: number } & Readonly<
 >;
 
 /** What the log keeps of a worker that lives. */
-export interface LoggedWorker {
+export type LoggedWorker = {
   readonly joined: JoinedWorker;
   readonly joinedAt: number;
   readonly names: NamesOf;
@@ -23,7 +23,7 @@ export interface LoggedWorker {
   /** The log's ids of the worker's stacks and frames are theirs plus these. */
   readonly stackIds: LogIds;
   readonly frameIds: LogIds;
-}
+};
 
 /**
  * Copies what workers measure beside runs into the log: adds the worker, turns threads into lanes, tasks into nodes, the worker's own ids

@@ -8,13 +8,13 @@ export enum StoredKind {
 }
 
 /** One sum of {@link StoredSums}. */
-export interface StoredSum {
+export type StoredSum = {
   readonly worker: number;
   readonly span: number;
   readonly functionId: number;
   readonly kind: StoredKind;
   change: number;
-}
+};
 
 /**
  * Bytes stored and released, added up per (worker, span, function, kind) until they are taken: thousands of results of a tick become a

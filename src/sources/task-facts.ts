@@ -1,7 +1,7 @@
 /**
  * What a source must know of the scheduler's tasks, as columns indexed by the scheduler's dense task id. The sidecar keeps them.
  */
-export interface TaskFacts {
+export type TaskFacts = {
   /** The task's row in `nodes`, unique in the log. */
   readonly node: Uint32Array;
   /** The log's name of its function. */
@@ -11,4 +11,4 @@ export interface TaskFacts {
   readonly submitted: Float64Array;
   /** How many runs of it were logged. */
   readonly attempts: Uint8Array;
-}
+};

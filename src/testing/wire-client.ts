@@ -8,22 +8,22 @@ import type { WireBehaviour } from './wire-worker';
 const NONE_U32 = 0xffffffff;
 
 /** What may differ from tasks that all end well and of which the last is wanted. */
-export interface WireSubmitOptions {
+export type WireSubmitOptions = {
   readonly want?: string;
   /** Task → what it does. */
   readonly does?: Record<string, WireBehaviour>;
   /** Alias → the task whose value it is. */
   readonly aliases?: Record<string, string>;
-}
+};
 
 /** What a report said of one task. */
-export interface WireReport {
+export type WireReport = {
   readonly status: number;
   readonly taskId: number;
   readonly worker: number;
   readonly inline: string | null;
   readonly cause: number;
-}
+};
 
 /** A client in this process that speaks the client link over a real socket, in names instead of ids. */
 export class WireClient {

@@ -9,7 +9,7 @@ import type { Message } from '../wire/schema';
 /** What a task does: the text of its template. `hold` runs until the test says so. */
 export type WireBehaviour = 'ok' | 'raise' | 'hold';
 
-interface WireRun {
+type WireRun = {
   readonly taskId: number;
   readonly runId: number;
   readonly behaviour: WireBehaviour;
@@ -18,7 +18,7 @@ interface WireRun {
   readonly own: readonly number[];
   readonly span: number;
   readonly functionId: number;
-}
+};
 
 const NONE_U32 = 0xffffffff;
 

@@ -211,3 +211,5 @@ export const WORKER_INTRO = v.looseObject({
   address: text,
   versions: v.optional(map, {})
 });
+
+export type WorkerIntro = v.InferOutput<typeof WORKER_INTRO>;

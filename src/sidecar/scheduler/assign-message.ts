@@ -5,7 +5,7 @@ import type { BlobStore, WorkerBlobs } from './blob-store';
 import { NONE_U32, type TaskRows } from './task-rows';
 
 /** Columns that are filled anew for each message; the link copies them when it encodes. */
-interface TaskColumns {
+type TaskColumns = {
   rows: number;
   taskId: Uint32Array;
   runId: Uint32Array;
@@ -18,17 +18,17 @@ interface TaskColumns {
   priority: Float64Array;
   readyAt: Float64Array;
   firstDependency: Uint32Array;
-}
+};
 
-interface DependencyColumns {
+type DependencyColumns = {
   rows: number;
   taskId: Uint32Array;
   worker: Uint16Array;
   nbytes: Float64Array;
-}
+};
 
 /** A message to be sent at once: the next one is built in the same columns. */
-export interface AssignMessage {
+export type AssignMessage = {
   readonly fields: {
     readonly templates: readonly { id: number; blob: number }[];
     readonly chunks: readonly { id: number; blob: number }[];
@@ -38,7 +38,7 @@ export interface AssignMessage {
     readonly dependencies: DependencyColumns;
   };
   readonly blobs: readonly Uint8Array[];
-}
+};
 
 export class AssignBuilder {
   private readonly _tasks: TaskColumns = {

@@ -3,17 +3,17 @@
  */
 import { NONE_U32 } from './task-rows';
 
-interface Chunk {
+type Chunk = {
   readonly bytes: Uint8Array;
   /** Tasks that need it and are not forgotten. */
   uses: number;
-}
+};
 
 /** What one worker has. */
-export interface WorkerBlobs {
+export type WorkerBlobs = {
   readonly templates: Set<number>;
   readonly chunks: Set<number>;
-}
+};
 
 /** Templates stay as long as the cluster; a chunk goes with the last of its tasks. */
 export class BlobStore {

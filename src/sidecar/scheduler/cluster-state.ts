@@ -13,10 +13,10 @@ import { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
 
 /** Where workers are to look for modules, and in which folder they work; changes come with submissions. */
-export interface Launch {
+export type Launch = {
   readonly path: string[];
   readonly cwd: string;
-}
+};
 
 export class ClusterState {
   readonly core: Scheduler;

@@ -10,11 +10,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import * as v from 'valibot';
 import { CapacityState, NamesOf } from '../../sources';
 import { CLIENT_INTRO } from '../../wire/client-link';
+import type { ClusterSettings } from '../../wire/cluster-file';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
+import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
 import { build, version } from '../build';
 import { Door, type AcceptedLink } from '../link/door';
@@ -27,7 +28,6 @@ import { ClusterState } from './cluster-state';
 import { InstructionPerformer } from './instructions';
 import { MemoryRuns } from './memory-runs';
 import { ObserverLink, type EndReason } from './observer-link';
-import type { ClusterSettings } from './settings';
 import { CLIENT, TooManyTasks } from './translate';
 import {
   WorkerFleet,
@@ -46,7 +46,7 @@ const EXIT_SECONDS = 0.2;
 
 type State = 'starting' | 'running' | 'closing';
 
-export interface ClusterOptions {
+export type ClusterOptions = {
   readonly settings: ClusterSettings;
   /** Where the door's socket lies, of mode 0700. */
   readonly folder: string;
@@ -55,7 +55,7 @@ export interface ClusterOptions {
   note(sentence: string): void;
   /** Makes the workers; tests give some of their own. */
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
-}
+};
 
 export class Cluster implements IClientHost {
   /** Opens the door and starts the workers. */
@@ -256,12 +256,7 @@ export class Cluster implements IClientHost {
 
   private _welcomeClient(intro: Intro): Intro {
     const { settings } = this._options;
-    if (!v.is(CLIENT_INTRO, intro)) {
-      throw new HandshakeRefused(
-        'intro',
-        'The client did not say how its workers are to be launched.'
-      );
-    }
+    check(CLIENT_INTRO, intro, 'What the client says of itself');
     if (this._client !== null || this._phase === 'closing') {
       throw new HandshakeRefused(
         'busy',
@@ -282,11 +277,12 @@ export class Cluster implements IClientHost {
   }
 
   private _welcomeWorker(intro: Intro): Intro {
-    if (
-      !v.is(WORKER_INTRO, intro) ||
-      this._fleet?.has(intro.worker) !== true ||
-      this._state.workers.has(intro.worker)
-    ) {
+    const { worker } = check(
+      WORKER_INTRO,
+      intro,
+      'What the worker says of itself'
+    );
+    if (this._fleet?.has(worker) !== true || this._state.workers.has(worker)) {
       throw new HandshakeRefused(
         'unknown-worker',
         'This worker was not started by this scheduler.'
@@ -337,7 +333,7 @@ export class Cluster implements IClientHost {
   }
 
   private _workerCame(link: AcceptedLink<'worker'>): void {
-    const intro = v.parse(WORKER_INTRO, link.intro);
+    const intro = check(WORKER_INTRO, link.intro, 'intro');
     const session = new WorkerSession(link, intro);
     link.start({
       messages: batch =>

@@ -5,13 +5,13 @@ import type { EmbeddedClusterLog } from '../../sources';
 export type MemoryMeasure = 'process' | 'managed' | 'unmanaged' | 'spilled';
 
 /** The newest measurement of one worker, in bytes. */
-export interface MemoryUse {
+export type MemoryUse = {
   readonly process: number;
   readonly managed: number;
   readonly spilled: number;
-}
+};
 
-interface MemoryRun {
+type MemoryRun = {
   readonly label: string;
   readonly measure: MemoryMeasure;
   readonly intervalSeconds: number;
@@ -19,7 +19,7 @@ interface MemoryRun {
   readonly timer: NodeJS.Timeout;
   readonly t: number[];
   readonly bytes: number[];
-}
+};
 
 export class MemoryRuns {
   private readonly _runs = new Map<number, MemoryRun>();

@@ -13,19 +13,19 @@ import { NONE_U32, type TaskRows } from './task-rows';
 const NO_WORKER = 0xffff;
 
 /** An error as its worker told of it. */
-export interface TaskError {
+export type TaskError = {
   readonly type: string;
   readonly message: string;
   readonly text: string;
   /** A payload that opens to the exception, or null. */
   readonly payload: Uint8Array | null;
-}
+};
 
 /** A small result that came with the end of its run. */
-export interface InlineResult {
+export type InlineResult = {
   readonly task: number;
   readonly bytes: Uint8Array;
-}
+};
 
 type ErrorRow = NonNullable<
   FieldsInput<'client', 'down', 'report'>['errors']

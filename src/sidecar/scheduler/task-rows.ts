@@ -21,9 +21,9 @@ export enum WireFlag {
 }
 
 /** The texts of the keys of one message. */
-export interface KeyTexts {
+export type KeyTexts = {
   readonly blob: Uint8Array;
-}
+};
 
 /**
  * Columns by dense task id. The ids are given out here: what the core calls 7, the worker and peer links call the outer id of 7 (see

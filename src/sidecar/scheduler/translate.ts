@@ -22,7 +22,7 @@ export class TooManyTasks extends Error {
 }
 
 /** What the translation of a submission reads and fills. */
-export interface SubmitContext {
+export type SubmitContext = {
   readonly rows: TaskRows;
   readonly names: NamesOf;
   readonly log: EmbeddedClusterLog;
@@ -30,16 +30,16 @@ export interface SubmitContext {
   /** The monotonic clock, and the same since the scheduler's start; in seconds. */
   readonly now: number;
   readonly at: number;
-}
+};
 
 /** A submission for the core. */
-export interface Submission {
+export type Submission = {
   readonly event: GraphSubmitted;
   /** Earlier tasks that the client wants from now on, under an alias: to be told to the core before the event. */
   readonly newlyWanted: readonly number[];
   /** Aliases (client id, task) of tasks that the client wants already: the core will not report these again. */
   readonly alsoWanted: readonly (readonly [number, number])[];
-}
+};
 
 /**
  * Takes up the tasks of a `submit`: gives them ids and rows, writes them into the log. Rows come after the rows that they depend on.

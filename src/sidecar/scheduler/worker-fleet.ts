@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import type { LaunchSpec } from './settings';
+import type { LaunchSpec } from '../../wire/cluster-file';
 
 /** Starts in a row that may fail before the fleet gives up. */
 const MOST_FAILED_STARTS = 3;
@@ -15,7 +15,7 @@ const CLOSE_SECONDS = 5;
 /** How long a worker may take from its start to its first message. */
 const START_SECONDS = 60;
 
-export interface FleetOptions {
+export type FleetOptions = {
   readonly launch: LaunchSpec;
   readonly address: string;
   readonly secretHex: string;
@@ -30,13 +30,13 @@ export interface FleetOptions {
   onExit(worker: number, why: string): void;
   /** No worker can be started. */
   onGiveUp(sentence: string): void;
-}
+};
 
-interface Child {
+type Child = {
   readonly process: ChildProcess;
   readonly startLimit: NodeJS.Timeout;
   hasJoined: boolean;
-}
+};
 
 /** Makes workers and knows which of them live. */
 export interface IWorkerFleet {

@@ -11,11 +11,11 @@ import type { WorkerSession } from './worker-session';
 type FromWorker = Message<'worker', 'up'>;
 
 /** Runs that ended, for the log: written after the instructions that they led to have gone out. */
-export interface FinishedRuns {
+export type FinishedRuns = {
   readonly worker: number;
   readonly message: Message<'worker', 'up', 'finished'>;
   readonly tasks: Int32Array;
-}
+};
 
 /**
  * Takes in one message of a worker.

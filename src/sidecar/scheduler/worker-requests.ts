@@ -2,10 +2,10 @@
 import type { Message } from '../../wire/schema';
 import type { WorkerSession } from './worker-session';
 
-interface Pending {
+type Pending = {
   readonly worker: number;
   answered(answer: Message<'worker', 'up', 'runResult'> | null): void;
-}
+};
 
 /** Numbers `run` and `flush` messages and finds back to who asked. */
 export class WorkerRequests {

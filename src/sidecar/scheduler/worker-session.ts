@@ -1,11 +1,8 @@
 /** One worker that has joined: its link and what was told to it. In the scheduler process. */
-import type * as v from 'valibot';
-import type { WORKER_INTRO } from '../../wire/worker-link';
+import type { WorkerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../link/door';
 import type { WorkerBlobs } from './blob-store';
 import type { MemoryUse } from './memory-runs';
-
-export type WorkerIntro = v.InferOutput<typeof WORKER_INTRO>;
 
 export class WorkerSession {
   readonly blobs: WorkerBlobs = { templates: new Set(), chunks: new Set() };

@@ -101,6 +101,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
           address: observer.door!.address,
           secretFile: join(folder, 'secret')
         },
+        recording: true,
         notebook: null,
         wallEpoch: 0
       },

@@ -47,6 +47,7 @@ describe('the fleet of workers', () => {
       transport: 'unix',
       threads: 2,
       memoryLimit: 1000,
+      recording: true,
       onExit: (worker, why) => exits.push([worker, why]),
       onGiveUp: sentence => sentences.push(sentence)
     });

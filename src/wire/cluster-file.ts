@@ -1,0 +1,55 @@
+/**
+ * `cluster.json`: what a client writes for the scheduler that it starts; docs/contracts.md §8. Not a message, but as much a border as one.
+ */
+import * as v from 'valibot';
+import { PROTOCOL } from './handshake-messages';
+import { check } from './validate';
+
+const launch = v.object({
+  executable: v.string(),
+  path: v.array(v.string()),
+  cwd: v.string(),
+  env: v.optional(v.record(v.string(), v.string()), {}),
+  versions: v.optional(v.record(v.string(), v.unknown()), {})
+});
+
+const clusterFile = v.object({
+  protocol: v.literal(PROTOCOL),
+  clusterId: v.string(),
+  name: v.string(),
+  secretHex: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  transport: v.picklist(['unix', 'tcp']),
+  nWorkers: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  threadsPerWorker: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  /** Bytes per worker; 0: no limit. */
+  memoryLimit: v.number(),
+  launch,
+  observer: v.optional(
+    v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
+    null
+  ),
+  /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
+  recording: v.optional(v.boolean(), true),
+  notebook: v.optional(
+    v.nullable(
+      v.object({
+        kernelId: v.optional(v.string()),
+        path: v.optional(v.string())
+      })
+    ),
+    null
+  ),
+  /** The wall clock's seconds at about the scheduler's start. */
+  wallEpoch: v.number()
+});
+
+export type ClusterSettings = v.InferOutput<typeof clusterFile>;
+export type LaunchSpec = v.InferOutput<typeof launch>;
+
+/**
+ * @param content - the file's JSON, parsed.
+ * @throws BrokenFrame naming the first field that is wrong.
+ */
+export function checkClusterFile(content: unknown): ClusterSettings {
+  return check(clusterFile, content, 'cluster.json');
+}
