@@ -2,6 +2,10 @@
 const SLOTS = 12;
 /** The third dozen is the last with a colour of its own. */
 const ROUNDS = 3;
+/** The first two dozen go to whoever comes first; the third is kept for functions that turn out to matter. */
+const FIRST_COME = 24;
+/** Share of all thread time from which a function matters: below it, its bar is a line. */
+const NOTABLE_SHARE = 0.005;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 const STEP = 5;
 
@@ -55,8 +59,21 @@ export class FunctionSlots {
     return assigned;
   }
 
-  /** The slot of a name that was assigned, else "other". */
-  of(name: string): Slot {
-    return this._slots.get(name) ?? OTHER_SLOT;
+  /** A name appears in the log: it takes a slot while there are slots for first comers. */
+  meet(name: string): void {
+    if (this._slots.size < FIRST_COME) {
+      this.assign(name);
+    }
+  }
+
+  /**
+   * The slot of a name, else "other". One that came late and has a notable share of the thread time takes a slot of the third dozen now, and
+   * keeps it: a run of many small functions must not turn the one that matters grey.
+   */
+  of(name: string, share = 0): Slot {
+    return (
+      this._slots.get(name) ??
+      (share >= NOTABLE_SHARE ? this.assign(name) : OTHER_SLOT)
+    );
   }
 }

@@ -84,6 +84,20 @@ describe('function slots', () => {
     expect(slots.assign('f3')).toEqual(given[3]);
   });
 
+  it('keep a dozen for late comers that matter', () => {
+    const slots = new FunctionSlots();
+    for (let i = 0; i < 50; i++) {
+      slots.meet(`small${i}`);
+    }
+    expect(slots.of('small30')).toEqual(OTHER_SLOT);
+    expect(slots.of('large', 0.001)).toEqual(OTHER_SLOT);
+    const large = slots.of('large', 0.4);
+    expect(large.round).toBe(2);
+    expect(large.slot).toBe(fnv1a32('large') % 12);
+    // It keeps its colour when a filter hides most of it.
+    expect(slots.of('large', 0)).toEqual(large);
+  });
+
   it('give the first to come the slot of its hash, and the next one the fifth from there', () => {
     const names = Array.from({ length: 60 }, (_, i) => `g${i}`);
     const first = names[0]!;

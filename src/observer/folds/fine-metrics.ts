@@ -70,7 +70,10 @@ export function* foldFineMetrics(
       byActivity: activityRows(byActivity, idle, unit, share),
       byFunction: byFunction.slice(0, top).map(sum => ({
         function: sum.name,
-        ...log.slots.of(sum.name),
+        ...log.slots.of(
+          sum.name,
+          unit === 'seconds' ? (sum.total * 1e9) / cells.totalNanoseconds : 0
+        ),
         tasks: sum.tasks,
         total: sum.total,
         share: share(sum.total),

@@ -246,10 +246,16 @@ function functionsOf(context: FoldContext): TaskStreamResult['functions'] {
     sum.seconds += log.held.totalNanoseconds(cell) / 1e9;
     sum.tasks += log.held.runs(cell) + log.held.inner(cell);
   }
+  const whole = log.totalNanoseconds / 1e9;
+  // Sorted first: of several that wait for a colour, the largest takes one.
   return [...sums]
-    .map(([name, sum]) => ({ name, ...log.slots.of(name), ...sum }))
-    .sort((a, b) => b.seconds - a.seconds || (a.name < b.name ? -1 : 1))
-    .slice(0, MOST_FUNCTIONS);
+    .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
+    .slice(0, MOST_FUNCTIONS)
+    .map(([name, sum]) => ({
+      name,
+      ...log.slots.of(name, sum.seconds / whole),
+      ...sum
+    }));
 }
 
 function runningOf(context: FoldContext): TaskStreamResult['running'] {

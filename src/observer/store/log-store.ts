@@ -74,7 +74,7 @@ export class LogStore {
   readonly figures = new SpanFigures();
   /** Time that held threads; never forgets a run, so totals stay exact when rows are dropped. */
   readonly held = new ActivityCells((_span, fn) => {
-    this.slots.assign(this.name(fn));
+    this.slots.meet(this.name(fn));
   });
   /** Time of parts behind other work. */
   readonly background = new ActivityCells();
