@@ -30,6 +30,8 @@ export class WireClient {
   readonly received: Message<'client', 'down'>[] = [];
   /** The newest report on each task. */
   readonly reports = new Map<string, WireReport>();
+  /** Every report: `a 1` says that task a was reported with status 1. */
+  readonly history: string[] = [];
   isClosed = false;
   private readonly _ids = new Map<string, number>();
   private _names: string[] = [];
@@ -137,13 +139,8 @@ export class WireClient {
   }
 
   /** Waits until a task is reported on. */
-  async outcome(name: string, status?: number): Promise<WireReport> {
-    return waitFor(`a report on ${name}`, () => {
-      const report = this.reports.get(name);
-      return status === undefined || report?.status === status
-        ? report
-        : undefined;
-    });
+  async outcome(name: string): Promise<WireReport> {
+    return waitFor(`a report on ${name}`, () => this.reports.get(name));
   }
 
   async message<T extends Message<'client', 'down'>['type']>(
@@ -201,7 +198,9 @@ export class WireClient {
           : new TextDecoder().decode(
               message.blobs[0]!.subarray(start, start + tasks.inlineLength[i]!)
             );
-      this.reports.set(this._names[tasks.id[i]!]!, {
+      const name = this._names[tasks.id[i]!]!;
+      this.history.push(`${name} ${tasks.status[i]}`);
+      this.reports.set(name, {
         status: tasks.status[i]!,
         taskId: tasks.taskId[i]!,
         worker: tasks.worker[i]!,

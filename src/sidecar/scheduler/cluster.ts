@@ -9,14 +9,12 @@
  * memory and limit waiting.
  */
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { CapacityState, NamesOf } from '../../sources';
 import { CLIENT_INTRO } from '../../wire/client-link';
 import type { ClusterSettings } from '../../wire/cluster-file';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
-import { WORKER_INTRO } from '../../wire/worker-link';
 import { build, version } from '../build';
 import { Door, type AcceptedLink } from '../link/door';
 import {
@@ -34,17 +32,13 @@ import {
   type FleetOptions,
   type IWorkerFleet
 } from './worker-fleet';
-import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
-import { WorkerSession } from './worker-session';
+import { Roster, type IRosterHost, type Phase } from './roster';
+import type { FinishedRuns } from './worker-messages';
 
 /** How often workers measure memory when nobody asks for more. */
 const MEMORY_SECONDS = 0.2;
 /** How long the end of the cluster may wait for workers' last measurements, and for the observer. */
 const LAST_WORDS_SECONDS = 3;
-/** How long a lost worker's process may take to be seen ending; after that it is killed. */
-const EXIT_SECONDS = 0.2;
-
-type State = 'starting' | 'running' | 'closing';
 
 export type ClusterOptions = {
   readonly settings: ClusterSettings;
@@ -57,7 +51,7 @@ export type ClusterOptions = {
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
 };
 
-export class Cluster implements IClientHost {
+export class Cluster implements IClientHost, IRosterHost {
   /** Opens the door and starts the workers. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const cluster = new Cluster(options);
@@ -70,13 +64,14 @@ export class Cluster implements IClientHost {
   readonly ended: Promise<EndReason>;
   private readonly _state: ClusterState;
   private readonly _performer: InstructionPerformer;
+  private readonly _roster: Roster;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
   private _door: Door<'client' | 'worker'> | null = null;
   private _fleet: IWorkerFleet | null = null;
   private _client: ClientSession | null = null;
-  private _phase: State = 'starting';
+  private _phase: Phase = 'starting';
   private _inbox: (() => void)[] = [];
   private _finished: FinishedRuns[] = [];
   private _extraReports: ExtraReport[] = [];
@@ -92,6 +87,7 @@ export class Cluster implements IClientHost {
       isRecorded(settings)
     );
     this._performer = new InstructionPerformer(this._state);
+    this._roster = new Roster(this._state, this);
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
     );
@@ -140,6 +136,39 @@ export class Cluster implements IClientHost {
     this._client?.link.send('problem', { sentence });
   }
 
+  // ---- IRosterHost
+
+  get phase(): Phase {
+    return this._phase;
+  }
+
+  get fleet(): IWorkerFleet | null {
+    return this._fleet;
+  }
+
+  workersChanged(): void {
+    if (this._phase === 'starting' && this._state.workers.size > 0) {
+      this._phase = 'running';
+    }
+    this._tellCluster();
+    this.memoryRatesChanged();
+  }
+
+  finished(runs: FinishedRuns): void {
+    this._finished.push(runs);
+  }
+
+  note(sentence: string): void {
+    this._options.note(sentence);
+  }
+
+  /** Does something in this turn, after all sockets were read. */
+  gather(act: () => void): void {
+    if (this._inbox.push(act) === 1) {
+      setImmediate(() => this._turn());
+    }
+  }
+
   /** Ends workers, log and links. Twice is safe. */
   async end(why: EndReason): Promise<void> {
     if (this._phase === 'closing') {
@@ -158,9 +187,7 @@ export class Cluster implements IClientHost {
       link.flush();
     }
     await this._fleet?.close();
-    for (const { id } of [...workers.values()]) {
-      this._workerLeft(id, 'The cluster was closed.', 'closed');
-    }
+    await this._roster.emptied(LAST_WORDS_SECONDS);
     clearTimeout(this._sealTimer);
     log.seal(clock());
     await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS);
@@ -185,12 +212,12 @@ export class Cluster implements IClientHost {
       welcome: (role, intro) =>
         role === 'client'
           ? this._welcomeClient(intro)
-          : this._welcomeWorker(intro),
+          : this._roster.welcome(intro),
       onLink: link => {
         if (link.role === 'client') {
           this._clientCame(link as AcceptedLink<'client'>);
         } else {
-          this._workerCame(link as AcceptedLink<'worker'>);
+          this._roster.came(link as AcceptedLink<'worker'>);
         }
       },
       onRefused: note
@@ -206,7 +233,7 @@ export class Cluster implements IClientHost {
       threads: settings.threadsPerWorker,
       memoryLimit: settings.memoryLimit,
       recording: isRecorded(settings),
-      onExit: (worker, why) => this._processEnded(worker, why),
+      onExit: (worker, why) => this._roster.processEnded(worker, why),
       onGiveUp: sentence => this._problem(sentence)
     });
     this._fleet.start(settings.nWorkers);
@@ -272,23 +299,8 @@ export class Cluster implements IClientHost {
       schedulerStart: this._state.start,
       wallEpoch: this._wallEpoch,
       observer: settings.observer?.address ?? null,
-      workers: this._workerList()
+      workers: this._roster.list()
     };
-  }
-
-  private _welcomeWorker(intro: Intro): Intro {
-    const { worker } = check(
-      WORKER_INTRO,
-      intro,
-      'What the worker says of itself'
-    );
-    if (this._fleet?.has(worker) !== true || this._state.workers.has(worker)) {
-      throw new HandshakeRefused(
-        'unknown-worker',
-        'This worker was not started by this scheduler.'
-      );
-    }
-    return { schedulerStart: this._state.start };
   }
 
   // ---- links
@@ -298,9 +310,9 @@ export class Cluster implements IClientHost {
     const session = new ClientSession(link, this._state, names, this);
     this._client = session;
     link.start({
-      messages: batch => this._gather(() => this._takeClient(session, batch)),
+      messages: batch => this.gather(() => this._takeClient(session, batch)),
       // A private cluster goes with its client.
-      closed: () => this._gather(() => void this._clientGone())
+      closed: () => this.gather(() => void this._clientGone())
     });
   }
 
@@ -332,150 +344,14 @@ export class Cluster implements IClientHost {
     }
   }
 
-  private _workerCame(link: AcceptedLink<'worker'>): void {
-    const intro = check(WORKER_INTRO, link.intro, 'intro');
-    const session = new WorkerSession(link, intro);
-    link.start({
-      messages: batch =>
-        this._gather(() => {
-          for (const message of batch) {
-            const runs = takeWorkerMessage(this._state, session, message);
-            if (runs !== null) {
-              this._finished.push(runs);
-            }
-          }
-        }),
-      closed: why => this._linkEnded(session.id, why)
-    });
-    this._gather(() => this._workerJoined(session));
-  }
-
-  private _workerJoined(session: WorkerSession): void {
-    const { workers, log, clock, at } = this._state;
-    const { worker, threads, memoryLimit, host, pid, address } = session.intro;
-    if (session.link.closed) {
-      return;
-    }
-    this._fleet?.joined(worker);
-    workers.set(worker, session);
-    log.workerJoined(clock(), {
-      worker,
-      pid,
-      threads,
-      memoryLimit,
-      name: `worker-${worker}`,
-      address,
-      host: host === '' ? hostname() : host
-    });
-    log.event(clock(), 'worker-joined', worker, '');
-    if (this._phase === 'starting') {
-      this._phase = 'running';
-    }
-    this._tellPeers();
-    this._tellCluster();
-    this.memoryRatesChanged();
-    this._state.handle({
-      type: 'workerJoined',
-      at,
-      worker,
-      threads,
-      memoryLimit,
-      host
-    });
-  }
-
-  /** The link usually ends with the process; how that ended is the better reason. */
-  private _linkEnded(worker: number, why: string): void {
-    if (this._fleet?.has(worker) !== true) {
-      this._gather(() => this._workerLeft(worker, why, 'died'));
-      return;
-    }
-    setTimeout(() => {
-      this._fleet?.kill(worker);
-    }, EXIT_SECONDS * 1000).unref();
-  }
-
-  private _processEnded(worker: number, why: string): void {
-    const isClosing = this._phase === 'closing';
-    if (!isClosing) {
-      this._options.note(`Worker ${worker} ${why}.`);
-    }
-    // What it had sent before is read first.
-    setImmediate(() =>
-      this._gather(() =>
-        this._workerLeft(worker, why, isClosing ? 'closed' : 'died')
-      )
-    );
-  }
-
-  private _workerLeft(
-    worker: number,
-    why: string,
-    how: 'closed' | 'died'
-  ): void {
-    const { workers, log, requests, clock, at } = this._state;
-    const session = workers.get(worker);
-    if (session === undefined) {
-      return;
-    }
-    workers.delete(worker);
-    session.link.destroy();
-    log.workerLeft(clock(), worker, why);
-    if (how === 'died') {
-      log.event(clock(), 'worker-lost', worker, why);
-    }
-    requests.workerLeft(worker);
-    this._tellPeers();
-    this._tellCluster();
-    this._state.handle({ type: 'workerLeft', at, worker, why: how });
-  }
-
-  private _tellPeers(): void {
-    const sessions = [...this._state.workers.values()];
-    const workers = sessions.map(({ intro }) => ({
-      id: intro.worker,
-      address: intro.address
-    }));
-    for (const { link } of sessions) {
-      link.send('peers', { workers });
-    }
-  }
-
   private _tellCluster(): void {
     this._client?.link.send('cluster', {
       state: this._phase,
-      workers: this._workerList()
+      workers: this._roster.list()
     });
   }
 
-  private _workerList(): {
-    id: number;
-    address: string;
-    pid: number;
-    host: string;
-    threads: number;
-    memoryLimit: number;
-    state: string;
-  }[] {
-    return [...this._state.workers.values()].map(({ intro, isPaused }) => ({
-      id: intro.worker,
-      address: intro.address,
-      pid: intro.pid,
-      host: intro.host,
-      threads: intro.threads,
-      memoryLimit: intro.memoryLimit,
-      state: isPaused ? 'paused' : 'running'
-    }));
-  }
-
   // ---- the turn
-
-  /** Does something in this turn, after all sockets were read. */
-  private _gather(act: () => void): void {
-    if (this._inbox.push(act) === 1) {
-      setImmediate(() => this._turn());
-    }
-  }
 
   private _turn(): void {
     const acts = this._inbox;

@@ -9,6 +9,7 @@ export class WorkerSession {
   /** Counts the launch changes that it was told of. */
   launchVersion = 0;
   isPaused = false;
+  hasLinkEnded = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0 };
 

@@ -1,0 +1,214 @@
+/** Who works here: workers that join and leave, and who is told of it. In the scheduler process. */
+import { hostname } from 'node:os';
+import { HandshakeRefused, type Intro } from '../../wire/handshake';
+import { check } from '../../wire/validate';
+import { WORKER_INTRO } from '../../wire/worker-link';
+import type { AcceptedLink } from '../link/door';
+import type { ClusterState } from './cluster-state';
+import type { IWorkerFleet } from './worker-fleet';
+import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
+import { WorkerSession } from './worker-session';
+
+/** How long link and process of a worker may take to end one after the other; then the other is ended too. */
+const EXIT_SECONDS = 0.5;
+
+export type Phase = 'starting' | 'running' | 'closing';
+
+/** A worker as the client is told of it. */
+export type ListedWorker = {
+  id: number;
+  address: string;
+  pid: number;
+  host: string;
+  threads: number;
+  memoryLimit: number;
+  state: string;
+};
+
+/** What the roster needs of its cluster. */
+export interface IRosterHost {
+  readonly phase: Phase;
+  readonly fleet: IWorkerFleet | null;
+  gather(act: () => void): void;
+  finished(runs: FinishedRuns): void;
+  workersChanged(): void;
+  note(sentence: string): void;
+}
+
+/**
+ * A worker is there from its first word until its link has ended: what it sent before it died is still heard. Its process ends first as a
+ * rule, and says why; where it does not follow its link, or the link not the process (a child of a task may hold the socket), it is
+ * ended.
+ */
+export class Roster {
+  /** How the processes ended whose links have not. */
+  private readonly _exits = new Map<number, string>();
+  private _onEmpty: (() => void) | null = null;
+
+  constructor(
+    private readonly _cluster: ClusterState,
+    private readonly _host: IRosterHost
+  ) {}
+
+  /** @throws HandshakeRefused for a worker that was not started here. */
+  welcome(intro: Intro): Intro {
+    const { worker } = check(
+      WORKER_INTRO,
+      intro,
+      'What the worker says of itself'
+    );
+    if (
+      this._host.fleet?.has(worker) !== true ||
+      this._cluster.workers.has(worker)
+    ) {
+      throw new HandshakeRefused(
+        'unknown-worker',
+        'This worker was not started by this scheduler.'
+      );
+    }
+    return { schedulerStart: this._cluster.start };
+  }
+
+  came(link: AcceptedLink<'worker'>): void {
+    const intro = check(WORKER_INTRO, link.intro, 'intro');
+    const session = new WorkerSession(link, intro);
+    this._host.gather(() => this._joined(session));
+    link.start({
+      messages: batch =>
+        this._host.gather(() => {
+          for (const message of batch) {
+            const runs = takeWorkerMessage(this._cluster, session, message);
+            if (runs !== null) {
+              this._host.finished(runs);
+            }
+          }
+        }),
+      closed: why => this._host.gather(() => this._linkEnded(session.id, why))
+    });
+  }
+
+  processEnded(worker: number, why: string): void {
+    if (this._host.phase !== 'closing') {
+      this._host.note(`Worker ${worker} ${why}.`);
+    }
+    this._host.gather(() => {
+      const session = this._cluster.workers.get(worker);
+      if (session === undefined) {
+        return;
+      }
+      this._exits.set(worker, why);
+      if (session.hasLinkEnded) {
+        this._left(session, why);
+      } else {
+        setTimeout(() => session.link.destroy(why), EXIT_SECONDS * 1000);
+      }
+    });
+  }
+
+  list(): ListedWorker[] {
+    return [...this._cluster.workers.values()].map(({ intro, isPaused }) => ({
+      id: intro.worker,
+      address: intro.address,
+      pid: intro.pid,
+      host: intro.host,
+      threads: intro.threads,
+      memoryLimit: intro.memoryLimit,
+      state: isPaused ? 'paused' : 'running'
+    }));
+  }
+
+  /** Waits until all have left, at most `limitSeconds`; who is still there then is let go. */
+  async emptied(limitSeconds: number): Promise<void> {
+    const { workers } = this._cluster;
+    if (workers.size > 0) {
+      await new Promise<void>(resolve => {
+        const limit = setTimeout(resolve, limitSeconds * 1000);
+        this._onEmpty = () => {
+          clearTimeout(limit);
+          resolve();
+        };
+      });
+    }
+    for (const session of [...workers.values()]) {
+      this._left(session, 'did not close in time');
+    }
+  }
+
+  private _joined(session: WorkerSession): void {
+    const { workers, log, clock, at } = this._cluster;
+    const { worker, threads, memoryLimit, host, pid, address } = session.intro;
+    this._host.fleet?.joined(worker);
+    workers.set(worker, session);
+    log.workerJoined(clock(), {
+      worker,
+      pid,
+      threads,
+      memoryLimit,
+      name: `worker-${worker}`,
+      address,
+      host: host === '' ? hostname() : host
+    });
+    log.event(clock(), 'worker-joined', worker, '');
+    this._tellPeers();
+    this._host.workersChanged();
+    this._cluster.handle({
+      type: 'workerJoined',
+      at,
+      worker,
+      threads,
+      memoryLimit,
+      host
+    });
+  }
+
+  private _linkEnded(worker: number, why: string): void {
+    const session = this._cluster.workers.get(worker);
+    if (session === undefined) {
+      return;
+    }
+    session.hasLinkEnded = true;
+    const { fleet } = this._host;
+    const exit = this._exits.get(worker);
+    if (exit !== undefined || fleet?.has(worker) !== true) {
+      this._left(session, exit ?? why);
+    } else {
+      setTimeout(() => fleet.kill(worker), EXIT_SECONDS * 1000).unref();
+    }
+  }
+
+  private _left(session: WorkerSession, why: string): void {
+    const { workers, log, requests, clock, at } = this._cluster;
+    const worker = session.id;
+    const hasDied = this._host.phase !== 'closing';
+    workers.delete(worker);
+    this._exits.delete(worker);
+    session.link.destroy();
+    log.workerLeft(clock(), worker, why);
+    if (hasDied) {
+      log.event(clock(), 'worker-lost', worker, why);
+    }
+    requests.workerLeft(worker);
+    this._tellPeers();
+    this._host.workersChanged();
+    this._cluster.handle({
+      type: 'workerLeft',
+      at,
+      worker,
+      why: hasDied ? 'died' : 'closed'
+    });
+    if (workers.size === 0) {
+      this._onEmpty?.();
+    }
+  }
+
+  private _tellPeers(): void {
+    const sessions = [...this._cluster.workers.values()];
+    const workers = sessions.map(({ intro }) => ({
+      id: intro.worker,
+      address: intro.address
+    }));
+    for (const { link } of sessions) {
+      link.send('peers', { workers });
+    }
+  }
+}
