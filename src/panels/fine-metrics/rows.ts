@@ -36,7 +36,13 @@ export type IdleRole =
   | 'paused'
   | 'scheduler';
 export type Group =
-  'CPU' | 'not on CPU' | 'data' | 'other' | 'filtered out' | 'idle';
+  | 'CPU'
+  | 'not on CPU'
+  | 'data'
+  | 'other'
+  | 'still running'
+  | 'filtered out'
+  | 'idle';
 
 /** A part of a bar: an activity or a cause of idleness. */
 export type Part = {

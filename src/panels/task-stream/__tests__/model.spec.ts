@@ -13,7 +13,7 @@ class FakeWatch implements IWatch {
   failure = null;
   isDisposed = false;
   readonly asked: [number, number, number][] = [];
-  readonly tileArrived = new Signal<IWatch, TileData>(this);
+  readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
   change(): void {
     throw new Error('the model does not change its watch');
   }
