@@ -15,6 +15,10 @@ from dask.utils import parse_bytes
 #: Packages whose versions must agree between the client and the workers.
 VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
 
+#: Slow to import: if the client has them, its tasks will want them. Workers import them
+#: while the user's next line is still being written, and not as part of the first task.
+_AHEAD = ("numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
+
 #: Variables that belong to one kernel or one process, not to its workers.
 _OWN_VARIABLES = (
     "JPY_PARENT_PID",
@@ -46,6 +50,7 @@ def launch_spec() -> dict[str, Any]:
         "cwd": str(Path.cwd()),
         "env": environment,
         "versions": versions(),
+        "modules": [name for name in _AHEAD if name in sys.modules],
     }
 
 

@@ -7,6 +7,7 @@ path, cwd, transport, recording}``; the pipe then stays open for as long as the 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import platform
@@ -14,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +111,12 @@ def _run(config: dict[str, Any]) -> int:
         )
         worker.watch = watch
         watch.start()
-        threading.Thread(target=_warm_up, name="spanwise-warm-up", daemon=True).start()
+        threading.Thread(
+            target=_warm_up,
+            args=(config.get("modules", ()),),
+            name="spanwise-warm-up",
+            daemon=True,
+        ).start()
         SchedulerLink(link, worker, fetching, watch).serve()
     finally:
         door.close()
@@ -151,10 +158,17 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
         _end(BROKEN)
 
 
-def _warm_up() -> None:
-    """Import what nearly every task needs while the scheduler is still being told of us."""
-    import dask.sizeof  # noqa: F401
+def _warm_up(modules: Sequence[str]) -> None:
+    """Import what nearly every task needs while the scheduler is still being told of us.
 
+    Then what the client has imported: the first task would pay for it otherwise. One that
+    cannot be imported here is left to the task that needs it, which then says why.
+    """
+    for name in ("dask.sizeof", *modules):
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # noqa: BLE001  (a package may raise anything)
+            _complain(f"{name} cannot be imported ahead: {type(error).__name__}: {error}")
     # What is imported by now stays: collections need not look at it again.
     gc.collect()
     gc.freeze()

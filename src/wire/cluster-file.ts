@@ -10,7 +10,9 @@ const launch = v.object({
   path: v.array(v.string()),
   cwd: v.string(),
   env: v.optional(v.record(v.string(), v.string()), {}),
-  versions: v.optional(v.record(v.string(), v.unknown()), {})
+  versions: v.optional(v.record(v.string(), v.unknown()), {}),
+  /** What workers import ahead of their first task. */
+  modules: v.optional(v.array(v.string()), [])
 });
 
 const clusterFile = v.object({

@@ -146,6 +146,7 @@ export class WorkerFleet implements IWorkerFleet {
         folder,
         path: launch.path,
         cwd: launch.cwd,
+        modules: launch.modules,
         transport
       })}\n`
     );
