@@ -2,12 +2,15 @@
  * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads DIR/observer.json, prints one line when it is ready, and ends
  * when its standard input does: whoever started it holds the other end.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from '../build';
+import { removeOwnFolder } from '../own-folder';
 import { Observer } from './observer';
 
 const PROTOCOL = 1;
+/** What the owner writes for the observer, and its socket (docs/contracts.md §8). */
+const OURS = /^(observer\.(json|log|sock)|secret|address)$/;
 
 type Settings = {
   readonly secret: Uint8Array;
@@ -40,8 +43,8 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   );
   await lifelineEnd();
   await observer.close();
-  // Its owner removes it too, unless it was killed.
-  await rm(folder, { recursive: true, force: true });
+  // Its owner does it too, unless it was killed.
+  await removeOwnFolder(folder, OURS);
   return 0;
 }
 

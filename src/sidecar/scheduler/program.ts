@@ -2,11 +2,15 @@
  * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads DIR/cluster.json, prints one line when its door is open,
  * and ends when its client says so or its standard input ends: whoever started it holds the other end.
  */
-import { rm } from 'node:fs/promises';
 import { build } from '../build';
+import { removeOwnFolder } from '../own-folder';
 import { Cluster } from './cluster';
 import { monotonicClock } from './monotonic';
 import { readSettings } from './settings';
+
+/** What the client writes for the scheduler, its socket, and what workers that were killed leave (docs/contracts.md §8). */
+const OURS =
+  /^(cluster\.json|scheduler\.(log|sock)|worker-\d+\.sock|spill-\d+)$/;
 
 /** Runs until the cluster has ended; the exit code. */
 export async function runScheduler(args: readonly string[]): Promise<number> {
@@ -38,8 +42,8 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   if (hasFailed) {
     return 1;
   }
-  // The client removes it too; but it may be dead. After a failure the log is still needed.
-  await rm(folder, { recursive: true, force: true });
+  // The client does it too; but it may be dead. After a failure the log is still needed.
+  await removeOwnFolder(folder, OURS);
   return 0;
 }
 

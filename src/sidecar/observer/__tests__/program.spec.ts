@@ -1,6 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  rm,
+  stat,
+  writeFile
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -76,6 +83,24 @@ describe('spanwise observer', () => {
     await closed;
     // Secret and socket are not left behind.
     await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('leaves alone what is not its own in its folder', async () => {
+    const { child, folder, said } = await start({
+      protocol: 1,
+      secretHex: '05'.repeat(32),
+      transport: 'unix'
+    });
+    expect(said).toHaveProperty('ready');
+    await mkdir(join(folder, 'work'));
+    await writeFile(join(folder, 'work', 'thesis.tex'), 'years of it');
+    const exited = once(child, 'exit');
+    child.stdin.end();
+    expect((await exited)[0]).toBe(0);
+    expect(await readdir(folder, { recursive: true })).toEqual([
+      'work',
+      'work/thesis.tex'
+    ]);
   });
 
   it('says in one line why it cannot start', async () => {

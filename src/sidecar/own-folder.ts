@@ -1,0 +1,29 @@
+/** Leaving no traces: the folder that a program was started with. In the Node programs. */
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * Removes what a program and those who started it put into its folder, and the folder itself if nothing else lies in it. Whatever else is
+ * there stays: `--folder` is a word on a command line, and may name a folder that holds somebody's work.
+ *
+ * @param ours - whether an entry of this name is one of theirs.
+ */
+export async function removeOwnFolder(
+  folder: string,
+  ours: RegExp
+): Promise<void> {
+  try {
+    for (const name of await readdir(folder)) {
+      if (ours.test(name)) {
+        await rm(join(folder, name), { recursive: true, force: true });
+      }
+    }
+    await rmdir(folder);
+  } catch (error) {
+    // Its owner was faster, or something of somebody else's lies there.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') {
+      throw error;
+    }
+  }
+}
