@@ -1,0 +1,35 @@
+import * as fc from 'fast-check';
+import { RankedHeap } from '../ranked-heap';
+
+describe('RankedHeap', () => {
+  it('gives ids in the order of their ranks, whatever was kept or dropped', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer(), { maxLength: 200, size: 'max' }),
+        fc.nat({ max: 5 }),
+        (ranks, modulus) => {
+          const heap = new RankedHeap();
+          ranks.forEach((rank, id) => heap.push(id, rank));
+          const keeps = (id: number): boolean =>
+            modulus < 2 || id % modulus > 0;
+          heap.retain(keeps);
+          const popped: number[] = [];
+          while (heap.length > 0) {
+            expect(heap.peekRank()).toBe(ranks[heap.peek()]);
+            popped.push(heap.pop());
+          }
+          const expected = ranks.filter((_, id) => keeps(id));
+          expect(popped.map(id => ranks[id])).toEqual(
+            expected.sort((a, b) => a - b)
+          );
+        }
+      )
+    );
+  });
+
+  it('is empty without saying more', () => {
+    const heap = new RankedHeap();
+    const said = [heap.peek(), heap.pop(), heap.peekRank()];
+    expect(said).toEqual([-1, -1, Infinity]);
+  });
+});
