@@ -28,6 +28,9 @@ const ANSWERS_KEPT = 16;
 /** Running tasks grow without any new row: whoever asks anew meanwhile gets an answer that is no older than this. */
 const FRESH_MILLISECONDS = 250;
 
+/** A fold under way, and the newest block that was in when it began. */
+type Computing = { readonly logSeq: number; readonly answer: Promise<Answer> };
+
 /** Changes when the answer to a question may. */
 export function answerVersion(
   cluster: ObservedCluster,
@@ -39,15 +42,19 @@ export function answerVersion(
 /** Per cluster: what was answered lately, and what is being computed. */
 export class Answers {
   private readonly _kept = new Map<string, Answer>();
-  private readonly _running = new Map<string, Promise<Answer>>();
+  private readonly _running = new Map<string, Computing>();
 
   constructor(
     private readonly _cluster: ObservedCluster,
     private readonly _queue: WorkQueue
   ) {}
 
-  /** The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows. */
-  get(question: Question, urgent: boolean): Promise<Answer> {
+  /**
+   * The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows.
+   *
+   * @param afterSeq - the block that the answer must not miss.
+   */
+  get(question: Question, urgent: boolean, afterSeq = 0): Promise<Answer> {
     const key = questionKey(question);
     const version = answerVersion(this._cluster, question.view);
     const kept = this._kept.get(key);
@@ -55,14 +62,19 @@ export class Answers {
       return Promise.resolve(kept);
     }
     const running = this._running.get(key);
-    if (running !== undefined) {
-      return running;
+    if (running !== undefined && running.logSeq >= afterSeq) {
+      return running.answer;
     }
-    const computing = this._compute(question, key, version, urgent).finally(
-      () => this._running.delete(key)
-    );
+    const computing: Computing = {
+      logSeq: this._cluster.store.seq,
+      answer: this._compute(question, key, version, urgent).finally(() => {
+        if (this._running.get(key) === computing) {
+          this._running.delete(key);
+        }
+      })
+    };
     this._running.set(key, computing);
-    return computing;
+    return computing.answer;
   }
 
   private _isFresh(answer: Answer): boolean {

@@ -92,9 +92,11 @@ export class RunningWatch {
       params: change.params ?? this._question.params
     };
     this._sentVersion = undefined;
-    this._nextAt = 0;
     this._generation++;
-    // The user waits for this one, whatever is still on its way.
+    // The user waits for this one, whatever is still on its way, and however long the answer before it rests.
+    this._nextAt = 0;
+    clearTimeout(this._timer);
+    this._timer = undefined;
     this._acknowledged = this._seq;
     this._computing = false;
     this._wake();
@@ -134,6 +136,7 @@ export class RunningWatch {
     ) {
       return;
     }
+    clearTimeout(this._arrival);
     const wait = this._nextAt - Date.now();
     if (wait <= 0) {
       void this._answer();
@@ -150,7 +153,11 @@ export class RunningWatch {
     const generation = this._generation;
     const isFirst = this._sentVersion === undefined;
     try {
-      const answer = await this._entry.answers.get(this._question, isFirst);
+      const answer = await this._entry.answers.get(
+        this._question,
+        isFirst,
+        this._request.afterSeq
+      );
       if (this._disposed || generation !== this._generation) {
         return;
       }
@@ -159,9 +166,11 @@ export class RunningWatch {
       const hz = this._request.maxHz || DEFAULT_HZ;
       this._nextAt =
         Date.now() + Math.max(1000 / hz, answer.milliseconds * REST_PER_WORK);
-      this._seq++;
       const { logId } = this._entry.cluster.store;
-      this._output.snapshot(this._request.id, this._seq, logId, answer);
+      const seq = this._seq + 1;
+      this._output.snapshot(this._request.id, seq, logId, answer);
+      // Only now: nobody acknowledges an answer that was too long to be sent.
+      this._seq = seq;
     } catch (error) {
       if (this._disposed || generation !== this._generation) {
         return;

@@ -111,4 +111,34 @@ describe('equal questions', () => {
     expect(await answers.get(question, false)).not.toBe(one);
     expect(run).toHaveBeenCalledTimes(2);
   });
+
+  it('are not answered by a fold that began before the block that one of them names', async () => {
+    const cluster = new ObservedCluster({
+      logId: 'l',
+      clusterId: 'c',
+      name: 'n',
+      kind: 'embedded',
+      wallEpoch: 0,
+      pid: 1,
+      versions: {},
+      capabilities: {},
+      environmentId: ''
+    });
+    const blocks = drawBlocks('0/0 aabb');
+    const runs = blocks.findIndex(({ table }) => table === 'runs');
+    cluster.take(blocks.slice(0, runs).map(encoded));
+    const answers = new Answers(cluster, new WorkQueue());
+    const question = {
+      view: 'summary',
+      filter: {},
+      time: 'all',
+      params: {}
+    } as const;
+    const early = answers.get(question, false);
+    cluster.take(blocks.slice(runs).map(encoded));
+    const late = answers.get(question, false, blocks.length);
+    expect((await early).logSeq).toBe(runs);
+    expect((await late).logSeq).toBe(blocks.length);
+    expect((await late).result).toMatchObject({ totalNanoseconds: 4e9 });
+  });
 });

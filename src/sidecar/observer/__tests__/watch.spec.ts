@@ -1,0 +1,117 @@
+import { drawBlocks } from '../../../testing/run-from-text';
+import { waitFor } from '../../../testing/wait-for';
+import { answerVersion } from '../answers';
+import type { Answer } from '../answers';
+import type { ClusterEntry } from '../clusters';
+import { ObservedCluster } from '../observed-cluster';
+import { RunningWatch } from '../watch';
+import { encoded } from './observer-fixture';
+
+const drawn = drawBlocks('0/0 aaaa');
+const blocks = drawn.map(encoded);
+
+/** A block with another run, the `n`th after those of the drawing. */
+function more(n: number): Uint8Array {
+  const runs = drawn.find(({ table }) => table === 'runs')!;
+  runs.columns['run']![0] = 100 + n;
+  return encoded({ ...runs, seq: blocks.length + n });
+}
+
+/** A watch whose answers are made by hand. */
+class WatchFixture {
+  readonly cluster = new ObservedCluster({
+    logId: 'log',
+    clusterId: 'c1',
+    name: 'test',
+    kind: 'embedded',
+    wallEpoch: 0,
+    pid: 1
+  } as never);
+  canSend = true;
+  readonly asked: number[] = [];
+  readonly sent: number[] = [];
+  readonly failures: string[] = [];
+  readonly watch: RunningWatch;
+
+  /** @param cost - what the watch is told that an answer cost, in milliseconds. */
+  constructor(request: { maxHz: number; afterSeq?: number }, cost = 0) {
+    const entry = {
+      cluster: this.cluster,
+      answers: {
+        get: (_question: unknown, _urgent: boolean, afterSeq = 0) => {
+          this.asked.push(afterSeq);
+          return Promise.resolve({
+            version: answerVersion(this.cluster, 'tasks'),
+            milliseconds: cost
+          } as Answer);
+        }
+      }
+    } as unknown as ClusterEntry;
+    this.watch = new RunningWatch(
+      { id: 1, view: 'tasks', filter: {}, time: 'all', params: {}, ...request },
+      entry,
+      {
+        snapshot: (_id, seq) => {
+          if (!this.canSend) {
+            throw new Error('too long');
+          }
+          this.sent.push(seq);
+        },
+        failure: (_id, sentence) => this.failures.push(sentence),
+        done: () => undefined
+      }
+    );
+  }
+}
+
+describe('a watch', () => {
+  let fixture: WatchFixture;
+  afterEach(() => {
+    fixture.watch.dispose();
+    jest.useRealTimers();
+  });
+
+  it('answers a change at once, however long the answer before it rests', async () => {
+    fixture = new WatchFixture({ maxHz: 60 }, 3_600_000);
+    await waitFor('the first answer', () => fixture.sent.length === 1);
+    fixture.watch.ack(1);
+    // The next answer is due in four hours.
+    fixture.cluster.take(blocks);
+    fixture.watch.change({ time: { last: 1 } });
+    await waitFor('an answer', () => fixture.sent.length === 2);
+  });
+
+  it('goes on after answers that could not be sent', async () => {
+    jest.useFakeTimers();
+    fixture = new WatchFixture({ maxHz: 60 });
+    fixture.canSend = false;
+    for (let n = 0; n < 3; n++) {
+      fixture.cluster.take(n === 0 ? blocks : [more(n)]);
+      await jest.advanceTimersByTimeAsync(2000);
+      expect(fixture.failures).toHaveLength(n + 1);
+    }
+    fixture.canSend = true;
+    fixture.cluster.take([more(3)]);
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(fixture.sent).toEqual([1]);
+  });
+
+  it('waits for its block no longer than until it is there', async () => {
+    jest.useFakeTimers();
+    fixture = new WatchFixture({ maxHz: 4, afterSeq: blocks.length });
+    fixture.cluster.take(blocks);
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(fixture.asked[0]).toBe(blocks.length);
+    expect(fixture.sent).toContain(1);
+    expect(fixture.failures).toEqual([]);
+  });
+
+  it('says so when its block does not come', async () => {
+    jest.useFakeTimers();
+    fixture = new WatchFixture({ maxHz: 0, afterSeq: blocks.length });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(fixture.failures).toEqual([
+      expect.stringContaining('did not arrive within 10 s')
+    ]);
+  });
+});
