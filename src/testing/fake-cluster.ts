@@ -67,8 +67,13 @@ export class FakeCluster implements IFakeSurroundings {
   private _nextWorker = 0;
   private _generation = 0;
   private _now = 0;
+  private _unperformed = 0;
 
-  constructor(setup: SchedulerSetup) {
+  /** @param _batch - how many events are handled before the instructions are carried out, as in a turn of a busy process. */
+  constructor(
+    setup: SchedulerSetup,
+    private readonly _batch = 1
+  ) {
     this.scheduler = new Scheduler(setup);
   }
 
@@ -114,7 +119,8 @@ export class FakeCluster implements IFakeSurroundings {
       return;
     }
     const { nodes, last } = submission;
-    const added = nodes.map(spec => this._add(spec, false));
+    const first = this.tasks.length;
+    const added = nodes.map(spec => this._add(spec, false, first));
     const sets = nodes.flatMap(n => (n.restriction ? [n.restriction] : []));
     const firstInput = [0];
     const inputs: number[] = [];
@@ -164,6 +170,9 @@ export class FakeCluster implements IFakeSurroundings {
   /** Everything that could happen next at the workers and on the links. */
   steps(): (() => void)[] {
     const steps: (() => void)[] = [];
+    if (this._unperformed > 0) {
+      steps.push(() => this._performAll());
+    }
     for (const worker of this.workers.values()) {
       if (worker.outbox.length > 0) {
         steps.push(() => this._hear(worker, worker.outbox.shift()!));
@@ -226,9 +235,10 @@ export class FakeCluster implements IFakeSurroundings {
 
   // ---- inner parts
 
-  private _add(spec: NodeSpec, isPlaced: boolean): FakeTask {
+  /** @param first - the number of the first task of the same submission. */
+  private _add(spec: NodeSpec, isPlaced: boolean, first: number): FakeTask {
     const isOrphan = spec.inputs.some(
-      n => this._ids.resolve(this.tasks[n]!.outer) === NONE
+      n => n < first && this.state(this.tasks[n]!) === TaskState.Forgotten
     );
     const dense = this._ids.take();
     const task: FakeTask = {
@@ -249,7 +259,7 @@ export class FakeCluster implements IFakeSurroundings {
 
   private _place({ nodes }: SubmissionSpec): void {
     const holders = [...this.workers.values()];
-    const added = nodes.map(spec => this._add(spec, true));
+    const added = nodes.map(spec => this._add(spec, true, this.tasks.length));
     added.forEach((task, i) =>
       holders[i % holders.length]?.store.add(task.outer)
     );
@@ -355,6 +365,13 @@ export class FakeCluster implements IFakeSurroundings {
     this._now += 0.001;
     this.scheduler.handle(event);
     this.scheduler.validateState();
+    if (++this._unperformed >= this._batch) {
+      this._performAll();
+    }
+  }
+
+  private _performAll(): void {
+    this._unperformed = 0;
     this.scheduler.takeInstructions().forEach(i => this._perform(i));
   }
 

@@ -112,7 +112,7 @@ function play({
   tape,
   isRandomPlacement
 }: Scenario): FakeCluster {
-  const cluster = new FakeCluster({
+  const setup = {
     // Random deaths must not get tasks blamed here; a test of its own does that.
     options: {
       allowedFailures: 250,
@@ -123,7 +123,8 @@ function play({
     },
     policy: isRandomPlacement ? new RandomPlacement() : new CheapestPlacement(),
     seed: tape.length
-  });
+  };
+  const cluster = new FakeCluster(setup, 1 + (tape.length % 4));
   const left = [...toSubmit];
   workers.forEach(threads => cluster.join(threads));
   for (const number of tape) {
