@@ -193,6 +193,7 @@ export class LogStore {
    */
   settledBefore(ended: boolean, slackSeconds = 2): number {
     if (ended) {
+      this._settledBefore = Infinity;
       return Infinity;
     }
     let before = this.now - slackSeconds;
@@ -201,6 +202,14 @@ export class LogStore {
     }
     this._settledBefore = Math.max(this._settledBefore, before);
     return this._settledBefore;
+  }
+
+  /** The log had ended, as far as anybody knew, and goes on: what was said to be settled at its end is not. */
+  reopen(): void {
+    if (this._settledBefore === Infinity) {
+      this._settledBefore = -Infinity;
+      this.lateRows++;
+    }
   }
 
   /** Called for every run that comes in. */

@@ -110,7 +110,13 @@ export class Pyramid {
       }
       this._addRetired(page, level, from, to);
     }
-    if (to <= settledBefore && validFor === this._validFor) {
+    // Made in slices: rows may have come late meanwhile, or the same page been made for somebody else.
+    this._forgetIfOutdated();
+    if (
+      to <= settledBefore &&
+      validFor === this._validFor &&
+      !this._pages.has(key)
+    ) {
       this._keep(key, page);
     }
     return page;

@@ -19,7 +19,7 @@ import { TileMaker } from './tile-maker';
 
 export type OpenFields = Fields<'source', 'up', 'open'>;
 
-/** A log that is in order asks for its next block; a source that starts over begins at 1 under a new log id. */
+/** Compiled filters, and the pyramids of tiles under them. */
 const FILTERS_KEPT = 5;
 
 export class ObservedCluster {
@@ -72,6 +72,7 @@ export class ObservedCluster {
 
   reopened(open: OpenFields): void {
     this._open = open;
+    this.store.reopen();
     this.state = this.store.shape.workers.size > 0 ? 'running' : 'starting';
     this._why = undefined;
     this._endedAt = undefined;

@@ -24,12 +24,8 @@ export class TileMaker {
   }
 
   *tile(level: number, index: number, ended: boolean): Slices<TileAnswer> {
-    const validFor = `${this._store.lateRows}/${this._store.droppedRuns}`;
-    if (validFor !== this._validFor) {
-      this._validFor = validFor;
-      this._kept.clear();
-      this._bytes = 0;
-    }
+    this._forgetIfOutdated();
+    const validFor = this._validFor;
     const key = `${level}/${index}`;
     const kept = this._kept.get(key);
     if (kept !== undefined) {
@@ -42,10 +38,22 @@ export class TileMaker {
       index,
       this._store.settledBefore(ended)
     );
-    if (tile.settled) {
+    // Made in slices: rows may have come late meanwhile, or the same tile been made for somebody else.
+    this._forgetIfOutdated();
+    if (tile.settled && validFor === this._validFor && !this._kept.has(key)) {
       this._keep(key, tile);
     }
     return tile;
+  }
+
+  /** Late rows and dropped rows change what was settled; both are rare. */
+  private _forgetIfOutdated(): void {
+    const validFor = `${this._store.lateRows}/${this._store.droppedRuns}`;
+    if (validFor !== this._validFor) {
+      this._validFor = validFor;
+      this._kept.clear();
+      this._bytes = 0;
+    }
   }
 
   private _keep(key: string, tile: TileAnswer): void {
