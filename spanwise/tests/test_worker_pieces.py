@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import sys
+import threading
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,3 +119,34 @@ def test_inline_results_start_at_multiples_of_eight():
 def test_dropped_blobs_are_a_sentence_when_needed_again():
     with pytest.raises(CannotOpen, match="did not reach the worker"):
         Library(Names()).open_template(3)
+
+
+def test_threads_that_open_what_imports_a_circle_of_modules_do_not_meet_in_it(
+    tmp_path, monkeypatch
+):
+    """As `dask` and `dask._task_spec`: entered at two places at once, one comes out half made."""
+    circle = tmp_path / "spanwise_circle"
+    circle.mkdir()
+    # The pause lets the other thread enter; without the lock one of the two fails.
+    (circle / "__init__.py").write_text(
+        "import time\ntime.sleep(0.5)\nfrom spanwise_circle.spec import task\n"
+    )
+    (circle / "spec.py").write_text("import spanwise_circle\ntask = len\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    library = Library(Names())
+    opened = []
+
+    def imports(name):
+        pickled = b"cimportlib\nimport_module\n(S'" + name.encode() + b"'\ntR."
+        payload = struct.pack("<IId", 1, 0, len(pickled)) + pickled
+        opened.append(library.loads(payload).__name__)
+
+    names = ["spanwise_circle", "spanwise_circle.spec"]
+    threads = [threading.Thread(target=imports, args=(name,)) for name in names]
+    threads[0].start()
+    while "spanwise_circle" not in sys.modules and threads[0].is_alive():
+        threads[0].join(0.001)
+    threads[1].start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(opened) == names

@@ -113,7 +113,7 @@ def _run(config: dict[str, Any]) -> int:
         watch.start()
         threading.Thread(
             target=_warm_up,
-            args=(config.get("modules", ()),),
+            args=(config.get("modules", ()), worker.library.importing),
             name="spanwise-warm-up",
             daemon=True,
         ).start()
@@ -158,7 +158,7 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
         _end(BROKEN)
 
 
-def _warm_up(modules: Sequence[str]) -> None:
+def _warm_up(modules: Sequence[str], importing: threading.RLock) -> None:
     """Import what nearly every task needs while the scheduler is still being told of us.
 
     Then what the client has imported: the first task would pay for it otherwise. One that
@@ -166,7 +166,9 @@ def _warm_up(modules: Sequence[str]) -> None:
     """
     for name in ("dask.sizeof", *modules):
         try:
-            importlib.import_module(name)
+            # Let go in between: a task that came meanwhile waits for one module at most.
+            with importing:
+                importlib.import_module(name)
         except Exception as error:  # noqa: BLE001  (a package may raise anything)
             _complain(f"{name} cannot be imported ahead: {type(error).__name__}: {error}")
     # What is imported by now stays: collections need not look at it again.

@@ -103,7 +103,7 @@ class Server:
         worker = self._worker
         rows = zip(message.table("items"), message.blobs, strict=True)
         for (data_id,), blob in rows:
-            value = payload.loads(blob)
+            value = worker.library.loads(blob)
             nbytes = worker.sizes.of(value)
             with worker.lock:
                 worker.puts[client, data_id] = (value, nbytes)

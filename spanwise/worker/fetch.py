@@ -18,7 +18,6 @@ from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from spanwise.wire import link as wire_link
-from spanwise.wire import payload
 from spanwise.wire.errors import LinkError
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
@@ -147,7 +146,7 @@ class PeerFetcher(threading.Thread):
                 lost.append(fetch)
                 continue
             try:
-                value = payload.loads(blob)
+                value = worker.library.loads(blob)
             except BaseException as reason:  # noqa: BLE001 (told to the client)
                 refused = CannotOpen(
                     f"An input made on worker {self._peer} could not be unpickled on "

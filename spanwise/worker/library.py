@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,6 +44,9 @@ class Library:
 
     def __init__(self, names: Names) -> None:
         self._names = names
+        #: Around everything that may import modules. Two threads that enter a circle of
+        #: modules (dask has such) at different places get one of them half made.
+        self.importing = threading.RLock()
         self._template_blobs: dict[int, Any] = {}
         self._chunk_blobs: dict[int, Any] = {}
         #: id → opened template.
@@ -102,14 +106,24 @@ class Library:
         self._chunk_blobs.pop(chunk_id, None)
         return rows, nbytes
 
-    @staticmethod
-    def _open(blob: Any, what: str) -> tuple[Any, int]:
+    def loads(self, blob: Any) -> Any:
+        """Return the object in a payload; from any thread of the worker.
+
+        Raises
+        ------
+        Exception
+            Whatever unpickling raises.
+        """
+        with self.importing:
+            return payload.loads(blob)
+
+    def _open(self, blob: Any, what: str) -> tuple[Any, int]:
         if blob is None:
             raise CannotOpen(
                 f"{what} did not reach the worker. Submitting it again sends it again."
             )
         try:
-            return payload.loads(blob), len(blob)
+            return self.loads(blob), len(blob)
         except BaseException as error:
             raise CannotOpen(
                 f"{what} could not be unpickled on the worker ({type(error).__name__}: "

@@ -129,7 +129,7 @@ class SchedulerLink:
     def _run_function(self, request: int, blob: Any) -> None:
         fields: dict[str, Any] = {"request": request, "ok": True}
         try:
-            function, args, kwargs = payload.loads(blob)
+            function, args, kwargs = self._worker.library.loads(blob)
             if _takes_worker(function) and "dask_worker" not in kwargs:
                 kwargs = {**kwargs, "dask_worker": self._worker}
             result: Any = payload.dumps(function(*args, **kwargs))

@@ -13,7 +13,6 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from spanwise.wire import payload
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
 from spanwise.worker.spill import Spilled
@@ -94,7 +93,7 @@ def read_back(
         size = marker.nbytes
         content = marker.read()
         read, read_cpu = perf_counter(), thread_time()
-        value = payload.loads(content)
+        value = worker.library.loads(content)
         inputs[index] = value
         end, end_cpu = perf_counter(), thread_time()
         cpu, nbytes = read_cpu - begin_cpu, float(len(content))
