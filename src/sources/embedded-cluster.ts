@@ -17,6 +17,11 @@ const NO_WORKER = 0xffff;
 const RUN_OK = 0;
 const RUN_FAILED = 1;
 
+/** Of a traceback in `events`. The first two thousand, 6 MB, are written down; of later ones, a hundred thousand tasks may fail, the last line. */
+const TRACEBACK_CHARACTERS = 3000;
+const MOST_TRACEBACKS = 2000;
+const LINE_CHARACTERS = 200;
+
 /** States of a worker in `capacity`. */
 export enum CapacityState {
   Running = 0,
@@ -94,6 +99,7 @@ export class EmbeddedClusterLog {
   private _nextLane = 0;
   private _nextStack = 0;
   private _nextFrame = 0;
+  private _tracebacks = 0;
 
   /**
    * @param _start - the monotonic clock at the scheduler's start, in seconds.
@@ -357,6 +363,30 @@ export class EmbeddedClusterLog {
     });
   }
 
+  /** What a run raised; `text` is its traceback. */
+  taskFailed(
+    now: number,
+    worker: number,
+    run: number,
+    span: number,
+    text: string
+  ): void {
+    if (!this._isRecording) {
+      return;
+    }
+    this._table('events').append({
+      t: this.since(now),
+      kind: this.names.id('task-failed'),
+      worker,
+      span,
+      run,
+      text:
+        this._tracebacks++ < MOST_TRACEBACKS
+          ? cutInTheMiddle(text, TRACEBACK_CHARACTERS)
+          : cutInTheMiddle(text.trimEnd().split('\n').at(-1)!, LINE_CHARACTERS)
+    });
+  }
+
   memoryRun(
     run: number,
     label: string,
@@ -446,4 +476,12 @@ export class EmbeddedClusterLog {
   private _table<T extends TableName>(name: T): BlockBuilder<T> {
     return this._writer.table(name);
   }
+}
+
+/** The beginning says where it was called, the end what went wrong. */
+function cutInTheMiddle(text: string, most: number): string {
+  const half = most / 2;
+  return text.length <= most
+    ? text
+    : `${text.slice(0, half)} … ${text.slice(-half)}`;
 }

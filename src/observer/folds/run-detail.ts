@@ -21,13 +21,15 @@ export function known(value: number): number | null {
 
 /** Parts in the answer of `detail`, and in a row of the table twin: 500 rows must fit in one message of the panel link. */
 const MOST_PARTS = 2000;
-export const PARTS_IN_TABLE = 4;
+const SHORT_PARTS = 4;
+/** Characters of an error there. */
+const SHORT_ERROR = 200;
 
-/** One run: whole as the answer of `detail`, with its longest parts as a row of the table twin. */
+/** One run: whole as the answer of `detail`; in short, with its longest parts, as a row of the table twin. */
 export function runDetail(
   log: LogStore,
   row: number,
-  mostParts = MOST_PARTS
+  inShort = false
 ): RunDetail | null {
   const columns = log.runs.chunkOf(row)?.columns;
   if (columns === undefined) {
@@ -41,7 +43,8 @@ export function runDetail(
     log.nodes.chunkOf(nodeRow)?.columns.origin[nodeRow & CHUNK_MASK];
   const run = columns.run[i]!;
   const status = STATUSES[columns.status[i]!] ?? 'ok';
-  const error = status === 'failed' ? errorOf(log, run) : undefined;
+  const error = status === 'failed' ? errorOf(log, run, inShort) : undefined;
+  const mostParts = inShort ? SHORT_PARTS : MOST_PARTS;
   return {
     run,
     key: log.key(node),
@@ -96,17 +99,18 @@ function partDetail(log: LogStore, row: number): RunDetail['parts'][number] {
   };
 }
 
-/** The text of the event that tells of a run; failures are few, so that a walk back through the events will do. */
-function errorOf(log: LogStore, run: number): string | undefined {
-  for (let row = log.events.endRow - 1; row >= log.events.firstRow; row--) {
-    const columns = log.events.chunkOf(row)!.columns;
-    const i = row & CHUNK_MASK;
-    if (
-      columns.run[i] === run &&
-      log.name(columns.kind[i]!).includes('failed')
-    ) {
-      return log.events.text('text', row);
-    }
+/** What the run raised: its traceback, or of that the last line, which says it in short. */
+function errorOf(
+  log: LogStore,
+  run: number,
+  inShort: boolean
+): string | undefined {
+  const row = log.failureRows.get(run);
+  if (row < 0 || !log.events.has(row)) {
+    return undefined;
   }
-  return undefined;
+  const text = log.events.text('text', row);
+  return inShort
+    ? text.trimEnd().split('\n').at(-1)!.slice(0, SHORT_ERROR)
+    : text;
 }

@@ -4,7 +4,7 @@ import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
-import { PARTS_IN_TABLE, runDetail, workerName } from './run-detail';
+import { runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
 
 export type TasksParams = {
@@ -53,7 +53,7 @@ export function* foldTasks(
     }
   }
   const page = candidates.page();
-  const details = [...page].map(row => runDetail(log, row, PARTS_IN_TABLE));
+  const details = [...page].map(row => runDetail(log, row, true));
   return {
     result: {
       view: 'tasks',

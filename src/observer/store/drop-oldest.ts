@@ -28,13 +28,8 @@ export function dropOverdueRuns(log: LogStore): void {
     log.runRows.dropBelow(first);
     log.runZones.dropBelow(first);
     log.runClasses.dropBelow(first);
-    log.addGap({
-      table: 9,
-      from: log.firstStart,
-      to: log.droppedBefore,
-      rows,
-      why: 'oldest runs are kept only as totals'
-    });
+    const why = 'oldest runs are kept only as totals';
+    log.noteDropped('runs', rows, log.droppedBefore, why);
   }
 }
 
@@ -49,12 +44,7 @@ export function dropOverdueParts(log: LogStore): void {
     const first = log.parts.firstRow;
     log.lastParts.dropBelow(first);
     log.partClasses.dropBelow(first);
-    log.addGap({
-      table: 10,
-      from: log.firstStart,
-      to: log.now,
-      rows,
-      why: 'oldest parts are kept only as totals'
-    });
+    const why = 'oldest parts are kept only as totals';
+    log.noteDropped('parts', rows, log.now, why);
   }
 }

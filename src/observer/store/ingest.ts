@@ -1,11 +1,12 @@
 import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
-import { CHUNK_MASK, decodeText } from './column-table';
+import { CHUNK_MASK, decodeText, NO_ROW } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
 import { NOTHING_RUNS } from './cluster-shape';
 import type { ActivityCells } from './activity-cells';
 import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
+import type { IdIndex } from './id-index';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
 import { bookRun, nanoseconds, PART_COMPUTE } from './run-book';
@@ -124,7 +125,7 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
     }
   },
   nodes: ingestNodes,
-  edges: (log, block) => appended(log.edges, block),
+  edges: (log, block) => appended(log, log.edges, block),
   runs: ingestRuns,
   parts: ingestParts,
   running: (log, block) => {
@@ -144,20 +145,20 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
       }
     }
   },
-  fine: (log, block) => appended(log.fine, block),
-  totals: (log, block) => appended(log.totals, block),
+  fine: (log, block) => appended(log, log.fine, block),
+  totals: (log, block) => appended(log, log.totals, block),
   stacks: (log, block) => {
-    indexed(log.stacks, log.stackRows, block, 'stack');
+    indexed(log, log.stacks, log.stackRows, block, 'stack');
   },
   frames: (log, block) => {
-    indexed(log.frames, log.frameRows, block, 'frame');
+    indexed(log, log.frames, log.frameRows, block, 'frame');
   },
-  samples: (log, block) => appended(log.samples, block),
+  samples: (log, block) => appended(log, log.samples, block),
   memory: (log, block) => {
-    appended(log.memory, block);
+    appended(log, log.memory, block);
     noteNewest(log, column(block, 't'));
   },
-  stored: (log, block) => appended(log.stored, block),
+  stored: (log, block) => appended(log, log.stored, block),
   memoryRuns: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
       const run = column(block, 'run')[i]!;
@@ -174,12 +175,9 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
       }
     }
   },
-  memorySamples: (log, block) => appended(log.memorySamples, block),
-  transfers: (log, block) => appended(log.transfers, block),
-  events: (log, block) => {
-    appended(log.events, block);
-    noteNewest(log, column(block, 't'));
-  },
+  memorySamples: (log, block) => appended(log, log.memorySamples, block),
+  transfers: (log, block) => appended(log, log.transfers, block),
+  events: ingestEvents,
   gaps: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
       log.addGap({
@@ -194,13 +192,11 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
 };
 
 function ingestNodes(log: LogStore, block: BlockRows): void {
-  let row = appended(log.nodes, block);
-  const node = column(block, 'node');
+  indexed(log, log.nodes, log.nodeRows, block, 'node');
   const span = column(block, 'span');
   const origin = column(block, 'origin');
   const submitted = column(block, 'submitted');
   for (let i = 0; i < block.rows; i++) {
-    log.nodeRows.set(node[i]!, row++);
     log.figures.addTask(span[i]!, origin[i]!);
     if (submitted[i]! < log.firstSubmitted) {
       log.firstSubmitted = submitted[i]!;
@@ -209,8 +205,20 @@ function ingestNodes(log: LogStore, block: BlockRows): void {
   noteNewest(log, submitted);
 }
 
+function ingestEvents(log: LogStore, block: BlockRows): void {
+  const row = appended(log, log.events, block);
+  const run = column(block, 'run');
+  const kind = column(block, 'kind');
+  for (let i = 0; i < block.rows; i++) {
+    if (run[i] !== NO_ROW && log.name(kind[i]!).includes('failed')) {
+      log.failureRows.set(run[i]!, row + i);
+    }
+  }
+  noteNewest(log, column(block, 't'));
+}
+
 function ingestRuns(log: LogStore, block: BlockRows): void {
-  let row = appended(log.runs, block);
+  let row = appended(log, log.runs, block);
   const run = column(block, 'run');
   const fn = column(block, 'function');
   const span = column(block, 'span');
@@ -272,7 +280,7 @@ const NO_PARTS: readonly PartFigures[] = [];
 
 /** Parts may come before or after their run: whichever is second ties them together. */
 function ingestParts(log: LogStore, block: BlockRows): void {
-  const first = appended(log.parts, block);
+  const first = appended(log, log.parts, block);
   const run = column(block, 'run');
   for (let i = 0; i < block.rows;) {
     let end = i + 1;
@@ -442,11 +450,18 @@ type Appendable = Pick<
 >;
 
 /** Appends, and keeps the bound of tables whose oldest rows may simply go. */
-function appended(table: unknown, block: BlockRows): number {
+function appended(log: LogStore, table: unknown, block: BlockRows): number {
   const into = table as Appendable & { readonly name: TableName };
   const first = into.append(block);
   if (into.name !== 'runs' && into.name !== 'parts') {
-    while (into.overdue !== undefined) {
+    for (let chunk = into.overdue; chunk !== undefined; chunk = into.overdue) {
+      const { t, submitted, start, second } =
+        chunk.columns as unknown as Readonly<
+          Record<string, AnyColumn | undefined>
+        >;
+      const times = t ?? submitted ?? start ?? second;
+      const to = times?.[chunk.rows - 1] ?? log.now;
+      log.noteDropped(into.name, chunk.rows, to, 'oldest rows are dropped');
       into.dropOldest();
     }
   }
@@ -454,15 +469,20 @@ function appended(table: unknown, block: BlockRows): number {
 }
 
 function indexed(
-  table: ColumnTable<'stacks'> | ColumnTable<'frames'>,
-  index: { set(id: number, row: number): boolean },
+  log: LogStore,
+  table: ColumnTable<'nodes'> | ColumnTable<'stacks'> | ColumnTable<'frames'>,
+  index: IdIndex,
   block: BlockRows,
   id: string
 ): void {
-  let row = appended(table, block);
+  const before = table.firstRow;
+  const row = appended(log, table, block);
+  if (table.firstRow > before) {
+    index.dropBelow(table.firstRow);
+  }
   const ids = column(block, id);
   for (let i = 0; i < block.rows; i++) {
-    index.set(ids[i]!, row++);
+    index.set(ids[i]!, row + i);
   }
 }
 

@@ -9,6 +9,7 @@ import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
 import { SpanTree } from './span-tree';
 import { FunctionSlots } from '../function-slots';
+import { TABLES } from '../../records/tables';
 import type { TableName } from '../../records/tables';
 
 /** status column of a run that a later row of the same run replaced; never in a log. */
@@ -65,6 +66,8 @@ export class LogStore {
   readonly runRows = new IdIndex();
   /** Run id → its newest part row. */
   readonly lastParts = new IdIndex();
+  /** Run id → the row of `events` that says how it failed. */
+  readonly failureRows = new IdIndex();
   readonly stackRows = new IdIndex();
   readonly frameRows = new IdIndex();
 
@@ -125,7 +128,8 @@ export class LogStore {
   }
 
   name(id: number): string {
-    return this.names.get(id) ?? (id === NO_ROW ? 'other' : `#${id}`);
+    const isOther = id === NO_ROW || this.names.size >= TABLES.names.bound.rows;
+    return this.names.get(id) ?? (isOther ? 'other' : `#${id}`);
   }
 
   /** Key text of a node. */
@@ -181,6 +185,22 @@ export class LogStore {
       this.gaps.push(gap);
     } else {
       last!.rows += gap.rows;
+    }
+  }
+
+  /**
+   * Rows that a table's bound has cost: one gap per table and reason, however often it happens.
+   *
+   * @param to - no row that was dropped is newer.
+   */
+  noteDropped(name: TableName, rows: number, to: number, why: string): void {
+    const table = TABLES[name].number;
+    const gap = this.gaps.find(gap => gap.table === table && gap.why === why);
+    if (gap === undefined) {
+      this.addGap({ table, from: 0, to, rows, why });
+    } else {
+      gap.to = to;
+      gap.rows += rows;
     }
   }
 

@@ -111,10 +111,21 @@ function takeFinished(
   };
   for (const { row, type, message: what, text, blob } of message.fields
     .errors) {
+    const task = tasks[row]!;
+    if (task >= 0) {
+      // Also of a run that was given up: it is in the log too.
+      log.taskFailed(
+        cluster.clock(),
+        worker,
+        runs.runId[row]!,
+        rows.span[task]!,
+        text === '' ? `${type}: ${what}` : text
+      );
+    }
     if (isPresent(row)) {
       // A copy: a view would keep the whole message for as long as the error.
       const payload = blob < 0 ? null : message.blobs[blob]!.slice();
-      errors.set(tasks[row]!, { type, message: what, text, payload });
+      errors.set(task, { type, message: what, text, payload });
     }
   }
   const inlineBytes = message.blobs[0];

@@ -253,8 +253,38 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     const [runs] = observer.rows('runs');
     expect(runs!.columns.span[0]).toBe(3);
     expect(runs!.columns.waitReady[0]).toBeGreaterThanOrEqual(0);
-    const [spans] = observer.rows('spans');
-    expect([...spans!.columns.id]).toEqual([0, 3]);
+    const spans = observer.rows('spans');
+    expect(spans.flatMap(({ columns }) => [...columns.id])).toEqual([0, 3]);
+  });
+
+  it('writes what a run raised into the log, with the run', async () => {
+    client.submit('a -> b', { want: 'b', does: { a: 'raise' } });
+    await client.outcome('b');
+    client.link.send('flush', { request: 5 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    const failed = observer
+      .rows('events')
+      .flatMap(({ columns }) =>
+        columns.text
+          .toArray()
+          .flatMap((text, row) =>
+            columns.run[row] === 0xffffffff
+              ? []
+              : [{ text, run: columns.run[row], span: columns.span[row] }]
+          )
+      );
+    const [runs] = observer.rows('runs');
+    expect(runs!.columns.status[0]).toBe(1);
+    expect(failed).toEqual([
+      {
+        text: 'Traceback …',
+        run: runs!.columns.run[0],
+        span: runs!.columns.span[0]
+      }
+    ]);
   });
 
   it('ends with its client: by a word, or without one', async () => {

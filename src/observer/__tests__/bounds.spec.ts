@@ -1,0 +1,72 @@
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { runDetail } from '../folds/run-detail';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+
+const CHUNK = 65_536;
+
+describe('what a log costs at most', () => {
+  it('is said in gaps, one per table', () => {
+    const log = new LogStore('log');
+    const block = rowsToBlock(
+      0,
+      'nodes',
+      Array.from({ length: CHUNK }, () => ({ suffix: '' }))
+    );
+    for (let seq = 1; seq <= 40; seq++) {
+      for (let i = 0; i < CHUNK; i++) {
+        const node = (seq - 1) * CHUNK + i;
+        block.columns['node']![i] = node;
+        block.columns['submitted']![i] = node;
+      }
+      ingestBlock(log, { ...block, seq });
+    }
+    const dropped = log.nodes.firstRow;
+    expect(dropped).toBeGreaterThan(0);
+    expect(log.gaps).toEqual([
+      {
+        table: 7,
+        from: 0,
+        to: dropped - 1,
+        rows: dropped,
+        why: 'oldest rows are dropped'
+      }
+    ]);
+    expect(log.nodeRows.get(0)).toBe(-1);
+    expect(log.nodeRows.get(dropped)).toBe(dropped);
+  });
+
+  it('names what has no room any more "other"', () => {
+    const log = new LogStore('log');
+    for (let id = 0; id < 200_000; id++) {
+      log.names.set(id, 'f');
+    }
+    ingestBlock(
+      log,
+      rowsToBlock(1, 'names', [{ id: 200_001, text: 'too many' }])
+    );
+    expect(log.name(200_001)).toBe('other');
+    expect(new LogStore('log').name(5)).toBe('#5');
+  });
+});
+
+describe('the error of a run', () => {
+  it('is what the event of its failure says, in short its last line', () => {
+    const log = new LogStore('log');
+    const text = 'Traceback …\n  in f\nValueError: boom\n';
+    [
+      rowsToBlock(1, 'names', [{ id: 0, text: 'task-failed' }]),
+      rowsToBlock(2, 'runs', [
+        { run: 7, status: 1, start: 1, duration: 1 },
+        { run: 8, status: 1, start: 2, duration: 1 }
+      ]),
+      rowsToBlock(3, 'events', [
+        { t: 2, kind: 0, run: 7, text },
+        { t: 2, kind: 0, run: 0xffffffff, text: 'no run' }
+      ])
+    ].forEach(block => ingestBlock(log, block));
+    expect(runDetail(log, 0)!.error).toBe(text);
+    expect(runDetail(log, 0, true)!.error).toBe('ValueError: boom');
+    expect(runDetail(log, 1)).not.toHaveProperty('error');
+  });
+});
