@@ -11,6 +11,8 @@ const LOST_AFTER_MILLISECONDS = 10_000;
 const DEFAULT_BUDGET_BYTES = 2 ** 30;
 /** Indices, totals and caches beside the tables, as a share of them (measured with a million runs). */
 const OVERHEAD = 1.6;
+/** Ended clusters with their history: panels are sent the list of all, half a kilobyte each, in one message. */
+const MOST_ENDED = 200;
 /** Clusters whose history was dropped are still listed, so many of them. */
 const FORGOTTEN_LISTED = 20;
 
@@ -28,7 +30,7 @@ export type ClustersOptions = {
 
 export class Clusters {
   private readonly _entries = new Map<string, ClusterEntry>();
-  private readonly _forgotten: ClusterInfo[] = [];
+  private _forgotten: ClusterInfo[] = [];
   private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
   private readonly _listeners = new Set<() => void>();
 
@@ -65,6 +67,9 @@ export class Clusters {
     }
     const cluster = new ObservedCluster(open);
     this._entries.delete(open.clusterId);
+    this._forgotten = this._forgotten.filter(
+      info => info.cluster !== open.clusterId
+    );
     this._entries.set(open.clusterId, {
       cluster,
       answers: new Answers(cluster, this._options.queue)
@@ -76,7 +81,8 @@ export class Clusters {
 
   /** The link to the source is gone, and nobody said why. */
   linkLost(cluster: ObservedCluster): void {
-    if (cluster.ended) {
+    // Of a log that another one has replaced nobody hears any more.
+    if (cluster.ended || this.get(cluster.id)?.cluster !== cluster) {
       return;
     }
     cluster.linkLost();
@@ -105,23 +111,22 @@ export class Clusters {
     let sum = sizes.reduce((total, { nbytes }) => total + nbytes, 0);
     const oldestFirst = sizes
       .filter(({ cluster }) => cluster.ended)
-      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt)
-      .slice(0, sizes.length - 1);
-    for (const { id, cluster, nbytes } of oldestFirst) {
-      if (sum <= budget) {
+      .sort((a, b) => a.cluster.endedAt - b.cluster.endedAt);
+    const surplus = oldestFirst.length - MOST_ENDED;
+    for (const [i, { id, cluster, nbytes }] of oldestFirst
+      .slice(0, sizes.length - 1)
+      .entries()) {
+      if (sum <= budget && i >= surplus) {
         return;
       }
       sum -= nbytes;
       this._entries.delete(id);
-      this._forgotten.push({
+      const info = {
         ...cluster.info(),
         workers: [],
         dropped: forgottenSentence(cluster.name)
-      });
-      this._forgotten.splice(
-        0,
-        Math.max(0, this._forgotten.length - FORGOTTEN_LISTED)
-      );
+      };
+      this._forgotten = [...this._forgotten, info].slice(-FORGOTTEN_LISTED);
       this._options.note(forgottenSentence(cluster.name));
       this._changed();
     }
@@ -133,6 +138,8 @@ export class Clusters {
     }
     this._lostTimers.clear();
     this._listeners.clear();
+    // Links that close from now on start no timer.
+    this._entries.clear();
   }
 
   private _clearTimer(id: string): void {

@@ -5,6 +5,7 @@ import type { Message } from '../../wire/schema';
 import type { Answer } from './answers';
 import type { Clusters } from './clusters';
 import {
+  begunAnewSentence,
   foldFailedSentence,
   unknownClusterSentence,
   unknownWatchSentence
@@ -34,7 +35,10 @@ export class PanelSession {
     private readonly _queue: WorkQueue,
     private readonly _note: (sentence: string) => void
   ) {
-    this._stopListening = _clusters.onChange(() => this._pushClustersSoon());
+    this._stopListening = _clusters.onChange(() => {
+      this._endOutdated();
+      this._pushClustersSoon();
+    });
     _link.start({
       messages: batch => batch.forEach(message => this._take(message)),
       closed: () => this._dispose()
@@ -147,8 +151,20 @@ export class PanelSession {
   private _detail({ fields }: MessageOf<'detail'>): void {
     const store = this._clusters.get(fields.cluster)?.cluster.store;
     const row = store?.runRows.get(fields.run) ?? -1;
-    const run = store === undefined || row < 0 ? null : runDetail(store, row);
-    this._link.send('detail', { request: fields.request, run });
+    const { request } = fields;
+    if (store === undefined || row < 0) {
+      this._link.send('detail', { request, run: null });
+      return;
+    }
+    const whole = runDetail(store, row);
+    try {
+      this._send('detail', () =>
+        this._link.send('detail', { request, run: whole })
+      );
+    } catch {
+      // Too long, which is noted; in short it never is.
+      this._link.send('detail', { request, run: runDetail(store, row, true) });
+    }
   }
 
   private _snapshot(
@@ -186,6 +202,25 @@ export class PanelSession {
   private _fail(id: number, sentence: string): void {
     if (!this._closed) {
       this._link.send('failure', { id, sentence });
+    }
+  }
+
+  /**
+   * A history that was dropped must not stay in memory because a panel looks at it. Panels ask again for what failed when they are told
+   * of clusters, which finds the new log of a cluster that began anew.
+   */
+  private _endOutdated(): void {
+    for (const [id, watch] of this._watches) {
+      const { cluster } = watch.entry;
+      if (this._clusters.get(cluster.id) !== watch.entry) {
+        watch.dispose();
+        this._watches.delete(id);
+        this._fail(
+          id,
+          this._clusters.forgotten(cluster.id)?.dropped ??
+            begunAnewSentence(cluster.name)
+        );
+      }
     }
   }
 

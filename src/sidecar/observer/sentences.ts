@@ -29,6 +29,10 @@ export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }
 
+export function begunAnewSentence(name: string): string {
+  return `${name} has begun a new history.`;
+}
+
 export function unknownClusterSentence(cluster: string): string {
   return `No cluster ${cluster} is known here. Run the cell again, or choose another cluster.`;
 }

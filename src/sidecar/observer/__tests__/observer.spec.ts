@@ -164,6 +164,53 @@ describe('the observer', () => {
     expect(none.fields.run).toBeNull();
   });
 
+  it('tells a run that is too long for one message in short', async () => {
+    const long = drawBlocks('0/0 a', {
+      tasks: {
+        a: {
+          parts: Array.from({ length: 2000 }, () => ({
+            kind: 4,
+            offset: 0,
+            duration: 0,
+            function: 'f'.repeat(1000)
+          }))
+        }
+      }
+    });
+    const source = await fixture.source();
+    await source.open();
+    await source.send(long);
+    const panel = await fixture.panel();
+    panel.link.send('detail', { request: 5, cluster: 'c1', run: 0 });
+    const { run } = (await panel.next('detail')).fields;
+    expect((run as { parts: unknown[] }).parts).toHaveLength(4);
+    expect(fixture.notes.join()).toContain('A detail could not be sent');
+  });
+
+  it('tells watches of a log that another one has replaced', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks' });
+    await panel.next('snapshot');
+    const anew = await fixture.source();
+    expect(await anew.open('c1', 'another log')).toBe(0);
+    expect((await panel.next('failure')).fields).toEqual({
+      id: 1,
+      sentence: 'first-look has begun a new history.'
+    });
+    // The old log's link is none of the new one's business.
+    source.link.destroy();
+    await anew.send(blocks);
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks' });
+    const { fields } = await panel.next(
+      'snapshot',
+      ({ logId }) => logId === 'another log'
+    );
+    expect(fields.result).toMatchObject({ total: 3 });
+  });
+
   it('resumes a source where it was, and knows when it is gone for good', async () => {
     const panel = await fixture.panel();
     const source = await fixture.source();
@@ -256,6 +303,7 @@ describe('the observer’s memory', () => {
         await source.open(cluster);
         await source.send(blocks);
         source.link.send('end', { why: 'closed', at: 6 });
+        source.link.close();
       }
       const said = await panel.next('clusters', ({ clusters }) =>
         clusters.some(info => String(info['dropped']).includes('dropped'))
@@ -265,6 +313,16 @@ describe('the observer’s memory', () => {
       expect((await panel.next('failure')).fields.sentence).toContain(
         'was dropped'
       );
+      // Its scheduler only slept: it is listed once.
+      const source = await fixture.source();
+      expect(await source.open('old')).toBe(0);
+      const listed = await panel.next('clusters', ({ clusters }) =>
+        clusters.some(info => info['state'] === 'starting')
+      );
+      expect(listed.fields.clusters.map(info => info['cluster'])).toEqual([
+        'new',
+        'old'
+      ]);
     } finally {
       await fixture.close();
     }
