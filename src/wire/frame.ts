@@ -26,6 +26,12 @@ export const BODY_LIMIT = {
   link: Math.floor(3.9 * 2 ** 30)
 } as const;
 
+/**
+ * Items of a list in a handshake, which every link begins with as a doorbell does. The decoder makes room for a list when it reads its
+ * length, and lists nest: sixty bytes from nowhere could claim all memory.
+ */
+const MOST_OF_STRANGERS = 1024;
+
 /** Blobs from here on are handed over as they are; smaller ones cost less to copy than another entry of a gathered write. */
 const OWN_CHUNK_BYTES = 16 * 1024;
 const PREFIX_BYTES = 4;
@@ -249,6 +255,9 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
     private readonly _direction: D
   ) {
     this._layouts = layoutsOf(_link, _direction);
+    this._msgpack = new Decoder(
+      _link === 'doorbell' ? { maxArrayLength: MOST_OF_STRANGERS } : {}
+    );
   }
 
   /**
@@ -350,7 +359,7 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
   }
 
   private readonly _layouts: ReadonlyMap<string, Layout>;
-  private readonly _msgpack = new Decoder();
+  private readonly _msgpack: Decoder;
 }
 
 const NONE: readonly number[] = Object.freeze([]);

@@ -229,4 +229,19 @@ describe('any message', () => {
       { numRuns: 500 }
     );
   });
+
+  it('of a stranger claims no memory that it does not fill', () => {
+    // A list of 30 million items, in a list of 30 million … : 5 bytes and 240 MB each.
+    const header = new Uint8Array(5 * 200);
+    const view = new DataView(header.buffer);
+    for (let at = 0; at < header.length; at += 5) {
+      header[at] = 0xdd;
+      view.setUint32(at + 1, 30_000_000);
+    }
+    const body = new Uint8Array(4 + header.length);
+    new DataView(body.buffer).setUint32(0, header.length, true);
+    body.set(header, 4);
+    const stranger = new FrameDecoder('doorbell', 'up');
+    expect(() => stranger.decode(body)).toThrow(/not msgpack.*maxArrayLength/);
+  });
 });
