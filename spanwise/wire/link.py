@@ -125,23 +125,23 @@ class Link:
         with self._lock:
             if self._closed:
                 raise LinkClosed("The link is closed.")
-            self._queue += buffers
-            self._queued_bytes += sum(map(_nbytes, buffers))
             if self._sending:
+                self._queue += buffers
+                self._queued_bytes += sum(map(_nbytes, buffers))
                 while self._queued_bytes > _QUEUE_BYTES and not self._closed:
                     self._queue_shrank.wait()
                 return
             self._sending = True
         try:
             while True:
+                self._write_all(buffers)
                 with self._lock:
                     if not self._queue:
                         self._sending = False
                         return
-                    batch, self._queue = self._queue, []
+                    buffers, self._queue = self._queue, []
                     self._queued_bytes = 0
                     self._queue_shrank.notify_all()
-                self._write_all(batch)
         except OSError as error:
             self.close()
             raise LinkClosed(f"The connection broke: {error}") from error
@@ -151,7 +151,10 @@ class Link:
         at = 0
         while at < len(buffers):
             group = buffers[at : at + _IOV_MAX]
-            sent = sock.sendmsg(group) if _CAN_GATHER else sock.send(b"".join(group))
+            if len(group) == 1:
+                sent = sock.send(group[0])
+            else:
+                sent = sock.sendmsg(group) if _CAN_GATHER else sock.send(b"".join(group))
             for buffer in group:
                 length = _nbytes(buffer)
                 if sent < length:
