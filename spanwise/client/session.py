@@ -660,6 +660,9 @@ class _Held:
     def __init__(self, by_key: dict[Key, Entry]) -> None:
         self._by_key = by_key
 
+    def __len__(self) -> int:
+        return len(self._by_key)
+
     def __contains__(self, key: Key) -> bool:
         entry = self._by_key.get(key)
         return entry is not None and entry.status in (PENDING, FINISHED)

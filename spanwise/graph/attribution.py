@@ -53,6 +53,8 @@ class Attribution:
         self._by_name: dict[Any, Source] = {}
         self._by_key: dict[Any, Source] = {}
         self._layer_of_key: dict[Any, str] = {}
+        #: The newest name that is nowhere. Neighbours in a graph mostly share theirs.
+        self._unknown: Any = None
 
     def of(self, key: Any) -> Source:
         """The source of a key of the graph, or of a key inside a fused task."""
@@ -63,8 +65,12 @@ class Attribution:
         name = key if type(key) is str else name_of(key)
         found = self._by_name.get(name)
         if found is None:
+            if name is self._unknown:
+                return self._ambient
             found = self._resolve(name)
-            if found is not self._ambient:
+            if found is self._ambient:
+                self._unknown = name
+            else:
                 self._by_name[name] = found
         return found
 

@@ -78,3 +78,16 @@ class KeyTexts:
                 return group, f", {key[1]})", function
             return group, str(key)[length:], function
         return "", str(key), self.function(key)
+
+    @staticmethod
+    def rest(key: tuple[Any, ...], length: int) -> str:
+        """The rest of a tuple's text whose group has `length` characters.
+
+        The same as ``str(key)[length:]``; the usual lengths without the group's repr.
+        """
+        count = len(key)
+        if count == 2:
+            return f", {key[1]!r})"
+        if count == 3:
+            return f", {key[1]!r}, {key[2]!r})"
+        return str(key)[length:]

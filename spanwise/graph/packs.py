@@ -254,8 +254,8 @@ class _Packing:
         groups: list[int] = []
         rests: list[str] = []
         functions: list[int] = []
-        spans: list[int] = []
-        origins = bytearray()
+        #: first row, span, origin: most graphs have one span.
+        stretches: list[tuple[int, int, int]] = []
         templates: list[int] = []
         chunks: list[int] = []
         rows: list[int] = []
@@ -263,21 +263,29 @@ class _Packing:
         first_dependencies: list[int] = []
         dependencies: list[int] = []
         last_source = None
-        span = origin = 0
+        rest_of = self.texts.rest
+        head: Any = None
+        head_length = group_name = function = 0
 
         task_id = first_id
         for key, node in items:
             ids[key] = task_id
             task_id += 1
-            group_text, rest, function_text = cut(key)
-            group_name = name_ids.get(group_text)
-            if group_name is None:
-                group_name = name_ids[group_text] = names.id(group_text)
-            function = name_ids.get(function_text)
-            if function is None:
-                function = name_ids[function_text] = names.id(function_text)
+            if type(key) is tuple and key and key[0] is head:
+                rests.append(rest_of(key, head_length))
+            else:
+                group_text, rest, function_text = cut(key)
+                group_name = name_ids.get(group_text, -1)
+                if group_name < 0:
+                    group_name = name_ids[group_text] = names.id(group_text)
+                function = name_ids.get(function_text, -1)
+                if function < 0:
+                    function = name_ids[function_text] = names.id(function_text)
+                rests.append(rest)
+                # The next key often begins with the same text, even the same object.
+                head = key[0] if type(key) is tuple and key and type(key[0]) is str else None
+                head_length = len(group_text)
             groups.append(group_name)
-            rests.append(rest)
             functions.append(function)
 
             flag = WANTED if key in wanted else 0
@@ -295,8 +303,8 @@ class _Packing:
                     group, inputs, literals = self._general(node)
                 else:
                     group, inputs, literals = packed
-                for key_of_input in inputs:
-                    dependencies.append(ids[key_of_input])
+                if inputs:
+                    dependencies.extend([ids[key_of_input] for key_of_input in inputs])
                 templates.append(group.template)
                 if literals:
                     if group.chunk == NONE:
@@ -322,13 +330,11 @@ class _Packing:
             flags.append(flag)
             if source is not last_source:
                 last_source = source
-                span = span_id(source.span)
                 if source.span is None:
                     origin = ORIGIN_DEFAULT
                 else:
                     origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
-            spans.append(span)
-            origins.append(origin)
+                stretches.append((len(flags) - 1, span_id(source.span), origin))
 
         for group in list(self.open_groups.values()):
             self._close(group)
@@ -336,6 +342,7 @@ class _Packing:
         self.blobs.append(keys_blob)
         priorities = self.graph.priorities[first_row : first_row + len(items)]
         count = len(items)
+        spans, origins = _span_columns(stretches, count)
         fields = {
             "generation": self.generation,
             "last": last,
@@ -350,7 +357,7 @@ class _Packing:
             "group": array("I", groups),
             "suffix": suffixes,
             "function": array("I", functions),
-            "span": array("H", spans),
+            "span": spans,
             "origin": origins,
             "priority": array("i", priorities),
             "template": array("I", templates),
@@ -445,6 +452,19 @@ class _Packing:
         group.chunk = NONE
         group.rows = []
         group.nbytes = 0
+
+
+def _span_columns(
+    stretches: list[tuple[int, int, int]], count: int
+) -> tuple[array[int], bytearray]:
+    """The columns `span` and `origin` of `count` rows from (first row, span, origin)."""
+    spans = array("H")
+    origins = bytearray()
+    for number, (first, span, origin) in enumerate(stretches):
+        stop = stretches[number + 1][0] if number + 1 < len(stretches) else count
+        spans.extend(array("H", [span]) * (stop - first))
+        origins.extend(bytes([origin]) * (stop - first))
+    return spans, origins
 
 
 def option_columns(keys: list[Key], options: TaskOptions | None) -> dict[str, Any]:

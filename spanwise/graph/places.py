@@ -92,14 +92,29 @@ class _Reader:
     def __init__(self) -> None:
         self.inputs: list[Key] = []
         self.literals: list[Any] = []
-        self.known: dict[Key, Place] = {}
+        #: Input → its index in `inputs`.
+        self.known: dict[Key, int] = {}
 
     def input(self, key: Key) -> Place:
-        place = self.known.get(key)
-        if place is None:
-            place = self.known[key] = Slot(len(self.inputs))
+        index = self.known.get(key)
+        if index is None:
+            index = self.known[key] = len(self.inputs)
             self.inputs.append(key)
-        return place
+        return Slot(index)
+
+    def new_inputs(self, keys: list[Key]) -> Run | None:
+        """All of `keys` at once, if there are many and each is met for the first time."""
+        first = len(self.inputs)
+        found = dict(zip(keys, range(first, first + len(keys)), strict=True))
+        if (
+            len(keys) < _RUN_FROM
+            or len(found) < len(keys)
+            or not found.keys().isdisjoint(self.known)
+        ):
+            return None
+        self.known.update(found)
+        self.inputs += keys
+        return Run(first, first + len(keys))
 
     def literal(self, value: Any) -> Place:
         self.literals.append(value)
@@ -217,6 +232,10 @@ def _read_place(argument: Any, scope: _Scope) -> Place:
         return Call(dict, pairs, container=True)
     rebuilt = _REBUILT.get(type(argument))
     if rebuilt is not None:
+        if scope.places is None and all(type(item) is TaskRef for item in argument.args):
+            inputs = scope.reader.new_inputs([item.key for item in argument.args])
+            if inputs is not None:
+                return inputs if rebuilt is list else Call(rebuilt, (inputs,))
         places = [_read_place(item, scope) for item in argument.args]
         run = _as_run(places)
         if run is not None:

@@ -64,14 +64,15 @@ def _trees(nodes: dict[Key, GraphNode]) -> dict[Key, GraphNode] | None:
     subtree before it opens the next, so as few results as possible are kept.
     """
     used: set[Key] = set()
-    count = 0
     for node in nodes.values():
-        for dependency in node._dependencies:
-            if dependency in nodes:
-                used.add(dependency)
-                count += 1
-    if count != len(used):
-        return None
+        dependencies = node._dependencies
+        if dependencies:
+            # Dependencies outside, results that exist already, may be shared.
+            if not used.isdisjoint(dependencies) and any(
+                each in used and each in nodes for each in dependencies
+            ):
+                return None
+            used.update(dependencies)
     return _post_order(nodes, [key for key in nodes if key not in used])
 
 

@@ -27,6 +27,8 @@ KEYS = (
     | st.integers()
     | st.tuples(NAMES, st.integers(0, 9))
     | st.tuples(NAMES, st.integers(0, 9), st.integers(0, 9))
+    | st.tuples(NAMES)
+    | st.tuples(NAMES, NAMES, st.none(), st.integers())
     | st.tuples(st.tuples(NAMES, st.integers(0, 3)), st.integers(0, 3))
 )
 
@@ -38,6 +40,8 @@ def test_texts_are_those_of_dask(keys: list[Any]) -> None:
         group, rest, function = texts.cut(key)
         assert group + rest == str(key)
         assert function == key_split(key)
+        if isinstance(key, tuple) and isinstance(key[0], str):
+            assert texts.rest(key, len(group)) == rest
 
 
 PLAIN = st.recursive(
