@@ -184,18 +184,18 @@ function act(
 /** The outcomes that a reference evaluation allows for a wanted task. */
 function allowedOutcomes(cluster: FakeCluster, task: FakeTask): TaskState[] {
   const lineage = cluster.lineage(task);
-  if (lineage.some(t => t.isOrphan || t.spec.raises === Infinity)) {
-    // Stuck behind a task that no worker may run, the failure is not reached.
-    return isStuck(cluster, task) ? stuckStates : [TaskState.Erred];
-  }
-  if (isStuck(cluster, task)) {
-    return stuckStates;
-  }
+  const mustFail = lineage.some(t => t.isOrphan || t.spec.raises === Infinity);
   const mayFail = lineage.some(t => t.isPlaced || t.raised > 0);
-  return mayFail ? [TaskState.Memory, TaskState.Erred] : [TaskState.Memory];
+  const outcomes = mustFail
+    ? [TaskState.Erred]
+    : mayFail
+      ? [TaskState.Memory, TaskState.Erred]
+      : [TaskState.Memory];
+  // Behind a task that no worker may run (any more), it has its outcome from before, or none.
+  return isStuck(cluster, task)
+    ? [...outcomes, TaskState.NoWorker, TaskState.Waiting]
+    : outcomes;
 }
-
-const stuckStates = [TaskState.NoWorker, TaskState.Waiting, TaskState.Erred];
 
 function isStuck(cluster: FakeCluster, task: FakeTask): boolean {
   return cluster

@@ -95,7 +95,8 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
           path: [],
           cwd: '/',
           env: {},
-          versions: { python: '3.11' }
+          versions: { python: '3.11' },
+          modules: []
         },
         observer: {
           address: observer.door!.address,

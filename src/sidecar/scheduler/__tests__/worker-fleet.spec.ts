@@ -39,7 +39,8 @@ describe('the fleet of workers', () => {
         path: ['/somewhere'],
         cwd: '/not/there',
         env: { SEEN: seen, PATH: process.env['PATH']! },
-        versions: {}
+        versions: {},
+        modules: []
       },
       address: 'unix:/door.sock',
       secretHex: 'ab',
