@@ -69,7 +69,7 @@ class Calls:
         function: Callable[..., Any],
         rows: Sequence[tuple[Any, ...]],
         keywords: dict[str, Any],
-        keys: Sequence[Key] | None,
+        keys: Sequence[Key] | str | None,
         pure: bool,
         options: TaskOptions | None,
     ) -> list[Entry]:
@@ -78,7 +78,8 @@ class Calls:
         Parameters
         ----------
         keys
-            One per row, or None: made from the function and the arguments.
+            One per row; or None: made from the function and the arguments; or a text:
+            the same, beginning with it in place of the function's name.
         pure
             Whether equal calls may share one result.
 
@@ -87,8 +88,8 @@ class Calls:
         list of Entry
             One per row, each counted once.
         """
-        if keys is None:
-            keys = self._make_keys(function, rows, keywords, pure)
+        if keys is None or isinstance(keys, str):
+            keys = self._make_keys(function, rows, keywords, keys, pure)
         if keywords and any(_holds_task(value) for value in keywords.values()):
             return self._through_graph(function, rows, keywords, keys, options)
         for row in rows:
@@ -107,14 +108,15 @@ class Calls:
         function: Callable[..., Any],
         rows: Sequence[tuple[Any, ...]],
         keywords: dict[str, Any],
+        name: str | None,
         pure: bool,
     ) -> list[Key]:
         if not pure:
+            head = self._keys.impure(function, name)
             if len(rows) == 1:
-                return [self._keys.impure(function)]
-            head = self._keys.impure(function)
+                return [head]
             return [f"{head}-{number}" for number in range(len(rows))]
-        head = self._keys.head(function, keywords)
+        head = self._keys.head(function, keywords, name)
         make = self._keys.key
         return [make(head, row) for row in rows]
 
@@ -221,7 +223,11 @@ class Calls:
 
     def input_id(self, reference: TaskRef) -> int:
         """The task id of a future given as an argument."""
-        entry = getattr(reference, "_entry", None) or self._session.by_key.get(reference.key)
+        session = self._session
+        entry = getattr(reference, "_entry", None)
+        # A future of another client: its number means another task here.
+        if entry is None or reference.client._session is not session:  # type: ignore[attr-defined]
+            entry = session.by_key.get(reference.key)
         if entry is None or entry.id < 0:
             raise ClusterError(
                 f"{reference.key!r} was released, or belongs to another cluster. Compute it again."

@@ -268,7 +268,7 @@ class Client:
         Parameters
         ----------
         key
-            Prefix of the keys, or a list of keys.
+            Beginning of the keys in place of the function's name, or a list of keys.
         batch_size
             Accepted for compatibility; calls are always sent in batches.
 
@@ -277,13 +277,14 @@ class Client:
         submit : for the other parameters.
         """
         rows = list(zip(*iterables, strict=False))
-        keys = None
+        keys: list[Any] | str | None
         if isinstance(key, list):
             if len(key) != len(rows):
                 raise ValueError(f"{len(key)} keys for {len(rows)} calls")
             keys = key
-        elif key is not None:
-            keys = [f"{key}-{number}" for number in range(len(rows))]
+        else:
+            # Not numbered: another map of the same name would get the results of this one.
+            keys = None if key is None else str(key)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         entries = self._calls.submit(func, rows, kwargs, keys, pure, options)
         return [Future(entry, self) for entry in entries]

@@ -13,6 +13,7 @@ good and cost a microsecond; everything else goes to Dask.
 from __future__ import annotations
 
 import marshal
+import sys
 import types
 import uuid
 from collections.abc import Callable
@@ -24,9 +25,9 @@ from dask.tokenize import tokenize
 from dask.utils import funcname
 
 _PLAIN: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
+_INEXACT: tuple[type, ...] = (float, complex)
 #: Version 0 writes no references and no interning flags: equal values, equal bytes.
 _MARSHAL_VERSION = 0
-_SIMPLE_GLOBALS: tuple[type, ...] = (*_PLAIN, types.ModuleType, types.BuiltinFunctionType, type)
 _CACHED_FUNCTIONS = 1_000
 
 
@@ -41,31 +42,49 @@ def _are_plain(arguments: tuple[Any, ...]) -> bool:
 def surroundings(function: Callable[..., Any]) -> tuple[Any, ...] | None:
     """What a function's result may depend on besides its code, or None if unknown.
 
-    Two equal answers mean that the function has not changed in between. A function
-    of an importable module is taken not to change.
+    Two equal answers mean that the function has not changed in between. What workers
+    import by its name is taken not to change; a bound method or a callable object does
+    whenever its object does.
     """
-    if not isinstance(function, types.FunctionType):
-        return () if getattr(function, "__module__", None) != "__main__" else None
-    if function.__module__ != "__main__" and "<locals>" not in function.__qualname__:
+    if _is_imported(function):
         return ()
+    if not isinstance(function, types.FunctionType) or function.__kwdefaults__:
+        return None
     code = function.__code__
     if any(isinstance(constant, types.CodeType) for constant in code.co_consts):
         return None
-    found: list[Any] = [code, function.__defaults__, function.__kwdefaults__]
-    for name in code.co_names:
-        value = function.__globals__.get(name)
-        if not isinstance(value, _SIMPLE_GLOBALS):
-            return None
-        found.append(value)
+    found: list[Any] = [code]
+    values = [function.__globals__.get(name) for name in code.co_names]
+    values += function.__defaults__ or ()
     for cell in function.__closure__ or ():
         try:
-            value = cell.cell_contents
+            values.append(cell.cell_contents)
         except ValueError:
             return None
-        if type(value) not in _PLAIN:
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            # 1, 1.0 and True are equal, 0.0 and -0.0 too, and yet not the same.
+            found.append((kind, repr(value) if kind in _INEXACT else value))
+        elif kind is types.ModuleType or _is_imported(value):
+            found.append(value)
+        else:
             return None
-        found.append(value)
     return tuple(found)
+
+
+def _is_imported(value: Any) -> bool:
+    """Whether a function or class is what workers find under its module and name."""
+    if isinstance(value, types.BuiltinFunctionType):
+        # `len` is bound to its module; `[].append` to a list, which changes.
+        owner = value.__self__
+        return owner is None or isinstance(owner, types.ModuleType)
+    if not isinstance(value, (types.FunctionType, type)) or value.__module__ == "__main__":
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
 
 
 class _Card:
@@ -102,12 +121,16 @@ class PureKeys:
         self._cards[id(function)] = card
         return card
 
-    def head(self, function: Callable[..., Any], keywords: dict[str, Any]) -> str:
+    def head(
+        self, function: Callable[..., Any], keywords: dict[str, Any], name: str | None = None
+    ) -> str:
         """The beginning of the keys of calls of one function with these keywords."""
         card = self._card(function)
+        if name is None:
+            name = card.name
         if not keywords:
-            return f"{card.name}-{card.token}"
-        return f"{card.name}-{tokenize(card.token, keywords)[:16]}"
+            return f"{name}-{card.token}"
+        return f"{name}-{tokenize(card.token, keywords)[:16]}"
 
     def key(self, head: str, arguments: tuple[Any, ...]) -> str:
         """The key of one call."""
@@ -120,9 +143,9 @@ class PureKeys:
             return f"{head}-{blake2b(packed, digest_size=16).hexdigest()}"
         return f"{head}-{tokenize(*(_stable(argument) for argument in arguments))}"
 
-    def impure(self, function: Callable[..., Any]) -> str:
+    def impure(self, function: Callable[..., Any], name: str | None = None) -> str:
         """A key that no other call has."""
-        return f"{funcname(function)}-{uuid.uuid4()}"
+        return f"{funcname(function) if name is None else name}-{uuid.uuid4()}"
 
 
 def _stable(argument: Any) -> Any:

@@ -75,13 +75,30 @@ def test_futures_as_arguments(client: LocalClient) -> None:
     assert delayed(increment)(x).compute() == 3
 
 
+def test_a_future_of_another_client_is_refused(client: LocalClient) -> None:
+    other_scheduler = ClientScheduler()
+    with LocalClient(other_scheduler) as other:
+        foreign = client.map(increment, [10, 20])
+        own = other.map(increment, [1, 2])
+        with pytest.raises(ClusterError, match="belongs to another cluster"):
+            other.submit(increment, foreign[1])
+        assert other.gather(own) == [2, 3]
+        assert client.gather(foreign) == [11, 21]
+    other_scheduler.close()
+
+
 def test_map_gather_layouts(client: LocalClient) -> None:
     futures = client.map(operator.mul, range(300), range(300))
     assert client.gather(futures) == [i * i for i in range(300)]
     assert client.gather({"a": futures[2], "b": [futures[3], 7]}) == {"a": 4, "b": [9, 7]}
     assert client.gather((futures[1],)) == (1,)
     assert client.map(increment, []) == []
-    assert [f.key for f in client.map(increment, [1, 2], key="k")] == ["k-0", "k-1"]
+    named = client.map(increment, [1, 2], key="k")
+    assert all(future.key.startswith("k-") for future in named)
+    others = client.map(increment, [3, 4], key="k")
+    assert client.gather(others) == [4, 5], "the same name must not bring the first results"
+    assert client.map(increment, [2], key="k")[0].key == named[1].key
+    assert client.map(increment, [2], key="k", pure=False)[0].key != named[1].key
 
 
 def test_keyword_arguments_of_map(client: LocalClient) -> None:

@@ -99,13 +99,60 @@ def test_what_a_function_depends_on() -> None:
         return x * factor
 
     known = surroundings(closure)
-    assert known is not None and factor in known
+    assert known is not None and (int, factor) in known
     settings = {"factor": 2}
 
     def over_a_mapping(x: int) -> int:
         return x * settings["factor"]
 
     assert surroundings(over_a_mapping) is None, "the mapping can change unseen"
+
+
+class Scale:
+    """An object whose methods are called as functions."""
+
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def times(self, x: int) -> int:
+        return x * self.factor
+
+    def __call__(self, x: int) -> int:
+        return x * self.factor
+
+
+@pytest.mark.parametrize("pick", [lambda scale: scale, lambda scale: scale.times])
+def test_keys_follow_the_state_of_an_object(pick: Any) -> None:
+    keys = PureKeys()
+    scale = Scale(2)
+    function = pick(scale)
+    before = keys.head(function, {})
+    assert keys.head(function, {}) == before
+    scale.factor = 3
+    assert keys.head(function, {}) != before
+
+
+def test_keys_follow_a_bound_builtin_and_mutable_defaults() -> None:
+    keys = PureKeys()
+    table = {"a": 1}
+    look_up = table.get
+    before = keys.head(look_up, {})
+    table["a"] = 2
+    assert keys.head(look_up, {}) != before
+    assert surroundings(len) == () and surroundings(look_up) is None
+
+    def with_default(x: int, seen: list[int] = []) -> int:  # noqa: B006
+        return x + len(seen)
+
+    assert surroundings(with_default) is None, "the list can change unseen"
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (1, True), (0.0, -0.0)])
+def test_equal_surroundings_of_other_types_differ(one: Any, other: Any) -> None:
+    def make(value: Any) -> Any:
+        return lambda: value
+
+    assert surroundings(make(one)) != surroundings(make(other))
 
 
 @st.composite
