@@ -148,6 +148,11 @@ def encode(
     if blobs:
         lengths = []
         for blob in blobs:
+            if type(blob) is bytes:
+                lengths.append(len(blob))
+                if blob:
+                    sections.append((len(blob), [blob]))
+                continue
             pieces = [blob] if isinstance(blob, (bytes, bytearray, memoryview)) else blob
             views: list[Buffer] = [_bytes_view(piece) for piece in pieces]
             length = sum(map(len, views))

@@ -92,6 +92,11 @@ def loads(payload: Buffer) -> Any:
         Whatever unpickling raises.
     """
     view = memoryview(payload)
+    if view.nbytes >= _ONE_PART.size:
+        count, _, length = _ONE_PART.unpack_from(view)
+        if count == 1 and length == view.nbytes - _ONE_PART.size:
+            # Nearly all small results: no lists of lengths and parts.
+            return pickle.loads(view[_ONE_PART.size :])
     if view.nbytes < 8:
         raise BrokenFrame(f"A payload of {view.nbytes} bytes.")
     count, _ = _TWO_U32.unpack_from(view)

@@ -203,16 +203,25 @@ class TaskTable:
         lacking
             Tasks that waited for one of them and are not themselves released.
         """
-        dropped: list[int] = []
-        for task_id in task_ids:
-            if task_id in self.values:
-                del self.values[task_id]
-                self.managed -= self.sizes.pop(task_id)
-            self.running.pop(task_id, None)
-            self.fetches.pop(task_id, None)
+        dropped = list(task_ids)
+        values, sizes = self.values, self.sizes
+        # Few, and mostly empty when results of a finished graph are released.
+        underway: list[dict[int, Any]] = [
             # A queued row stays in `runnable` and is skipped by `take`.
-            self.queued.pop(task_id, None)
-            dropped.append(task_id)
+            each
+            for each in (self.running, self.fetches, self.queued)
+            if each
+        ]
+        managed = 0.0
+        for task_id in dropped:
+            if task_id in values:
+                del values[task_id]
+                managed += sizes.pop(task_id)
+            for each in underway:
+                each.pop(task_id, None)
+        self.managed -= managed
+        if not self.waiters:
+            return []
         return [
             entry
             for task_id in dropped
