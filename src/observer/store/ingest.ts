@@ -29,7 +29,7 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
     return;
   }
   if (block.seq > log.seq + 1) {
-    noteMissingBlocks(log, block.seq - log.seq - 1);
+    noteLost(log, 'blocks are missing');
   }
   log.seq = block.seq;
   INGEST[block.table](log, block);
@@ -44,17 +44,13 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   if (seq === log.seq + 1) {
     log.seq = seq;
   }
-  log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
+  noteLost(log, why);
 }
 
-function noteMissingBlocks(log: LogStore, blocks: number): void {
-  log.addGap({
-    table: 0,
-    from: log.now,
-    to: log.now,
-    rows: 0,
-    why: blocks === 1 ? 'a block is missing' : `${blocks} blocks are missing`
-  });
+/** Rows that never came; of which tables is not known. */
+function noteLost(log: LogStore, why: string): void {
+  log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
+  log.lostBefore = Math.max(log.lostBefore, log.now);
 }
 
 type Ingest = (log: LogStore, block: BlockRows) => void;
@@ -180,13 +176,20 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
   events: ingestEvents,
   gaps: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
+      const table = column(block, 'table')[i]!;
+      const to = column(block, 'to')[i]!;
+      const rows = column(block, 'rows')[i]!;
       log.addGap({
-        table: column(block, 'table')[i]!,
+        table,
         from: column(block, 'from')[i]!,
-        to: column(block, 'to')[i]!,
-        rows: column(block, 'rows')[i]!,
+        to,
+        rows,
         why: textAt(block, 'why', i)
       });
+      log.lostBefore = Math.max(log.lostBefore, to);
+      if (table === TABLES.runs.number) {
+        log.lostRuns += rows;
+      }
     }
   }
 };

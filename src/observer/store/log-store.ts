@@ -111,6 +111,9 @@ export class LogStore {
   /** Runs dropped, and the time before which they lie. */
   droppedRuns = 0;
   droppedBefore = -Infinity;
+  /** Runs that the source could not send any more, and the time before which rows never came; −∞: all came. */
+  lostRuns = 0;
+  lostBefore = -Infinity;
   /** Grows when a row arrives that lies in a stretch of time which was said to be settled. */
   lateRows = 0;
   private _settledBefore = -Infinity;

@@ -12,6 +12,7 @@ import { newestProcessMemory } from '../../observer/folds/task-stream';
 import {
   droppedSentence,
   endedSentence,
+  lostSentence,
   reconnectingSentence
 } from './sentences';
 import type { EndWhy } from './sentences';
@@ -168,12 +169,18 @@ export class ObservedCluster {
       ...(this._why === undefined ? {} : { why: this._why }),
       ...(this._endedAt === undefined ? {} : { endedAt: this._endedAt }),
       ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
-      ...(store.droppedRuns > 0
-        ? {
-            dropped: droppedSentence(store.droppedRuns, store.droppedBefore)
-          }
-        : {})
+      ...this._dropped()
     };
+  }
+
+  /** What the figures lack. */
+  private _dropped(): { readonly dropped?: string } {
+    const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
+    const sentences = [
+      ...(droppedRuns > 0 ? [droppedSentence(droppedRuns, droppedBefore)] : []),
+      ...(lostBefore > -Infinity ? [lostSentence(lostRuns, lostBefore)] : [])
+    ];
+    return sentences.length > 0 ? { dropped: sentences.join(' ') } : {};
   }
 
   private _changed(): void {

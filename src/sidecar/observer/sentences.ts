@@ -25,6 +25,11 @@ export function droppedSentence(runs: number, beforeSeconds: number): string {
   return `${countOf(runs)} tasks before ${sinceStart(beforeSeconds)} are kept only as totals.`;
 }
 
+export function lostSentence(runs: number, beforeSeconds: number): string {
+  const what = runs > 0 ? `${countOf(runs)} tasks` : 'Some measurements';
+  return `${what} before ${sinceStart(beforeSeconds)} are missing: they did not reach the observer.`;
+}
+
 export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }

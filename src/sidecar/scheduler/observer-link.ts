@@ -1,16 +1,39 @@
 /**
  * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; whoever listens gets what it has not got, and the
  * computation never waits for it. In the scheduler process.
+ *
+ * Names, spans, workers and lanes outlast the ring: without them an observer that comes anew could not tell what the rows that are left
+ * speak of.
+ *
+ *     seq   1 … 40 000              40 001 … 50 000
+ *           lasting: 1 2 17 …       ring: all
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ByteRing } from '../../base/byte-ring';
+import { ByteRing, type RingEntry } from '../../base/byte-ring';
 import type { SealedBlock } from '../../records/log-writer';
+import { TABLES, type TableName } from '../../records/tables';
 import type { FieldsInput } from '../../wire/schema';
 import { dial } from '../link/dial';
 import type { Link } from '../link/link';
 
 const RING_BYTES = 64 * 2 ** 20;
+/** What other rows refer to, or what holds until a later row says otherwise. Small: a long run's names are some hundred KB. */
+const LASTING: readonly TableName[] = [
+  'header',
+  'names',
+  'spans',
+  'workers',
+  'lanes',
+  'capacity',
+  'stacks',
+  'frames',
+  'memoryRuns'
+];
+const LASTING_TABLES = new Set<number>(
+  LASTING.map(name => TABLES[name].number)
+);
+const LASTING_BYTES = 16 * 2 ** 20;
 /** Blocks wait in the ring while so much is on its way; then the observer is slow and nothing is gained by sending more. */
 const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
@@ -47,15 +70,15 @@ export type ObserverLinkOptions = {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
+  /** How many bytes of blocks are kept. */
+  readonly ringBytes?: number;
 };
 
 export class ObserverLink {
-  private readonly _ring = new ByteRing<KeptBlock>(RING_BYTES, entry => {
-    tally(this._dropped, entry.value);
-    if (entry.seq > this._ackedSeq) {
-      tally(this._droppedUnseen, entry.value);
-    }
-  });
+  private readonly _ring: ByteRing<KeptBlock>;
+  private readonly _lasting = new ByteRing<KeptBlock>(LASTING_BYTES, entry =>
+    this._gone(entry)
+  );
   /** All that left the ring, and what of it left before it was acknowledged; by table. */
   private readonly _dropped = new Map<number, LogGap>();
   private readonly _droppedUnseen = new Map<number, LogGap>();
@@ -70,8 +93,16 @@ export class ObserverLink {
   /** Told when something came from the observer, or the link broke. */
   private _onChange: (() => void) | null = null;
   private _isConnecting = false;
+  private _lastNote = '';
 
   constructor(private readonly _options: ObserverLinkOptions) {
+    this._ring = new ByteRing(_options.ringBytes ?? RING_BYTES, entry => {
+      if (LASTING_TABLES.has(tableOf(entry.value))) {
+        this._lasting.push(entry.seq, entry.nbytes, entry.value);
+      } else {
+        this._gone(entry);
+      }
+    });
     void this._connect();
   }
 
@@ -109,7 +140,7 @@ export class ObserverLink {
   }
 
   private async _connect(): Promise<void> {
-    const { place, build, open, note } = this._options;
+    const { place, build, open } = this._options;
     this._isConnecting = true;
     try {
       const link = await dial({
@@ -143,14 +174,23 @@ export class ObserverLink {
     } catch (error) {
       this._isConnecting = false;
       this._onChange?.();
-      note(`The observer cannot be reached: ${String(error)}`);
+      this._noteOnce(`The observer cannot be reached: ${String(error)}`);
       this._tryAgain();
+    }
+  }
+
+  /** A block has left the ring for good. */
+  private _gone({ seq, value }: RingEntry<KeptBlock>): void {
+    tally(this._dropped, value);
+    if (seq > this._ackedSeq) {
+      tally(this._droppedUnseen, value);
     }
   }
 
   private _resume(haveSeq: number): void {
     this._isOpen = true;
     this._pauseSeconds = FIRST_PAUSE_SECONDS;
+    this._lastNote = '';
     this._sentSeq = haveSeq;
     this._ackedSeq = haveSeq;
     if (this._ring.droppedUpTo > haveSeq) {
@@ -175,7 +215,11 @@ export class ObserverLink {
     if (!this._isOpen || link === null || link.queuedBytes > QUEUE_BYTES) {
       return;
     }
-    const entries = this._ring.after(this._sentSeq);
+    // What left the ring is older than what is in it.
+    const entries = [
+      ...this._lasting.after(this._sentSeq),
+      ...this._ring.after(this._sentSeq)
+    ];
     let nbytes = 0;
     const blobs: Uint8Array[] = [];
     for (const entry of entries) {
@@ -199,6 +243,14 @@ export class ObserverLink {
     if (!this._closed) {
       this._options.note(`The link to the observer ended: ${why}`);
       this._tryAgain();
+    }
+  }
+
+  /** There is a try every two seconds, for as long as the cluster lives. */
+  private _noteOnce(sentence: string): void {
+    if (sentence !== this._lastNote) {
+      this._lastNote = sentence;
+      this._options.note(sentence);
     }
   }
 
@@ -235,11 +287,16 @@ export class ObserverLink {
   }
 }
 
-/** Adds a block's rows to the gaps; its header says table and rows (records/block.ts). */
-function tally(gaps: Map<number, LogGap>, { bytes, at }: KeptBlock): void {
-  const header = new DataView(bytes.buffer, bytes.byteOffset);
-  const table = header.getUint16(8, true);
-  const rows = header.getUint32(12, true);
+/** Blocks say in their header of which table they are, and how many rows they hold (records/block.ts). */
+function tableOf({ bytes }: KeptBlock): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint16(8, true);
+}
+
+/** Adds a block's rows to the gaps. */
+function tally(gaps: Map<number, LogGap>, block: KeptBlock): void {
+  const { bytes, at } = block;
+  const table = tableOf(block);
+  const rows = new DataView(bytes.buffer, bytes.byteOffset).getUint32(12, true);
   const gap = gaps.get(table);
   if (gap === undefined) {
     gaps.set(table, { table, rows, from: at, to: at });

@@ -1,3 +1,4 @@
+import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawBlocks } from '../../../testing/run-from-text';
 import type {
   FineMetricsResult,
@@ -270,6 +271,21 @@ describe('the observer', () => {
       total: 3
     });
     expect(fixture.notes.join()).toContain('a block was left out');
+    await panel.next('clusters', ({ clusters }) =>
+      String(clusters[0]?.['dropped']).startsWith(
+        'Some measurements before 4.00\u00a0s are missing'
+      )
+    );
+    await source.send([
+      rowsToBlock(blocks.length + 1, 'gaps', [
+        { table: 9, from: 0, to: 7, rows: 1200, why: 'replay ring' }
+      ])
+    ]);
+    await panel.next('clusters', ({ clusters }) =>
+      String(clusters[0]?.['dropped']).startsWith(
+        '1,200 tasks before 7.00\u00a0s are missing'
+      )
+    );
   });
 
   it('keeps clusters apart and says when one is unknown', async () => {

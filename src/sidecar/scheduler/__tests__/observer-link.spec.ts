@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decodeBlock, type Block } from '../../../records/block';
+import { LogWriter } from '../../../records/log-writer';
+import { TABLES } from '../../../records/tables';
+import { waitFor } from '../../../testing/wait-for';
+import { Door } from '../../link/door';
+import { ObserverLink, type LogGap } from '../observer-link';
+
+const secret = Buffer.alloc(32, 7);
+
+describe('the link to the observer', () => {
+  let folder: string;
+  let door: Door<'source'> | null = null;
+  let link: ObserverLink | null = null;
+  let blocks: Block[];
+  let gaps: readonly LogGap[];
+  let notes: string[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'spanwise-'));
+    await writeFile(join(folder, 'secret'), secret);
+    blocks = [];
+    gaps = [];
+    notes = [];
+  });
+  afterEach(async () => {
+    link?.close();
+    await door?.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** An observer that has blocks up to `haveSeq`. */
+  async function openDoor(haveSeq: number): Promise<void> {
+    door = await Door.open({
+      transport: 'unix',
+      folder,
+      name: 'observer',
+      secret,
+      build: 'test',
+      roles: ['source'],
+      onLink: link =>
+        link.start({
+          messages: batch =>
+            batch.forEach(message => {
+              if (message.type === 'open') {
+                link.send('resume', { haveSeq });
+              } else if (message.type === 'block') {
+                blocks.push(...message.blobs.map(blob => decodeBlock(blob)));
+              }
+            }),
+          closed: () => undefined
+        })
+    });
+  }
+
+  function openLink(): ObserverLink {
+    return new ObserverLink({
+      place: {
+        address: `unix:${join(folder, 'observer.sock')}`,
+        secretFile: join(folder, 'secret')
+      },
+      build: 'test',
+      open: {
+        logId: 'l',
+        clusterId: 'c',
+        name: 'n',
+        kind: 'embedded',
+        wallEpoch: 0,
+        pid: 1
+      },
+      onGap: found => {
+        gaps = found;
+      },
+      note: sentence => notes.push(sentence),
+      ringBytes: 2000
+    });
+  }
+
+  it('keeps names for an observer that comes when the rows that use them are gone', async () => {
+    link = openLink();
+    const kept = link;
+    let at = 0;
+    const log = new LogWriter(block => kept.push(block, at));
+    log.table('names').append({ id: 0, text: 'inc' });
+    log.seal();
+    for (at = 1; at <= 50; at++) {
+      const table = log.table('memory');
+      table.append({
+        t: at,
+        worker: 0,
+        process: 0,
+        managed: 0,
+        spilled: 0,
+        unmanagedOld: 0
+      });
+      log.seal();
+    }
+    await openDoor(0);
+    const newest = await waitFor(
+      'the newest block',
+      () => blocks.at(-1)?.seq === log.seq && blocks
+    );
+    expect(newest[0]!.table).toBe('names');
+    const memory = blocks.length - 1;
+    expect(memory).toBeLessThan(50);
+    expect(gaps).toEqual([
+      {
+        table: TABLES.memory.number,
+        rows: 50 - memory,
+        from: 1,
+        to: 50 - memory
+      }
+    ]);
+    // However often it tried, it said once that nobody was there.
+    expect(new Set(notes).size).toBe(notes.length);
+  });
+});
