@@ -1,6 +1,7 @@
 """Links and doors over both transports."""
 
 import queue
+import signal
 import socket
 import threading
 
@@ -9,6 +10,7 @@ import pytest
 from spanwise.wire import addresses
 from spanwise.wire.door import listen
 from spanwise.wire.errors import HandshakeRefused, LinkClosed
+from spanwise.wire.frame import Message
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link, dial
 
@@ -95,6 +97,51 @@ def test_threads_send_at_the_same_time(door):
     for number in range(threads):
         own = [n for n in seen if n // each == number]
         assert own == sorted(own)
+    calling.close()
+
+
+def press_ctrl_c_until(heard: threading.Event) -> threading.Thread:
+    def press():
+        while not heard.wait(0.2):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    return thread
+
+
+def test_an_interrupted_send_neither_tears_nor_stops_the_stream(door):
+    opened, secret, links = door
+    calling = dial(opened.address, secret, "peer")
+    accepted = links.get(timeout=LIMIT)
+    blob = bytes(range(256)) * 100_000
+    heard = threading.Event()
+    pressing = press_ctrl_c_until(heard)
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            # Nobody reads yet, so this blocks with part of the frame on its way.
+            calling.send("put", {"request": 1}, {"items": [(1,)]}, [blob])
+        finally:
+            heard.set()
+    pressing.join(LIMIT)
+    arrived: queue.Queue[Message] = queue.Queue()
+
+    def read():
+        for _ in range(3):
+            arrived.put(accepted.read())
+
+    def send():
+        for number in (2, 3):
+            calling.send("put", {"request": number}, {}, [b"x"])
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (read, send)]
+    for thread in threads:
+        thread.start()
+    messages = [arrived.get(timeout=LIMIT) for _ in range(3)]
+    assert [message.fields["request"] for message in messages] == [1, 2, 3]
+    assert messages[0].blobs[0] == blob
+    for thread in threads:
+        thread.join(LIMIT)
     calling.close()
 
 

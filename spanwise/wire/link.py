@@ -109,7 +109,8 @@ class Link:
         """Send a message; from any thread.
 
         Frames of threads that send at the same time are written together by one of them.
-        Buffers must not change until the other side has answered in some way.
+        Buffers must not change until the other side has answered in some way. Interrupted
+        by Ctrl-C, what is left of the frame goes out with the next message.
 
         Raises
         ------
@@ -122,47 +123,61 @@ class Link:
         self._write(encode(message_type, fields, tables, blobs, self._limit))
 
     def _write(self, buffers: list[Buffer]) -> None:
-        with self._lock:
-            if self._closed:
-                raise LinkClosed("The link is closed.")
-            if self._sending:
-                self._queue += buffers
-                self._queued_bytes += sum(map(_nbytes, buffers))
-                while self._queued_bytes > _QUEUE_BYTES and not self._closed:
-                    self._queue_shrank.wait()
-                return
-            self._sending = True
+        mine = False
+        counts: list[int] = []
         try:
+            with self._lock:
+                if self._closed:
+                    raise LinkClosed("The link is closed.")
+                if self._sending:
+                    self._queue += buffers
+                    self._queued_bytes += sum(map(_nbytes, buffers))
+                    while self._queued_bytes > _QUEUE_BYTES and not self._closed:
+                        self._queue_shrank.wait()
+                    return
+                if self._queue:
+                    # What an interrupted sender has left comes first.
+                    buffers, self._queue = [*self._queue, *buffers], []
+                    self._queued_bytes = 0
+                self._sending = mine = True
             while True:
-                self._write_all(buffers)
+                self._write_all(buffers, counts)
                 with self._lock:
                     if not self._queue:
-                        self._sending = False
+                        self._sending = mine = False
                         return
-                    buffers, self._queue = self._queue, []
+                    counts, buffers, self._queue = [], self._queue, []
                     self._queued_bytes = 0
                     self._queue_shrank.notify_all()
         except OSError as error:
             self.close()
             raise LinkClosed(f"The connection broke: {error}") from error
+        except BaseException:
+            # Ctrl-C: half a frame may be out, and nobody else would ever send again.
+            if mine:
+                with self._lock:
+                    rest = _behind(buffers, sum(counts))
+                    self._queue[:0] = rest
+                    self._queued_bytes += sum(map(_nbytes, rest))
+                    self._sending = False
+            raise
 
-    def _write_all(self, buffers: list[Buffer]) -> None:
-        sock = self._sock
-        at = 0
-        while at < len(buffers):
-            group = buffers[at : at + _IOV_MAX]
-            if len(group) == 1:
-                sent = sock.send(group[0])
+    def _write_all(self, buffers: list[Buffer], counts: list[int]) -> None:
+        """Write all; the sum of `counts` is at any moment how many bytes have gone.
+
+        Each write is also counted by the same call into C: Ctrl-C cannot come in between.
+        """
+        left = buffers
+        while left:
+            if len(left) == 1:
+                counts.extend(map(self._sock.send, left))
             else:
-                sent = sock.sendmsg(group) if _CAN_GATHER else sock.send(b"".join(group))
-            for buffer in group:
-                length = _nbytes(buffer)
-                if sent < length:
-                    # The system took part of this buffer: go on behind it.
-                    buffers[at] = memoryview(buffer)[sent:]
-                    break
-                sent -= length
-                at += 1
+                write = self._sock.sendmsg if _CAN_GATHER else self._send_joined
+                counts.extend(map(write, (left[:_IOV_MAX],)))
+            left = _behind(left, counts[-1])
+
+    def _send_joined(self, buffers: Sequence[Buffer]) -> int:
+        return self._sock.send(b"".join(buffers))
 
     def read_batch(self) -> list[Message]:
         """Wait until something arrives; all that is complete, in order.
@@ -232,6 +247,16 @@ class Link:
 
 def _nbytes(buffer: Buffer) -> int:
     return buffer.nbytes if isinstance(buffer, memoryview) else len(buffer)
+
+
+def _behind(buffers: list[Buffer], sent: int) -> list[Buffer]:
+    """What is left of some buffers when the system has taken so many bytes of them."""
+    for at, buffer in enumerate(buffers):
+        length = _nbytes(buffer)
+        if sent < length:
+            return [memoryview(buffer)[sent:], *buffers[at + 1 :]] if sent else buffers[at:]
+        sent -= length
+    return []
 
 
 def dial(
