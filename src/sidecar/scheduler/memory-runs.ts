@@ -11,6 +11,9 @@ export type MemoryUse = {
   readonly spilled: number;
 };
 
+/** All workers measure as often as the run that asks most. */
+const SHORTEST_SECONDS = 0.01;
+
 type MemoryRun = {
   readonly label: string;
   readonly measure: MemoryMeasure;
@@ -44,9 +47,12 @@ export class MemoryRuns {
     id: number,
     label: string,
     measure: MemoryMeasure,
-    intervalSeconds: number
+    wantedSeconds: number
   ): void {
     this._end(id);
+    // Written so that NaN is too short, too.
+    const intervalSeconds =
+      wantedSeconds > SHORTEST_SECONDS ? wantedSeconds : SHORTEST_SECONDS;
     const start = this._clock();
     const run: MemoryRun = {
       label,
@@ -81,9 +87,10 @@ export class MemoryRuns {
     return { t: run.t, bytes: run.bytes };
   }
 
+  /** The cluster ends: what still runs has stopped, and the log says so. */
   close(): void {
     for (const id of [...this._runs.keys()]) {
-      this._end(id);
+      this.stop(id);
     }
   }
 
