@@ -9,7 +9,7 @@
  * the same length, which the hash then replaces: line maps stay right.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -49,7 +49,12 @@ const hash = createHash('sha256')
   .digest('hex')
   .slice(0, placeholder.length);
 mkdirSync(folder, { recursive: true });
-writeFileSync(join(folder, 'spanwise.mjs'), text.replaceAll(placeholder, hash));
+// In one step: a process that starts meanwhile must not read half a program.
+writeFileSync(
+  join(folder, '.spanwise.mjs'),
+  text.replaceAll(placeholder, hash)
+);
+renameSync(join(folder, '.spanwise.mjs'), join(folder, 'spanwise.mjs'));
 writeFileSync(
   join(folder, 'build.json'),
   `${JSON.stringify({ version, build: hash })}\n`
