@@ -106,4 +106,25 @@ describe('memory', () => {
       series: [{}, { name: 'selection', t: [1, 3], bytes: [50, 30] }]
     });
   });
+
+  it('forgets what a worker kept when it leaves', () => {
+    const log = measured();
+    ingestBlock(
+      log,
+      rowsToBlock(8, 'stored', [
+        { t: 5, worker: 1, span: 1, change: 70 },
+        // Added up in the turn in which it died.
+        { t: 8.01, worker: 1, span: 1, change: 5 },
+        { t: 9, worker: 0, span: 1, change: 70 }
+      ])
+    );
+    const { series } = ask(log, 'memory', {
+      filter: { spans: { any: [{ path: ['x'] }] } },
+      params: { measure: 'managed' }
+    });
+    expect(series[1]).toMatchObject({
+      t: [1, 3, 5, 8, 9],
+      bytes: [50, 30, 100, 30, 100]
+    });
+  });
 });

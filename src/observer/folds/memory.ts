@@ -198,32 +198,59 @@ function workerSeries(
   };
 }
 
-/** Results kept of the selection: the running sum of what was stored and released in its spans. */
+/**
+ * Results kept of the selection: the running sum of what was stored and released in its spans. What a worker kept is gone when it leaves,
+ * and nobody says so result by result.
+ */
 function selectionSeries(context: FoldContext, range: Range): Series {
   const { log, filter } = context;
   const t: number[] = [];
   const bytes: number[] = [];
-  let sum = 0;
   const step = (range.to - range.from) / MOST_POINTS;
+  let sum = 0;
+  const change = (time: number, by: number): void => {
+    sum += by;
+    if (t.length > 0 && time - t[t.length - 1]! < step) {
+      bytes[bytes.length - 1] = sum;
+    } else {
+      t.push(time);
+      bytes.push(sum);
+    }
+  };
+  const keptBy = new Map<number, number>();
+  const leaving = [...log.shape.workers.values()]
+    .filter(({ left }) => !Number.isNaN(left))
+    .sort((one, other) => one.left - other.left);
+  const gone = new Set<number>();
+  const leave = (until: number): void => {
+    for (
+      let first = leaving[0];
+      first !== undefined && first.left <= until;
+      first = leaving[0]
+    ) {
+      leaving.shift();
+      gone.add(first.worker);
+      const kept = keptBy.get(first.worker) ?? 0;
+      if (kept !== 0) {
+        change(first.left, -kept);
+      }
+    }
+  };
   for (const chunk of log.stored.chunks) {
     const c = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
-      if (
-        filter.spans[c.span[i]!] === 0 ||
-        filter.workers[c.worker[i]!] === 0
-      ) {
+      const worker = c.worker[i]!;
+      if (filter.spans[c.span[i]!] === 0 || filter.workers[worker] === 0) {
         continue;
       }
-      sum += c.change[i]!;
-      const time = c.t[i]!;
-      if (t.length > 0 && time - t[t.length - 1]! < step) {
-        bytes[bytes.length - 1] = sum;
-      } else {
-        t.push(time);
-        bytes.push(sum);
+      leave(c.t[i]!);
+      if (!gone.has(worker)) {
+        keptBy.set(worker, (keptBy.get(worker) ?? 0) + c.change[i]!);
+        change(c.t[i]!, c.change[i]!);
       }
     }
   }
+  leave(range.to);
   return { name: 'selection', worker: null, t, bytes };
 }
 
