@@ -100,6 +100,7 @@ export class SidebarModel implements IDisposable {
     const newest = newestOf(
       this.feed.clusters.filter(info => belongsTo(info, target, notebookOf))
     );
+    this._hasChosen = true;
     // One notebook can have several clusters at a time: an older one is told by its name.
     this.follow(
       newest?.cluster === cluster.cluster
@@ -110,17 +111,15 @@ export class SidebarModel implements IDisposable {
 
   /** Turn to the notebook or panel that came to the front. A notebook without a cluster changes nothing while others have one. */
   turnTo(target: ClusterTarget): void {
-    const { feed, notebookOf } = this._options;
     this._front = target;
-    if (feed.clusters.some(info => belongsTo(info, target, notebookOf))) {
-      this.follow(target);
-    }
+    this._hasChosen = false;
+    this._followFront();
   }
 
   /** Look again at what is in front; its cluster may have come since. */
   private _onClusters(): void {
-    if (this._front !== null && this.cluster === null) {
-      this.turnTo(this._front);
+    if (!this._hasChosen) {
+      this._followFront();
     }
     const newest = newestOf(this.feed.clusters);
     if (this.cluster === null && newest !== null) {
@@ -129,6 +128,17 @@ export class SidebarModel implements IDisposable {
     // An open target that has found its notebook gives way to the selection that the notebook's panels share already.
     this.follow(this.target);
     this._emit();
+  }
+
+  private _followFront(): void {
+    const { feed, notebookOf } = this._options;
+    const front = this._front;
+    if (
+      front !== null &&
+      feed.clusters.some(info => belongsTo(info, front, notebookOf))
+    ) {
+      this.follow(front);
+    }
   }
 
   follow(target: ClusterTarget): void {
@@ -217,6 +227,8 @@ export class SidebarModel implements IDisposable {
 
   private _context: PanelContext;
   private _front: ClusterTarget | null = null;
+  /** The user chose a cluster since the last turn to a notebook or panel. */
+  private _hasChosen = false;
   private _watch: IWatch | null = null;
   private _watchedCluster: string | null = null;
   private _lastSpans: SpansResult | null = null;

@@ -38,6 +38,18 @@ describe('SidebarModel', () => {
     expect(model.cluster).toBe(inA);
   });
 
+  it('turns to the notebook in front when its cluster comes, unless another was chosen', () => {
+    const { feed, model } = setUp();
+    feed.setClusters(inA);
+    model.turnTo({ notebook: 'b.ipynb' });
+    expect(model.cluster).toBe(inA);
+    feed.setClusters(inA, inB);
+    expect(model.cluster).toBe(inB);
+    model.choose(inA);
+    feed.setClusters(inA, { ...inB, tasks: 1 });
+    expect(model.cluster).toBe(inA);
+  });
+
   it('can show an older cluster of a notebook that has two', () => {
     const { feed, model } = setUp();
     const older = clusterInfo({
