@@ -146,7 +146,11 @@ class Calls:
                 entry.count += 1
         if made:
             messages = self._messages(function, list(new.values()), keywords, made, options)
-            session.send_all(messages, made[0].id, made)
+            try:
+                session.send_all(messages, made[0].id, made)
+            except BaseException:
+                session.drop_later(entries)
+                raise
         return entries
 
     def _messages(

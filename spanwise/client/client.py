@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
@@ -21,9 +22,9 @@ from spanwise.client.dask_collections import (
     rebuild_nested,
     split_collections,
 )
-from spanwise.client.entries import ERROR
+from spanwise.client.entries import ERROR, Entry
 from spanwise.client.errors import ClusterError, absent
-from spanwise.client.future import Future, _seconds
+from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.html import client_html
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo
 from spanwise.client.processes import (
@@ -361,12 +362,20 @@ class Client:
         try:
             return rebuild_nested(layout, self._session.gather(entries))
         except KeyboardInterrupt:
-            self._session.cancel(entries, False)
+            # Not what a future or a persisted collection holds besides.
+            here = Counter(entries)
+            own = [entry for entry, count in here.items() if entry.count == count]
+            self._session.cancel(own, False)
             raise
         finally:
             self._session.drop(entries)
 
     async def _get_async(self, entries: list[Any], layout: Any) -> Any:
+        try:
+            await wait_async(self._session, entries, None)
+        except BaseException:
+            self._session.drop(entries)
+            raise
         return await asyncio.to_thread(self._get, entries, layout)
 
     def compute(
@@ -405,8 +414,7 @@ class Client:
         for place, entry in zip(places, entries, strict=True):
             answers[place] = Future(entry, self)
         if sync:
-            futures = self.gather(answers)
-            return futures[0] if single and not self.asynchronous else futures
+            return self.gather(answers[0] if single else answers)
         return answers[0] if single else answers
 
     def persist(
@@ -452,27 +460,24 @@ class Client:
         """
         if errors not in ("raise", "skip"):
             raise ValueError(f"errors is 'raise' or 'skip', not {errors!r}")
-        return self._call(self._gather, futures, errors)
-
-    def _gather(self, futures: Any, errors: str) -> Any:
         if isinstance(futures, Iterator):
             futures = list(futures)
         found: dict[int, Future] = {}
         _collect(futures, found)
-        ordered = list(found.values())
-        entries = [future._alive() for future in ordered]
-        session = self._session
-        if errors == "skip":
-            session.wait_for(entries)
-            kept = [
-                (future, entry)
-                for future, entry in zip(ordered, entries, strict=True)
-                if entry.status == "finished"
-            ]
-            ordered = [future for future, _ in kept]
-            entries = [entry for _, entry in kept]
-        values = dict(zip(map(id, ordered), session.gather(entries), strict=True))
+        entries = {number: future._alive() for number, future in found.items()}
+        if self.asynchronous:
+            return self._gather_async(futures, entries, errors)
+        return self._gather(futures, entries, errors)
+
+    def _gather(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
+        """Put values in the places of futures; `entries` has them by the futures' id()."""
+        got = self._session.values(list(entries.values()), errors)
+        values = {number: got[entry] for number, entry in entries.items() if entry in got}
         return _replace(futures, values, skip=errors == "skip")
+
+    async def _gather_async(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
+        await wait_async(self._session, list(entries.values()), None)
+        return await asyncio.to_thread(self._gather, futures, entries, errors)
 
     def scatter(
         self,

@@ -32,7 +32,7 @@ class Entry:
     inline
         The payload, if it came with the report; opened when first asked for.
     value
-        The value, if it was opened and is small.
+        The type of the value once it was brought here, else NOTHING.
     count
         Futures alive, plus calls that wait for it.
     waiters
@@ -71,9 +71,13 @@ class Entry:
         self.callbacks: list[Callable[[], None]] | None = None
 
     def failure(self) -> BaseException:
-        """The error to raise."""
+        """The error to raise.
+
+        It is the same object each time: without what earlier raises have hung on it, which
+        would grow, and keep the results alive that their frames held.
+        """
         assert self.error is not None
-        return with_remote_traceback(self.error, self.error_text)
+        return with_remote_traceback(self.error.with_traceback(None), self.error_text)
 
 
 class Waiter:

@@ -51,8 +51,8 @@ def _open(described: dict[str, Any], message: Message) -> BaseException:
         return error
     try:
         opened = payload.loads(bytes(message.blobs[described["blob"]]))
-    except Exception as failure:  # noqa: BLE001 (unpickling raises anything)
+        found = opened["exception"]
+    except BaseException as failure:  # noqa: BLE001 (user code, which must not end the reader)
         error.add_note(f"(The exception itself could not be unpickled: {failure!r})")
         return error
-    found: BaseException = opened["exception"]
-    return found
+    return found if isinstance(found, BaseException) else error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from dask._task_spec import TaskRef
 
-from spanwise.client.entries import CANCELLED, ERROR, PENDING, Entry
+from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 
 if TYPE_CHECKING:
     from spanwise.client.client import Client
@@ -79,10 +80,7 @@ class Future(TaskRef):
     def type(self) -> type | None:
         """The type of a finished result that was already brought here, else None."""
         entry = self._entry
-        if entry is None:
-            return None
-        value = entry.value
-        return None if type(value).__name__ == "Nothing" else type(value)
+        return None if entry is None or entry.value is NOTHING else entry.value
 
     def result(self, timeout: float | str | None = None) -> Any:
         """Wait and return the value; in an asynchronous client, return a coroutine.
@@ -94,25 +92,39 @@ class Future(TaskRef):
         BaseException
             What the task raised, with the worker's traceback as its cause.
         """
-        return self.client._call(self.client._session.gather_one, self._alive(), _seconds(timeout))
+        seconds = _seconds(timeout)
+        if self.client.asynchronous:
+            return self._await(seconds)
+        return self.client._session.gather_one(self._alive(), seconds)
 
     def exception(self, timeout: float | str | None = None) -> Any:
         """Wait and return what the task raised, or None."""
-        return self.client._call(self._exception, _seconds(timeout))
+        return self._once_done(self._exception, _seconds(timeout))
 
-    def _exception(self, timeout: float | None) -> BaseException | None:
-        entry = self._alive()
-        self.client._session.wait_for([entry], timeout)
+    @staticmethod
+    def _exception(entry: Entry) -> BaseException | None:
         return entry.failure() if entry.status in (ERROR, CANCELLED) else None
 
     def traceback(self, timeout: float | str | None = None) -> Any:
         """Wait and return the worker's traceback as text, or None."""
-        return self.client._call(self._traceback, _seconds(timeout))
+        return self._once_done(self._traceback, _seconds(timeout))
 
-    def _traceback(self, timeout: float | None) -> str | None:
-        entry = self._alive()
-        self.client._session.wait_for([entry], timeout)
+    @staticmethod
+    def _traceback(entry: Entry) -> str | None:
         return entry.error_text if entry.status == ERROR else None
+
+    def _once_done(self, look: Callable[[Entry], Any], timeout: float | None) -> Any:
+        entry = self._alive()
+        session = self.client._session
+        if not self.client.asynchronous:
+            session.wait_for([entry], timeout)
+            return look(entry)
+
+        async def wait() -> Any:
+            await wait_async(session, [entry], timeout)
+            return look(entry)
+
+        return wait()
 
     def cancel(self, reason: str | None = None, msg: str | None = None, force: bool = False) -> Any:
         """Cancel the task for all holders of its key."""
@@ -141,11 +153,11 @@ class Future(TaskRef):
     def __await__(self) -> Generator[Any, None, Any]:
         return self._await().__await__()
 
-    async def _await(self) -> Any:
+    async def _await(self, timeout: float | None = None) -> Any:
         session = self.client._session
         entry = self._alive()
-        await wait_async(session, [entry], None)
-        return await asyncio.to_thread(session.gather_one, entry, None)
+        await wait_async(session, [entry], timeout)
+        return await asyncio.to_thread(session.gather_one, entry, timeout)
 
 
 class CancelledFuture(RuntimeError):
@@ -160,18 +172,33 @@ def _seconds(timeout: float | str | None) -> float | None:
     return timeout
 
 
-async def wait_async(session: Any, entries: list[Entry], timeout: float | None) -> bool:
-    """Wait in an event loop until all entries are done; False after `timeout` s."""
+async def wait_async(
+    session: Any, entries: list[Entry], timeout: float | None, first: bool = False
+) -> None:
+    """Wait in an event loop until all entries, or the first of them, are done.
+
+    No thread stands still for it: the few of the loop's executor must stay free for what
+    ends the wait, such as `cancel` and `close`.
+
+    Raises
+    ------
+    TimeoutError
+    """
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
 
     def notify() -> None:
-        loop.call_soon_threadsafe(done.set)
+        # A loop that has ended has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(done.set)
 
-    if session.watch(entries, notify):
-        return True
+    waiter = session.watch(entries, notify, first)
+    if waiter is None:
+        return
     try:
         await asyncio.wait_for(done.wait(), timeout)
     except TimeoutError:
-        return False
-    return True
+        late = sum(entry.status == PENDING for entry in entries)
+        raise TimeoutError(f"{late} of {len(entries)} tasks not done after {timeout:g} s") from None
+    finally:
+        session.unwatch(entries, waiter)

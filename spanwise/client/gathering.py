@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
+from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
 from spanwise.client.errors import ClusterError
 from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
 from spanwise.wire import payload
@@ -49,6 +49,14 @@ class Gathering:
         BaseException
             The first error of a task, in the order of the entries.
         """
+        values = self.values(entries, timeout, errors)
+        return [values[entry] for entry in entries if entry in values]
+
+    def values(
+        self, entries: Sequence[Entry], timeout: float | None, errors: str
+    ) -> dict[Entry, Any]:
+        """The same by entry; those left out are not in it."""
+        until = None if timeout is None else time.monotonic() + timeout
         self._session.wait_for(entries, timeout)
         values: dict[Entry, Any] = {}
         remote: list[Entry] = []
@@ -56,18 +64,25 @@ class Gathering:
             if entry.status in (ERROR, CANCELLED):
                 if errors == "raise":
                     raise entry.failure()
-            elif entry.inline is not None:
-                values[entry] = entry.value = _open(entry.inline)
-                entry.value = type(entry.value)
-            elif entry not in values:
+            elif entry in values:
+                continue
+            elif (payload_here := entry.inline) is not None:
+                value = values[entry] = _open(payload_here)
+                entry.value = type(value)
+            else:
                 values[entry] = None
                 remote.append(entry)
         if remote:
-            self._fetch(remote, values, errors)
-        return [values[entry] for entry in entries if entry in values]
+            self._fetch(remote, values, errors, until)
+        return values
 
-    def _fetch(self, entries: list[Entry], values: dict[Entry, Any], errors: str) -> None:
-        """Bring results from the workers; ask where they are if they moved or died."""
+    def _fetch(
+        self, entries: list[Entry], values: dict[Entry, Any], errors: str, until: float | None
+    ) -> None:
+        """Bring results from the workers; ask where they are if they moved or died.
+
+        `until`: when the caller's patience ends, in seconds of the monotonic clock.
+        """
         give_up = time.monotonic() + LOST_RESULT_SECONDS
         pause = 0.01
         while entries:
@@ -76,7 +91,7 @@ class Gathering:
                 by_worker.setdefault(entry.worker, []).append(entry)
             again: list[Entry] = []
             for worker, wanted in by_worker.items():
-                again += self._fetch_from(worker, wanted, values)
+                again += self._fetch_from(worker, wanted, values, errors)
             if not again:
                 return
             if time.monotonic() > give_up:
@@ -85,10 +100,14 @@ class Gathering:
                 )
             time.sleep(pause)
             pause = min(1.0, pause * 2)
+            # While it is computed again it is not lost, however long that takes.
+            begin = time.monotonic()
+            self._session.wait_for(again, None if until is None else max(0.0, until - begin))
+            give_up += time.monotonic() - begin
             entries = self._relocate(again, values, errors, give_up)
 
     def _fetch_from(
-        self, worker: int, entries: list[Entry], values: dict[Entry, Any]
+        self, worker: int, entries: list[Entry], values: dict[Entry, Any], errors: str
     ) -> list[Entry]:
         row = self._session.workers.get(worker)
         if row is None:
@@ -103,8 +122,9 @@ class Gathering:
             if status == MISSING:
                 missing.append(entry)
             elif status == CANNOT_PICKLE:
-                described = payload.loads(blob)
-                raise described["exception"]
+                if errors == "raise":
+                    raise payload.loads(blob)["exception"]
+                del values[entry]
             else:
                 values[entry] = payload.loads(blob)
                 entry.value = type(values[entry])
@@ -118,10 +138,9 @@ class Gathering:
         give_up: float,
     ) -> list[Entry]:
         limit = max(0.1, give_up - time.monotonic())
-        self._session.wait_for(entries, limit)
         alive = []
         for entry in entries:
-            if entry.status == FINISHED:
+            if entry.status in (FINISHED, PENDING):
                 alive.append(entry)
             elif errors == "raise":
                 raise entry.failure()

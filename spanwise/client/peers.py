@@ -75,6 +75,10 @@ class Peers:
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
+            except BaseException:
+                # Ctrl-C: part of an answer may be read, and the next would begin within it.
+                self._drop(peer)
+                raise
         return found
 
     def put(self, address: str, items: Iterable[tuple[int, Any]]) -> None:
@@ -101,6 +105,9 @@ class Peers:
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
+            except BaseException:
+                self._drop(peer)  # as above
+                raise
 
     def _peer(self, address: str) -> _Peer:
         with self._lock:

@@ -78,7 +78,9 @@ def _entries(
     if made:
         try:
             _send(session, made, list(fresh.values()), rows, broadcast)
-        except BaseException:
+        except BaseException as error:
+            # Another thread may have been given the same entries, and would wait for ever.
+            session.withdraw(made, error)
             session.drop_later(entries)
             raise
     return entries

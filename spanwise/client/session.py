@@ -196,8 +196,12 @@ class Session:
                 entry.count += 1
         if graph.nodes:
             ids = {key: entry.id for key, entry in external.items()}
-            messages = self.packer.pack(graph, ids, wanted, first_id, options)
-            self.send_all(messages, first_id, made)
+            try:
+                messages = self.packer.pack(graph, ids, wanted, first_id, options)
+                self.send_all(messages, first_id, made)
+            except BaseException:
+                self.drop_later(entries)
+                raise
         return entries
 
     def send_all(self, messages: Iterable[SubmitMessage], first_id: int, made: list[Entry]) -> None:
@@ -209,10 +213,10 @@ class Session:
         sent = None
         try:
             for message in messages:
+                sent = message  # also if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
-                sent = message
         except BaseException as error:
-            self._withdraw(made, error)
+            self.withdraw(made, error)
             if sent is not None and self.dead is None:
                 generation = sent.fields["generation"]
                 self.send("submit", {"generation": generation, "last": True})
@@ -220,7 +224,8 @@ class Session:
                 self.send("cancel", {"force": True}, {"ids": {"id": ids}})
             raise
 
-    def _withdraw(self, made: list[Entry], error: BaseException) -> None:
+    def withdraw(self, made: list[Entry], error: BaseException) -> None:
+        """Fail entries whose tasks the scheduler was not told of."""
         with self.lock:
             for entry in made:
                 self._by_id.pop(entry.id, None)
@@ -288,20 +293,53 @@ class Session:
             raise ClusterError("This client is closed; make a new one with Client().")
 
     def _span_closed(self, row: dict[str, Any]) -> None:
-        if self.dead is None and not self._closing:
-            with self.sending:
-                fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
-                try:
-                    self.send("spans", fields)
-                except SchedulerLost:
-                    return  # the reader reports it; leaving a block must not raise
+        if self.dead is not None or self._closing:
+            return
+        # A generator that is collected leaves its spans wherever its thread happens to be,
+        # perhaps holding the very locks that sending needs: another thread sends then.
+        if isinstance(sys.exception(), GeneratorExit):
+            self._dropped.put(row)
+        else:
+            self._send_span(row)
+
+    def _send_span(self, row: dict[str, Any]) -> None:
+        with self.sending:
+            fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
+            try:
+                self.send("spans", fields)
+            except SchedulerLost:
+                return  # the reader reports it; leaving a block must not raise
 
     # -- waiting ----------------------------------------------------------
 
-    def watch(self, entries: Iterable[Entry], notify: Callable[[], None]) -> bool:
-        """Call `notify` once all entries are done; True: they are, it is not called."""
+    def watch(
+        self, entries: Sequence[Entry], notify: Callable[[], None], first: bool = False
+    ) -> Waiter | None:
+        """Call `notify` once all entries (or the first) are done; None: they are already.
+
+        `notify` runs under a lock, in any thread; it must neither wait nor raise. Who stops
+        waiting before says so by :meth:`unwatch`.
+        """
+        waiter = Waiter(1, notify)
         with self.lock:
-            return self._watch(entries, Waiter(0, notify))
+            if first:
+                return waiter if self._watch_first(entries, waiter) else None
+            return None if self._watch(entries, waiter) else waiter
+
+    def unwatch(self, entries: Iterable[Entry], waiter: Waiter) -> None:
+        """Forget a waiter: a loop that waits a little at a time would leave thousands."""
+        with self.lock:
+            for entry in entries:
+                if entry.waiters is not None and waiter in entry.waiters:
+                    entry.waiters.remove(waiter)
+
+    def _watch_first(self, entries: Sequence[Entry], waiter: Waiter) -> bool:
+        """Have the first of the entries end the wait; False if one is done."""
+        if any(entry.status != PENDING for entry in entries):
+            return False
+        for entry in entries:
+            self._add_waiter(entry, waiter)
+        return True
 
     def _watch(self, entries: Iterable[Entry], waiter: Waiter) -> bool:
         left = 0
@@ -326,29 +364,26 @@ class Session:
         with self.lock:
             if self._watch(entries, waiter):
                 return
-        if not waiter.wait(timeout):
+        done = False
+        try:
+            done = waiter.wait(timeout)
+        finally:
+            if not done:
+                self.unwatch(entries, waiter)
+        if not done:
             late = sum(entry.status == PENDING for entry in entries)
             raise TimeoutError(f"{late} of {len(entries)} tasks not done after {timeout:g} s")
 
     def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool:
         """Sleep until at least one entry is done."""
-        lock = threading.Lock()
-        lock.acquire()
-        fired = False
-
-        def first() -> None:
-            nonlocal fired
-            if not fired:
-                fired = True
-                lock.release()
-
+        waiter = Waiter(1)
         with self.lock:
-            for entry in entries:
-                if entry.status != PENDING:
-                    return True
-            for entry in entries:
-                self._add_waiter(entry, Waiter(1, first))
-        return lock.acquire(timeout=-1 if timeout is None else timeout)
+            if not self._watch_first(entries, waiter):
+                return True
+        try:
+            return waiter.wait(timeout)
+        finally:
+            self.unwatch(entries, waiter)
 
     def when_done(self, entry: Entry, callback: Callable[[], None]) -> None:
         """Call `callback` once the entry is done, from some thread; at once if it is."""
@@ -376,6 +411,10 @@ class Session:
     ) -> list[Any]:
         """Wait for entries and return their values; see :meth:`Gathering.gather`."""
         return self._gathering.gather(entries, timeout, errors)
+
+    def values(self, entries: Sequence[Entry], errors: str) -> dict[Entry, Any]:
+        """The same by entry; those left out are not in it."""
+        return self._gathering.values(entries, None, errors)
 
     # -- changing one's mind ----------------------------------------------
 
@@ -470,15 +509,21 @@ class Session:
             time.sleep(RELEASE_PAUSE_SECONDS)
             while not queue.empty():
                 batch.append(queue.get())
+            rows: list[dict[str, Any]] = []
             ended = any(each is None for each in batch)
             with self.lock:
                 ids = array("I")
                 for dropped in batch:
                     if isinstance(dropped, array):
                         ids.extend(dropped)
+                    elif isinstance(dropped, dict):
+                        rows.append(dropped)
                     elif dropped is not None:
                         entries = dropped if type(dropped) is list else [dropped]
                         ids.extend(self._count_down(entries))
+            for row in rows:
+                if self.dead is None and not self._closing:
+                    self._send_span(row)
             if ids and self.dead is None and not self._closing:
                 try:
                     self.send("release", {}, {"ids": {"id": ids}})
@@ -571,8 +616,12 @@ class Session:
         sentence = message.fields["sentence"]
         if message.fields["fatal"]:
             self._end(sentence)
-        else:
+            return
+        try:
             warnings.warn(sentence, RuntimeWarning, stacklevel=1)
+        except RuntimeWarning:
+            # Warnings are errors here (python -W error); this thread must go on reading.
+            sys.stderr.write(f"{sentence}\n")
 
     def _on_closed(self, message: Message) -> None:
         with self.lock:
@@ -598,7 +647,7 @@ class Session:
                     entry.status = CANCELLED if self._closing else ERROR
                     entry.error = error
                     self._done(entry)
-            for answers in self._answers.values():
+            for answers in list(self._answers.values()):  # others take theirs out meanwhile
                 answers.put(error)
             self._changed.notify_all()
 
@@ -606,10 +655,11 @@ class Session:
 
     def running_workers(self) -> list[dict[str, Any]]:
         """Workers that take tasks, by id."""
+        workers = self.workers  # the reader puts another in its place
         return [
-            self.workers[number]
-            for number in sorted(self.workers)
-            if self.workers[number]["state"] in ("running", "paused")
+            workers[number]
+            for number in sorted(workers)
+            if workers[number]["state"] in ("running", "paused")
         ]
 
     def wait_for_workers(self, count: int, timeout: float | None) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -49,17 +50,29 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     if not futures:
         return DoneAndNotDone(set(), set())
     client = futures[0].client
-    return client._call(_wait, futures, _seconds(timeout), return_when)
+    first = return_when == FIRST_COMPLETED
+    if client.asynchronous:
+        return _wait_async(futures, _seconds(timeout), first)
+    return _wait(futures, _seconds(timeout), first)
 
 
-def _wait(futures: list[Future], timeout: float | None, return_when: str) -> DoneAndNotDone:
+def _wait(futures: list[Future], timeout: float | None, first: bool) -> DoneAndNotDone:
     session = futures[0].client._session
     entries = [future._alive() for future in futures]
-    if return_when == FIRST_COMPLETED:
-        if not session.wait_first(entries, timeout):
-            raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
-    else:
+    if not first:
         session.wait_for(entries, timeout)
+    elif not session.wait_first(entries, timeout):
+        raise TimeoutError(f"none of {len(entries)} tasks done after {timeout:g} s")
+    return _parted(futures)
+
+
+async def _wait_async(futures: list[Future], timeout: float | None, first: bool) -> DoneAndNotDone:
+    entries = [future._alive() for future in futures]
+    await wait_async(futures[0].client._session, entries, timeout, first)
+    return _parted(futures)
+
+
+def _parted(futures: list[Future]) -> DoneAndNotDone:
     done = {future for future in futures if future.status != PENDING}
     return DoneAndNotDone(done, set(futures) - done)
 
@@ -99,13 +112,23 @@ class as_completed:
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
-        if futures:
+        #: Wakes the coroutine that waits for the next, if one does.
+        self._wake: Callable[[], None] | None = None
+        if futures is not None:
             self.update(futures)
 
     def add(self, future: Future) -> None:
         """Add one future."""
+        entry = future._alive()
         self._pending += 1
-        future.client._session.when_done(future._alive(), lambda: self._done.put(future))
+
+        def done() -> None:
+            self._done.put(future)
+            wake = self._wake
+            if wake is not None:
+                wake()
+
+        future.client._session.when_done(entry, done)
 
     def update(self, futures: Iterable[Future]) -> None:
         """Add several futures."""
@@ -162,13 +185,30 @@ class as_completed:
     async def __anext__(self) -> Any:
         if not self._pending:
             raise StopAsyncIteration
-        left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
-        try:
-            future = await asyncio.to_thread(self._done.get, timeout=left)
-        except Empty:
-            raise TimeoutError(f"{self._pending} tasks not done in time") from None
+        future = await self._next_async()
         self._pending -= 1
-        return await asyncio.to_thread(self._item, future)
+        return await asyncio.to_thread(self._item, future) if self.with_results else future
+
+    async def _next_async(self) -> Future:
+        """Wait in the event loop: a thread that waits would outlive a wait given up."""
+        loop = asyncio.get_running_loop()
+        while True:
+            woken = asyncio.Event()
+
+            def wake(woken: asyncio.Event = woken) -> None:
+                # A loop that has ended has nobody left to tell.
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(woken.set)
+
+            self._wake = wake
+            try:
+                return self._done.get_nowait()
+            except Empty:
+                left = None if self._give_up is None else self._give_up - time.monotonic()
+            try:
+                await asyncio.wait_for(woken.wait(), left)
+            except TimeoutError:
+                raise TimeoutError(f"{self._pending} tasks not done in time") from None
 
 
 __all__ = ["ALL_COMPLETED", "FIRST_COMPLETED", "as_completed", "wait", "wait_async"]

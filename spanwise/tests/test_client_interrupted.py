@@ -1,0 +1,209 @@
+"""The client when waits are given up, in the middle of things, again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from dask import delayed
+
+from spanwise import as_completed, span, wait
+from spanwise.client.waiting import FIRST_COMPLETED
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.test_client import fail, increment, until
+from spanwise.wire.link import Link
+
+
+@pytest.fixture
+def scheduler() -> Iterator[ClientScheduler]:
+    made = ClientScheduler()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
+    with LocalClient(scheduler) as made:
+        yield made
+
+
+def test_waiting_a_little_at_a_time_leaves_nothing_behind(client: LocalClient) -> None:
+    client.fake.hold.clear()
+    futures = client.map(increment, range(5))
+    entries = [future._alive() for future in futures]
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            futures[0].result(timeout=0.01)
+        with pytest.raises(TimeoutError):
+            wait(futures, timeout=0.01)
+        with pytest.raises(TimeoutError):
+            wait(futures, timeout=0.01, return_when=FIRST_COMPLETED)
+    assert not any(entry.waiters for entry in entries)
+    client.fake.hold.set()
+    assert client.gather(futures) == [1, 2, 3, 4, 5]
+
+
+def test_first_completed_forgets_the_others(client: LocalClient) -> None:
+    one = client.submit(increment, 1)
+    one.result(20)
+    client.fake.hold.clear()
+    late = client.submit(increment, 2)
+    assert wait([one, late], timeout=20, return_when=FIRST_COMPLETED).done == {one}
+    assert not late._alive().waiters
+    client.fake.hold.set()
+
+
+def test_a_task_that_ends_after_its_event_loop_does_no_harm(client: LocalClient) -> None:
+    client.fake.hold.clear()
+    future = client.submit(increment, 1)
+    session = client._session
+
+    async def leave_behind() -> None:
+        loop = asyncio.get_running_loop()
+        coming = as_completed([future])
+        waiting = [loop.create_task(coming.__anext__()), asyncio.ensure_future(_result(future))]
+        await asyncio.sleep(0)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    asyncio.run(leave_behind())
+    client.fake.hold.set()
+    assert future.result(timeout=20) == 2
+    assert session.dead is None
+    assert client.submit(increment, 2).result(timeout=20) == 3
+
+
+async def _result(future: Any) -> Any:
+    return await future
+
+
+@pytest.mark.asyncio
+async def test_many_coroutines_wait_and_none_keeps_others_from_going_on(
+    scheduler: ClientScheduler,
+) -> None:
+    async with LocalClient(scheduler, asynchronous=True) as client:
+        scheduler.hold.clear()
+        futures = client.map(increment, range(100))
+        waiting = [asyncio.ensure_future(future.result()) for future in futures]
+        waiting += [asyncio.ensure_future(client.gather(futures))]
+        waiting += [asyncio.ensure_future(wait(futures))]
+        waiting += [asyncio.ensure_future(futures[0].exception())]
+        iterator = as_completed(futures)
+        waiting += [asyncio.ensure_future(iterator.__anext__())]
+        waiting += [asyncio.ensure_future(client.get({"x": (increment, 1)}, "x"))]
+        await asyncio.sleep(0)
+        # Needs a thread of the executor, of which there are fewer than coroutines here.
+        assert await asyncio.wait_for(client.run(increment, 1), 20)
+        with pytest.raises(TimeoutError):
+            await futures[0].result(timeout=0.01)
+        scheduler.hold.set()
+        answers = await asyncio.wait_for(asyncio.gather(*waiting), 60)
+        assert answers[:100] == list(range(1, 101)) == answers[100]
+        assert answers[101].done == set(futures)
+        assert answers[102] is None and answers[103] in futures and answers[104] == 2
+        assert [future async for future in iterator]
+        assert await client.compute(delayed(increment)(1), sync=True) == 2
+
+
+def test_a_collected_generator_closes_its_span_whatever_is_locked(client: LocalClient) -> None:
+    def steps() -> Iterator[Any]:
+        with span("left open"):
+            yield client.submit(increment, 1)
+
+    stepping: Any = steps()
+    next(stepping).result(timeout=20)
+    with client._session.sending:
+        del stepping
+        gc.collect()
+    until(lambda: any(row["closed"] is not None for row in client.fake.spans.values()))
+
+
+def test_ctrl_c_amid_a_large_result_leaves_later_ones_whole(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = client.submit(np.arange, 100_000)
+    other = client.submit(np.full, 100_000, 7)
+    wait([one, other], timeout=20)
+    other.result(timeout=20)  # the link is open from here on
+    read = Link.read
+
+    def interrupted(self: Link) -> Any:
+        self._sock.recv(1000)  # part of the answer has been taken from the socket
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Link, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        one.result()
+    monkeypatch.setattr(Link, "read", read)
+    np.testing.assert_array_equal(other.result(timeout=20), np.full(100_000, 7))
+    np.testing.assert_array_equal(one.result(timeout=20), np.arange(100_000))
+
+
+def test_ctrl_c_in_compute_spares_what_others_hold(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.fake.hold.clear()
+    kept = client.submit(increment, 1)
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(client._session, "gather", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        client.get({kept.key: (increment, 1), "own": (increment, 2)}, [kept.key, "own"])
+    monkeypatch.undo()
+    client.fake.hold.set()
+    assert kept.result(timeout=20) == 2
+    until(lambda: client.fake.cancelled)
+    assert len(client.fake.cancelled) == 1
+
+
+def test_an_error_raised_again_does_not_grow(client: LocalClient) -> None:
+    future = client.submit(fail, 3)
+    lengths = set()
+    for _ in range(4):
+        with pytest.raises(ZeroDivisionError) as caught:
+            future.result(timeout=20)
+        lengths.add(len(caught.traceback))
+    assert len(lengths) == 1
+
+
+def test_type_of_a_result_once_it_is_here(client: LocalClient) -> None:
+    future = client.submit(increment, 1)
+    wait(future, timeout=20)
+    assert future.type is None
+    assert future.result() == 2 and future.type is int
+    assert future.result() == 2 and future.type is int
+
+
+def test_a_failed_submission_gives_up_what_it_held(client: LocalClient) -> None:
+    held = client.submit(increment, 1)
+    held.result(20)
+    with pytest.raises(TypeError, match="pickle"):
+        client.map(lambda x: x, [1, _Unpicklable()])
+    entry = held._alive()
+    with pytest.raises(TypeError, match="pickle"):
+        client.get({"a": (max, held, _Unpicklable())}, [held.key, "a"])
+    until(lambda: entry.count == 1)
+
+
+class _Unpicklable:
+    def __reduce__(self) -> Any:
+        raise TypeError("not to be pickled")
+
+
+def test_a_warning_that_is_an_error_does_not_end_the_cluster(
+    client: LocalClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
+        assert client.submit(increment, 1).result(timeout=20) == 2
+    assert client._session.dead is None
+    assert "Mind the gap." in capsys.readouterr().err
