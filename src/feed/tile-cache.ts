@@ -1,5 +1,5 @@
 /**
- * Tiles of the task stream that are here, least recently used thrown away first. Settled ones stay right for ever; unsettled ones are
+ * Tiles of the task stream that are here, least recently used thrown away first. Settled ones stay right unless rows come late; each is
  * shown until a newer one comes, so that nothing flickers while the run goes on. One cache per page; a *scope* (log and filter) keeps
  * tiles of different watches apart, and lets equal watches share them.
  */
@@ -32,7 +32,10 @@ export class TileCache {
     const key = keyOf(scope, tile.level, tile.index);
     const had = this._tiles.get(key);
     if (had !== undefined) {
-      if (had.logSeq > tile.logSeq || (had.settled && !tile.settled)) {
+      const isNewer =
+        tile.logSeq > had.logSeq ||
+        (tile.logSeq === had.logSeq && (tile.settled || !had.settled));
+      if (!isNewer) {
         return;
       }
       this._bytes -= sizeOf(had);

@@ -176,10 +176,12 @@ export class Watch implements IWatch {
   }
 
   private _isFresh(tile: TileData | null): boolean {
-    return (
-      tile !== null &&
-      (tile.settled || tile.logSeq >= (this._snapshot?.logSeq ?? 0))
-    );
+    if (tile === null) {
+      return false;
+    }
+    const { logSeq = 0, result } = this._snapshot ?? {};
+    const lateSeq = result?.view === 'task-stream' ? (result.lateSeq ?? 0) : 0;
+    return tile.logSeq >= (tile.settled ? lateSeq : logSeq);
   }
 
   /** Tiles belong to a log and a filter; before the first answer the log is not known. */

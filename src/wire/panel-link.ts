@@ -222,6 +222,8 @@ export type TaskStreamResult = {
   readonly live: boolean;
   /** Tiles wholly before this time are settled. */
   readonly settledBefore: number;
+  /** Rows came late with this block: tiles of a smaller `logSeq` are not settled, whatever they say. 0 or left out: none came late. */
+  readonly lateSeq?: number;
   /** In order of first appearance: a lane's index never changes, new lanes come at the end, so that tiles stay valid. */
   readonly lanes: readonly {
     readonly lane: number;

@@ -248,6 +248,27 @@ describe('Feed', () => {
       ]);
     });
 
+    it('asks anew for settled tiles when rows came late', async () => {
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      last().answer('tile', settledTile(1, 0), { boxes });
+      const late = snapshot(1, 2);
+      last().answer('snapshot', {
+        ...late,
+        result: { ...late.result, view: 'task-stream', lateSeq: 2 }
+      });
+      last().taken();
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      expect(last().taken()).toMatchObject([{ type: 'tiles' }]);
+      // It is shown until the new one is here, which is settled in its turn.
+      expect(watch.tile(4, 0)).not.toBeNull();
+      last().answer('tile', { ...settledTile(1, 0), logSeq: 2 }, { boxes });
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([]);
+    });
+
     it('keeps tiles of an old filter out of the new one', async () => {
       watch.requestTiles(4, 0, 1);
       await Promise.resolve();

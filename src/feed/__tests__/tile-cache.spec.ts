@@ -31,14 +31,17 @@ describe('TileCache', () => {
     expect(cache.get('a', 1, 3)).toBeNull();
   });
 
-  it('never replaces a newer or settled tile by an older one', () => {
+  it('never replaces a tile by an older one, nor a settled one by its like', () => {
     const cache = new TileCache();
     cache.put('a', tile(0, 1, { settled: false, logSeq: 5 }));
     cache.put('a', tile(0, 2, { settled: false, logSeq: 4 }));
     expect(cache.get('a', 0, 0)?.lane).toHaveLength(1);
     cache.put('a', tile(0, 3, { settled: true, logSeq: 5 }));
-    cache.put('a', tile(0, 4, { settled: false, logSeq: 6 }));
+    cache.put('a', tile(0, 4, { settled: false, logSeq: 5 }));
     expect(cache.get('a', 0, 0)?.lane).toHaveLength(3);
+    // Rows have come late.
+    cache.put('a', tile(0, 4, { settled: false, logSeq: 6 }));
+    expect(cache.get('a', 0, 0)?.lane).toHaveLength(4);
   });
 
   it('throws away what was used longest ago', () => {

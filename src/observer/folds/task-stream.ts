@@ -42,6 +42,7 @@ export function* foldTaskStream(
       live: !ended,
       // Infinity is no JSON number: everything is settled before the end of the run.
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
+      lateSeq: log.lateSeq,
       lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
       workers: workersOf(log, scan.busy),
       functions: functionsOf(context),

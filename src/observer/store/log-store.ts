@@ -116,6 +116,8 @@ export class LogStore {
   lostBefore = -Infinity;
   /** Grows when a row arrives that lies in a stretch of time which was said to be settled. */
   lateRows = 0;
+  /** The block that brought the newest of them: tiles that were made before it may lack rows. */
+  lateSeq = 0;
   private _settledBefore = -Infinity;
 
   constructor(
@@ -232,6 +234,7 @@ export class LogStore {
     if (this._settledBefore === Infinity) {
       this._settledBefore = -Infinity;
       this.lateRows++;
+      this.lateSeq = this.seq + 1;
     }
   }
 
@@ -248,6 +251,7 @@ export class LogStore {
     }
     if (start < this._settledBefore) {
       this.lateRows++;
+      this.lateSeq = this.seq;
       this._settledBefore = start;
     }
   }

@@ -135,7 +135,7 @@ export class PanelSession {
                 level: tile.level,
                 index: tile.index,
                 settled: tile.settled,
-                logSeq: cluster.store.seq,
+                logSeq: tile.logSeq,
                 functions: [...tile.functions]
               },
               { boxes: tile.columns }

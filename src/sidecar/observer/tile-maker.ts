@@ -23,13 +23,19 @@ export class TileMaker {
     this._pyramid = new Pyramid(_store, filter);
   }
 
-  *tile(level: number, index: number, ended: boolean): Slices<TileAnswer> {
+  /** `logSeq`: the newest block that is in it for certain. */
+  *tile(
+    level: number,
+    index: number,
+    ended: boolean
+  ): Slices<TileAnswer & { readonly logSeq: number }> {
     this._forgetIfOutdated();
     const validFor = this._validFor;
     const key = `${level}/${index}`;
     const kept = this._kept.get(key);
+    const logSeq = this._store.seq;
     if (kept !== undefined) {
-      return kept;
+      return { ...kept, logSeq };
     }
     const tile = yield* makeTile(
       this._store,
@@ -43,7 +49,7 @@ export class TileMaker {
     if (tile.settled && validFor === this._validFor && !this._kept.has(key)) {
       this._keep(key, tile);
     }
-    return tile;
+    return { ...tile, logSeq };
   }
 
   /** Late rows and dropped rows change what was settled; both are rare. */
