@@ -35,7 +35,7 @@ LOOK_SECONDS = 0.009
 #: machine, so 100 of them a second would cost more than the tasks that they watch.
 STILL_SECONDS = 0.04
 #: Rows that an executor meant to send later leave at the latest now.
-OVERDUE_SECONDS = 0.002
+OVERDUE_SECONDS = 0.004
 #: taskId of a row of `running` that says: nothing any more.
 NOTHING = 0xFFFF_FFFF
 

@@ -23,13 +23,14 @@ export type SchedulerOptions = {
 export const DEFAULT_OPTIONS: SchedulerOptions = {
   allowedFailures: 3,
   unknownSeconds: 0.5,
-  // A batch of finishes takes 0.2-0.5 ms to come in and be answered; 2 ms of work outlasts a slow answer.
-  aheadSeconds: 0.002,
+  // A batch of finishes takes 0.2-0.5 ms to come in and be answered, and on a shared machine a process may have to wait some ms for its
+  // core: 5 ms of work outlast that, and let workers tell of 256 finishes at a time.
+  aheadSeconds: 0.005,
   aheadPerThread: 2,
-  aheadMost: 512,
+  aheadMost: 1024,
   // Between processes of one machine by sockets; descriptor passing is faster, but only for large results.
   bandwidth: 500e6,
   transferLatency: 0.001,
-  takeBackSeconds: 0.002,
+  takeBackSeconds: 0.005,
   storyLength: 65536
 };
