@@ -286,7 +286,7 @@ class Calls:
         for key, row in zip(keys, rows, strict=True):
             arguments = [parse_input(argument) for argument in row]
             graph[key] = Task(key, function, *arguments, **parsed)
-        return self._session.submit_graph(graph, list(keys), options)
+        return self._session.submit_graph(graph, list(keys), options, written_here=True)
 
 
 class _CallMessage:

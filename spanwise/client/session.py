@@ -119,7 +119,11 @@ class Session:
     # -- submitting -------------------------------------------------------
 
     def submit_graph(
-        self, dsk: Any, keys: Sequence[Key], options: TaskOptions | None = None
+        self,
+        dsk: Any,
+        keys: Sequence[Key],
+        options: TaskOptions | None = None,
+        written_here: bool = False,
     ) -> list[Entry]:
         """Submit a graph and hold the requested keys.
 
@@ -131,6 +135,8 @@ class Session:
             Flat list of the requested keys.
         options
             Retries, priorities and workers of the submission's tasks.
+        written_here
+            See :func:`prepare`.
 
         Returns
         -------
@@ -143,7 +149,8 @@ class Session:
             The scheduler is gone, or the graph needs results that exist nowhere.
         """
         while True:
-            graph = prepare(dsk, list(keys), self.provenance, _Held(self.by_key))
+            held = _Held(self.by_key)
+            graph = prepare(dsk, list(keys), self.provenance, held, written_here)
             with self.sending:
                 external = self._pin(graph.external)
                 if external is not None:

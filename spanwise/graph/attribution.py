@@ -14,7 +14,8 @@ looked up by name. Four cases (docs/attribution.md):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dask._expr import Expr, HLGExpr, _ExprSequence, _HLGExprSequence
@@ -34,6 +35,12 @@ from spanwise.graph.provenance import (
 Graph = dict[Any, Any]
 #: annotation name → key → value, as ``Expr.__dask_annotations__`` returns it
 KeyAnnotations = dict[str, dict[Any, Any]]
+
+
+#: A token or UUID as Dask appends it: no two different layers have the same such name.
+_TOKEN = re.compile(r"-[0-9a-f]{32}|-[0-9a-f]{8}-[0-9a-f]{4}-")
+#: What blockwise fusion appends to any name.
+_INDICES = re.compile(r"(_\.\d+)+")
 
 
 class Attribution:
@@ -82,15 +89,27 @@ class Attribution:
             for spelling in _spellings(name):
                 known = self._known(spelling)
                 if known is not None:
+                    tail = name[len(spelling) :]
+                    if not _TOKEN.search(spelling) and not _INDICES.fullmatch(tail):
+                        # "load_2" may have nothing to do with "load".
+                        known = Source(known.span, False)
                     break
         return self._ambient if known is None else self._settled(known)
 
     def _known(self, name: str) -> Source | None:
-        return (
-            self._by_name.get(name)
-            or self._provenance.find_layer(name)
-            or self._provenance.find_expression(name)
-        )
+        here = self._by_name.get(name)
+        if here is not None:
+            return here
+        found = self._provenance.find_layer(name) or self._provenance.find_expression(name)
+        if found is not None and not _TOKEN.search(name):
+            # A name that a user has chosen may mean something else by now.
+            return Source(found.span, False)
+        return found
+
+    def write_here(self, keys: Iterable[Any]) -> None:
+        """Take these keys as written by the call that is being made."""
+        here = Source(current_annotation(), True)
+        self._by_key.update(dict.fromkeys(keys, here))
 
     def _settled(self, source: Source) -> Source:
         """Code outside all spans counts to the span around the submission."""
@@ -106,7 +125,8 @@ class Attribution:
             if callable(span):
                 self._read_keys(layer, span)
                 continue
-            own = layer.__dict__.get("_spanwise_source") or Source(span, True)
+            made = layer.__dict__.get("_spanwise_source")
+            own = Source(span, True) if made is None else Source(*made)
             if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
                 known = provenance.find_layer(name)
                 own = known if known is not None else own

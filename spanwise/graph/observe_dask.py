@@ -2,7 +2,8 @@
 
 Dask offers no hook for "user code has just written this", so a few of its methods
 are wrapped: once per process, and only after the first span or client. Each wrapper
-calls the original and then notes the result; none changes what Dask returns.
+calls the original and then notes the result; none changes what Dask returns. If noting
+fails (a version of Dask that is built otherwise), it says so once and ends.
 
 The register is the one piece of process-wide state in Spanwise: constructors of
 Dask's classes have no other place to look.
@@ -40,13 +41,36 @@ def remember_provenance() -> Provenance:
         return _registered[0]
 
 
+def _harmless(note: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Never let what is noted break what Dask does."""
+    failed = False
+
+    def noting(made: Any) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            note(made)
+        except Exception as error:  # noqa: BLE001 (said; Dask goes on)
+            failed = True
+            warnings.warn(
+                "Spanwise cannot follow this version of Dask any further: some tasks will be "
+                f"counted to the span of compute() ({type(error).__name__}: {error}).",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+    return noting
+
+
 def _observe_graphs(provenance: Provenance) -> None:
     initialise = HighLevelGraph.__init__
+    note_layers = _harmless(provenance.note_layers)
 
     @functools.wraps(initialise)
     def noting(self: HighLevelGraph, *args: Any, **kwargs: Any) -> None:
         initialise(self, *args, **kwargs)
-        provenance.note_layers(self.layers)
+        note_layers(self.layers)
 
     HighLevelGraph.__init__ = noting  # type: ignore[method-assign]
     for delayed in (DelayedAttr, DelayedLeaf):
@@ -57,6 +81,7 @@ def _observe_graphs(provenance: Provenance) -> None:
 
 def _after_init(cls: type, note: Callable[[Any], None]) -> None:
     initialise = cls.__init__  # type: ignore[misc]
+    note = _harmless(note)
 
     @functools.wraps(initialise)
     def noting(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -69,13 +94,14 @@ def _after_init(cls: type, note: Callable[[Any], None]) -> None:
 def _observe_expressions(provenance: Provenance) -> None:
     create_plain = Expr.__new__
     create_single = SingletonExpr.__new__
+    note_expression = _harmless(provenance.note_expression)
     dataframes_observed = False
 
     @functools.wraps(create_plain)
     def new_plain(cls: type[Expr], *args: Any, **kwargs: Any) -> Expr:
         made = create_plain(cls, *args, **kwargs)
         if not issubclass(cls, SingletonExpr):
-            provenance.note_expression(made)
+            note_expression(made)
         return made
 
     @functools.wraps(create_single)
@@ -85,7 +111,7 @@ def _observe_expressions(provenance: Provenance) -> None:
             # Importing dataframes takes most of a second: wait until the user does.
             dataframes_observed = _observe_dataframes(provenance)
         made = create_single(cls, *args, **kwargs)
-        provenance.note_expression(made)
+        note_expression(made)
         return made
 
     Expr.__new__ = new_plain  # type: ignore[method-assign]
@@ -124,7 +150,7 @@ def _observe_dataframes(provenance: Provenance) -> bool:
         (Merge, "_npartitions"),
         (FromMap, "_meta"),
     ):
-        found = cls.__dict__[name]
+        found = cls.__dict__.get(name)
         if isinstance(found, functools.cached_property):
             found.func = _framed(provenance, found.func, True)
     FrameExpr.fuse = _framed(provenance, FrameExpr.fuse, True)

@@ -54,6 +54,7 @@ def prepare(
     keys: Iterable[Any],
     provenance: Provenance,
     held: Container[Key] = (),
+    written_here: bool = False,
 ) -> PreparedGraph:
     """Materialise, convert, cull and order a graph.
 
@@ -68,8 +69,12 @@ def prepare(
     held
         Keys whose results exist; they are not computed again, nor is what only
         they need.
+    written_here
+        The graph is not Dask's: the call that submits it has just made it.
     """
     raw, attribution, annotations = materialise(dsk, provenance)
+    if written_here:
+        attribution.write_here(raw)
     graph = _as_nodes(raw)
     requested = list(flatten(keys)) if isinstance(keys, list) else list(keys)
     nodes, external = cull(graph, requested, held)

@@ -145,7 +145,9 @@ class Provenance:
         source = Source(span, True)
         working = self.worked_on()
         if working is not None:
-            source = layer.__dict__["_spanwise_source"] = working
+            source = working
+            # Plain types: layers are pickled, and opened where there is no Spanwise.
+            layer.__dict__["_spanwise_source"] = (working.span, working.exact)
         inner = layer_names(layer, name)
         if any(self._is_known(other) for other in inner) or _is_fused(layer):
             # Parts of it were written elsewhere: it is the result of an optimiser.

@@ -7,9 +7,11 @@ which span the part that calls it is counted.
 from __future__ import annotations
 
 import operator
+import pickle
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import dask
 import dask.array as da
@@ -17,8 +19,11 @@ import dask.bag as db
 import numpy as np
 import pytest
 from dask import delayed
+from dask._expr import Expr
 
 from spanwise import span
+from spanwise.graph.observe_dask import _harmless, remember_provenance
+from spanwise.graph.provenance import Source, current_annotation
 from spanwise.tests.packed_run import PackedRun
 
 #: (marker, tags, origin) of each call; filled while a graph runs.
@@ -330,3 +335,44 @@ def test_layered_graph_given_to_get(run: PackedRun) -> None:
     _SEEN.clear()
     run.get(dict(y.dask), y.__dask_keys__())
     assert_markers("A", "B")
+
+
+def test_a_name_that_a_user_chose_proves_nothing(run: PackedRun) -> None:
+    with span("A"):
+        delayed(mark_a)(1, dask_key_name="load").compute()
+    with span("B"):
+        run.get({"load": (mark_b, 1)}, ["load"])
+        run.get({"load_2": (mark_b, 1)}, ["load_2"])
+    guessed = [(tags, origin) for name, tags, origin in _SEEN if name == "B"]
+    assert guessed == [(("A",), 2)] * 2, "wrong, and so it must not be called exact"
+
+
+class _Written(Expr):
+    """Any expression."""
+
+    _parameters: ClassVar[list[str]] = ["value"]
+
+
+def test_layers_travel_to_where_there_is_no_spanwise() -> None:
+    provenance = remember_provenance()
+    with span("A"):
+        x = da.ones(3)
+        expression = _Written(1)
+        provenance._keep(expression, Source(current_annotation(), True))
+        with provenance.working_on(expression):
+            y = x + 1
+    layers = pickle.dumps(list(y.dask.layers.values()))
+    assert b"_spanwise_source" in layers, "a layer made while Dask optimised"
+    assert b"spanwise." not in layers
+
+
+def test_dask_goes_on_when_noting_fails() -> None:
+    def fails(made: Any) -> None:
+        raise AttributeError("no such thing in this version")
+
+    note = _harmless(fails)
+    with pytest.warns(RuntimeWarning, match="no such thing in this version"):
+        note(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        note(2)

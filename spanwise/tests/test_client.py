@@ -87,6 +87,16 @@ def test_a_future_of_another_client_is_refused(client: LocalClient) -> None:
     other_scheduler.close()
 
 
+def test_a_call_is_counted_where_it_is_written_whatever_its_key(client: LocalClient) -> None:
+    with span("A"):
+        delayed(increment)(1, dask_key_name="named").compute()
+    with span("B"):
+        inner = client.submit(increment, 1)
+        assert client.submit(sum, [inner, 5], key="named").result(20) == 7
+    tags = [(client.fake.tags(span_id), origin) for key, _, span_id, origin in client.fake.ran]
+    assert tags == [(("A",), 1), (("B",), 1), (("B",), 1)]
+
+
 def test_map_gather_layouts(client: LocalClient) -> None:
     futures = client.map(operator.mul, range(300), range(300))
     assert client.gather(futures) == [i * i for i in range(300)]
