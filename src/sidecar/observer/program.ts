@@ -3,12 +3,15 @@
  * when its standard input does: whoever started it holds the other end.
  */
 import { readFile } from 'node:fs/promises';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../build';
 import { removeOwnFolder } from '../own-folder';
 import { Observer } from './observer';
 
 const PROTOCOL = 1;
+/** What is watched comes first: with every core busy, the observer has a quarter of the share of a worker. Free cores it uses as before. */
+const NICENESS = 5;
 /** What the owner writes for the observer, and its socket (docs/contracts.md §8). */
 const OURS = /^(observer\.(json|log|sock)|secret|address)$/;
 
@@ -38,6 +41,7 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }
+  setPriority(NICENESS);
   process.stdout.write(
     `${JSON.stringify({ ready: { address: observer.address } })}\n`
   );
