@@ -59,12 +59,27 @@ def cpu_seconds() -> dict[int, tuple[str, float]]:
     found = {}
     for process in [me, *me.children(recursive=True)]:
         try:
-            times = process.cpu_times()
+            seconds = cpu_of(process)
             words = " ".join(process.cmdline())
         except psutil.NoSuchProcess:
             continue
-        found[process.pid] = (role_of(process.pid == me.pid, words), times.user + times.system)
+        found[process.pid] = (role_of(process.pid == me.pid, words), seconds)
     return found
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """CPU seconds so far of a process, threads that have ended included.
+
+    By the process's own clock (what ``clock_getcpuclockid`` gives), in nanoseconds: ``/proc``
+    counts ticks of 10 ms, as much as a chain of 1000 tasks takes in all.
+    """
+    if sys.platform == "linux":
+        try:
+            return time.clock_gettime((~process.pid << 3) | 2)
+        except OSError:
+            raise psutil.NoSuchProcess(process.pid) from None
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def role_of(is_client: bool, command_line: str) -> str:
