@@ -70,7 +70,11 @@ class NodeProcess:
                 stderr=log,
                 start_new_session=True,  # Ctrl-C in a terminal is for the client alone
             )
-        self._finalizer = weakref.finalize(self, _end_quietly, self.process, self.folder)
+        self._finalizer = weakref.finalize(
+            self, _end_quietly, self.process, self.folder, os.getpid()
+        )
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_Forked(weakref.ref(self)))
         try:
             self.address = self._wait_until_ready()
         except BaseException:
@@ -110,8 +114,7 @@ class NodeProcess:
 
     def close(self) -> None:
         """Drop the lifeline, wait until it has ended; kill it if it does not."""
-        _end_quietly(self.process, self.folder)
-        self._finalizer.detach()
+        self._finalizer()  # once, however often this is called
 
     def kill(self) -> None:
         """End it at once."""
@@ -119,7 +122,21 @@ class NodeProcess:
         self.close()
 
 
-def _end_quietly(process: subprocess.Popen[bytes], folder: Path) -> None:
+class _Forked:
+    """Lets go of the lifeline in a fork: a child that outlives its parent would hold it."""
+
+    def __init__(self, owned: weakref.ref[NodeProcess]) -> None:
+        self._owned = owned
+
+    def __call__(self) -> None:
+        owned = self._owned()
+        if owned is not None and owned.process.stdin is not None:
+            owned.process.stdin.close()
+
+
+def _end_quietly(process: subprocess.Popen[bytes], folder: Path, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a fork of the owner ends; the cluster lives on
     if process.stdin is not None:
         try:
             process.stdin.close()
@@ -177,7 +194,13 @@ def find_observer() -> ObserverAddress:
     """
     path = os.environ.get("SPANWISE_CONNECTION")
     if path and Path(path).exists():
-        return _ring(json.loads(Path(path).read_text("utf-8")))
+        try:
+            return _ring(json.loads(Path(path).read_text("utf-8")))
+        except (OSError, ValueError, KeyError) as error:
+            raise ClusterError(
+                f"What the Jupyter server's Spanwise extension wrote to {path} cannot be used "
+                f"({type(error).__name__}: {error}): restart the Jupyter server, then this kernel."
+            ) from error
     return _start_observer()
 
 

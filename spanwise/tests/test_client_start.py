@@ -13,7 +13,7 @@ import pytest
 
 import spanwise.node as node
 from spanwise import Client
-from spanwise.client import launch
+from spanwise.client import launch, processes
 from spanwise.client.errors import ClusterError
 
 LIMIT_SECONDS = 60.0
@@ -144,6 +144,37 @@ def test_folder_is_private_and_goes_with_the_cluster() -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_neither_holds_nor_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPANWISE_CONNECTION", raising=False)
+    observer = processes.find_observer()
+    started = observer.process
+    assert started is not None and started.process.stdin is not None
+    try:
+        pid = os.fork()
+        if pid == 0:
+            let_go = started.process.stdin.closed
+            started._finalizer()  # as at the child's exit
+            os._exit(0 if let_go else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert started.folder.exists() and started.process.poll() is None
+        assert not started.process.stdin.closed
+    finally:
+        observer.close()
+    assert not started.folder.exists()
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"secretFile": "/nowhere", "doorbell": "unix:/x"}'])
+def test_a_broken_connection_file_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "connection.json"
+    path.write_text(content)
+    monkeypatch.setenv("SPANWISE_CONNECTION", str(path))
+    with pytest.raises(ClusterError, match="restart the Jupyter server"):
+        processes.find_observer()
 
 
 def test_asynchronous_cluster() -> None:
