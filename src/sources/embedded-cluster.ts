@@ -90,6 +90,11 @@ export type FinishedTables = {
 export class EmbeddedClusterLog {
   readonly names: Dictionary;
   private readonly _writer: LogWriter;
+  // Looked up once: these get a row per task, edge, run and part.
+  private readonly _nodes: BlockBuilder<'nodes'>;
+  private readonly _edges: BlockBuilder<'edges'>;
+  private readonly _runs: BlockBuilder<'runs'>;
+  private readonly _parts: BlockBuilder<'parts'>;
   /** What the workers measure beside runs goes through here. */
   readonly measured: MeasuredLog;
   private readonly _workers = new Map<number, LoggedWorker>();
@@ -113,6 +118,10 @@ export class EmbeddedClusterLog {
     private readonly _isRecording = true
   ) {
     this._writer = new LogWriter(emit);
+    this._nodes = this._table('nodes');
+    this._edges = this._table('edges');
+    this._runs = this._table('runs');
+    this._parts = this._table('parts');
     this.names = new Dictionary((id, text) =>
       this._table('names').append({ id, text })
     );
@@ -192,7 +201,7 @@ export class EmbeddedClusterLog {
     if (!this._isRecording) {
       return this._nextNode++;
     }
-    const table = this._table('nodes');
+    const table = this._nodes;
     const row = table.grow();
     const columns = table.columns;
     const node = this._nextNode++;
@@ -212,7 +221,7 @@ export class EmbeddedClusterLog {
     if (!this._isRecording) {
       return;
     }
-    const table = this._table('edges');
+    const table = this._edges;
     const row = table.grow();
     table.columns.node[row] = inputNode;
     this._nextEdge++;
@@ -299,7 +308,7 @@ export class EmbeddedClusterLog {
       ) {
         continue;
       }
-      const table = this._table('runs');
+      const table = this._runs;
       const row = table.grow();
       const out = table.columns;
       const start = this.since(runs.start[i]!);
@@ -425,7 +434,7 @@ export class EmbeddedClusterLog {
     parts: FinishedTables['parts'],
     k: number
   ): void {
-    const table = this._table('parts');
+    const table = this._parts;
     const row = table.grow();
     const out = table.columns;
     out.run[row] = run;

@@ -90,6 +90,7 @@ export class ObserverLink {
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
   private _retry: NodeJS.Timeout | undefined;
   private _closed = false;
+  private _pumpIsDue = false;
   /** Told when something came from the observer, or the link broke. */
   private _onChange: (() => void) | null = null;
   private _isConnecting = false;
@@ -107,14 +108,20 @@ export class ObserverLink {
   }
 
   /**
-   * Takes a block; sends it when there is somebody to send it to.
+   * Takes a block; sends it when there is somebody to send it to, in one message with those that were sealed together with it.
    *
    * @param at - seconds since the scheduler's start.
    */
   push({ seq, bytes }: SealedBlock, at: number): void {
     this._newestSeq = seq;
     this._ring.push(seq, bytes.length, { bytes, at });
-    this._pump();
+    if (!this._pumpIsDue) {
+      this._pumpIsDue = true;
+      setImmediate(() => {
+        this._pumpIsDue = false;
+        this._pump();
+      });
+    }
   }
 
   /** Sends what is left and why the log ends, waits until the observer has it, at most `limitSeconds`, and closes. */
