@@ -113,12 +113,13 @@ def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
         stamps = client.gather([long, *short])
         wall = time.perf_counter() - started
     metrics = client.fine_metrics(span="uneven").summary
-    executed = sum(
-        row["value"] for row in metrics["byActivity"] if not row["activity"].startswith("idle")
-    )
+    seconds = {row["activity"]: row["value"] for row in metrics["byActivity"]}
+    executed = sum(v for activity, v in seconds.items() if not activity.startswith("idle"))
+    computed = sum(v for activity, v in seconds.items() if activity.startswith("thread-"))
     idle = sum(row["seconds"] for row in metrics["idle"])
-    # Not against 5.6 s: on a busy machine a sleep lasts longer than was asked.
-    assert executed == pytest.approx(sum(stamp.duration for stamp in stamps), rel=0.02)
+    # Not against 5.6 s: on a busy machine a sleep lasts longer than was asked. And not all
+    # that held a thread: the first task of a worker also waits for imports.
+    assert computed == pytest.approx(sum(stamp.duration for stamp in stamps), rel=0.02)
     # The account of idle time is its own, not a remainder: held against the test's clock.
     assert executed + idle == pytest.approx(wall * WORKERS * THREADS, rel=0.02)
 
