@@ -44,7 +44,7 @@ from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.wire import payload
-from spanwise.wire.errors import LinkError
+from spanwise.wire.errors import FrameTooLong, LinkError
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
@@ -218,12 +218,14 @@ class Session:
         cancelled and the entries fail with that error, which is raised as well.
         """
         sent = None
+        mark = self.packer.mark()
         try:
             for message in messages:
                 sent = message  # also if Ctrl-C comes while it is sent: it arrives all the same
                 self.send_submit(message)
         except BaseException as error:
             self.withdraw(made, error)
+            self.packer.back_to(mark)
             if sent is not None and self.dead is None:
                 generation = sent.fields["generation"]
                 self.send("submit", {"generation": generation, "last": True})
@@ -287,9 +289,16 @@ class Session:
         Raises
         ------
         SchedulerLost
+        ClusterError
+            The message is too long; nothing of it was sent.
         """
         try:
             self._link.send(kind, fields, tables, blobs)
+        except FrameTooLong as error:
+            raise ClusterError(
+                f"What is sent to the scheduler is too large: {error} Let tasks load their own "
+                "data, or bring it to the workers in pieces with scatter()."
+            ) from error
         except LinkError as error:
             raise SchedulerLost(self.dead or self._lost_sentence(error)) from error
 

@@ -38,6 +38,15 @@ class Names:
         first, self._sent = self._sent, len(self._texts)
         return {"firstName": first, "names": self._texts[first:]}
 
+    @property
+    def announced(self) -> int:
+        """How many texts the scheduler has been sent."""
+        return self._sent
+
+    def announce_again(self, first: int) -> None:
+        """Send these and all later ones with the next message; twice does no harm."""
+        self._sent = min(first, self._sent)
+
 
 class Spans:
     """Numbers the spans of one client.
@@ -100,3 +109,12 @@ class Spans:
         """Rows of the spans that the scheduler does not know yet."""
         new, self._new = self._new, []
         return new  # type: ignore[return-value]
+
+    def announce_again(self, first: int) -> None:
+        """Send the spans from this number on with the next message; twice does no harm."""
+        waiting = {row["id"] for row in self._new}
+        for number in range(first, len(self.records) + 1):
+            if number not in waiting:
+                record = self.records[number]
+                parent = 0 if record.parent is None else self._by_id[record.parent.id]
+                self._new.append(self._row(number, record, parent))

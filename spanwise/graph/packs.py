@@ -152,6 +152,19 @@ class Packer:
             del self._templates[digest]
         self._unsent.clear()
 
+    def mark(self) -> tuple[int, int, int]:
+        """What has been announced by now: names, spans, templates; see :meth:`back_to`."""
+        return self.names.announced, len(self.spans.records) + 1, len(self._templates)
+
+    def back_to(self, mark: tuple[int, int, int]) -> None:
+        """Announce everything since `mark` anew: its messages may not have been sent."""
+        names, spans, templates = mark
+        self.names.announce_again(names)
+        self.spans.announce_again(spans)
+        self._unsent.clear()
+        for digest in list(self._templates)[templates:]:
+            del self._templates[digest]
+
     def new_chunk(self) -> int:
         return next(self._chunks)
 

@@ -13,10 +13,11 @@ import pytest
 from dask import delayed
 
 from spanwise import as_completed, span, wait
+from spanwise.client.errors import ClusterError
 from spanwise.client.waiting import FIRST_COMPLETED
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
-from spanwise.wire.link import Link
+from spanwise.wire.errors import FrameTooLong
 
 
 @pytest.fixture
@@ -124,24 +125,22 @@ def test_a_collected_generator_closes_its_span_whatever_is_locked(client: LocalC
     until(lambda: any(row["closed"] is not None for row in client.fake.spans.values()))
 
 
-def test_ctrl_c_amid_a_large_result_leaves_later_ones_whole(
-    client: LocalClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_amid_a_large_result_leaves_later_ones_whole(client: LocalClient) -> None:
     one = client.submit(np.arange, 100_000)
     other = client.submit(np.full, 100_000, 7)
     wait([one, other], timeout=20)
     other.result(timeout=20)  # the link is open from here on
-    read = Link.read
+    (peer,) = client._session.peers._peers.values()
+    link = peer.link
+    assert link is not None
 
-    def interrupted(self: Link) -> Any:
-        self._sock.recv(1000)  # part of the answer has been taken from the socket
+    def interrupted() -> Any:
+        link._sock.recv(1000)  # part of the answer has been taken from the socket
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Link, "read", interrupted)
+    link.read = interrupted  # type: ignore[method-assign]  # this link's alone
     with pytest.raises(KeyboardInterrupt):
         one.result()
-    monkeypatch.setattr(Link, "read", read)
-    (peer,) = client._session.peers._peers.values()
     assert peer.link is None, "what follows on it would be read from the middle"
     np.testing.assert_array_equal(other.result(timeout=20), np.full(100_000, 7))
     np.testing.assert_array_equal(one.result(timeout=20), np.arange(100_000))
@@ -164,6 +163,37 @@ def test_ctrl_c_in_compute_spares_what_others_hold(
     assert kept.result(timeout=20) == 2
     until(lambda: client.fake.cancelled)
     assert len(client.fake.cancelled) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "match"),
+    [(KeyboardInterrupt(), None), (FrameTooLong("4 GiB."), "in pieces with scatter")],
+)
+def test_what_a_submission_that_failed_had_announced_is_announced_again(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, error: BaseException, match: str | None
+) -> None:
+    send = client._session._link.send
+
+    def fails_once(kind: str, *args: Any) -> None:
+        if kind == "submit":
+            monkeypatch.undo()
+            raise error
+        send(kind, *args)
+
+    for submit in (lambda: client.submit(renamed, 1), lambda: delayed(renamed)(1).compute()):
+        monkeypatch.setattr(client._session._link, "send", fails_once)
+        with span("outer", "inner"):
+            with pytest.raises((KeyboardInterrupt, ClusterError), match=match):
+                submit()
+            answer = submit()
+    assert answer == 2 and client.submit(renamed, 1).result(20) == 2
+    until(lambda: len(client.fake.ran) >= 2)
+    for _, name, number, _ in client.fake.ran[:2]:
+        assert name == "renamed" and client.fake.tags(number) == ("outer", "inner")
+
+
+def renamed(x: int) -> int:
+    return x + 1
 
 
 def test_an_error_raised_again_does_not_grow(client: LocalClient) -> None:
