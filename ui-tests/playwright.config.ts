@@ -49,7 +49,8 @@ export default defineConfig({
   expect: { timeout: 30_000 },
   reporter: [['list'], ['json']],
   use: {
-    viewport: { width: 1400, height: 900 },
+    viewport: { width: 1600, height: 1000 },
+    actionTimeout: 30_000,
     trace: 'retain-on-failure',
     screenshot: 'only-on-failure',
     video: 'off',

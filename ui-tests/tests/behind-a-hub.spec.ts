@@ -2,11 +2,32 @@
  * Without Galata's page: its requests to the server always go to the root.
  */
 import { expect, test } from '@playwright/test';
+import { Notebook } from '../pages/notebook';
+import { Panel } from '../pages/panel';
+import { TroubleRecord } from '../pages/trouble';
+import { CLUSTER, FUNCTIONS, START } from './orchard';
 
-test('the extension starts under a base_url', async ({ page }) => {
-  await page.goto('lab');
+test('a panel fills under a base_url', async ({ page, baseURL }) => {
+  const troubles = new TroubleRecord(page);
+  const notebook = new Notebook(page, baseURL ?? '', 'behind-a-hub.ipynb');
+  await notebook.write([START, FUNCTIONS, 'a_round()']);
+  await page.goto(`lab/tree/${notebook.path}?reset`);
   await expect(
     page.getByRole('tab', { name: 'Spanwise', exact: true })
   ).toBeVisible({ timeout: 120_000 });
   expect(new URL(page.url()).pathname).toMatch(/^\/user\/a\/lab/);
+  await notebook.ready();
+  for (const cell of [0, 1, 2]) {
+    await notebook.run(cell);
+  }
+  await notebook
+    .cell(0)
+    .getByRole('button', { name: 'Open the panels' })
+    .click();
+  const { region } = new Panel(page, 'Fine Performance Metrics', CLUSTER);
+  await expect(region.getByRole('list', { name: 'By function' })).toContainText(
+    'press'
+  );
+  expect(troubles.errors).toEqual([]);
+  await notebook.shutDown();
 });

@@ -1,0 +1,95 @@
+/**
+ * The browser tests' `test`: Galata's, with a workspace of its own on the real server (so that a reload restores what JupyterLab itself has
+ * saved), and a record of everything that went wrong in the page.
+ */
+import {
+  expect,
+  galata,
+  type IJupyterLabPageFixture,
+  test as galataTest
+} from '@jupyterlab/galata';
+import { Notebook } from './notebook';
+import { Panel, type PanelTitle } from './panel';
+import { Sidebar } from './sidebar';
+import { TroubleRecord } from './trouble';
+
+export { expect };
+
+export class Lab {
+  constructor(
+    readonly page: IJupyterLabPageFixture,
+    readonly troubles: TroubleRecord,
+    /** With a slash at the end. */
+    private readonly _root: string,
+    private readonly _folder: string,
+    private readonly _workspace: string
+  ) {
+    this.sidebar = new Sidebar(page);
+  }
+
+  readonly sidebar: Sidebar;
+
+  /** Write a notebook of these cells and open it in an empty workspace. */
+  async open(name: string, cells: readonly string[]): Promise<Notebook> {
+    const notebook = this.notebook(name);
+    await notebook.write(cells);
+    await this.page.goto(
+      `${this._root}lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
+    );
+    await notebook.ready();
+    return notebook;
+  }
+
+  /** A notebook of the test's folder. */
+  notebook(name: string): Notebook {
+    return new Notebook(this.page, this._root, `${this._folder}/${name}`);
+  }
+
+  panel(title: PanelTitle, cluster: string): Panel {
+    return new Panel(this.page, title, cluster);
+  }
+
+  /** As a user does it: F5. */
+  async reload(): Promise<void> {
+    await this.page.reload();
+  }
+
+  /** The workspace as the server has it: layout and state database. */
+  async savedWorkspace(): Promise<string> {
+    const response = await this.page.request.get(
+      `${this._root}lab/api/workspaces/${this._workspace}`
+    );
+    return response.text();
+  }
+
+  /** A file in the folder in which the test's notebooks run. */
+  async writeFile(name: string, text: string): Promise<void> {
+    await this.page.contents.uploadContent(
+      text,
+      'text',
+      `${this._folder}/${name}`
+    );
+  }
+
+  async setTheme(theme: 'JupyterLab Light' | 'JupyterLab Dark'): Promise<void> {
+    await this.page.theme.setTheme(theme);
+  }
+}
+
+export const test = galataTest.extend<{ lab: Lab }>({
+  autoGoto: false,
+  // Galata's own condition is a launcher in front.
+  waitForApplication: async ({ baseURL: _ }, use) => {
+    await use(async page => {
+      await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
+    });
+  },
+  mockState: false,
+  lab: async ({ page, tmpPath, baseURL }, use, info) => {
+    const root = new URL('/', baseURL).href;
+    const troubles = new TroubleRecord(page);
+    await use(new Lab(page, troubles, root, tmpPath, info.testId));
+  }
+});
+
+export { galata };

@@ -1,0 +1,215 @@
+/** A notebook in JupyterLab: written through the contents service, run and read through the page. */
+import { expect, type Locator, type Page } from '@playwright/test';
+
+/** A kernel and a cluster start; on a busy machine that takes its time. */
+const RUN_LIMIT = 120_000;
+
+/** What the tests use of a notebook's widget in the page. */
+type OpenNotebook = {
+  readonly id: string;
+  readonly content?: { activeCellIndex: number };
+  readonly context?: { readonly path: string; readonly ready: Promise<void> };
+  readonly sessionContext?: {
+    readonly ready: Promise<void>;
+    readonly session?: {
+      readonly kernel?: {
+        readonly status: string;
+        readonly connectionStatus: string;
+        readonly info: Promise<unknown>;
+        readonly statusChanged: {
+          connect(slot: (sender: unknown, status: string) => void): void;
+        };
+        restart(): Promise<void>;
+      } | null;
+    } | null;
+  };
+};
+
+export class Notebook {
+  constructor(
+    private readonly _page: Page,
+    private readonly _root: string,
+    /** As the contents service writes it. */
+    readonly path: string
+  ) {}
+
+  get name(): string {
+    return this.path.split('/').pop() ?? '';
+  }
+
+  async write(cells: readonly string[]): Promise<void> {
+    const response = await this._page.request.put(
+      `${this._root}api/contents/${encodeURI(this.path)}`,
+      {
+        data: {
+          type: 'notebook',
+          format: 'json',
+          content: {
+            nbformat: 4,
+            nbformat_minor: 5,
+            metadata: {
+              kernelspec: {
+                name: 'python3',
+                display_name: 'Python 3',
+                language: 'python'
+              }
+            },
+            cells: cells.map((source, index) => ({
+              id: `cell-${index}`,
+              cell_type: 'code',
+              metadata: {},
+              source,
+              outputs: [],
+              execution_count: null
+            }))
+          }
+        }
+      }
+    );
+    expect(response.ok(), await response.text()).toBe(true);
+  }
+
+  /** Open it in a tab of its own. */
+  async openHere(): Promise<void> {
+    await this._page.evaluate(
+      path =>
+        window.jupyterapp.commands
+          .execute('docmanager:open', { path })
+          .then(() => undefined),
+      this.path
+    );
+    await this.ready();
+  }
+
+  /** Its kernel is connected and idle: what is run earlier, JupyterLab drops without a word. */
+  async ready(): Promise<void> {
+    await expect(this.tab).toBeVisible({ timeout: RUN_LIMIT });
+    await this._page.waitForFunction(
+      async path => {
+        const open = [...window.jupyterapp.shell.widgets('main')].find(
+          widget => (widget as OpenNotebook).context?.path === path
+        ) as OpenNotebook | undefined;
+        await open?.context?.ready;
+        await open?.sessionContext?.ready;
+        const kernel = open?.sessionContext?.session?.kernel;
+        await kernel?.info;
+        return (
+          kernel?.connectionStatus === 'connected' && kernel.status === 'idle'
+        );
+      },
+      this.path,
+      { timeout: RUN_LIMIT }
+    );
+  }
+
+  get tab(): Locator {
+    return this._page
+      .locator('#jp-main-dock-panel')
+      .getByRole('tab', { name: this.name });
+  }
+
+  /** The notebook's widget in the main area. */
+  get widget(): Locator {
+    return this._page.getByRole('tabpanel', { name: this.name, exact: true });
+  }
+
+  cell(index: number): Locator {
+    return this.widget.locator('.jp-CodeCell').nth(index);
+  }
+
+  /** Start a cell, and do not wait for its end. */
+  async start(index: number): Promise<void> {
+    await this.activate();
+    // By command: JupyterLab moves the focus about for a while after a notebook was opened, and keys would be lost.
+    await this._page.evaluate(number => {
+      const { commands, shell } = window.jupyterapp;
+      const open = shell.currentWidget as OpenNotebook | null;
+      if (open?.content === undefined) {
+        throw new Error('The notebook is not in front.');
+      }
+      open.content.activeCellIndex = number;
+      void commands.execute('notebook:run-cell');
+    }, index);
+    await expect(this.cell(index).locator('.jp-InputPrompt')).toHaveText(
+      /\[(\*|\d+)\]/
+    );
+  }
+
+  /** Run a cell to its end; an error in it fails the test. */
+  async run(index: number): Promise<void> {
+    await this.start(index);
+    await this.finished(index);
+  }
+
+  async finished(index: number): Promise<void> {
+    await expect(this.cell(index).locator('.jp-InputPrompt')).toHaveText(
+      /\[\d+\]/,
+      { timeout: RUN_LIMIT }
+    );
+    const error = this.cell(index).locator(
+      '[data-mime-type="application/vnd.jupyter.error"], [data-mime-type="application/vnd.jupyter.stderr"]'
+    );
+    expect(await error.allInnerTexts()).toEqual([]);
+  }
+
+  /** The text that a cell has printed. */
+  async output(index: number): Promise<string> {
+    return (
+      await this.cell(index).locator('.jp-OutputArea-output').allInnerTexts()
+    ).join('\n');
+  }
+
+  /** Bring it to the front; JupyterLab's commands then mean it. */
+  async activate(): Promise<void> {
+    await this._page.evaluate(path => {
+      const { shell } = window.jupyterapp;
+      for (const widget of shell.widgets('main')) {
+        if ((widget as OpenNotebook).context?.path === path) {
+          shell.activateById(widget.id);
+        }
+      }
+    }, this.path);
+    await this._page.waitForFunction(
+      path =>
+        (window.jupyterapp.shell.currentWidget as OpenNotebook | null)?.context
+          ?.path === path,
+      this.path
+    );
+  }
+
+  /** Restart, and wait for the new kernel: what is run while the old one ends is lost. */
+  async restartKernel(): Promise<void> {
+    await this._page.evaluate(async path => {
+      const open = [...window.jupyterapp.shell.widgets('main')].find(
+        widget => (widget as OpenNotebook).context?.path === path
+      ) as OpenNotebook | undefined;
+      const kernel = open?.sessionContext?.session?.kernel;
+      if (kernel === undefined || kernel === null) {
+        throw new Error(`${path} has no kernel.`);
+      }
+      const restarted = new Promise<void>(done => {
+        let hasLeft = false;
+        kernel.statusChanged.connect((_, status) => {
+          hasLeft ||= status === 'restarting' || status === 'starting';
+          if (hasLeft && status === 'idle') {
+            done();
+          }
+        });
+      });
+      await kernel.restart();
+      await restarted;
+    }, this.path);
+    await this.ready();
+  }
+
+  /** End its kernel, and with that its cluster; Galata's tests have that done for them. */
+  async shutDown(): Promise<void> {
+    await this._page.evaluate(
+      path =>
+        window.jupyterapp.serviceManager.sessions
+          .stopIfNeeded(path)
+          .then(() => undefined),
+      this.path
+    );
+  }
+}

@@ -1,0 +1,104 @@
+/** One Spanwise panel, found as a screen reader finds it: by its region's name. */
+import { type Locator, type Page } from '@playwright/test';
+
+export const TITLES = [
+  'Task Stream',
+  'Fine Performance Metrics',
+  'Profile',
+  'Memory Sampler'
+] as const;
+export type PanelTitle = (typeof TITLES)[number];
+
+export class Panel {
+  constructor(
+    private readonly _page: Page,
+    readonly title: PanelTitle,
+    readonly cluster: string
+  ) {}
+
+  get region(): Locator {
+    return this._page.getByRole('region', {
+      name: `${this.title}, ${this.cluster}`,
+      exact: true
+    });
+  }
+
+  get tab(): Locator {
+    return this._page
+      .locator('#jp-main-dock-panel')
+      .getByRole('tab', { name: `${this.title} · ${this.cluster}` });
+  }
+
+  get chips(): Locator {
+    return this.region.getByRole('list', { name: 'Filter' });
+  }
+
+  get table(): Locator {
+    return this.region.getByRole('table', {
+      name: `${this.title}, ${this.cluster}`,
+      exact: true
+    });
+  }
+
+  get canvas(): Locator {
+    return this.region.locator('canvas');
+  }
+
+  tool(name: string): Locator {
+    return this.region.getByRole('button', { name, exact: true });
+  }
+
+  /** By its button, or in a narrow panel by the entry of `More`. */
+  async showTable(shown: boolean): Promise<void> {
+    const button = this.tool('Show as table');
+    if (await button.isVisible()) {
+      if ((await button.getAttribute('aria-pressed')) !== String(shown)) {
+        await button.click();
+      }
+      return;
+    }
+    await this.tool('More').click();
+    const entry = this._page.getByRole('menuitemcheckbox', {
+      name: 'Show as table'
+    });
+    if ((await entry.getAttribute('aria-checked')) === String(shown)) {
+      await this._page.keyboard.press('Escape');
+    } else {
+      await entry.click();
+    }
+  }
+
+  /** The table twin as texts: header, then rows. */
+  async rows(): Promise<string[][]> {
+    return this.table.evaluate(table =>
+      [...(table as HTMLTableElement).rows].map(row =>
+        [...row.cells].map(cell =>
+          cell.innerText.replace(/\s*[▾▴]$/u, '').trim()
+        )
+      )
+    );
+  }
+
+  /** How many of the largest canvas' pixels are of which colour, most first; `background` is the first. */
+  async colours(): Promise<{ rgb: string; pixels: number }[]> {
+    return this.canvas.evaluateAll(found => {
+      const [canvas] = (found as HTMLCanvasElement[]).sort(
+        (a, b) => b.width * b.height - a.width * a.height
+      );
+      if (canvas === undefined || canvas.width * canvas.height === 0) {
+        return [];
+      }
+      const data = canvas
+        .getContext('2d')
+        ?.getImageData(0, 0, canvas.width, canvas.height).data;
+      const counts = new Map<string, number>();
+      for (let at = 0; data !== undefined && at < data.length; at += 4) {
+        const rgb = `${data[at]},${data[at + 1]},${data[at + 2]},${data[at + 3]}`;
+        counts.set(rgb, (counts.get(rgb) ?? 0) + 1);
+      }
+      return [...counts]
+        .map(([rgb, pixels]) => ({ rgb, pixels }))
+        .sort((a, b) => b.pixels - a.pixels);
+    });
+  }
+}

@@ -1,0 +1,72 @@
+/** The Spanwise tab: the span tree and the gallery. */
+import { expect, type Locator, type Page } from '@playwright/test';
+import type { PanelTitle } from './panel';
+
+export type Place = { readonly x: number; readonly y: number };
+
+export class Sidebar {
+  constructor(private readonly _page: Page) {}
+
+  async show(): Promise<void> {
+    const tab = this._page.getByRole('tab', { name: 'Spanwise', exact: true });
+    if ((await tab.getAttribute('aria-selected')) !== 'true') {
+      await tab.click();
+    }
+    await expect(this.gallery).toBeVisible();
+  }
+
+  get root(): Locator {
+    return this._page.locator('.sw-sidebar');
+  }
+
+  get gallery(): Locator {
+    return this.root.getByRole('list', { name: 'Panels' });
+  }
+
+  item(title: PanelTitle): Locator {
+    return this.gallery.getByRole('button', { name: title, exact: true });
+  }
+
+  get tree(): Locator {
+    return this.root.getByRole('tree', { name: 'Spans' });
+  }
+
+  span(tag: string): Locator {
+    return this.tree.getByRole('treeitem', { name: tag, exact: true });
+  }
+
+  /** One click on a span's name. */
+  async pick(tag: string): Promise<void> {
+    await this.span(tag).locator('.sw-span-tree-tag').first().click();
+  }
+
+  async clearFilter(): Promise<void> {
+    await this.root.getByRole('button', { name: 'Clear filter' }).click();
+  }
+
+  /** Press on the panel, move in steps, drop: at a share of the target's width and height. */
+  async drag(title: PanelTitle, target: Locator, at: Place): Promise<void> {
+    const { mouse } = this._page;
+    const to = await boxOf(target);
+    const x = to.x + to.width * at.x;
+    const y = to.y + to.height * at.y;
+    await this.item(title).hover({ position: { x: 80, y: 20 } });
+    await mouse.down();
+    const from = await boxOf(this.item(title));
+    await mouse.move(from.x + 90, from.y + 28, { steps: 3 });
+    await expect(this._page.locator('.sw-drag-image')).toBeVisible();
+    await mouse.move(x, y, { steps: 12 });
+    await expect(this._page.locator('.lm-DockPanel-overlay')).toBeVisible();
+    await mouse.up();
+  }
+}
+
+export async function boxOf(
+  locator: Locator
+): Promise<{ x: number; y: number; width: number; height: number }> {
+  const box = await locator.boundingBox();
+  if (box === null) {
+    throw new Error(`${locator} has no box: it is not shown.`);
+  }
+  return box;
+}

@@ -1,0 +1,37 @@
+/** What must not happen in a page: uncaught errors, console errors, dialogs that a text has opened. */
+import type { Page } from '@playwright/test';
+
+export class TroubleRecord {
+  constructor(page: Page) {
+    page.on('pageerror', error => {
+      this._errors.push(`uncaught: ${error.message}`);
+    });
+    page.on('console', message => {
+      if (message.type() === 'error') {
+        this._errors.push(
+          `console: ${message.text()} (${message.location().url})`
+        );
+      }
+    });
+    page.on('dialog', dialog => {
+      // JupyterLab asks before a page with unsaved notebooks is left.
+      if (dialog.type() === 'beforeunload') {
+        void dialog.accept();
+      } else {
+        this._dialogs.push(dialog.message());
+        void dialog.dismiss();
+      }
+    });
+  }
+
+  get errors(): readonly string[] {
+    return this._errors;
+  }
+
+  get dialogs(): readonly string[] {
+    return this._dialogs;
+  }
+
+  private readonly _errors: string[] = [];
+  private readonly _dialogs: string[] = [];
+}

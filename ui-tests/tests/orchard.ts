@@ -1,0 +1,43 @@
+/**
+ * The notebook that most tests run: a cluster of two workers, and work in nested spans that goes on until the test says that it is enough,
+ * so that "while tasks run" is true however slow the machine is.
+ *
+ *   Alice's workflow          pick   waits 50 ms
+ *     harvest  → pick         press  works 30 ms
+ *     cider
+ *       1 litres → press
+ *       2 litres → press
+ */
+export const CLUSTER = 'orchard';
+
+/** In the notebook's folder, this file ends the work. */
+export const ENOUGH = 'enough';
+
+export const START = `import json, os, time
+from spanwise import Client, MemorySampler, span
+
+client = Client(n_workers=2, threads_per_worker=2, name="${CLUSTER}")
+client`;
+
+export const FUNCTIONS = `def pick(crate):
+    time.sleep(0.05)
+    return bytes(200_000)
+
+def press(apples, litres):
+    end = time.thread_time() + 0.03
+    while time.thread_time() < end:
+        sum(range(1000))
+    return apples
+
+def a_round():
+    with span("Alice's workflow"):
+        with span("harvest"):
+            crates = client.map(pick, range(8), pure=False)
+        for litres in (1, 2):
+            with span("cider", f"{litres} litres"):
+                client.gather(client.map(press, crates, [litres] * 8, pure=False))`;
+
+export const WORK = `${FUNCTIONS}
+
+while not os.path.exists("${ENOUGH}"):
+    a_round()`;
