@@ -79,31 +79,43 @@ class Sampler:
 
     def look(self, now: float) -> tuple[int, bool]:
         """Sample every busy executor; return how many there were, and whether one moved."""
-        busy = 0
-        moved = False
-        frames = None
+        busy = []
         for lane in self._lanes:
-            if lane.executor.row is None:
+            executor = lane.executor
+            row = executor.row
+            if row is None:
                 lane.looked = now
-                continue
-            busy += 1
-            if frames is None:
-                frames = sys._current_frames()
-            moved |= self._look_at(lane, now, frames)
-        if frames is not None:
-            self.looks += 1
-            # It holds this very frame, which holds it: a cycle that would keep the inputs
-            # of tasks that have ended until the next garbage collection.
-            frames.clear()
-        return busy, moved
+            else:
+                busy.append((lane, row, executor.part, executor.clock, executor.cpu))
+        if not busy:
+            return 0, False
+        frames = sys._current_frames()
+        moved = False
+        for lane, row, part, started, started_cpu in busy:
+            executor = lane.executor
+            # The executor may have gone on to its next task before the stacks were taken: whose
+            # stack it is cannot be told then. The time is left to the next look.
+            if executor.row is row and executor.part is part:
+                moved |= self._look_at(lane, now, frames, row, part, started, started_cpu)
+            else:
+                moved = True
+        self.looks += 1
+        # It holds this very frame, which holds it: a cycle that would keep the inputs
+        # of tasks that have ended until the next garbage collection.
+        frames.clear()
+        return len(busy), moved
 
-    def _look_at(self, lane: _Lane, now: float, frames: dict[int, Any]) -> bool:
+    def _look_at(
+        self,
+        lane: _Lane,
+        now: float,
+        frames: dict[int, Any],
+        row: Any,
+        part: Any,
+        started: float,
+        started_cpu: float,
+    ) -> bool:
         executor = lane.executor
-        # Read once: the executor goes on as soon as this thread loses the lock.
-        row, part = executor.row, executor.part
-        started, started_cpu = executor.clock, executor.cpu
-        if row is None:
-            return False
         cpu = lane.clock.read()
         wait = executor.core_wait
         waited = wait.read() if wait is not None else float("nan")

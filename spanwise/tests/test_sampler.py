@@ -1,0 +1,97 @@
+"""The sampler by itself: whose stack a look sees."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from spanwise.worker.names import Names
+from spanwise.worker.sampler import INTERVAL, Sampler
+
+# Columns of a row as tasks.py describes it; what is not named here is never looked at.
+TEMPLATE, FUNCTION, SPAN = 2, 5, 6
+
+
+def row(function: int, span: int) -> tuple[int, ...]:
+    columns = [0] * 10
+    columns[TEMPLATE], columns[FUNCTION], columns[SPAN] = 1, function, span
+    return tuple(columns)
+
+
+class FakeExecutor:
+    """Stands at the given (row, part), and goes on to the next each time a row is read."""
+
+    def __init__(self, *path):
+        self.number = 0
+        self.ident = threading.get_ident()
+        self.core_wait = None
+        self.busy_since = self.clock = self.cpu = 0.0
+        self.path = list(path)
+        self.part = None
+
+    def run(self):
+        """Outermost frame of the tasks."""
+
+    @property
+    def row(self):
+        here, self.part = self.path[0]
+        if len(self.path) > 1:
+            del self.path[0]
+        return here
+
+
+def sampler_of(executor: FakeExecutor) -> Sampler:
+    library = SimpleNamespace(templates={})
+    return Sampler(SimpleNamespace(executors=[executor], names=Names(), library=library), 0.0)
+
+
+def booked(sampler: Sampler) -> dict[tuple[int, int], int]:
+    """(span, function) to the number of samples."""
+    found: dict[tuple[int, int], int] = {}
+    for _, _, span, function, _, _, n in sampler.rows():
+        found[span, function] = found.get((span, function), 0) + n
+    return found
+
+
+A, B = row(7, 1), row(8, 2)
+INNER_A, INNER_B = (
+    (None, (), function, span, SimpleNamespace(function=abs))
+    for function, span in ((17, 11), (18, 12))
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "owner"),
+    [
+        pytest.param((A, None), (B, None), (2, 8), id="next task"),
+        pytest.param((A, INNER_A), (A, INNER_B), (12, 18), id="next part"),
+        # Two tasks of one template have the same parts.
+        pytest.param((A, INNER_A), (B, INNER_A), (11, 17), id="same part of next task"),
+    ],
+)
+def test_a_stack_that_may_be_of_either_task_is_booked_to_neither(before, after, owner):
+    executor = FakeExecutor(before, after)
+    sampler = sampler_of(executor)
+    now = 100.0
+    executor.busy_since = executor.clock = now - 3 * INTERVAL
+    assert sampler.look(now) == (1, True)
+    assert booked(sampler) == {}
+    # The next look stands for the time of both.
+    sampler.look(now + INTERVAL / 2)
+    assert booked(sampler) == {owner: 3}
+
+
+def test_a_task_that_stays_is_sampled():
+    executor = FakeExecutor((A, None))
+    sampler = sampler_of(executor)
+    executor.busy_since = executor.clock = 100.0 - 3.5 * INTERVAL
+    assert sampler.look(100.0)[0] == 1
+    assert booked(sampler) == {(1, 7): 3}
+
+
+def test_an_idle_executor_is_not_sampled():
+    sampler = sampler_of(FakeExecutor((None, None)))
+    assert sampler.look(100.0) == (0, False)
+    assert sampler.looks == 0
