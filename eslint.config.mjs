@@ -5,6 +5,8 @@ import tseslint from 'typescript-eslint';
 /** Folders without a clock, without chance, without a platform. */
 const pureFiles = [
   'src/{base,records,wire,scheduler,simulate,observer}/**/*.ts',
+  'src/node/graph/**/*.ts',
+  'src/node/local/{plan,values,state,loop,executor}.ts',
   'src/panels/format/**/*.ts',
   'src/panels/*/{rows,figure,viewport}.ts'
 ];

@@ -1,0 +1,219 @@
+/**
+ * Keys: the names of a graph's nodes. A key is a text or a tuple that begins with one, `'total'` or `['block', 0, 3]`. Tuples are compared
+ * by value, which JavaScript's own `Map` and `Set` do not do; {@link KeyMap} and {@link KeySet} do.
+ */
+export type TupleKey = readonly [string, ...(string | number)[]];
+export type Key = string | TupleKey;
+
+/**
+ * A text that is equal for equal keys and different for different ones: a text key is its own id, so that most keys cost nothing.
+ *
+ * ```
+ *   'a,1'      →  'a,1'
+ *   ['a', 1]   →  '\0(s1:an1,'        strings carry their length, so that no content can imitate a border
+ *   ['a', '1'] →  '\0(s1:as1:1'
+ *   '\0…'      →  '\0"\0…'            a text that begins like an id of a tuple is set apart
+ * ```
+ *
+ * @throws TypeError if `key` is neither a text nor a tuple of a text followed by texts and finite numbers.
+ */
+export function keyId(key: Key): string {
+  if (typeof key === 'string') {
+    return key.charCodeAt(0) === 0 ? `\0"${key}` : key;
+  }
+  if (!isTupleKey(key)) {
+    throw new TypeError(
+      `Not a key: ${describe(key)}. A key is a string, or an array of a string followed by strings and finite numbers.`
+    );
+  }
+  let id = '\0(';
+  for (const part of key) {
+    // Adding 0 makes −0 the 0 that it equals.
+    id +=
+      typeof part === 'string' ? `s${part.length}:${part}` : `n${part + 0},`;
+  }
+  return id;
+}
+
+/** Whether the value has the form of a tuple key; a list of text keys has it too. */
+export function isTupleKey(value: unknown): value is TupleKey {
+  return (
+    Array.isArray(value) &&
+    typeof value[0] === 'string' &&
+    value.every(
+      part => typeof part === 'string' || Number.isFinite(part as number)
+    )
+  );
+}
+
+/** A key as people read it: `total`, `('block', 0, 3)`. Not unique: see {@link keyId}. */
+export function keyText(key: Key): string {
+  if (typeof key === 'string') {
+    return key;
+  }
+  const parts = key.map(part =>
+    typeof part === 'string' ? `'${part}'` : `${part}`
+  );
+  return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`;
+}
+
+export function sameKey(a: Key, b: Key): boolean {
+  return a === b || (typeof a !== 'string' && keyId(a) === keyId(b));
+}
+
+/** What can be read of a {@link KeyMap}; views of a run's state have this form. */
+export type ReadonlyKeyMap<V> = {
+  readonly size: number;
+  get(key: Key): V | undefined;
+  has(key: Key): boolean;
+  keys(): IterableIterator<Key>;
+  values(): IterableIterator<V>;
+  entries(): IterableIterator<[Key, V]>;
+  forEach(visit: (value: V, key: Key) => void): void;
+  [Symbol.iterator](): IterableIterator<[Key, V]>;
+};
+
+/** What can be read of a {@link KeySet}. */
+export type ReadonlyKeySet = {
+  readonly size: number;
+  has(key: Key): boolean;
+  keys(): IterableIterator<Key>;
+  values(): IterableIterator<Key>;
+  forEach(visit: (key: Key) => void): void;
+  [Symbol.iterator](): IterableIterator<Key>;
+};
+
+/** A map whose tuple keys are compared by value; in the order of insertion, like `Map`. */
+export class KeyMap<V> implements ReadonlyKeyMap<V> {
+  private readonly _values = new Map<string, V>();
+  /** The keys of those ids that are not themselves the key. */
+  private readonly _unlike = new Map<string, Key>();
+
+  constructor(entries?: Iterable<readonly [Key, V]>) {
+    if (entries !== undefined) {
+      for (const [key, value] of entries) {
+        this.set(key, value);
+      }
+    }
+  }
+
+  get size(): number {
+    return this._values.size;
+  }
+
+  get(key: Key): V | undefined {
+    return this._values.get(keyId(key));
+  }
+
+  has(key: Key): boolean {
+    return this._values.has(keyId(key));
+  }
+
+  /** Sets the value; an equal key that is there already stays the one that is listed. */
+  set(key: Key, value: V): this {
+    const id = keyId(key);
+    if (id !== key && !this._unlike.has(id)) {
+      this._unlike.set(id, key);
+    }
+    this._values.set(id, value);
+    return this;
+  }
+
+  delete(key: Key): boolean {
+    const id = keyId(key);
+    this._unlike.delete(id);
+    return this._values.delete(id);
+  }
+
+  clear(): void {
+    this._values.clear();
+    this._unlike.clear();
+  }
+
+  *keys(): IterableIterator<Key> {
+    for (const id of this._values.keys()) {
+      yield this._keyOf(id);
+    }
+  }
+
+  values(): IterableIterator<V> {
+    return this._values.values();
+  }
+
+  *entries(): IterableIterator<[Key, V]> {
+    for (const [id, value] of this._values) {
+      yield [this._keyOf(id), value];
+    }
+  }
+
+  forEach(visit: (value: V, key: Key) => void): void {
+    this._values.forEach((value, id) => visit(value, this._keyOf(id)));
+  }
+
+  [Symbol.iterator](): IterableIterator<[Key, V]> {
+    return this.entries();
+  }
+
+  private _keyOf(id: string): Key {
+    return id.charCodeAt(0) === 0 ? this._unlike.get(id)! : id;
+  }
+}
+
+/** A set of keys, tuples compared by value. */
+export class KeySet implements ReadonlyKeySet {
+  private readonly _map = new KeyMap<true>();
+
+  constructor(keys?: Iterable<Key>) {
+    if (keys !== undefined) {
+      for (const key of keys) {
+        this.add(key);
+      }
+    }
+  }
+
+  get size(): number {
+    return this._map.size;
+  }
+
+  has(key: Key): boolean {
+    return this._map.has(key);
+  }
+
+  add(key: Key): this {
+    this._map.set(key, true);
+    return this;
+  }
+
+  delete(key: Key): boolean {
+    return this._map.delete(key);
+  }
+
+  clear(): void {
+    this._map.clear();
+  }
+
+  keys(): IterableIterator<Key> {
+    return this._map.keys();
+  }
+
+  values(): IterableIterator<Key> {
+    return this._map.keys();
+  }
+
+  forEach(visit: (key: Key) => void): void {
+    this._map.forEach((_, key) => visit(key));
+  }
+
+  [Symbol.iterator](): IterableIterator<Key> {
+    return this._map.keys();
+  }
+}
+
+function describe(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch (error) {
+    // Only the text of another error: what cannot be written out is named by its kind.
+    return `${typeof value} (${String(error)})`;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Key, ReadonlyKeyMap } from '../graph/key';
+import type { TaskNode } from '../graph/nodes';
+
+/** A task together with the values that it needs. */
+export type TaskCall = {
+  readonly key: Key;
+  readonly node: TaskNode;
+  /** The value of each dependency, by key. */
+  readonly inputs: ReadonlyKeyMap<unknown>;
+};
+
+export type TaskOutcome =
+  { readonly value: unknown } | { readonly error: unknown };
+
+export type BatchOutcome = {
+  /** As callbacks see it: null for this thread, a thread's id, a process's id. */
+  readonly workerId: number | null;
+  /** In the order of the batch; nothing after the first error. */
+  readonly results: readonly TaskOutcome[];
+};
+
+/** What the scheduling loop needs of threads, processes, or this thread. */
+export type Executor = {
+  readonly numWorkers: number;
+  /**
+   * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once: later, or (this thread) before
+   * returning. What it throws (a call that cannot be serialised) ends the run.
+   */
+  submit(
+    batch: readonly TaskCall[],
+    done: (outcome: BatchOutcome) => void
+  ): void;
+  /**
+   * After an error or an abort: forget what was submitted. Resolves when nothing of this run is running any more in a pool that the run
+   * owns; of borrowed pools, at once.
+   */
+  stop(reason: unknown): Promise<void>;
+};
