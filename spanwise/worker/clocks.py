@@ -33,6 +33,12 @@ class CoreWait:
             return _NAN
         return int(os.pread(self.fd, 96, 0).split()[1]) * 1e-9
 
+    def close(self) -> None:
+        """Close the file; nobody may read any more. Twice is safe."""
+        fd, self.fd = self.fd, None
+        if fd is not None:
+            os.close(fd)
+
     def mark(self) -> float:
         """Return seconds waited since the last mark."""
         now = self.read()

@@ -10,6 +10,7 @@ from spanwise.wire import payload
 from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.names import Names
+from spanwise.worker.stacks import TextIds
 
 #: The chunk id of a task that has no literals.
 NO_CHUNK = 0xFFFF_FFFF
@@ -20,7 +21,7 @@ class Opened:
 
     __slots__ = ("parts", "quick", "run", "template")
 
-    def __init__(self, template: Any, names: Names) -> None:
+    def __init__(self, template: Any, names: TextIds) -> None:
         self.template = template
         self.run: Run = bound(template)
         #: Its last run took less than QUICK_SECONDS: finished rows may wait behind it.

@@ -37,21 +37,43 @@ def give_back_freed_memory() -> None:
 
 
 class ProcessMemory:
-    """Reads this process's memory; 2 us by pread on a file that stays open."""
+    """Reads a process's memory; 2 us by pread on a file that stays open.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    pid
+        Another process than this one; its memory can be read on Linux only.
+    """
+
+    def __init__(self, pid: int | None = None) -> None:
         self._page = os.sysconf("SC_PAGE_SIZE")
+        self._is_other = pid is not None
         self._statm: int | None
         try:
-            self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+            path = f"/proc/{'self' if pid is None else pid}/statm"
+            self._statm = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             self._statm = None  # not Linux
 
+    def close(self) -> None:
+        """Close the file. Twice is safe."""
+        statm, self._statm = self._statm, None
+        if statm is not None:
+            os.close(statm)
+
     def read(self) -> float:
-        """Return resident bytes less those shared with files and other processes."""
+        """Return resident bytes less those shared with files and other processes.
+
+        NaN if that cannot be known of another process: it has ended, or this is not Linux.
+        """
         if self._statm is not None:
-            fields = os.pread(self._statm, 128, 0).split()
+            try:
+                fields = os.pread(self._statm, 128, 0).split()
+            except ProcessLookupError:
+                return float("nan")
             return float((int(fields[1]) - int(fields[2])) * self._page)
+        if self._is_other:
+            return float("nan")
         # The peak: elsewhere there is no current figure without another package.
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return float(peak if sys.platform == "darwin" else peak * 1024)

@@ -65,13 +65,16 @@ class Sampler:
         Whose executors, started already.
     epoch
         perf_counter value at which second 0 began.
+    stacks
+        Where stacks get their ids; default: of the worker's names, from its executors' loop on.
     """
 
-    def __init__(self, worker: Worker, epoch: float) -> None:
+    def __init__(self, worker: Worker, epoch: float, stacks: StackTree | None = None) -> None:
         self._worker = worker
         self._epoch = epoch
-        base = type(worker.executors[0]).run.__code__
-        self.stacks = StackTree(worker.names, base)
+        if stacks is None:
+            stacks = StackTree(worker.names, type(worker.executors[0]).run.__code__)
+        self.stacks = stacks
         self._lanes = [_Lane(executor) for executor in worker.executors]
         self._samples: dict[_SampleKey, int] = {}
         #: Looks at a busy thread: the true rate.
@@ -150,17 +153,18 @@ class Sampler:
             owed[BLOCKED] += n * (1.0 - on_core - in_queue)
             state = owed.index(max(owed))
             owed[state] -= n
-        if part is not None:
-            called = part[4].function
-        else:
-            opened = self._worker.library.templates.get(row[2])
-            called = opened.template.function if opened is not None else None
+        called = part[4].function if part is not None else self._called(row)
         assert executor.ident is not None
         stack = self.stacks.stack_of(frames.get(executor.ident), called)
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
         return moved
+
+    def _called(self, row: Any) -> object:
+        """Return what a task calls; it stands for itself if it has no Python frames."""
+        opened = self._worker.library.templates.get(row[2])
+        return opened.template.function if opened is not None else None
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""

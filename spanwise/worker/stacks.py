@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import CodeType, FrameType
-
-from spanwise.worker.names import Names
+from typing import Protocol
 
 #: Parent of an outermost frame.
 NO_PARENT = 0xFFFF_FFFF
@@ -26,8 +25,15 @@ STACKS = 100_000
 _WORKER_FOLDER = str(Path(__file__).parent)
 _TEMPLATE_FILE = str(Path(__file__).parent.parent / "graph" / "template.py")
 #: Innermost in these: what the task calls is running, and has no Python frame.
-_CALLING_FILES = (_TEMPLATE_FILE, str(Path(__file__).parent / "binding.py"))
+_CALLING_FILES = frozenset({_TEMPLATE_FILE, str(Path(__file__).parent / "binding.py")})
 _SKIPPED = -1
+
+
+class TextIds(Protocol):
+    """Where texts get their ids."""
+
+    def id_of(self, text: str) -> int:
+        """The id of a text, new or not."""
 
 
 class StackTree:
@@ -39,11 +45,16 @@ class StackTree:
         Where the texts of frames get their ids.
     base
         The outermost code of a task's stack; it and what is outside it are not shown.
+    callers
+        More files whose frames stand between `base` and the task and are not shown.
     """
 
-    def __init__(self, names: Names, base: CodeType) -> None:
+    def __init__(
+        self, names: TextIds, base: CodeType, callers: frozenset[str] = frozenset()
+    ) -> None:
         self._names = names
         self._base = base
+        self._callers = callers | _CALLING_FILES
         #: code → frame id, or _SKIPPED for Spanwise's own.
         self._frame_of_code: dict[CodeType, int] = {}
         #: (function, file, line) → frame id: notebook functions get new code objects.
@@ -92,12 +103,12 @@ class StackTree:
 
     def _number(self, code: CodeType) -> int:
         file = code.co_filename
-        if file == _TEMPLATE_FILE or file.startswith(_WORKER_FOLDER):
+        if file in self._callers or file.startswith(_WORKER_FOLDER):
             return _SKIPPED
         return self._frame(code.co_qualname, file, code.co_firstlineno)
 
     def _without_frames(self, innermost: str, called: object) -> int:
-        if innermost not in _CALLING_FILES:
+        if innermost not in self._callers:
             return self._frame("(worker)", "<spanwise>", 0)
         name = getattr(called, "__qualname__", None) or type(called).__qualname__
         return self._frame(str(name), "<built-in>", 0)

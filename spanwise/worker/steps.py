@@ -11,7 +11,7 @@ ended itself, so that the parts of a run lie end to end::
 from __future__ import annotations
 
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
@@ -19,7 +19,6 @@ from spanwise.worker.spill import Spilled
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
-    from spanwise.worker.executor import Executor
     from spanwise.worker.worker import Worker
 
 _NAN = float("nan")
@@ -106,8 +105,14 @@ def read_back(
     return begin, begin_cpu, parts
 
 
+class PartRunner(Protocol):
+    """A thread that says which part of a fused task it is at."""
+
+    part: tuple[Any, tuple[int, ...], int, int, Any] | None
+
+
 def run_parts(
-    executor: Executor,
+    executor: PartRunner,
     opened: Opened,
     literals: Any,
     values: list[Any],
