@@ -90,13 +90,22 @@ class Gathering:
             for entry in entries:
                 by_worker.setdefault(entry.worker, []).append(entry)
             again: list[Entry] = []
+            why = ""
             for worker, wanted in by_worker.items():
-                again += self._fetch_from(worker, wanted, values, errors)
+                try:
+                    again += self._fetch_from(worker, wanted, values, errors, until)
+                except Unreachable as error:
+                    again += wanted
+                    why = f" ({error})"
             if not again:
                 return
-            if time.monotonic() > give_up:
+            now = time.monotonic()
+            if until is not None and now > until:
+                raise TimeoutError(f"{len(again)} results have not come in time.")
+            if now > give_up:
                 raise ClusterError(
-                    f"The result of {again[0].key!r} is on no worker any more. Compute it again."
+                    f"The result of {again[0].key!r} is on no worker that answers{why}. "
+                    "Compute it again."
                 )
             time.sleep(pause)
             pause = min(1.0, pause * 2)
@@ -107,15 +116,18 @@ class Gathering:
             entries = self._relocate(again, values, errors, give_up)
 
     def _fetch_from(
-        self, worker: int, entries: list[Entry], values: dict[Entry, Any], errors: str
+        self,
+        worker: int,
+        entries: list[Entry],
+        values: dict[Entry, Any],
+        errors: str,
+        until: float | None,
     ) -> list[Entry]:
         row = self._session.workers.get(worker)
         if row is None:
             return entries
-        try:
-            found = self._session.peers.get(row["address"], [entry.task_id for entry in entries])
-        except Unreachable:
-            return entries
+        ids = [entry.task_id for entry in entries]
+        found = self._session.peers.get(row["address"], ids, until)
         missing = []
         for entry in entries:
             status, blob = found.get(entry.task_id, (MISSING, None))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from spanwise.wire.errors import LinkClosed, LinkError
-from spanwise.wire.link import Link, dial
+from spanwise.wire.link import ANSWER_SECONDS, Link, dial
 
 #: `status` of an item in `data`.
 OK, MISSING, CANNOT_PICKLE = 0, 1, 2
@@ -43,8 +45,15 @@ class Peers:
         self._requests = itertools.count(1)
         self._lock = threading.Lock()
 
-    def get(self, address: str, task_ids: Sequence[int]) -> dict[int, tuple[int, Any]]:
-        """Fetch results.
+    def get(
+        self, address: str, task_ids: Sequence[int], until: float | None = None
+    ) -> dict[int, tuple[int, Any]]:
+        """Fetch results, however long that takes as long as bytes move.
+
+        Parameters
+        ----------
+        until
+            When the caller's patience ends, in seconds of the monotonic clock.
 
         Returns
         -------
@@ -54,17 +63,20 @@ class Peers:
         Raises
         ------
         Unreachable
+            Also when the worker stalls.
+        TimeoutError
+            `until` has passed.
         """
         request = next(self._requests)
         found: dict[int, tuple[int, Any]] = {}
         peer = self._peer(address)
-        with peer.lock:
+        with self._turn(peer, until, len(task_ids)):
             try:
                 link = self._open(peer, address)
                 link.send("get", {"request": request}, {"ids": [(i,) for i in task_ids]})
                 more = True
                 while more:
-                    message = link.read()
+                    message = link.read(until, ANSWER_SECONDS)
                     if message.fields.get("request") != request:
                         continue
                     more = bool(message.fields["more"])
@@ -72,6 +84,9 @@ class Peers:
                     for task_id, status, _ in message.table("items"):
                         blob = None if status == MISSING else next(blobs)
                         found[task_id] = (status, blob)
+            except TimeoutError:
+                self._drop(peer)  # as below
+                raise TimeoutError(f"{len(task_ids)} results have not come in time.") from None
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
@@ -87,6 +102,7 @@ class Peers:
         Raises
         ------
         Unreachable
+            Also when the worker stalls.
         """
         request = next(self._requests)
         listed = list(items)
@@ -100,7 +116,7 @@ class Peers:
                     {"items": [(data_id,) for data_id, _ in listed]},
                     [blob for _, blob in listed],
                 )
-                while link.read().fields.get("request") != request:
+                while link.read(None, ANSWER_SECONDS).fields.get("request") != request:
                     pass
             except (LinkError, OSError) as error:
                 self._drop(peer)
@@ -108,6 +124,18 @@ class Peers:
             except BaseException:
                 self._drop(peer)  # as above
                 raise
+
+    @staticmethod
+    @contextmanager
+    def _turn(peer: _Peer, until: float | None, count: int) -> Iterator[None]:
+        """Wait for the transfers of other threads, which may be long ones."""
+        limit = -1 if until is None else max(0.0, until - time.monotonic())
+        if not peer.lock.acquire(timeout=limit):
+            raise TimeoutError(f"{count} results have not come in time.")
+        try:
+            yield
+        finally:
+            peer.lock.release()
 
     def _peer(self, address: str) -> _Peer:
         with self._lock:

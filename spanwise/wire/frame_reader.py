@@ -56,6 +56,11 @@ class FrameReader:
         self._long_filled = 0
         self._deferred = False
 
+    @property
+    def is_amid(self) -> bool:
+        """Whether part of a body has come and the rest has not."""
+        return self._long is not None or self._end > self._start
+
     def receive(self) -> list[bytearray]:
         """The bodies that are complete after one ``recv``; perhaps none.
 

@@ -17,6 +17,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 from spanwise.wire import addresses
@@ -32,6 +33,12 @@ _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 _CAN_GATHER = hasattr(socket.socket, "sendmsg")
 #: A sender waits while so many bytes of others stand in the queue before it.
 _QUEUE_BYTES = 64 * 1024 * 1024
+#: A peer that takes or gives no byte for so long in the middle of a message is given up,
+#: however long the message is. A task that keeps the interpreter lock, which is what holds
+#: peers up, rarely does so for a whole minute.
+STALL_SECONDS = 60.0
+#: A peer that has not begun to answer after so long is given up: it may be pickling.
+ANSWER_SECONDS = 300.0
 
 
 class Link:
@@ -61,6 +68,8 @@ class Link:
         self._sends = sends
         self._speak(role)
         self._authenticated = False
+        #: Seconds without a byte in the middle of a message after which the link is broken.
+        self._stall: float | None = None
         self._reader = FrameReader(sock, BODY_LIMIT["unauthenticated"])
         self._arrived: deque[Message] = deque()
         self._lock = threading.Lock()
@@ -88,7 +97,9 @@ class Link:
         """The handshake is over: frames may be long and take their time."""
         self._authenticated = True
         self._reader.limit = self._limit
-        self._sock.settimeout(None)
+        # Owners and what they own see each other's end. A peer may live and yet not answer.
+        self._stall = STALL_SECONDS if self.role == "peer" else None
+        self._sock.settimeout(self._stall)
 
     def fileno(self) -> int:
         """For selectors; read with :meth:`receive_ready`."""
@@ -149,6 +160,9 @@ class Link:
                     counts, buffers, self._queue = [], self._queue, []
                     self._queued_bytes = 0
                     self._queue_shrank.notify_all()
+        except TimeoutError as error:
+            self.close()
+            raise LinkClosed("The other side has stopped reading what it is sent.") from error
         except OSError as error:
             self.close()
             raise LinkClosed(f"The connection broke: {error}") from error
@@ -179,28 +193,75 @@ class Link:
     def _send_joined(self, buffers: Sequence[Buffer]) -> int:
         return self._sock.send(b"".join(buffers))
 
-    def read_batch(self) -> list[Message]:
+    def read_batch(
+        self, until: float | None = None, answer_seconds: float | None = None
+    ) -> list[Message]:
         """Wait until something arrives; all that is complete, in order.
+
+        Parameters
+        ----------
+        until
+            When the caller's patience ends, in seconds of the monotonic clock. The link
+            stays open, perhaps with half a message read.
+        answer_seconds
+            On peer links: the other side is given up when nothing has come for so long.
 
         Raises
         ------
         LinkClosed, BrokenFrame
-            After either the link is closed.
+            After either the link is closed. Also when a peer stalls.
+        TimeoutError
+            `until` has passed, or the time limit of a handshake.
         """
         if self._arrived:
             batch = list(self._arrived)
             self._arrived.clear()
             return batch
-        while True:
-            batch = self.receive_ready()
-            if batch:
-                return batch
+        begin = monotonic()
+        wait = self._stall
+        try:
+            while True:
+                if until is not None:
+                    wait = self._shorten(until)
+                try:
+                    batch = self.receive_ready()
+                except TimeoutError:
+                    if not self._authenticated:
+                        raise
+                    if wait == self._stall:
+                        self._give_up_if_stalled(begin, answer_seconds)
+                else:
+                    if batch:
+                        return batch
+        finally:
+            if wait != self._stall and not self._closed:
+                self._sock.settimeout(self._stall)
 
-    def read(self) -> Message:
-        """Wait for the next message."""
+    def read(self, until: float | None = None, answer_seconds: float | None = None) -> Message:
+        """Wait for the next message; see :meth:`read_batch`."""
         if not self._arrived:
-            self._arrived.extend(self.read_batch())
+            self._arrived.extend(self.read_batch(until, answer_seconds))
         return self._arrived.popleft()
+
+    def _shorten(self, until: float) -> float:
+        """Let the next look at the socket end at `until`; return its time limit in seconds."""
+        left = until - monotonic()
+        if left <= 0:
+            raise TimeoutError("Nothing came in time.")
+        wait = left if self._stall is None else min(left, self._stall)
+        self._sock.settimeout(wait)
+        return wait
+
+    def _give_up_if_stalled(self, begin: float, answer_seconds: float | None) -> None:
+        """After `_stall` seconds without a byte: whether that is too long."""
+        if self._reader.is_amid:
+            why = f"{self._stall:g} s in the middle of a message"
+        elif answer_seconds is not None and monotonic() - begin >= answer_seconds:
+            why = f"{answer_seconds:g} s"
+        else:
+            return
+        self.close()
+        raise LinkClosed(f"The other side sent nothing for {why}.")
 
     def receive_ready(self) -> list[Message]:
         """One ``recv``, for a socket that a selector calls readable; perhaps an empty list."""

@@ -117,7 +117,7 @@ class PeerFetcher(threading.Thread):
         link.send("get", {"request": self._request}, {"ids": [(each,) for each in asked]})
         more = True
         while more:
-            message = link.read()
+            message = link.read(None, wire_link.ANSWER_SECONDS)
             received = perf_counter()
             if message.type != "data" or message.fields["request"] != self._request:
                 continue

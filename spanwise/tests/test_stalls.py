@@ -1,0 +1,217 @@
+"""Peers that stop in the middle of a transfer, and slow ones that do not."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spanwise.client.peers import Peers, Unreachable
+from spanwise.client.session import dump
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.test_client import increment, until
+from spanwise.wire import link as wire_link
+from spanwise.wire import payload
+from spanwise.wire.door import listen
+from spanwise.wire.errors import LinkError
+from spanwise.wire.frame import encode
+from spanwise.wire.handshake import new_secret
+from spanwise.wire.link import Link
+from spanwise.worker.fetch import Fetching
+from spanwise.worker.tasks import Fetch
+
+#: Without a limit these tests would wait for ever.
+pytestmark = pytest.mark.timeout(120)
+
+STALL_SECONDS = 0.5
+VALUE = np.arange(200_000)
+
+#: What a peer does with the socket and the bytes of its answer.
+Behaviour = Callable[[Any, bytes], None]
+
+
+def stall_amid(sock: Any, answer: bytes) -> None:
+    sock.sendall(answer[: len(answer) // 2])
+
+
+def stall_at_once(sock: Any, answer: bytes) -> None:
+    """Does not answer at all."""
+
+
+def dawdle(sock: Any, answer: bytes) -> None:
+    """Take four times the limit, never the limit without a byte."""
+    count = 20
+    for number in range(count):
+        sock.sendall(answer[number * len(answer) // count : (number + 1) * len(answer) // count])
+        time.sleep(4 * STALL_SECONDS / count)
+
+
+def answer(sock: Any, answer: bytes) -> None:
+    sock.sendall(answer)
+
+
+class Peer:
+    """A peer door that behaves as told, one request after another, the last for good."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o700)
+        self.secret = new_secret()
+        self.behaviours: list[Behaviour] = [answer]
+        self.links: queue.SimpleQueue[Link] = queue.SimpleQueue()
+        self.door = listen(folder, "peer", self.secret, ["peer"], self._serve)
+        self.address = self.door.address
+
+    def _serve(self, link: Link) -> None:
+        self.links.put(link)
+        try:
+            while True:
+                message = link.read()
+                if message.type == "get":
+                    items = [(i, 0, float(VALUE.nbytes)) for (i,) in message.table("ids")]
+                    fields = {"request": message.fields["request"], "more": False}
+                    buffers = encode(
+                        link._outgoing["data"],
+                        fields,
+                        {"items": items},
+                        [dump(VALUE) for _ in items],
+                        1 << 30,
+                    )
+                    behave = self.behaviours[0]
+                    if len(self.behaviours) > 1:
+                        del self.behaviours[0]
+                    behave(link._sock, b"".join(bytes(each) for each in buffers))
+        except (LinkError, OSError):
+            return  # the other side has given up
+
+    def close(self) -> None:
+        self.door.close()
+        while not self.links.empty():
+            self.links.get().close()
+
+
+@pytest.fixture
+def peer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Peer]:
+    monkeypatch.setattr(wire_link, "STALL_SECONDS", STALL_SECONDS)
+    made = Peer(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def peers(peer: Peer) -> Iterator[Peers]:
+    made = Peers(peer.secret)
+    yield made
+    made.close()
+
+
+def test_a_peer_that_stalls_amid_an_answer_is_given_up(peer: Peer, peers: Peers) -> None:
+    peer.behaviours = [stall_amid, answer]
+    with pytest.raises(Unreachable, match=r"nothing for 0\.5 s in the middle of a message"):
+        peers.get(peer.address, [7])
+    _, blob = peers.get(peer.address, [7])[7]
+    np.testing.assert_array_equal(payload.loads(blob), VALUE)
+
+
+def test_a_slow_answer_is_not_cut(peer: Peer, peers: Peers) -> None:
+    peer.behaviours = [dawdle]
+    begin = time.monotonic()
+    _, blob = peers.get(peer.address, [7])[7]
+    assert time.monotonic() - begin > 2 * STALL_SECONDS
+    np.testing.assert_array_equal(payload.loads(blob), VALUE)
+
+
+def test_a_peer_that_does_not_answer_is_given_up_later(
+    peer: Peer, peers: Peers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spanwise.client.peers.ANSWER_SECONDS", 3 * STALL_SECONDS)
+    peer.behaviours = [stall_at_once]
+    begin = time.monotonic()
+    with pytest.raises(Unreachable, match=r"nothing for 1\.5 s"):
+        peers.get(peer.address, [7])
+    assert time.monotonic() - begin >= 3 * STALL_SECONDS
+
+
+@pytest.mark.parametrize("behaviour", [stall_at_once, stall_amid, dawdle])
+def test_the_callers_patience_counts_while_bytes_move(
+    peer: Peer, peers: Peers, behaviour: Behaviour
+) -> None:
+    peer.behaviours = [behaviour, answer]
+    with pytest.raises(TimeoutError, match="1 results have not come in time"):
+        peers.get(peer.address, [7], until=time.monotonic() + STALL_SECONDS / 2)
+    assert len(peers.get(peer.address, [7])) == 1, "the next one begins at a message's start"
+
+
+def test_patience_counts_behind_another_threads_transfer(peer: Peer, peers: Peers) -> None:
+    peer.behaviours = [dawdle]
+    first = threading.Thread(target=peers.get, args=(peer.address, [1]))
+    first.start()
+    until(lambda: peers._peers and peers._peers[peer.address].lock.locked())
+    with pytest.raises(TimeoutError):
+        peers.get(peer.address, [2], until=time.monotonic() + STALL_SECONDS / 2)
+    first.join(60)
+
+
+def test_a_peer_that_stops_reading_is_given_up(peer: Peer, peers: Peers) -> None:
+    held = threading.Event()
+    peer.behaviours = [lambda sock, answer: (sock.sendall(answer), held.wait(60))]  # type: ignore[list-item]
+    peers.get(peer.address, [7])
+    with pytest.raises(Unreachable, match="stopped reading"):
+        peers.put(peer.address, [(1, bytes(50_000_000))])
+    held.set()
+
+
+def test_an_idle_link_is_kept(peer: Peer, peers: Peers) -> None:
+    peers.get(peer.address, [7])
+    time.sleep(3 * STALL_SECONDS)
+    peers.get(peer.address, [8])
+    assert peer.links.qsize() == 1
+
+
+def test_a_worker_asks_elsewhere_for_what_a_stalled_peer_owes(peer: Peer) -> None:
+    peer.behaviours = [stall_amid]
+    told: list[Any] = []
+    missing: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker = SimpleNamespace(
+        number=0, send=lambda kind, fields: told.append(fields), not_there=missing.put
+    )
+    fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
+    fetching.peers({5: peer.address})
+    wanted = Fetch(3, 5, 8.0)
+    fetching.fetch([wanted])
+    assert missing.get(timeout=60) == [wanted]
+    assert told[0]["kind"] == "peer-unreachable" and "middle of a message" in told[0]["text"]
+
+
+def test_a_result_is_asked_for_again_after_a_stall(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, peer: Peer
+) -> None:
+    scheduler = ClientScheduler()
+    scheduler.secret = peer.secret  # of the peer's door; the client's own is read at its start
+    scheduler.door.close()
+    scheduler.door = listen(
+        scheduler.folder.name,
+        "again",
+        peer.secret,
+        ["client"],
+        scheduler._serve,
+        scheduler._welcome,
+    )
+    scheduler.rows[0]["address"] = peer.address
+    scheduler.inline = 0
+    peer.behaviours = [stall_amid, answer]
+    try:
+        with LocalClient(scheduler) as client:
+            future = client.submit(increment, 1)
+            np.testing.assert_array_equal(future.result(), VALUE)
+            peer.behaviours = [stall_at_once]
+            with pytest.raises(TimeoutError):
+                future.result(timeout=STALL_SECONDS)
+    finally:
+        scheduler.close()
