@@ -11,6 +11,7 @@ from dask.tokenize import tokenize
 from spanwise.client.entries import FINISHED, PENDING, Entry
 from spanwise.client.errors import ClusterError
 from spanwise.client.future import Future
+from spanwise.client.peers import Unreachable
 from spanwise.client.session import dump
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import WANTED, join_texts
@@ -53,67 +54,132 @@ def _key(value: Any, hash: bool) -> str:
 def _entries(
     client: Any, values: list[Any], keys: list[Any], workers: list[int] | None, broadcast: bool
 ) -> list[Entry]:
+    """One entry per key, counted once for each."""
     session = client._session
+    # One at a time: of two threads that scatter the same value the second finds the first's.
+    with session.scattering:
+        rows = _targets(session, workers)
+        found, fresh = _held(session, keys, values)
+        if fresh:
+            try:
+                found.update(_scatter_fresh(session, fresh, rows, broadcast))
+            except BaseException:
+                session.drop_later(list(found.values()))
+                raise
+        entries = [found[key] for key in keys]
+        with session.lock:
+            for entry in entries:
+                entry.count += 1
+            for entry in found.values():
+                entry.count -= 1
+    return entries
+
+
+def _targets(session: Any, workers: list[int] | None) -> list[Any]:
     rows = session.running_workers()
     if workers is not None:
         rows = [row for row in rows if row["id"] in workers]
     if not rows:
         raise ClusterError("There is no worker to scatter to; see wait_for_workers()")
+    return rows
+
+
+def _held(
+    session: Any, keys: list[Any], values: list[Any]
+) -> tuple[dict[Any, Entry], dict[Any, Any]]:
+    """What the cluster has already, each counted once, and the values that it has not."""
+    found: dict[Any, Entry] = {}
+    fresh: dict[Any, Any] = {}
     with session.lock:
         session._check_alive()
-        found: dict[Any, Entry] = {}
-        fresh: dict[Any, Any] = {}
         for key, value in zip(keys, values, strict=True):
             entry = session.by_key.get(key)
-            if entry is not None and entry.status in (PENDING, FINISHED):
-                found[key] = entry
-            else:
+            if entry is None or entry.status not in (PENDING, FINISHED):
                 fresh[key] = value
-        made = session.new_entries(list(fresh))
-        for entry in made:
-            found[entry.key] = entry
-        entries = [found[key] for key in keys]
-        for entry in entries:
-            entry.count += 1
-    if made:
-        try:
-            _send(session, made, list(fresh.values()), rows, broadcast)
-        except BaseException as error:
-            # Another thread may have been given the same entries, and would wait for ever.
-            session.withdraw(made, error)
-            session.drop_later(entries)
-            raise
-    return entries
+            elif key not in found:
+                entry.count += 1
+                found[key] = entry
+    return found, fresh
 
 
-def _send(
-    session: Any, made: list[Entry], values: list[Any], rows: list[Any], broadcast: bool
-) -> None:
-    blobs = [dump(value) for value in values]
-    puts: dict[int, list[int]] = {}
-    for number in range(len(made)):
-        for row in rows if broadcast else [rows[number % len(rows)]]:
-            puts.setdefault(row["id"], []).append(number)
-    holders = []
-    for row in rows:
-        numbers = puts.get(row["id"], ())
-        if numbers:
-            session.peers.put(row["address"], [(made[n].id, blobs[n]) for n in numbers])
-            holders += [(n, row["id"]) for n in numbers]
-    texts = KeyTexts()
+def _scatter_fresh(
+    session: Any, fresh: dict[Any, Any], rows: list[Any], broadcast: bool
+) -> dict[Any, Entry]:
+    """Move values to workers, then announce them; each entry is counted once.
+
+    Nobody finds the entries before: a task that named one would reach the scheduler first.
+    """
+    with session.lock:
+        first = session.reserve_ids(len(fresh))
+    blobs = [dump(value) for value in fresh.values()]
+    holders = _put(session, first, blobs, rows, broadcast)
     with session.sending:
-        names = session.names
-        cuts = [texts.cut(entry.key) for entry in made]
-        suffixes, keys_blob = join_texts([rest for _, rest, _ in cuts])
-        count = len(made)
-        tasks = {
-            "id": array("I", [entry.id for entry in made]),
-            "group": array("I", [names.id(group) for group, _, _ in cuts]),
-            "suffix": suffixes,
-            "function": array("I", [names.id(function) for _, _, function in cuts]),
-            "span": array("H", [session.spans.id(current_annotation())]) * count,
-            "flags": bytes([WANTED]) * count,
-            "nbytes": array("d", [len(blob) for blob in blobs]),
-        }
-        fields = {**names.take_new(), "spans": session.spans.take_new(), "keysBlob": 0}
-        session.send("scattered", fields, {"tasks": tasks, "holders": holders}, [keys_blob])
+        with session.lock:
+            session._check_alive()
+            made = session.new_entries(list(fresh), first)
+            for entry in made:
+                entry.count = 1
+        try:
+            _announce(session, made, blobs, holders)
+        except BaseException as error:
+            session.withdraw(made, error)
+            raise
+    return {entry.key: entry for entry in made}
+
+
+def _put(
+    session: Any, first: int, blobs: list[bytes], rows: list[Any], broadcast: bool
+) -> list[tuple[int, int]]:
+    """Store the payloads on workers, in turn or on all; return (number, worker) of each.
+
+    What a worker that does not answer was to get goes to the others.
+
+    Raises
+    ------
+    ClusterError
+        None of them answers.
+    """
+    left = list(rows)
+    if broadcast:
+        puts = {row["id"]: list(range(len(blobs))) for row in rows}
+    else:
+        puts = {}
+        for number in range(len(blobs)):
+            puts.setdefault(rows[number % len(rows)]["id"], []).append(number)
+    holders: list[tuple[int, int]] = []
+    while puts:
+        row = next(each for each in left if each["id"] in puts)
+        numbers = puts.pop(row["id"])
+        try:
+            session.peers.put(row["address"], [(first + n, blobs[n]) for n in numbers])
+        except Unreachable as error:
+            left.remove(row)
+            if not left:
+                raise ClusterError(f"No worker takes what is scattered: {error}") from error
+            if not broadcast:
+                puts.setdefault(left[0]["id"], []).extend(numbers)
+            continue
+        holders += [(n, row["id"]) for n in numbers]
+    return holders
+
+
+def _announce(
+    session: Any, made: list[Entry], blobs: list[bytes], holders: list[tuple[int, int]]
+) -> None:
+    """Tell the scheduler; under `sending`."""
+    texts = KeyTexts()
+    names = session.names
+    cuts = [texts.cut(entry.key) for entry in made]
+    suffixes, keys_blob = join_texts([rest for _, rest, _ in cuts])
+    count = len(made)
+    tasks = {
+        "id": array("I", [entry.id for entry in made]),
+        "group": array("I", [names.id(group) for group, _, _ in cuts]),
+        "suffix": suffixes,
+        "function": array("I", [names.id(function) for _, _, function in cuts]),
+        "span": array("H", [session.spans.id(current_annotation())]) * count,
+        "flags": bytes([WANTED]) * count,
+        "nbytes": array("d", [len(blob) for blob in blobs]),
+    }
+    fields = {**names.take_new(), "spans": session.spans.take_new(), "keysBlob": 0}
+    session.send("scattered", fields, {"tasks": tasks, "holders": holders}, [keys_blob])

@@ -98,6 +98,8 @@ class Session:
         self._gathering = Gathering(self)
         self._link = link
         self.sending = threading.Lock()
+        #: Around whole scatters, taken before the others; pickling may scatter again.
+        self.scattering = threading.RLock()
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
         self.by_key: dict[Key, Entry] = {}
@@ -271,10 +273,16 @@ class Session:
             message.blobs,
         )
 
-    def new_entries(self, keys: Sequence[Key]) -> list[Entry]:
-        """Make entries with fresh, dense ids; under the lock."""
+    def reserve_ids(self, count: int) -> int:
+        """Take so many ids for entries that are made later; under the lock."""
         first = self._next_id
-        self._next_id = first + len(keys)
+        self._next_id = first + count
+        return first
+
+    def new_entries(self, keys: Sequence[Key], first: int | None = None) -> list[Entry]:
+        """Make entries with fresh, dense ids, or those from `first` on; under the lock."""
+        if first is None:
+            first = self.reserve_ids(len(keys))
         return [self._new_entry(key, task_id) for task_id, key in enumerate(keys, first)]
 
     def _new_entry(self, key: Key, task_id: int) -> Entry:

@@ -1,0 +1,129 @@
+"""Scattering from several threads, and to workers that do not answer."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from spanwise.client import scatter as scatter_module
+from spanwise.client.errors import ClusterError
+from spanwise.client.peers import Unreachable
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.test_client import increment, until
+
+LIMIT = 20.0
+
+
+@pytest.fixture
+def client() -> Iterator[LocalClient]:
+    scheduler = ClientScheduler(workers=3)
+    with LocalClient(scheduler) as made:
+        yield made
+    scheduler.close()
+
+
+def test_two_threads_scatter_the_same_value(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second has its future while the first's value is still on its way to a worker."""
+    put = client._session.peers.put
+    reached, go = threading.Event(), threading.Event()
+
+    def slow(address: str, items: Any) -> None:
+        reached.set()
+        assert go.wait(LIMIT)
+        put(address, items)
+
+    monkeypatch.setattr(client._session.peers, "put", slow)
+    futures: dict[str, Any] = {}
+
+    def use(name: str) -> None:
+        (future,) = client.scatter([41])
+        futures[name] = client.submit(increment, future, key=name)
+
+    threads = [threading.Thread(target=use, args=(name,)) for name in ("first", "second")]
+    threads[0].start()
+    assert reached.wait(LIMIT)
+    threads[1].start()
+    # A task that names the value now would come to the scheduler before the value.
+    threads[1].join(0.3)
+    go.set()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert [futures[name].result(LIMIT) for name in ("first", "second")] == [42, 42]
+    assert len(client.fake.put) == 1
+
+
+def test_what_is_on_its_way_has_no_name_yet(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A graph of another thread that names the key is told that it is not there."""
+    put = client._session.peers.put
+
+    def look(address: str, items: Any) -> None:
+        with ThreadPoolExecutor(1) as pool, pytest.raises(ClusterError, match="does not hold"):
+            pool.submit(client.get, {"y": (increment, 1)}, "x").result(LIMIT)
+        put(address, items)
+
+    monkeypatch.setattr(client._session.peers, "put", look)
+    assert client.scatter({"x": 1})["x"].result(LIMIT) == 1
+
+
+def test_many_threads_scatter_and_let_go(client: LocalClient) -> None:
+    def use(number: int) -> int:
+        future = client.scatter(number % 3)
+        return client.submit(operator.add, future, number, pure=False).result(LIMIT)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(use, range(100))) == [n % 3 + n for n in range(100)]
+    until(lambda: not client._session.by_key)
+
+
+def test_a_value_named_twice_is_counted_for_each(client: LocalClient) -> None:
+    one, two = client.scatter([5, 5])
+    key = one.key
+    assert key == two.key
+    del one
+    until(lambda: client._session.by_key[key].count == 1)
+    assert two.result(LIMIT) == 5
+    held = client.scatter([5, 5, 6])
+    assert client.gather(held) == [5, 5, 6] and len(client.fake.put) == 2
+    del two, held
+    until(lambda: not client._session.by_key)
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+def test_a_worker_that_does_not_answer_is_passed_over(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch, broadcast: bool
+) -> None:
+    put = client._session.peers.put
+    dead = client.fake.rows[1]["address"]
+
+    def fails(address: str, items: Any) -> None:
+        if address == dead:
+            raise Unreachable(f"{address} does not answer")
+        put(address, items)
+
+    monkeypatch.setattr(client._session.peers, "put", fails)
+    futures = client.scatter(list(range(10)), broadcast=broadcast)
+    assert client.gather(futures) == list(range(10))
+    with pytest.raises(ClusterError, match="No worker takes"):
+        client.scatter([20], workers=[1], broadcast=broadcast)
+    assert client.scatter([20])[0].result(LIMIT) == 20, "what failed leaves nothing behind"
+
+
+def test_a_value_that_cannot_be_pickled_leaves_nothing_behind(client: LocalClient) -> None:
+    kept = client.scatter([1])
+    with pytest.raises(TypeError, match="pickle"):
+        client.scatter([1, threading.Lock()], hash=False)
+    with pytest.raises(TypeError, match="pickle"):
+        client.scatter({"a": 1, "b": threading.Lock()})
+    entry = kept[0]._alive()
+    until(lambda: entry.count == 1)
+    assert list(client._session.by_key) == [kept[0].key]
+    assert scatter_module._entries(client, [1], [kept[0].key], None, False) == [entry]
