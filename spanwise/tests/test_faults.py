@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spanwise import Client
+from spanwise import Client, span
 from spanwise.client.errors import ClusterError
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
@@ -22,6 +22,15 @@ from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 def slow_square(x: int, seconds: float = 0.1) -> int:
     time.sleep(seconds)
     return x * x
+
+
+def first_time_long(mark: Path) -> str:
+    """Take minutes, until the worker that ran it is killed; then no time."""
+    if mark.exists():
+        return "done"
+    mark.touch()
+    time.sleep(600)
+    return "not killed"
 
 
 @pytest.fixture
@@ -48,6 +57,39 @@ def test_a_killed_worker_s_tasks_run_again_elsewhere(client: Client, known: set[
     assert total.result(timeout=LIMIT_SECONDS) == sum(x * x for x in range(30))
     assert client.gather(inputs) == [x * x for x in range(30)]
     wait_until("the worker is replaced", lambda: len(processes_of("worker", known)) == 2)
+
+
+def test_what_a_killed_worker_was_running_is_shown_as_lost(known: set[int], tmp_path: Path) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        lose_a_run(client, known, tmp_path / "mark")
+
+
+def lose_a_run(client: Client, known: set[int], mark: Path) -> None:
+    with span("doomed"):
+        doomed = client.submit(first_time_long, mark, pure=False)
+    running = wait_until("the task runs", lambda: client._observed.query("task-stream")["running"])
+    assert running[0]["key"] == doomed.key
+    wait_until("it has left its mark", mark.exists)
+    processes_of("worker", known)[0].kill()
+    assert doomed.result(timeout=LIMIT_SECONDS) == "done"
+    lost, done = wait_until("both runs are told", lambda: both_runs(client))
+    assert (lost["status"], done["status"]) == ("lost", "OK")
+    lost_seconds = lost["startstops"][0]["stop"] - lost["startstops"][0]["start"]
+    summary = client.fine_metrics(span="doomed").summary
+    activities = {row["activity"]: row["value"] for row in summary["byActivity"]}
+    assert activities["lost"] == pytest.approx(lost_seconds, rel=1e-6)
+    assert lost_seconds >= 0.1
+    # Nobody was idle where the lost run was.
+    executed = sum(
+        value for activity, value in activities.items() if not activity.startswith("idle")
+    )
+    idle = sum(row["seconds"] for row in summary["idle"])
+    assert executed + idle == pytest.approx(summary["capacitySeconds"], rel=0.02)
+
+
+def both_runs(client: Client) -> list:
+    runs = client.get_task_stream()
+    return runs if len(runs) == 2 else []
 
 
 def test_a_task_that_kills_every_worker_is_blamed(client: Client) -> None:
@@ -89,7 +131,7 @@ def test_a_killed_kernel_takes_its_cluster_along(known: set[int], tmp_path: Path
     script = textwrap.dedent(
         """
         import time
-        from spanwise import Client
+        from spanwise import Client, span
         if __name__ == "__main__":
             client = Client(n_workers=2, threads_per_worker=1)
             futures = client.map(time.sleep, [0.01] * 100_000, pure=False)

@@ -274,8 +274,9 @@ class TestState:
         row = next(r for r in single.measured["running"] if r[1] == long)
         assert not any(run.taskId == long for run in single.runs)
         run = single.task_run(long)
-        assert (row[0], row[2], row[3]) == (run.thread, 9, 4)
-        assert row[4] == pytest.approx(run.start, abs=0.01)
+        assert (row[0], row[2], row[3], row[4]) == (run.thread, run.runId, 9, 4)
+        # The same stamp: by it the scheduler knows which runs have ended.
+        assert row[5] == run.start
         single.wait(lambda: single.measured["running"][-1][1] == 0xFFFFFFFF)
 
     def test_memory(self, single):

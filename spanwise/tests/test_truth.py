@@ -175,6 +175,24 @@ def test_cpu_of_sleeping_tasks(client: Client) -> None:
     assert activities["thread-noncpu"] == pytest.approx(slept, rel=0.03)
 
 
+def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client) -> None:
+    with span("cancelled"):
+        future = client.submit(rest, 1.2, pure=False)
+    wait_until("it runs", lambda: client._observed.query("task-stream")["running"])
+    future.cancel()
+    del future
+    only = {"spans": {"any": [{"tag": "cancelled"}]}}
+    (run,) = wait_until("its run is told", lambda: client._observed.query("tasks", only)["rows"])
+    assert run["duration"] == pytest.approx(1.2, rel=0.1)
+    assert run["function"] == "rest"
+    assert run["key"].startswith("rest")
+    summary = client._observed.query("summary")
+    own = sum(row["ownNanoseconds"] for row in summary["spans"])
+    assert own + summary["unattributedNanoseconds"] == summary["totalNanoseconds"]
+    by_tag = {row["tag"]: row for row in summary["spans"]}
+    assert by_tag["cancelled"]["ownNanoseconds"] == round(run["duration"] * 1e9)
+
+
 def test_cpu_under_one_gil(one_process: Client) -> None:
     stamps = run_in_span(one_process, "one lock", spin, 0.25, 12)
     inside = sum(stamp.cpu for stamp in stamps)

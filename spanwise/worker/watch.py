@@ -77,7 +77,7 @@ class Watch(threading.Thread):
         #: Around what is collected and not yet sent.
         self._lock = threading.Lock()
         self._memory_rows: list[tuple[float, float, float, float, float]] = []
-        self._running_rows: list[tuple[int, int, int, int, float]] = []
+        self._running_rows: list[tuple[int, int, int, int, int, float]] = []
         #: Thread → the row that it was last said to be running.
         self._said: dict[int, Row] = {}
 
@@ -154,11 +154,13 @@ class Watch(threading.Thread):
             before = said.get(executor.number)
             if before is not None and row is not before:
                 del said[executor.number]
-                self._running_rows.append((executor.number, NOTHING, 0, 0, now))
+                self._running_rows.append((executor.number, NOTHING, 0, 0, 0, now))
                 before = None
             if row is not None and before is None and now - started > RUNNING_SECONDS:
                 said[executor.number] = row
-                self._running_rows.append((executor.number, row[0], row[5], row[6], started))
+                self._running_rows.append(
+                    (executor.number, row[0], row[1], row[5], row[6], started)
+                )
 
     def _push_overdue(self, now: float) -> None:
         report = self._worker.report

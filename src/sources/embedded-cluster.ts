@@ -1,8 +1,10 @@
 import type { BlockBuilder } from '../records/block-builder';
 import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
-import type { TableName } from '../records/tables';
+import { TABLES, type TableName } from '../records/tables';
 import { RunStatus } from '../scheduler';
+import { GivenUpTasks } from './given-up-tasks';
+import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
 import { type StoredKind, StoredSums } from './stored-sums';
@@ -13,9 +15,18 @@ const NONE_U32 = 0xffffffff;
 /** No worker. */
 const NO_WORKER = 0xffff;
 
-/** The log's `runs.status` of a run that ended with a result, and of one that raised. */
+/** The log's `runs.status`. */
 const RUN_OK = 0;
 const RUN_FAILED = 1;
+const RUN_LOST = 2;
+const RUN_WITHOUT_INPUTS = 3;
+/** The same by what the worker says of a run that ended; {@link RunStatus}. */
+const LOGGED_STATUS: readonly number[] = [
+  RUN_OK,
+  RUN_FAILED,
+  RUN_WITHOUT_INPUTS,
+  RUN_WITHOUT_INPUTS
+];
 
 /** Of a traceback in `events`. The first two thousand, 6 MB, are written down; of later ones, a hundred thousand tasks may fail, the last line. */
 const TRACEBACK_CHARACTERS = 3000;
@@ -55,6 +66,7 @@ export type SpanRow = {
 export type FinishedTables = {
   readonly runs: {
     readonly rows: number;
+    readonly taskId: Uint32Array;
     readonly runId: Uint32Array;
     readonly status: Uint8Array;
     readonly thread: Uint16Array;
@@ -97,6 +109,8 @@ export class EmbeddedClusterLog {
   private readonly _parts: BlockBuilder<'parts'>;
   /** What the workers measure beside runs goes through here. */
   readonly measured: MeasuredLog;
+  /** Tasks that the scheduler may have forgotten and whose runs may still be reported. */
+  readonly givenUp = new GivenUpTasks();
   private readonly _workers = new Map<number, LoggedWorker>();
   private readonly _stored = new StoredSums();
   private _nextNode = 0;
@@ -125,7 +139,12 @@ export class EmbeddedClusterLog {
     this.names = new Dictionary((id, text) =>
       this._table('names').append({ id, text })
     );
-    this.measured = new MeasuredLog(this._writer, this._workers, _start);
+    this.measured = new MeasuredLog(
+      this._writer,
+      this._workers,
+      this.givenUp,
+      _start
+    );
     this._table('spans').append({
       id: 0,
       parent: 0,
@@ -244,6 +263,7 @@ export class EmbeddedClusterLog {
       joinedAt: this.since(now),
       names: new NamesOf(this.names, true),
       firstLane,
+      runs: new LaneRuns(joined.threads),
       stackIds: new LogIds(() => this._nextStack++),
       frameIds: new LogIds(() => this._nextFrame++)
     };
@@ -256,6 +276,11 @@ export class EmbeddedClusterLog {
     const logged = this._workers.get(worker);
     if (logged === undefined) {
       return;
+    }
+    if (this._isRecording) {
+      for (const [thread, run] of logged.runs.unreported()) {
+        this._lostRun(logged.firstLane + thread, run, this.since(now));
+      }
     }
     this._workerRow(logged, this.since(now), why);
     this.capacity(now, worker, CapacityState.Gone);
@@ -284,7 +309,7 @@ export class EmbeddedClusterLog {
   }
 
   /**
-   * Runs that ended at a worker, with their parts. A run without a task that is still known is left out: nothing could be said about it.
+   * Runs that ended at a worker, with their parts; also of tasks that were given up meanwhile, for their threads were held all the same.
    *
    * @param tasks - the dense id of each run's task, −1: not known any more.
    */
@@ -299,43 +324,65 @@ export class EmbeddedClusterLog {
       return;
     }
     const { node, functionId, span, submitted, attempts } = facts;
+    const { lastStarts } = logged.runs;
+    let unknown = 0;
     for (let i = 0; i < runs.rows; i++) {
       const task = tasks[i]!;
       const status = runs.status[i]!;
-      if (
-        task < 0 ||
-        (status !== RunStatus.Ok && Number.isNaN(runs.waitThread[i]!))
-      ) {
+      const waitInputs = runs.waitInputs[i]!;
+      const waitThread = runs.waitThread[i]!;
+      const start = this.since(runs.start[i]!);
+      const duration = runs.duration[i]!;
+      const hasBegun = status === RunStatus.Ok || !Number.isNaN(waitThread);
+      if (hasBegun) {
+        lastStarts[runs.thread[i]!] = start;
+      }
+      const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
+      if (task < 0 && (gone === undefined || !hasBegun)) {
+        unknown += hasBegun ? 1 : 0;
         continue;
       }
       const table = this._runs;
       const row = table.grow();
       const out = table.columns;
-      const start = this.since(runs.start[i]!);
-      const waitInputs = runs.waitInputs[i]!;
-      const waitThread = runs.waitThread[i]!;
       out.run[row] = runs.runId[i]!;
-      out.node[row] = node[task]!;
-      out.function[row] = functionId[task]!;
-      out.span[row] = span[task]!;
+      if (gone === undefined) {
+        out.node[row] = node[task]!;
+        out.function[row] = functionId[task]!;
+        out.span[row] = span[task]!;
+        out.attempt[row] = attempts[task]!;
+        attempts[task] = Math.min(255, attempts[task]! + 1);
+      } else {
+        out.node[row] = gone.node;
+        out.function[row] = gone.functionId;
+        out.span[row] = gone.span;
+        out.attempt[row] = gone.attempts;
+        gone.attempts = Math.min(255, gone.attempts + 1);
+      }
       out.lane[row] = logged.firstLane + runs.thread[i]!;
-      out.status[row] = status === RunStatus.Ok ? RUN_OK : RUN_FAILED;
-      out.attempt[row] = attempts[task]!;
+      out.status[row] = LOGGED_STATUS[status] ?? RUN_FAILED;
       out.start[row] = start;
-      out.duration[row] = runs.duration[i]!;
+      out.duration[row] = duration;
       out.waitReady[row] = Math.max(
         0,
-        start - waitInputs - waitThread - submitted[task]!
+        start -
+          waitInputs -
+          waitThread -
+          (gone === undefined ? submitted[task]! : gone.submitted)
       );
       out.waitInputs[row] = waitInputs;
       out.waitThread[row] = waitThread;
       out.cpu[row] = runs.cpu[i]!;
       out.outBytes[row] = runs.outBytes[i]!;
-      attempts[task] = Math.min(255, attempts[task]! + 1);
       const end = i + 1 < runs.rows ? runs.firstPart[i + 1]! : parts.rows;
       for (let k = runs.firstPart[i]!; k < end; k++) {
         this._part(logged, runs.runId[i]!, parts, k);
       }
+    }
+    if (unknown > 0) {
+      const from = this.since(runs.start[0]!);
+      const to = this.since(runs.start[runs.rows - 1]!);
+      this.gap(TABLES.runs.number, from, to, unknown, 'given up long before');
     }
   }
 
@@ -426,6 +473,27 @@ export class EmbeddedClusterLog {
     why: string
   ): void {
     this._table('gaps').append({ table, from, to, rows, why });
+  }
+
+  /** A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. */
+  private _lostRun(lane: number, run: GoingRun, left: number): void {
+    const unknown = NaN;
+    this._runs.append({
+      run: run.run,
+      node: run.node,
+      function: run.functionId,
+      span: run.span,
+      lane,
+      status: RUN_LOST,
+      attempt: run.attempt,
+      start: run.started,
+      duration: Math.max(0, left - run.started),
+      waitReady: unknown,
+      waitInputs: unknown,
+      waitThread: unknown,
+      cpu: unknown,
+      outBytes: unknown
+    });
   }
 
   private _part(

@@ -2,6 +2,8 @@ import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
 import type { TableName } from '../records/tables';
 import type { JoinedWorker } from './embedded-cluster';
+import type { GivenUpTasks } from './given-up-tasks';
+import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
 import type { TaskFacts } from './task-facts';
 
@@ -20,6 +22,7 @@ export type LoggedWorker = {
   readonly names: NamesOf;
   /** The lane of thread 0; the others follow. */
   readonly firstLane: number;
+  readonly runs: LaneRuns;
   /** The log's ids of the worker's stacks and frames are theirs plus these. */
   readonly stackIds: LogIds;
   readonly frameIds: LogIds;
@@ -34,6 +37,7 @@ export class MeasuredLog {
   constructor(
     private readonly _writer: LogWriter,
     private readonly _workers: ReadonlyMap<number, LoggedWorker>,
+    private readonly _givenUp: GivenUpTasks,
     private readonly _start: number
   ) {}
 
@@ -110,10 +114,32 @@ export class MeasuredLog {
     if (logged === undefined) {
       return;
     }
+    const node = new Uint32Array(running.rows);
+    const functionId = new Uint32Array(running.rows);
+    for (let i = 0; i < running.rows; i++) {
+      const taskId = at(running, 'taskId', i);
+      const task = taskOf(taskId);
+      const gone = task < 0 ? this._givenUp.get(taskId) : undefined;
+      node[i] = gone === undefined ? nodeOf(task, facts) : gone.node;
+      functionId[i] = logged.names.logId(at(running, 'function', i));
+      const going = {
+        run: at(running, 'runId', i),
+        node: node[i]!,
+        functionId: functionId[i]!,
+        span: at(running, 'span', i),
+        attempt:
+          gone === undefined ? (facts.attempts[task] ?? 0) : gone.attempts,
+        started: this._since(at(running, 'started', i))
+      };
+      logged.runs.told(
+        at(running, 'thread', i),
+        node[i] === NONE_U32 ? null : going
+      );
+    }
     this._copy('running', running, {
       lane: i => logged.firstLane + at(running, 'thread', i),
-      node: i => nodeOf(taskOf(at(running, 'taskId', i)), facts),
-      function: i => logged.names.logId(at(running, 'function', i)),
+      node: i => node[i]!,
+      function: i => functionId[i]!,
       span: i => at(running, 'span', i),
       started: i => this._since(at(running, 'started', i))
     });

@@ -249,7 +249,7 @@ export type TaskStreamResult = {
     readonly span: number;
     readonly started: number;
   }[];
-  /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other, failed (count). */
+  /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other; failed: how many failed or lost. */
   readonly strip: {
     readonly compute: readonly number[];
     readonly transfer: readonly number[];
@@ -266,9 +266,9 @@ export type TaskStreamResult = {
   }[];
   readonly tasks: number;
   readonly hidden: number;
-  /** How many parts; failed: how many tasks. */
+  /** How many parts; failed, lost: how many runs. lost: they ended with their worker, or were given back for want of an input. */
   readonly kinds: Readonly<
-    Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
+    Record<'transfer' | 'disk' | 'serialize' | 'failed' | 'lost', number>
   >;
 };
 export type FunctionSlot = {
@@ -281,7 +281,7 @@ export type FunctionSlot = {
 
 /** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
- *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
+ *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed or lost) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
  *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
  *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function 0xffff: no one function
  *  (an aggregate of a kind other than compute). Neighbouring cells of one colour and nearly one cover are one box.
@@ -326,7 +326,8 @@ export type RunDetail = {
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**
  * view `fine-metrics`. params: { unit: 'seconds' | 'bytes' | 'count', top: 12 }. Activities in drawing order:
- * thread-cpu, thread-noncpu, compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, idle:<cause>.
+ * thread-cpu, thread-noncpu, compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, lost (runs
+ * that ended with their worker), idle:<cause>.
  */
 export type FineMetricsResult = {
   readonly view: 'fine-metrics';

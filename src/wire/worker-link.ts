@@ -114,6 +114,7 @@ export const WORKER_LINK = {
       running: {
         thread: 'u16',
         taskId: 'u32',
+        runId: 'u32',
         function: 'u32',
         span: 'u16',
         started: 'f64'

@@ -1,4 +1,6 @@
+import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
+import { ingestBlock } from '../store/ingest';
 import { ask } from './ask';
 
 describe('fine metrics', () => {
@@ -37,6 +39,52 @@ describe('fine metrics', () => {
     expect(result.background).toEqual([
       { activity: 'transfer', seconds: 2, bytes: 100, count: 1 }
     ]);
+  });
+
+  it('shows what a run took that ended with its worker as lost', () => {
+    const log = drawRuns('0/0  aaab', {
+      tasks: { a: { status: 2, cpu: NaN } }
+    });
+    const { byActivity, idle } = ask(log, 'fine-metrics');
+    expect(byActivity).toMatchObject([
+      { activity: 'thread-cpu', value: 1 },
+      { activity: 'lost', value: 3 }
+    ]);
+    expect(idle).toEqual([]);
+    // The same by a scan of the runs.
+    expect(
+      ask(log, 'fine-metrics', { filter: { status: ['lost'] } }).byActivity
+    ).toMatchObject([{ activity: 'lost', value: 3 }]);
+  });
+
+  it('does not count what was given back for want of an input as having run', () => {
+    const log = drawRuns('0/0  aa..bb');
+    const before = ask(log, 'summary');
+    ingestBlock(
+      log,
+      rowsToBlock(50, 'runs', [
+        {
+          run: 900,
+          lane: 0,
+          status: 3,
+          start: 3,
+          waitReady: NaN,
+          waitInputs: NaN,
+          waitThread: NaN
+        }
+      ])
+    );
+    expect(ask(log, 'summary')).toEqual(before);
+    expect(ask(log, 'tasks').rows.map(row => row.status)).toEqual([
+      'ok',
+      'missing',
+      'ok'
+    ]);
+    expect(ask(log, 'task-stream')).toMatchObject({
+      tasks: 2,
+      hidden: 0,
+      kinds: { failed: 0, lost: 1 }
+    });
   });
 
   it('is the same when parts come after their runs', () => {

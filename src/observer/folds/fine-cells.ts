@@ -9,7 +9,9 @@ import {
   bookRun,
   clippedNanoseconds,
   nanoseconds,
-  PART_COMPUTE
+  PART_COMPUTE,
+  STATUS_FAILED,
+  STATUS_MISSING
 } from '../store/run-book';
 import type { Clip, NanosecondSink } from '../store/run-book';
 import { resolveRange, ROWS_PER_SLICE } from './context';
@@ -94,7 +96,7 @@ class ScanBook {
     }
     // Rows that were replaced pass no status table.
     const status = columns.status[i]!;
-    if (status > 3) {
+    if (status > STATUS_MISSING) {
       return;
     }
     const ns = clippedNanoseconds(start, duration, clip);
@@ -106,11 +108,13 @@ class ScanBook {
     const span = columns.span[i]!;
     const fn = columns.function[i]!;
     const startsInRange = clip === null || start >= clip.from;
-    if (startsInRange) {
-      this._held.addRun(this._held.cell(span, fn), status === 1);
+    if (startsInRange && status !== STATUS_MISSING) {
+      const cell = this._held.cell(span, fn);
+      this._held.addRun(cell, status === STATUS_FAILED, 1);
     }
     const partRows = log.partRows(columns.run[i]!);
-    const run = { span, function: fn, start, duration, cpu: columns.cpu[i]! };
+    const cpu = columns.cpu[i]!;
+    const run = { span, function: fn, start, duration, cpu, status };
     const parts = partRows.map(partRow => log.part(partRow));
     bookRun(run, parts, clip, 1, this._sink);
     for (const partRow of partRows) {

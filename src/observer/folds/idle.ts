@@ -6,7 +6,7 @@ import type { ColumnsOf } from '../store/column-table';
 import type { LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED } from '../store/log-store';
 import type { LogStore } from '../store/log-store';
-import { PART_COMPUTE } from '../store/run-book';
+import { hasBegun, PART_COMPUTE } from '../store/run-book';
 import { ROWS_PER_SLICE } from './context';
 import type { Range, Slices } from './context';
 import { Coverage } from './coverage';
@@ -107,7 +107,10 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
         continue;
       }
       const j = row & CHUNK_MASK;
-      if (columns.status[j] === STATUS_REPLACED) {
+      if (
+        columns.status[j] === STATUS_REPLACED ||
+        !hasBegun(columns.duration[j]!, columns.waitThread[j]!)
+      ) {
         continue;
       }
       shares.addRun(columns, j);

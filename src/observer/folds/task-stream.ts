@@ -3,6 +3,7 @@ import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
+import { STATUS_FAILED, STATUS_MISSING, STATUS_OK } from '../store/run-book';
 import { DEFAULT_SPAN } from '../store/span-tree';
 import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
@@ -63,12 +64,14 @@ export function* foldTaskStream(
   };
 }
 
+type KindCounts = Record<keyof TaskStreamResult['kinds'], number>;
+
 type Scan = {
   readonly strip: TaskStreamResult['strip'];
   /** Seconds by worker. */
   readonly busy: ReadonlyMap<number, number>;
   tasks: number;
-  readonly kinds: Record<'transfer' | 'disk' | 'serialize' | 'failed', number>;
+  readonly kinds: KindCounts;
 };
 
 function* scanStrip(
@@ -85,7 +88,7 @@ function* scanStrip(
   };
   const failed = new Array<number>(STRIP_BINS).fill(0);
   const busy = new Map<number, number>();
-  const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0 };
+  const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0, lost: 0 };
   let tasks = 0;
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(-Infinity, Infinity)) {
@@ -101,12 +104,12 @@ function* scanStrip(
       const run = columns.run[j]!;
       const hasParts = log.lastParts.get(run) >= 0;
       if (own) {
-        tasks++;
+        tasks += columns.status[j] === STATUS_MISSING ? 0 : 1;
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + stop - start);
-        if (columns.status[j] === 1) {
-          kinds.failed++;
+        if (columns.status[j] !== STATUS_OK) {
+          kinds[columns.status[j] === STATUS_FAILED ? 'failed' : 'lost']++;
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
           );
@@ -148,7 +151,7 @@ function addParts(
   stop: number,
   own: boolean,
   covers: Readonly<Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>>,
-  kinds: Record<'transfer' | 'disk' | 'serialize' | 'failed', number>
+  kinds: KindCounts
 ): void {
   let anyHeld = false;
   let explained = start;

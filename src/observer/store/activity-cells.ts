@@ -1,5 +1,6 @@
 /**
- * What the seconds of tasks went to, in the order in which they are drawn. `compute` is computing of which the CPU share is not known.
+ * What the seconds of tasks went to, in the order in which they are drawn. `compute` is computing of which the CPU share is not known;
+ * `lost` is all of a run that ended with its worker.
  */
 export const ACTIVITIES = [
   'thread-cpu',
@@ -10,7 +11,8 @@ export const ACTIVITIES = [
   'disk-write',
   'deserialize',
   'serialize',
-  'other'
+  'other',
+  'lost'
 ] as const;
 export type ActivityName = (typeof ACTIVITIES)[number];
 export const ACTIVITY_COUNT = ACTIVITIES.length;
@@ -19,6 +21,7 @@ export const THREAD_NONCPU = 1;
 export const COMPUTE = 2;
 export const TRANSFER = 3;
 export const OTHER = 8;
+export const LOST = 9;
 
 /** part.kind → activity; compute (4) is divided by CPU time instead. */
 export const ACTIVITY_OF_PART: readonly number[] = [
@@ -40,7 +43,7 @@ const MOST_CELLS = 200_000;
  *
  * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
  *
- *     cell  span  function     ns[cell * 9 + activity]
+ *     cell  span  function     ns[cell * 10 + activity]
  *     0     1     inc          thread-cpu 12 000, thread-noncpu 800, …
  *     1     1     add          …
  */
@@ -130,17 +133,11 @@ export class ActivityCells {
     return cell;
   }
 
-  addRun(cell: number, failed: boolean): void {
-    this._runs[cell]! += 1;
+  /** @param sign - −1 takes one back. */
+  addRun(cell: number, failed: boolean, sign: 1 | -1): void {
+    this._runs[cell]! += sign;
     if (failed) {
-      this._failed[cell]! += 1;
-    }
-  }
-
-  removeRun(cell: number, failed: boolean): void {
-    this._runs[cell]! -= 1;
-    if (failed) {
-      this._failed[cell]! -= 1;
+      this._failed[cell]! += sign;
     }
   }
 

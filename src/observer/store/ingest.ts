@@ -9,7 +9,14 @@ import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
-import { bookRun, nanoseconds, PART_COMPUTE } from './run-book';
+import {
+  bookRun,
+  hasBegun,
+  nanoseconds,
+  PART_COMPUTE,
+  STATUS_FAILED,
+  STATUS_MISSING
+} from './run-book';
 import type { NanosecondSink, PartFigures } from './run-book';
 
 /** A block of the record log, decoded. */
@@ -251,24 +258,26 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
     log.noteTime(begin, end);
     log.runZones.push(row, begin, end);
     log.runClasses.push(row, begin, length);
-    log.active.add(begin - before - wait, end);
-    log.waiting.add(begin - wait, begin);
-    noteLane(log, log.shape.laneIndex(lane[i]!), begin, end);
-    const running = log.shape.running.get(lane[i]!);
-    if (running !== undefined && running.started <= end) {
-      log.shape.running.delete(lane[i]!);
+    if (hasBegun(length, waitThread[i]!)) {
+      log.active.add(begin - before - wait, end);
+      log.waiting.add(begin - wait, begin);
+      noteLane(log, log.shape.laneIndex(lane[i]!), begin, end);
+      const running = log.shape.running.get(lane[i]!);
+      if (running !== undefined && running.started <= end) {
+        log.shape.running.delete(lane[i]!);
+      }
+      log.figures.addExtent(span[i]!, begin, end);
     }
-    log.figures.addExtent(span[i]!, begin, end);
-    log.held.addRun(log.held.cell(span[i]!, fn[i]!), status[i] === 1);
+    countRun(log, span[i]!, fn[i]!, status[i]!, 1);
     log.totalNanoseconds += nanoseconds(length);
-    log.runCount++;
     bookRun(
       {
         span: span[i]!,
         function: fn[i]!,
         start: begin,
         duration: length,
-        cpu: cpu[i]!
+        cpu: cpu[i]!,
+        status: status[i]!
       },
       plain ? NO_PARTS : attachEarlierParts(log, run[i]!, row, begin),
       null,
@@ -391,7 +400,8 @@ function rebook(
       function: columns.function[i]!,
       start: columns.start[i]!,
       duration: columns.duration[i]! > 0 ? columns.duration[i]! : 0,
-      cpu: columns.cpu[i]!
+      cpu: columns.cpu[i]!,
+      status: columns.status[i]!
     },
     log.partRows(run).map(row => log.part(row)),
     null,
@@ -405,15 +415,26 @@ function takeBack(log: LogStore, row: number): void {
   const columns = log.runs.chunkOf(row)!.columns;
   const i = row & CHUNK_MASK;
   rebook(log, columns.run[i]!, row, -1);
-  log.held.removeRun(
-    log.held.cell(columns.span[i]!, columns.function[i]!),
-    columns.status[i] === 1
-  );
+  countRun(log, columns.span[i]!, columns.function[i]!, columns.status[i]!, -1);
   log.totalNanoseconds -= nanoseconds(
     columns.duration[i]! > 0 ? columns.duration[i]! : 0
   );
-  log.runCount--;
   columns.status[i] = STATUS_REPLACED;
+}
+
+/** A task that was given back for want of an input has run no more than one that was never sent. */
+function countRun(
+  log: LogStore,
+  span: number,
+  fn: number,
+  status: number,
+  sign: 1 | -1
+): void {
+  if (status === STATUS_MISSING) {
+    return;
+  }
+  log.held.addRun(log.held.cell(span, fn), status === STATUS_FAILED, sign);
+  log.runCount += sign;
 }
 
 function sinkInto(cells: ActivityCells): NanosecondSink {

@@ -1,6 +1,7 @@
 import {
   ACTIVITY_OF_PART,
   COMPUTE,
+  LOST,
   OTHER,
   THREAD_CPU,
   THREAD_NONCPU
@@ -9,6 +10,19 @@ import {
 /** part.kind of compute: an inner part of a fused task, or the compute of a run that has other parts. */
 export const PART_COMPUTE = 4;
 
+/** The column `runs.status`. */
+export const STATUS_OK = 0;
+export const STATUS_FAILED = 1;
+/** It ended with its worker. */
+export const STATUS_LOST = 2;
+/** It was given back for want of an input. */
+export const STATUS_MISSING = 3;
+
+/** Whether a thread had it. Tasks that could not begin have a row that says so, which takes no time on any lane. */
+export function hasBegun(duration: number, waitThread: number): boolean {
+  return duration > 0 || !Number.isNaN(waitThread);
+}
+
 export type RunFigures = {
   readonly span: number;
   readonly function: number;
@@ -16,6 +30,7 @@ export type RunFigures = {
   readonly duration: number;
   /** NaN: not known. */
   readonly cpu: number;
+  readonly status: number;
 };
 export type PartFigures = {
   readonly kind: number;
@@ -60,6 +75,10 @@ export function bookRun(
   sink: NanosecondSink
 ): void {
   const whole = clippedNanoseconds(run.start, run.duration, clip);
+  if (run.status === STATUS_LOST) {
+    sink(run.span, run.function, LOST, sign * whole);
+    return;
+  }
   let rest = whole;
   let anyHeld = false;
   for (const part of parts) {

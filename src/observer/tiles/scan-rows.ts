@@ -4,6 +4,7 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
+import { STATUS_OK } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -155,7 +156,7 @@ function runGate(
         laneIndices[lane]!,
         start,
         duration,
-        category(status === 1 ? KIND_FAILED : KIND_COMPUTE, fn)
+        category(status === STATUS_OK ? KIND_COMPUTE : KIND_FAILED, fn)
       );
     }
   };

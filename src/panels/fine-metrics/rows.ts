@@ -27,6 +27,7 @@ export type ActivityRole =
   | 'disk'
   | 'serialize'
   | 'other'
+  | 'failed'
   | 'running'
   | 'hidden';
 export type IdleRole =
@@ -40,6 +41,7 @@ export type Group =
   | 'not on CPU'
   | 'data'
   | 'other'
+  | 'lost'
   | 'still running'
   | 'filtered out'
   | 'idle';
@@ -122,7 +124,13 @@ const meanings: Readonly<Record<string, Meaning>> = {
     kind: 'serialize',
     group: 'data'
   },
-  other: { id: 'other', label: 'other', kind: 'other', group: 'other' }
+  other: { id: 'other', label: 'other', kind: 'other', group: 'other' },
+  lost: {
+    id: 'lost',
+    label: 'lost with a worker',
+    kind: 'failed',
+    group: 'lost'
+  }
 };
 
 const drawingOrder = [
@@ -135,7 +143,8 @@ const drawingOrder = [
   'transfer',
   'disk',
   'serialize',
-  'other'
+  'other',
+  'lost'
 ];
 
 const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {

@@ -197,8 +197,7 @@ export type LegendItem =
 const kindNames = {
   transfer: 'transfer',
   disk: 'disk',
-  serialize: '(de)serialise',
-  failed: 'failed'
+  serialize: '(de)serialise'
 } as const;
 
 /** Functions by time, then the kinds that occurred. */
@@ -243,14 +242,16 @@ export function legendItems(
       });
     }
   }
-  if (result.kinds.failed > 0) {
-    const text = formatCount(result.kinds.failed, numerals);
-    items.push({
-      kind: 'failed',
-      name: kindNames.failed,
-      text,
-      title: formatCounted(result.kinds.failed, 'task', 'tasks', numerals)
-    });
+  for (const name of ['failed', 'lost'] as const) {
+    if (result.kinds[name] > 0) {
+      // One colour: neither gave a result. Which of the two a box is, its card says.
+      items.push({
+        kind: 'failed',
+        name,
+        text: formatCount(result.kinds[name], numerals),
+        title: formatCounted(result.kinds[name], 'task', 'tasks', numerals)
+      });
+    }
   }
   return items;
 }
@@ -384,7 +385,7 @@ function asideText(box: HoveredBox, detail: RunDetail | null): string {
     return 'behind other work';
   }
   if (detail === null) {
-    return box.kind === 'failed' ? 'failed' : '';
+    return box.kind === 'failed' ? 'failed or lost' : '';
   }
   const words: string[] = detail.status === 'ok' ? [] : [detail.status];
   if (detail.attempt > 1 || detail.status === 'failed') {
@@ -435,8 +436,10 @@ export function summaryText(
   if (result.running.length > 0) {
     sentences.push(`${formatCount(result.running.length, numerals)} running.`);
   }
-  if (result.kinds.failed > 0) {
-    sentences.push(`${formatCount(result.kinds.failed, numerals)} failed.`);
+  for (const name of ['failed', 'lost'] as const) {
+    if (result.kinds[name] > 0) {
+      sentences.push(`${formatCount(result.kinds[name], numerals)} ${name}.`);
+    }
   }
   const most = result.functions
     .slice(0, 3)

@@ -32,7 +32,7 @@ export function askTasks(
         cluster: cluster.cluster,
         view: 'tasks',
         filter: question.failedOnly
-          ? { ...filter, status: ['failed'] }
+          ? { ...filter, status: ['failed', 'lost'] }
           : filter,
         time,
         params: {

@@ -137,9 +137,18 @@ export class InstructionPerformer {
       .get(worker)
       ?.link.send('release', {}, { ids: { taskId: outerIds(rows, taskIds) } });
     for (let i = 0; i < taskIds.length; i++) {
+      const task = taskIds[i]!;
       if (held[i] === 1) {
-        const task = taskIds[i]!;
         log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
+      } else {
+        // Should a thread have begun it, its run is reported when it ends, however long that takes.
+        log.givenUp.keep(rows.ids.outer(task), {
+          node: rows.node[task]!,
+          functionId: rows.functionId[task]!,
+          span: rows.span[task]!,
+          submitted: rows.submitted[task]!,
+          attempts: rows.attempts[task]!
+        });
       }
     }
   }

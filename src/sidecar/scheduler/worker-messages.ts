@@ -112,13 +112,15 @@ function takeFinished(
   for (const { row, type, message: what, text, blob } of message.fields
     .errors) {
     const task = tasks[row]!;
-    if (task >= 0) {
+    const span =
+      task < 0 ? log.givenUp.get(runs.taskId[row]!)?.span : rows.span[task];
+    if (span !== undefined) {
       // Also of a run that was given up: it is in the log too.
       log.taskFailed(
         cluster.clock(),
         worker,
         runs.runId[row]!,
-        rows.span[task]!,
+        span,
         text === '' ? `${type}: ${what}` : text
       );
     }
@@ -130,7 +132,12 @@ function takeFinished(
   }
   const inlineBytes = message.blobs[0];
   for (let row = 0; row < runs.rows; row++) {
-    if (runs.status[row] !== RunStatus.Ok || !isPresent(row)) {
+    const isOk = runs.status[row] === RunStatus.Ok;
+    if (!isOk || !isPresent(row)) {
+      if (runs.status[row] === RunStatus.InputsMissing && !isPresent(row)) {
+        // It was recalled before it had its inputs: not worth a row.
+        tasks[row] = -1;
+      }
       continue;
     }
     const task = tasks[row]!;

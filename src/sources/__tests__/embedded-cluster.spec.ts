@@ -1,6 +1,12 @@
 import { decodeBlock, type Block } from '../../records/block';
 import type { TableName } from '../../records/tables';
-import { CapacityState, EmbeddedClusterLog, StoredKind } from '..';
+import {
+  CapacityState,
+  EmbeddedClusterLog,
+  StoredKind,
+  type MeasuredTable,
+  type TaskFacts
+} from '..';
 import type { FinishedTables } from '../embedded-cluster';
 
 const START = 100;
@@ -40,6 +46,87 @@ function join(log: EmbeddedClusterLog, worker: number, threads: number): void {
   });
 }
 
+type Run = {
+  readonly runId: number;
+  readonly taskId?: number;
+  readonly status?: number;
+  readonly thread?: number;
+  readonly start?: number;
+  readonly duration?: number;
+  readonly waitThread?: number;
+};
+
+/** Runs without parts. */
+function runsOf(runs: readonly Run[]): FinishedTables {
+  const column = (value: (run: Run) => number): number[] => runs.map(value);
+  const none = new Float64Array(0);
+  return {
+    runs: {
+      rows: runs.length,
+      taskId: Uint32Array.from(column(run => run.taskId ?? 0)),
+      runId: Uint32Array.from(column(run => run.runId)),
+      status: Uint8Array.from(column(run => run.status ?? 0)),
+      thread: Uint16Array.from(column(run => run.thread ?? 0)),
+      start: Float64Array.from(column(run => run.start ?? 104)),
+      duration: Float64Array.from(column(run => run.duration ?? 1)),
+      cpu: Float64Array.from(column(() => 0)),
+      waitInputs: Float32Array.from(column(run => run.waitThread ?? 0)),
+      waitThread: Float32Array.from(column(run => run.waitThread ?? 0)),
+      outBytes: Float64Array.from(column(() => 0)),
+      firstPart: new Uint32Array(runs.length)
+    },
+    parts: {
+      rows: 0,
+      kind: new Uint8Array(0),
+      function: new Uint32Array(0),
+      span: new Uint16Array(0),
+      offset: none,
+      duration: none,
+      cpu: none,
+      coreWait: new Float32Array(0),
+      bytes: none,
+      from: new Uint16Array(0),
+      held: new Uint8Array(0)
+    }
+  };
+}
+
+/** What is known of task 0. */
+function oneTask(): TaskFacts {
+  return {
+    node: Uint32Array.of(3),
+    functionId: Uint32Array.of(1),
+    span: Uint16Array.of(2),
+    submitted: Float64Array.of(1),
+    attempts: new Uint8Array(1)
+  };
+}
+
+const goneTask = {
+  node: 0,
+  functionId: 1,
+  span: 0,
+  submitted: 0,
+  attempts: 0
+};
+
+/** The worker link's rows of what runs. */
+function running(
+  rows: readonly Readonly<
+    Record<'thread' | 'taskId' | 'runId' | 'started', number>
+  >[]
+): MeasuredTable {
+  return {
+    rows: rows.length,
+    thread: rows.map(row => row.thread),
+    taskId: rows.map(row => row.taskId),
+    runId: rows.map(row => row.runId),
+    function: rows.map(() => 1),
+    span: rows.map(() => 2),
+    started: rows.map(row => row.started)
+  };
+}
+
 describe('the log of an embedded cluster', () => {
   it('counts time from the start, threads as lanes, tasks as nodes', () => {
     const { log, block } = newLog();
@@ -53,6 +140,7 @@ describe('the log of an embedded cluster', () => {
     const tables: FinishedTables = {
       runs: {
         rows: 2,
+        taskId: Uint32Array.of(1, 40),
         runId: Uint32Array.of(8, 9),
         status: Uint8Array.of(0, 1),
         thread: Uint16Array.of(1, 0),
@@ -86,7 +174,7 @@ describe('the log of an embedded cluster', () => {
       submitted: Float64Array.of(0, 2),
       attempts: new Uint8Array(2)
     };
-    // The second run's task is not known any more.
+    // The second run's task is not known any more, and was not given up either.
     log.finished(5, tables, Int32Array.of(1, -1), facts);
     log.seal(106);
     const runs = block('runs');
@@ -97,11 +185,97 @@ describe('the log of an embedded cluster', () => {
     // 4 s start − 0.75 s waits − submitted at 2 s
     expect(runs.columns.waitReady[0]).toBe(1.25);
     expect(facts.attempts[1]).toBe(1);
+    expect(block('gaps').columns.rows[0]).toBe(1);
     expect(block('parts').columns.run[0]).toBe(8);
     expect(block('parts').columns.function[0]).toBe(log.names.id('fetched'));
     expect([...block('lanes').columns.worker]).toEqual([0, 0, 5, 5]);
     expect([...block('nodes').columns.firstEdge]).toEqual([0, 0]);
     expect([...block('edges').columns.node]).toEqual([0]);
+  });
+
+  it('tells apart what raised, what lacked inputs, and what never began', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    log.finished(
+      0,
+      runsOf([
+        { runId: 1, status: 0 },
+        { runId: 2, status: 1 },
+        { runId: 3, status: 2, duration: 0, waitThread: NaN },
+        { runId: 4, status: 1, duration: 0, waitThread: NaN }
+      ]),
+      Int32Array.of(0, 0, 0, 0),
+      oneTask()
+    );
+    log.seal(106);
+    expect([...block('runs').columns.status]).toEqual([0, 1, 3, 1]);
+    expect([...block('runs').columns.attempt]).toEqual([0, 1, 2, 3]);
+  });
+
+  it('has a row of a run whose task was given up and forgotten', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    log.givenUp.keep(77, {
+      node: 5,
+      functionId: 6,
+      span: 7,
+      submitted: 1,
+      attempts: 2
+    });
+    const runs = runsOf([{ runId: 9, taskId: 77, start: 103, duration: 0.5 }]);
+    log.finished(0, runs, Int32Array.of(-1), oneTask());
+    log.seal(106);
+    const { columns, rows } = block('runs');
+    expect(rows).toBe(1);
+    expect([
+      columns.node[0],
+      columns.function[0],
+      columns.span[0],
+      columns.attempt[0],
+      columns.duration[0],
+      columns.waitReady[0]
+    ]).toEqual([5, 6, 7, 2, 0.5, 2]);
+    expect(() => block('gaps')).toThrow('No block of gaps');
+  });
+
+  it('closes what ran when a worker leaves, and only that', () => {
+    const { log, block } = newLog();
+    join(log, 0, 3);
+    const facts = oneTask();
+    const taskOf = (taskId: number): number => (taskId === 70 ? 0 : -1);
+    log.givenUp.keep(71, { ...goneTask, node: 8 });
+    log.measured.running(
+      0,
+      running([
+        { thread: 0, taskId: 70, runId: 1, started: 102 },
+        { thread: 1, taskId: 71, runId: 2, started: 102.5 },
+        { thread: 2, taskId: 70, runId: 3, started: 102 },
+        { thread: 2, taskId: 0xffffffff, runId: 0, started: 102.5 }
+      ]),
+      taskOf,
+      facts
+    );
+    // The first has ended; what the worker says of it now comes late.
+    log.finished(
+      0,
+      runsOf([{ runId: 1, taskId: 70, start: 102, duration: 1 }]),
+      Int32Array.of(0),
+      facts
+    );
+    log.measured.running(
+      0,
+      running([{ thread: 0, taskId: 70, runId: 1, started: 102 }]),
+      taskOf,
+      facts
+    );
+    log.workerLeft(104, 0, 'was ended by SIGKILL');
+    log.seal(105);
+    const { columns } = block('runs');
+    expect([...columns.run]).toEqual([1, 2]);
+    expect([...columns.status]).toEqual([0, 2]);
+    expect([columns.start[1], columns.duration[1]]).toEqual([2.5, 1.5]);
+    expect([columns.lane[1], columns.node[1]]).toEqual([1, 8]);
+    expect(columns.cpu[1]).toBeNaN();
   });
 
   it('gives the stacks and frames of different workers different ids', () => {

@@ -27,6 +27,7 @@ const NO_PARTS = {
 
 const ONE_RUN = {
   rows: 1,
+  taskId: Uint32Array.of(0),
   runId: Uint32Array.of(1),
   status: Uint8Array.of(0),
   thread: Uint16Array.of(0),

@@ -1,0 +1,36 @@
+/** What rows about a task's runs say of the task. */
+export type GivenUpTask = {
+  readonly node: number;
+  readonly functionId: number;
+  readonly span: number;
+  readonly submitted: number;
+  /** How many runs of it were logged. */
+  attempts: number;
+};
+
+/** A worker is sent some hundred tasks per thread ahead; only those that a thread has begun report once more. */
+const MOST_TASKS = 65_536;
+
+/**
+ * Tasks whose run the scheduler has given up while a worker had it. The scheduler may forget such a task at once, but its thread is held
+ * until the run ends, and then its row needs a name and a span.
+ *
+ * Most of these runs had not begun and never report, so entries are not waited for: the oldest go when there are too many.
+ */
+export class GivenUpTasks {
+  private readonly _tasks = new Map<number, GivenUpTask>();
+
+  /** @param taskId - as the worker link names it. */
+  keep(taskId: number, task: GivenUpTask): void {
+    // Anew at the end: the order is that of age.
+    this._tasks.delete(taskId);
+    this._tasks.set(taskId, task);
+    if (this._tasks.size > MOST_TASKS) {
+      this._tasks.delete(this._tasks.keys().next().value!);
+    }
+  }
+
+  get(taskId: number): GivenUpTask | undefined {
+    return this._tasks.get(taskId);
+  }
+}
