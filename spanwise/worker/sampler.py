@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import sys
 from math import floor, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from spanwise.worker.clocks import ThreadClock
+from spanwise.worker.clocks import CoreWait, ThreadClock
 from spanwise.worker.stacks import StackTree
 
 if TYPE_CHECKING:
-    from spanwise.worker.executor import Executor
     from spanwise.worker.worker import Worker
 
 #: Seconds that one sample stands for.
@@ -40,10 +39,30 @@ ON_CORE, WAITING, BLOCKED, UNKNOWN = 0, 1, 2, 3
 _SampleKey = tuple[int, int, int, int, int, int]
 
 
-class _Lane:
-    """What the sampler remembers of one executor."""
+class Sampled(Protocol):
+    """What the sampler reads of a thread that runs tasks."""
 
-    def __init__(self, executor: Executor) -> None:
+    #: Its lane.
+    number: int
+    core_wait: CoreWait | None
+    #: The task: [5] is its function, [6] its span. None: there is none.
+    row: Any
+    #: Of a fused task the inner part: [2] is its function, [3] its span.
+    part: Any
+    #: Wall and CPU stamps at the start of the task or part.
+    clock: float
+    cpu: float
+    busy_since: float
+
+    @property
+    def ident(self) -> int | None:
+        """`Thread.ident`."""
+
+
+class _Lane:
+    """What the sampler remembers of one thread."""
+
+    def __init__(self, executor: Sampled) -> None:
         assert executor.ident is not None
         self.executor = executor
         self.clock = ThreadClock(executor.ident)
@@ -56,29 +75,32 @@ class _Lane:
         self.owed: dict[tuple[int, int], list[float]] = {}
 
 
-class Sampler:
-    """Samples of all executors of one worker, summed per second until they are sent.
+class ThreadSampler:
+    """Samples of some threads, summed per second until they are sent.
 
     Parameters
     ----------
-    worker
-        Whose executors, started already.
+    stacks
+        Where stacks get their ids.
     epoch
         perf_counter value at which second 0 began.
-    stacks
-        Where stacks get their ids; default: of the worker's names, from its executors' loop on.
     """
 
-    def __init__(self, worker: Worker, epoch: float, stacks: StackTree | None = None) -> None:
-        self._worker = worker
+    def __init__(self, stacks: StackTree, epoch: float) -> None:
         self._epoch = epoch
-        if stacks is None:
-            stacks = StackTree(worker.names, type(worker.executors[0]).run.__code__)
         self.stacks = stacks
-        self._lanes = [_Lane(executor) for executor in worker.executors]
+        self._lanes: list[_Lane] = []
         self._samples: dict[_SampleKey, int] = {}
         #: Looks at a busy thread: the true rate.
         self.looks = 0
+
+    def add(self, executor: Sampled) -> None:
+        """Look at this thread too; it lives."""
+        self._lanes.append(_Lane(executor))
+
+    def called(self, row: Any) -> object:
+        """Return what a task calls; it stands for itself if it has no Python frames."""
+        raise NotImplementedError
 
     def look(self, now: float) -> tuple[int, bool]:
         """Sample every busy executor; return how many there were, and whether one moved."""
@@ -153,18 +175,13 @@ class Sampler:
             owed[BLOCKED] += n * (1.0 - on_core - in_queue)
             state = owed.index(max(owed))
             owed[state] -= n
-        called = part[4].function if part is not None else self._called(row)
+        called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
         stack = self.stacks.stack_of(frames.get(executor.ident), called)
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
         return moved
-
-    def _called(self, row: Any) -> object:
-        """Return what a task calls; it stands for itself if it has no Python frames."""
-        opened = self._worker.library.templates.get(row[2])
-        return opened.template.function if opened is not None else None
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""
@@ -175,3 +192,27 @@ class Sampler:
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
             for (second, thread, span, function, stack, state), n in samples.items()
         ]
+
+
+class Sampler(ThreadSampler):
+    """Samples of all executors of one worker.
+
+    Parameters
+    ----------
+    worker
+        Whose executors, started already.
+    epoch
+        perf_counter value at which second 0 began.
+    """
+
+    def __init__(self, worker: Worker, epoch: float) -> None:
+        base = type(worker.executors[0]).run.__code__
+        super().__init__(StackTree(worker.names, base), epoch)
+        self._library = worker.library
+        for executor in worker.executors:
+            self.add(executor)
+
+    def called(self, row: Any) -> object:
+        """Return the function of the task's template."""
+        opened = self._library.templates.get(row[2])
+        return opened.template.function if opened is not None else None
