@@ -24,6 +24,7 @@ from spanwise.client.dask_collections import (
 )
 from spanwise.client.entries import ERROR, Entry
 from spanwise.client.errors import ClusterError, absent
+from spanwise.client.failures import open_error
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.html import client_html
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo
@@ -754,13 +755,8 @@ class Client:
 
 
 def _run_error(answer: Any) -> BaseException:
-    if answer.blobs:
-        opened = payload.loads(bytes(answer.blobs[0]))
-        if isinstance(opened, dict) and isinstance(opened.get("exception"), BaseException):
-            from spanwise.client.errors import with_remote_traceback
-
-            return with_remote_traceback(opened["exception"], opened.get("text", ""))
-    return ClusterError(answer.fields.get("why") or "The function failed on a worker.")
+    stand_in = ClusterError(answer.fields.get("why") or "The function failed on a worker.")
+    return open_error(bytes(answer.blobs[0]), stand_in) if answer.blobs else stand_in
 
 
 def _collect(value: Any, found: dict[int, Future]) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spanwise.client.errors import with_remote_traceback
+
+if TYPE_CHECKING:
+    from spanwise.client.failures import Reason
 
 PENDING = "pending"
 FINISHED = "finished"
@@ -33,6 +36,10 @@ class Entry:
         The payload, if it came with the report; opened when first asked for.
     value
         The type of the value once it was brought here, else NOTHING.
+    error
+        Why there is no value, if that was found out here; else see `reason`.
+    reason
+        Why the task failed, as the scheduler told it.
     count
         Futures alive, plus calls that wait for it.
     waiters
@@ -43,11 +50,11 @@ class Entry:
         "callbacks",
         "count",
         "error",
-        "error_text",
         "id",
         "inline",
         "key",
         "nbytes",
+        "reason",
         "status",
         "task_id",
         "value",
@@ -65,19 +72,22 @@ class Entry:
         self.value: Any = NOTHING
         self.nbytes = 0.0
         self.error: BaseException | None = None
-        self.error_text = ""
+        self.reason: Reason | None = None
         self.count = 0
         self.waiters: list[Waiter] | None = None
         self.callbacks: list[Callable[[], None]] | None = None
 
     def failure(self) -> BaseException:
-        """The error to raise.
+        """The error to raise; opening it may run user code, so never under a lock.
 
         It is the same object each time: without what earlier raises have hung on it, which
         would grow, and keep the results alive that their frames held.
         """
-        assert self.error is not None
-        return with_remote_traceback(self.error.with_traceback(None), self.error_text)
+        error, text = self.error, ""
+        if error is None:
+            assert self.reason is not None
+            error, text = self.reason.error(), self.reason.text
+        return with_remote_traceback(error.with_traceback(None), text)
 
 
 class Waiter:

@@ -1,11 +1,20 @@
-"""Why tasks failed: each reason arrives once and may concern many tasks."""
+"""Why tasks failed: each reason arrives once and may concern many tasks.
+
+The exception itself is a pickle, and opening it runs code of the user's: it is opened by
+whoever asks for it, never by the thread that reads the scheduler's messages.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from spanwise.client.entries import CANCELLED, ERROR, Entry
-from spanwise.client.errors import CancelledError, KilledWorker, RemoteTaskError
+from spanwise.client.errors import (
+    CancelledError,
+    KilledWorker,
+    RemoteTaskError,
+    with_remote_traceback,
+)
 from spanwise.wire import payload
 from spanwise.wire.frame import Message
 
@@ -16,16 +25,86 @@ KEPT = 10_000
 _CANCELLED = 4
 
 
+class Reason:
+    """Why a task failed, as the scheduler tells it.
+
+    Parameters
+    ----------
+    kind, message
+        Name and message of the exception's type, for when it cannot be opened.
+    text
+        The worker's traceback, formatted there.
+    blob
+        Payload of ``{"exception": BaseException, …}``, or None.
+    """
+
+    __slots__ = ("_blob", "_error", "kind", "message", "text")
+
+    def __init__(self, kind: str, message: str, text: str, blob: bytes | None) -> None:
+        self.kind = kind
+        self.message = message
+        self.text = text
+        self._blob = blob
+        self._error: BaseException | None = None
+
+    def error(self) -> BaseException:
+        """The exception, the same object each time.
+
+        Two threads that are the first to ask may get two; neither waits for the other.
+        """
+        if self._error is None:
+            self._error = self._open()
+            self._blob = None
+        return self._error
+
+    def _open(self) -> BaseException:
+        stand_in: BaseException
+        if self.kind == "KilledWorker":
+            stand_in = KilledWorker(self.message)
+        else:
+            stand_in = RemoteTaskError(
+                f"{self.kind}: {self.message}" if self.kind else self.message
+            )
+        return stand_in if self._blob is None else open_error(self._blob, stand_in)
+
+
+def open_error(blob: Any, stand_in: BaseException) -> BaseException:
+    """The exception in an error's payload ``{"exception": …, "text": …}``, or `stand_in`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ends what takes too long.
+    """
+    try:
+        opened = payload.loads(blob)
+        found = opened["exception"]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # noqa: BLE001 (user code, which may even say sys.exit)
+        stand_in.add_note(f"(The exception itself could not be unpickled: {failure!r})")
+        return stand_in
+    if not isinstance(found, BaseException):
+        return stand_in
+    return with_remote_traceback(found, opened.get("text", ""))
+
+
+_FORGOTTEN = "The task failed; the reason is not known any more."
+
+
 class Failures:
     """The reasons a client was told, by the id of the task that failed first."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[BaseException, str]] = {}
+        self._known: dict[int, Reason] = {}
 
     def learn(self, message: Message) -> None:
-        """Open the errors of a report; not under a lock: unpickling runs user code."""
-        for described in message.fields["errors"]:
-            self._known[described["cause"]] = (_open(described, message), described["text"])
+        """Keep the errors of a report."""
+        for told in message.fields["errors"]:
+            # A copy: the rest of the message need not stay.
+            blob = bytes(message.blobs[told["blob"]]) if told["blob"] >= 0 else None
+            reason = Reason(told["type"], told["message"], told["text"], blob)
+            self._known[told["cause"]] = reason
         while len(self._known) > KEPT:
             del self._known[next(iter(self._known))]
 
@@ -36,23 +115,4 @@ class Failures:
             entry.error = CancelledError(entry.key)
             return
         entry.status = ERROR
-        entry.error, entry.error_text = self._known.get(
-            cause, (RemoteTaskError("The task failed; the reason is not known any more."), "")
-        )
-
-
-def _open(described: dict[str, Any], message: Message) -> BaseException:
-    error: BaseException
-    if described["type"] == "KilledWorker":
-        error = KilledWorker(described["message"])
-    else:
-        error = RemoteTaskError(f"{described['type']}: {described['message']}")
-    if described["blob"] < 0:
-        return error
-    try:
-        opened = payload.loads(bytes(message.blobs[described["blob"]]))
-        found = opened["exception"]
-    except BaseException as failure:  # noqa: BLE001 (user code, which must not end the reader)
-        error.add_note(f"(The exception itself could not be unpickled: {failure!r})")
-        return error
-    return found if isinstance(found, BaseException) else error
+        entry.reason = self._known.get(cause) or Reason("", _FORGOTTEN, "", None)

@@ -111,7 +111,8 @@ class Future(TaskRef):
 
     @staticmethod
     def _traceback(entry: Entry) -> str | None:
-        return entry.error_text if entry.status == ERROR else None
+        reason = entry.reason
+        return reason.text if reason is not None and entry.status == ERROR else None
 
     def _once_done(self, look: Callable[[Entry], Any], timeout: float | None) -> Any:
         entry = self._alive()
@@ -122,7 +123,8 @@ class Future(TaskRef):
 
         async def wait() -> Any:
             await wait_async(session, [entry], timeout)
-            return look(entry)
+            # Elsewhere, for opening an exception runs user code.
+            return await asyncio.to_thread(look, entry)
 
         return wait()
 

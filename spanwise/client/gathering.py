@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
-from spanwise.client.errors import ClusterError
+from spanwise.client.errors import ClusterError, RemoteTaskError
+from spanwise.client.failures import open_error
 from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
 from spanwise.wire import payload
 
@@ -135,7 +136,8 @@ class Gathering:
                 missing.append(entry)
             elif status == CANNOT_PICKLE:
                 if errors == "raise":
-                    raise payload.loads(blob)["exception"]
+                    stand_in = RemoteTaskError(f"{entry.key!r} cannot leave its worker.")
+                    raise open_error(blob, stand_in)
                 del values[entry]
             else:
                 values[entry] = payload.loads(blob)

@@ -456,7 +456,7 @@ class Session:
             self._check_alive()
             for entry in entries:
                 entry.status = PENDING
-                entry.error = None
+                entry.error = entry.reason = None
         self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
 
     # -- requests ---------------------------------------------------------

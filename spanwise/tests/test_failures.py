@@ -1,0 +1,168 @@
+"""Errors of tasks that are awkward to open."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from spanwise import as_completed, wait
+from spanwise.client.errors import ClusterError, RemoteTaskError
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.test_client import increment
+
+LIMIT = 20.0
+
+
+@pytest.fixture
+def client() -> Iterator[LocalClient]:
+    scheduler = ClientScheduler()
+    with LocalClient(scheduler) as made:
+        yield made
+    scheduler.close()
+
+
+#: What opening the exceptions below does in this process; the workers' side only writes them.
+opening: list[Any] = []
+
+
+def _open(message: str) -> BaseException:
+    opening[-1]()
+    return Awkward(message)
+
+
+class Awkward(Exception):
+    def __reduce__(self) -> Any:
+        return _open, self.args
+
+
+def awkward() -> None:
+    raise Awkward("the task's own words")
+
+
+def raise_(error: BaseException) -> None:
+    raise error
+
+
+@pytest.fixture
+def on_opening() -> Iterator[list[Any]]:
+    yield opening
+    opening.clear()
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), GeneratorExit()])
+def test_an_exception_that_cannot_be_opened_is_shown_as_text(
+    client: LocalClient, on_opening: list[Any], error: BaseException
+) -> None:
+    on_opening.append(lambda: None)  # the worker's own attempt
+    future = client.submit(awkward)
+    wait(future, timeout=LIMIT)
+    on_opening.append(lambda: raise_(error))
+    with pytest.raises(RemoteTaskError, match="Awkward: the task's own words") as caught:
+        future.result(LIMIT)
+    assert "could not be unpickled" in caught.value.__notes__[0]
+    assert type(error).__name__ in caught.value.__notes__[0]
+    assert "in awkward" in str(caught.value.__cause__)
+    assert "in awkward" in future.traceback()
+    assert client.submit(increment, 1).result(LIMIT) == 2
+
+
+def test_opening_an_exception_keeps_nobody_else_waiting(
+    client: LocalClient, on_opening: list[Any]
+) -> None:
+    go = threading.Event()
+    on_opening.append(lambda: None)
+    future = client.submit(awkward)
+    wait(future, timeout=LIMIT)
+    on_opening.append(lambda: go.wait(LIMIT))
+    found: list[Any] = []
+    asking = threading.Thread(target=lambda: found.append(future.exception(LIMIT)))
+    asking.start()
+    # Others, also those that wait for the scheduler's messages, go on meanwhile.
+    assert client.submit(increment, 1).result(LIMIT) == 2
+    assert future.status == "error" and not found
+    go.set()
+    asking.join(LIMIT)
+    assert type(found[0]) is Awkward
+
+
+def test_nobody_asks_nobody_opens(client: LocalClient, on_opening: list[Any]) -> None:
+    opened: list[str] = []
+    on_opening.append(lambda: opened.append(threading.current_thread().name))
+    future = client.submit(awkward)
+    wait(future, timeout=LIMIT)
+    opened.clear()  # what the worker did to see whether it can be opened
+    assert future.status == "error" and future.done()
+    assert list(as_completed([future], timeout=LIMIT)) == [future]
+    assert client.gather([future], errors="skip") == []
+    assert not opened
+    with pytest.raises(Awkward):
+        future.result(LIMIT)
+    assert opened == [threading.main_thread().name]
+    assert future.exception(LIMIT) is future.exception(LIMIT)
+    dependent = client.submit(increment, future)
+    assert dependent.exception(LIMIT) is future.exception(LIMIT), "one reason, opened once"
+    assert len(opened) == 1
+
+
+def test_ctrl_c_ends_opening_and_it_can_be_tried_again(
+    client: LocalClient, on_opening: list[Any]
+) -> None:
+    on_opening.append(lambda: None)
+    future = client.submit(awkward)
+    wait(future, timeout=LIMIT)
+    on_opening.append(lambda: raise_(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        future.result(LIMIT)
+    on_opening.pop()
+    with pytest.raises(Awkward):
+        future.result(LIMIT)
+
+
+def test_errors_of_run_that_cannot_be_opened(client: LocalClient, on_opening: list[Any]) -> None:
+    on_opening.append(lambda: None)
+    with pytest.raises(Awkward) as caught:
+        client.run(awkward)
+    assert "in awkward" in str(caught.value.__cause__)
+
+    def not_here() -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise ValueError("not here")
+
+    on_opening.append(not_here)
+    with pytest.raises((ClusterError, Awkward)) as failed:
+        client.run(awkward)
+    assert isinstance(failed.value, ClusterError)
+    assert "could not be unpickled" in failed.value.__notes__[0]
+
+
+@pytest.mark.asyncio
+async def test_opening_an_exception_does_not_stop_the_event_loop(on_opening: list[Any]) -> None:
+    opened: list[str] = []
+    scheduler = ClientScheduler()
+    on_opening.append(lambda: opened.append(threading.current_thread().name))
+    try:
+        async with LocalClient(scheduler, asynchronous=True) as client:
+            future = client.submit(awkward)
+            await wait([future])
+            opened.clear()
+            assert type(await future.exception()) is Awkward
+            assert opened and opened[0] != threading.current_thread().name
+    finally:
+        scheduler.close()
+
+
+def test_deep_recursion_while_opening(client: LocalClient, on_opening: list[Any]) -> None:
+    on_opening.append(lambda: None)
+    future = client.submit(awkward)
+    wait(future, timeout=LIMIT)
+
+    def deeper(depth: int = 0) -> int:
+        return deeper(depth + 1) if depth < 2 * sys.getrecursionlimit() else depth
+
+    on_opening.append(deeper)
+    with pytest.raises(RemoteTaskError, match="own words"):
+        future.result(LIMIT)
