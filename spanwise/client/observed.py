@@ -7,7 +7,9 @@ and only after everything that had been measured when the question was asked is 
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,6 +175,8 @@ class Observed:
         if self.session.dead is not None:
             return 0
         answer = self.session.ask("flush", {}, timeout=QUERY_SECONDS)
+        if answer.fields["note"]:
+            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=_level_of_asker())
         return int(answer.fields["seq"])
 
     def _ask(
@@ -360,6 +364,16 @@ class Observed:
             "nbytes": row["nbytes"],
             "startstops": startstops,
         }
+
+
+def _level_of_asker() -> int:
+    """How far above the caller the first frame lies that is not the client's own."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals["__name__"].startswith("spanwise.client."):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _span_term(span: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -90,6 +91,26 @@ def lose_a_run(client: Client, known: set[int], mark: Path) -> None:
 def both_runs(client: Client) -> list:
     runs = client.get_task_stream()
     return runs if len(runs) == 2 else []
+
+
+def keep_the_lock(mark: Path, seconds: int) -> None:
+    """Keep the interpreter lock, as compiled code may that never gives it up."""
+    mark.touch()
+    ctypes.PyDLL(None).sleep(seconds)
+
+
+def test_figures_without_a_stuck_worker_say_so(client: Client, tmp_path: Path) -> None:
+    client.gather(client.map(slow_square, range(4)))
+    client.fine_metrics()
+    stuck = client.submit(keep_the_lock, tmp_path / "mark", 9)
+    wait_until("it is stuck", (tmp_path / "mark").exists)
+    began = time.monotonic()
+    with pytest.warns(RuntimeWarning, match=r"worker-\d did not answer within 5 s") as told:
+        figures = client.fine_metrics()
+    assert time.monotonic() - began < 9
+    assert told[0].filename == __file__
+    assert figures.by_function()["slow_square"] > 0.3
+    stuck.result(timeout=LIMIT_SECONDS)
 
 
 def test_a_task_that_kills_every_worker_is_blamed(client: Client) -> None:

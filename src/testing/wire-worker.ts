@@ -33,6 +33,8 @@ export class WireWorker {
   readonly store = new Set<number>();
   /** Runs of tasks that hold. */
   readonly held: WireRun[] = [];
+  /** Like one whose interpreter is stuck: it does not answer `flush`. */
+  isStuck = false;
   private readonly _templates = new Map<number, WireBehaviour>();
 
   private constructor(
@@ -89,7 +91,10 @@ export class WireWorker {
         message.tables.items.taskId.forEach(id => this.store.add(id));
         return;
       case 'flush':
-        return this.link.send('flushed', message.fields);
+        if (!this.isStuck) {
+          this.link.send('flushed', message.fields);
+        }
+        return;
       case 'run':
         return this.link.send(
           'runResult',

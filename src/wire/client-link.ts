@@ -176,7 +176,13 @@ export const CLIENT_LINK = {
       ok: flag,
       why: v.optional(text)
     }),
-    flushed: message({ request: u32, logId: text, seq: count }),
+    /** note: what is missing in the log up to `seq`, for the user; empty: nothing. */
+    flushed: message({
+      request: u32,
+      logId: text,
+      seq: count,
+      note: v.optional(text, '')
+    }),
     memoryRunEnded: message(
       { run: u32 },
       { samples: { t: 'f64', bytes: 'f64' } }

@@ -40,6 +40,8 @@ import type { FinishedRuns } from './worker-messages';
 const MEMORY_SECONDS = 0.2;
 /** How long the end of the cluster may wait for workers' last measurements, and for the observer. */
 const LAST_WORDS_SECONDS = 3;
+/** How long a question about measurements waits for a worker that does not answer. */
+const FLUSH_SECONDS = 5;
 
 export type ClusterOptions = {
   readonly settings: ClusterSettings;
@@ -50,6 +52,8 @@ export type ClusterOptions = {
   note(sentence: string): void;
   /** Makes the workers; tests give some of their own. */
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
+  /** {@link FLUSH_SECONDS} if left out. */
+  readonly flushSeconds?: number;
 };
 
 export class Cluster implements IClientHost, IRosterHost {
@@ -108,14 +112,16 @@ export class Cluster implements IClientHost, IRosterHost {
 
   flush(request: number): void {
     const { requests, workers, log, clock } = this._state;
-    requests.flush([...workers.values()], () => {
+    const limit = this._options.flushSeconds ?? FLUSH_SECONDS;
+    requests.flush([...workers.values()], limit, unanswered => {
       // What the workers have just sent is part of this turn: it is in the log when the turn is over.
       setImmediate(() => {
         const seq = log.seal(clock());
         this._client?.link.send('flushed', {
           request,
           logId: this._logId,
-          seq
+          seq,
+          note: unansweredSentence(unanswered, limit)
         });
       });
     });
@@ -416,6 +422,21 @@ export class Cluster implements IClientHost, IRosterHost {
     this._client?.link.send('problem', { sentence, fatal: true });
     this._client?.link.flush();
   }
+}
+
+/** What a client is to tell with figures in which something is missing; empty: nothing is. */
+function unansweredSentence(
+  workers: readonly number[],
+  seconds: number
+): string {
+  if (workers.length === 0) {
+    return '';
+  }
+  const names = workers.map(worker => `worker-${worker}`).join(', ');
+  return (
+    `${names} did not answer within ${seconds} s: what ran there last is missing in these figures. ` +
+    'A task may be in compiled code that keeps the interpreter lock; ask again when it has ended.'
+  );
 }
 
 /** Without an observer nobody would ever see what is written down. */

@@ -26,22 +26,37 @@ export class WorkerRequests {
     session.link.send('run', { request, wait }, {}, [payload]);
   }
 
-  /** Has all workers tell what they have measured; calls back when each has, or has left. */
-  flush(sessions: readonly WorkerSession[], done: () => void): void {
-    let left = sessions.length;
-    const answered = (): void => {
-      if (--left === 0) {
-        done();
-      }
+  /**
+   * Has all workers tell what they have measured. Calls back when each has, or has left; with the numbers of those that have done neither
+   * within `limitSeconds`: a thread of theirs may be in C code that keeps the interpreter lock.
+   */
+  flush(
+    sessions: readonly WorkerSession[],
+    limitSeconds: number,
+    done: (unanswered: readonly number[]) => void
+  ): void {
+    const awaited = new Map<number, number>();
+    const finish = (): void => {
+      clearTimeout(timer);
+      const unanswered = [...awaited.values()];
+      awaited.forEach((_, request) => this._pending.delete(request));
+      done(unanswered);
     };
-    if (left === 0) {
-      done();
-      return;
-    }
+    const timer = setTimeout(finish, limitSeconds * 1000);
     for (const session of sessions) {
       const request = this._next++;
+      awaited.set(request, session.id);
+      const answered = (): void => {
+        awaited.delete(request);
+        if (awaited.size === 0) {
+          finish();
+        }
+      };
       this._pending.set(request, { worker: session.id, answered });
       session.link.send('flush', { request });
+    }
+    if (awaited.size === 0) {
+      finish();
     }
   }
 

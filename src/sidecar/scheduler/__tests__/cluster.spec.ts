@@ -109,7 +109,8 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       folder,
       clock: monotonicClock(),
       note: sentence => notes.push(sentence),
-      fleet: options => (fleet = new WireFleet(options))
+      fleet: options => (fleet = new WireFleet(options)),
+      flushSeconds: 0.3
     });
     client = await WireClient.join(cluster.address, secret);
     await waitFor('two workers', () => fleet.workers.size === 2);
@@ -256,6 +257,17 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(runs!.columns.waitReady[0]).toBeGreaterThanOrEqual(0);
     const spans = observer.rows('spans');
     expect(spans.flatMap(({ columns }) => [...columns.id])).toEqual([0, 3]);
+  });
+
+  it('answers a flush without a worker that is stuck, and says so', async () => {
+    client.link.send('flush', { request: 6 });
+    expect((await client.message('flushed')).fields.note).toBe('');
+    workers()[1]!.isStuck = true;
+    client.received.length = 0;
+    client.link.send('flush', { request: 7 });
+    const { fields } = await client.message('flushed');
+    expect(fields).toMatchObject({ request: 7, seq: expect.any(Number) });
+    expect(fields.note).toMatch(/^worker-1 did not answer within 0\.3 s: /);
   });
 
   it('writes what a run raised into the log, with the run', async () => {
