@@ -25,6 +25,7 @@ from spanwise.client.dask_collections import (
 from spanwise.client.entries import ERROR, Entry
 from spanwise.client.errors import ClusterError, absent
 from spanwise.client.failures import open_error
+from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.html import client_html
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo
@@ -129,6 +130,7 @@ class Client:
                 {"name": "client", "launch": launch},
             )
             self._session = Session(link, self._scheduler.secret)
+            stay_out_of_forks(self._session)
             self._calls = Calls(self._session)
             self._observed = Observed(self._session, lambda: self._observer)
             self._session.wait_for_workers(count, self._timeout)

@@ -152,6 +152,13 @@ class Peers:
             peer.link.close()
             peer.link = None
 
+    def abandon(self) -> None:
+        """In a fork: let go of all links; takes no locks, for nobody would give them back."""
+        for peer in self._peers.values():
+            if peer.link is not None:
+                peer.link.abandon()
+        self._peers = {}
+
     def close(self) -> None:
         """Close all links."""
         with self._lock:

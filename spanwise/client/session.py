@@ -80,6 +80,7 @@ class Session:
 
     def __init__(self, link: Link, secret: bytes) -> None:
         welcome = link.welcome
+        self.pid = os.getpid()
         self.cluster_id: str = welcome["clusterId"]
         self.name: str = welcome["name"]
         self.log_id: str = welcome["logId"]
@@ -703,6 +704,11 @@ class Session:
                 raise TimeoutError(
                     f"{len(self.running_workers())} of {count} workers run after {timeout:g} s"
                 )
+
+    def abandon_links(self) -> None:
+        """In a fork: let go of the parent's connections without a word to the other side."""
+        self._link.abandon()
+        self.peers.abandon()
 
     def close(self) -> None:
         """Say goodbye, wait until the scheduler has heard it; twice is safe."""

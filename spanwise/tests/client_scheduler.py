@@ -16,6 +16,7 @@ from typing import Any
 
 from spanwise.client.calls import Calls
 from spanwise.client.client import Client
+from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.session import Session, dump
 from spanwise.graph.packs import ALIAS, NONE, WANTED
 from spanwise.wire import payload
@@ -353,6 +354,7 @@ class LocalClient(Client):
             {"name": "client", "launch": self._launch()},
         )
         self._session = Session(link, self.fake.secret)
+        stay_out_of_forks(self._session)
         self._calls = Calls(self._session)
         from spanwise.client.observed import Observed
 

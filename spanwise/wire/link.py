@@ -65,6 +65,7 @@ class Link:
         self.welcome: dict[str, Any] = {}
         self.intro: dict[str, Any] = {}
         self._sock = sock
+        self._pid = os.getpid()
         self._sends = sends
         self._speak(role)
         self._authenticated = False
@@ -293,6 +294,9 @@ class Link:
 
     def close(self) -> None:
         """Close the connection; wakes a thread that reads or waits to send. Twice is safe."""
+        if os.getpid() != self._pid:
+            self.abandon()
+            return
         with self._lock:
             if self._closed:
                 return
@@ -303,6 +307,15 @@ class Link:
             self._sock.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # the other side was faster
+        self._sock.close()
+
+    def abandon(self) -> None:
+        """In a fork: let go of the connection, which stays the parent's.
+
+        Shutting it down would end it for the parent, and a lock that another thread held at
+        the moment of the fork is held for ever.
+        """
+        self._closed = True
         self._sock.close()
 
 

@@ -1,0 +1,79 @@
+"""What is left of a session in a fork of its process: refusals.
+
+A fork has the connections, locks and tables of its parent, but none of the threads: what
+it sent would come out in the middle of the parent's messages, and what it waited for
+would never come. So a fork's session becomes another class, at the moment of the fork and
+at no cost to anybody else.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+from spanwise.client.errors import ClusterError
+from spanwise.client.session import Session
+
+
+def stay_out_of_forks(session: Session) -> None:
+    """Let forks of this process refuse to use the session."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_Forked(weakref.ref(session)))
+
+
+class _Forked:
+    """Runs in the fork, in its only thread, before anything else."""
+
+    def __init__(self, session: weakref.ref[Session]) -> None:
+        self._session = session
+
+    def __call__(self) -> None:
+        session = self._session()
+        if session is None:
+            return
+        session.__class__ = ForkedSession
+        # Whoever held one of these in the parent is not here to give it back.
+        session.sending = threading.Lock()
+        session.scattering = threading.RLock()
+        session.lock = threading.Lock()
+        # Spans that are open here are the parent's to close.
+        session._closing = True
+        session.abandon_links()
+
+
+class ForkedSession(Session):
+    """A session that refuses everything, and forgets in silence."""
+
+    def _refuse(self, *args: Any, **options: Any) -> Any:
+        raise ClusterError(
+            f"This client belongs to process {self.pid} and cannot be used in its fork "
+            f"{os.getpid()}: make a new Client() here, or start the process by "
+            'multiprocessing\'s method "spawn".'
+        )
+
+    submit_graph: Any = _refuse
+    send: Any = _refuse
+    send_all: Any = _refuse
+    watch: Any = _refuse
+    wait_for: Any = _refuse
+    wait_first: Any = _refuse
+    when_done: Any = _refuse
+    gather_one: Any = _refuse
+    gather: Any = _refuse
+    values: Any = _refuse
+    cancel: Any = _refuse
+    retry: Any = _refuse
+    ask: Any = _refuse
+    open_request: Any = _refuse
+    wait_for_workers: Any = _refuse
+    _check_alive: Any = _refuse
+
+    def _nothing(self, *args: Any, **options: Any) -> None:
+        """Futures go, and the client is closed: here nothing follows from that."""
+
+    unwatch: Any = _nothing
+    drop: Any = _nothing
+    drop_later: Any = _nothing
+    close: Any = _nothing
