@@ -24,7 +24,7 @@ export type Node = Task | Alias | DataNode;
 export type TaskNode = Task | Alias;
 
 /** What a task calls. Portable forms (`module(url, name)`) are functions too, so that every scheduler may call them. */
-export type TaskFunction<Args extends never[] = never[], R = unknown> = (
+export type TaskFunction<Args extends unknown[] = never[], R = unknown> = (
   ...args: Args
 ) => R;
 

@@ -1,0 +1,49 @@
+import { checkedGraph } from './graph';
+import { IndexedGraph } from './indexed-graph';
+import { type Key, KeyMap } from './key';
+import type { Graph, Node } from './nodes';
+
+/**
+ * What is needed for some keys: their nodes and those of all their ancestors, in the graph's order. Keys that the graph does not have are
+ * left out: their values are expected from elsewhere.
+ */
+export function cull(graph: Graph, keys: Iterable<Key>): KeyMap<Node> {
+  const indexed = new IndexedGraph(checkedGraph(graph));
+  const needed = reachableFrom(
+    indexed,
+    Array.from(keys, key => indexed.idOf(key)).filter(id => id >= 0)
+  );
+  const kept = new KeyMap<Node>();
+  for (let id = 0; id < indexed.nodeCount; id++) {
+    if (needed[id] === 1) {
+      kept.set(indexed.keys[id]!, indexed.nodes[id]!);
+    }
+  }
+  return kept;
+}
+
+/** Marks, by id, the given ids and everything that they need, directly or not; external keys too. */
+export function reachableFrom(
+  graph: IndexedGraph,
+  ids: Iterable<number>
+): Uint8Array {
+  const reached = new Uint8Array(graph.size);
+  const stack: number[] = [];
+  const reach = (id: number) => {
+    if (reached[id] === 0) {
+      reached[id] = 1;
+      stack.push(id);
+    }
+  };
+  for (const id of ids) {
+    reach(id);
+  }
+  const { start, ids: targets } = graph.dependencies;
+  while (stack.length > 0) {
+    const id = stack.pop()!;
+    for (let at = start[id]!; at < start[id + 1]!; at++) {
+      reach(targets[at]!);
+    }
+  }
+  return reached;
+}

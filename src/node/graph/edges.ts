@@ -1,0 +1,49 @@
+/**
+ * Lists of ids per id, one after the other in one array.
+ *
+ * ```
+ *   0 → 1, 2      start [ 0 2 2 3 ]
+ *   1 →           ids   [ 1 2 0 ]
+ *   2 → 0
+ * ```
+ */
+export type Edges = {
+  /** Where each list begins; one longer than there are lists. */
+  readonly start: Int32Array;
+  readonly ids: Int32Array;
+};
+
+export function degree(edges: Edges, id: number): number {
+  return edges.start[id + 1]! - edges.start[id]!;
+}
+
+export function listOf(edges: Edges, id: number): Int32Array {
+  return edges.ids.subarray(edges.start[id]!, edges.start[id + 1]!);
+}
+
+/**
+ * The same edges, told from their other end.
+ *
+ * @param inOrder - ids in the order in which they shall appear in the new lists; by default ascending. Those left out have no edges.
+ */
+export function reversed(edges: Edges, inOrder?: Int32Array): Edges {
+  const count = edges.start.length - 1;
+  const from = inOrder ?? Int32Array.from({ length: count }, (_, id) => id);
+  const start = new Int32Array(count + 1);
+  for (const id of from) {
+    for (let at = edges.start[id]!; at < edges.start[id + 1]!; at++) {
+      start[edges.ids[at]! + 1]!++;
+    }
+  }
+  for (let id = 0; id < count; id++) {
+    start[id + 1]! += start[id]!;
+  }
+  const next = start.slice(0, count);
+  const ids = new Int32Array(start[count]!);
+  for (const id of from) {
+    for (let at = edges.start[id]!; at < edges.start[id + 1]!; at++) {
+      ids[next[edges.ids[at]!]!++] = id;
+    }
+  }
+  return { start, ids };
+}

@@ -1,0 +1,37 @@
+import { KeyMap, keyId, type Key, sameKey } from './key';
+import { Alias, type Graph, type Node } from './nodes';
+import { nodeOf } from './references';
+
+/**
+ * The user's graph as nodes: a new map, in the same order, which callbacks see. An entry that refers to itself is left out: its value is
+ * expected from elsewhere.
+ *
+ * @throws TypeError if it is no object or `Map`, or if a key is no key.
+ */
+export function checkedGraph(graph: Graph): KeyMap<Node> {
+  const checked = new KeyMap<Node>();
+  for (const [key, value] of entriesOf(graph)) {
+    keyId(key);
+    const node = nodeOf(value);
+    if (!(node instanceof Alias && sameKey(node.target, key))) {
+      checked.set(key, node);
+    }
+  }
+  return checked;
+}
+
+function entriesOf(graph: Graph): Iterable<readonly [Key, unknown]> {
+  if (graph instanceof Map || graph instanceof KeyMap) {
+    return graph as Iterable<readonly [Key, unknown]>;
+  }
+  if (typeof graph !== 'object' || graph === null || Array.isArray(graph)) {
+    throw new TypeError(
+      'A graph is a plain object or a Map from keys to nodes.'
+    );
+  }
+  // Other maps (an immutable one, a view) are known by being iterable, which plain objects are not.
+  if (Symbol.iterator in graph && typeof graph.entries === 'function') {
+    return (graph.entries as () => Iterable<readonly [Key, unknown]>)();
+  }
+  return Object.entries(graph);
+}

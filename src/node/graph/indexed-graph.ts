@@ -1,0 +1,83 @@
+import { type Edges } from './edges';
+import { type Key, keyId, type ReadonlyKeyMap } from './key';
+import { DataNode, type Node } from './nodes';
+import { visitReferences } from './references';
+
+/**
+ * A checked graph by dense ids, so that whatever walks it needs no keys.
+ *
+ * Nodes have the ids 0 … `nodeCount` − 1 in the graph's order; keys that are only referred to (or asked for) come after them.
+ */
+export class IndexedGraph {
+  /** By id. */
+  readonly keys: Key[] = [];
+  /** By id, of the nodes alone. */
+  readonly nodes: Node[] = [];
+  readonly nodeCount: number;
+  /** Of each node, each dependency once. External keys have none. */
+  readonly dependencies: Edges;
+
+  private readonly _ids = new Map<string, number>();
+
+  /** @param asked - keys that get an id even if nothing in the graph has or needs them. */
+  constructor(graph: ReadonlyKeyMap<Node>, asked: Iterable<Key> = []) {
+    graph.forEach((node, key) => {
+      this._ids.set(keyId(key), this.keys.length);
+      this.keys.push(key);
+      this.nodes.push(node);
+    });
+    this.nodeCount = this.nodes.length;
+    const { starts, ids } = this._findDependencies();
+    for (const key of asked) {
+      this._idFor(key);
+    }
+    const start = new Int32Array(this.keys.length + 1).fill(ids.length);
+    start.set(starts);
+    this.dependencies = { start, ids: Int32Array.from(ids) };
+  }
+
+  /** Nodes and external keys. */
+  get size(): number {
+    return this.keys.length;
+  }
+
+  /** The id, or −1 for a key of which the graph knows nothing. */
+  idOf(key: Key): number {
+    return this._ids.get(keyId(key)) ?? -1;
+  }
+
+  isData(id: number): boolean {
+    return this.nodes[id] instanceof DataNode;
+  }
+
+  private _findDependencies(): { starts: Int32Array; ids: number[] } {
+    const starts = new Int32Array(this.nodeCount + 1);
+    const ids: number[] = [];
+    // Of each id the last node that was seen to need it, so that no pair is listed twice.
+    const neededBy: number[] = new Array<number>(this.nodeCount).fill(-1);
+    let node = 0;
+    const add = (key: Key) => {
+      const id = this._idFor(key);
+      if (neededBy[id] !== node) {
+        neededBy[id] = node;
+        ids.push(id);
+      }
+    };
+    for (; node < this.nodeCount; node++) {
+      visitReferences(this.nodes[node], add);
+      starts[node + 1] = ids.length;
+    }
+    return { starts, ids };
+  }
+
+  private _idFor(key: Key): number {
+    const name = keyId(key);
+    let id = this._ids.get(name);
+    if (id === undefined) {
+      id = this.keys.length;
+      this._ids.set(name, id);
+      this.keys.push(key);
+    }
+    return id;
+  }
+}

@@ -1,0 +1,214 @@
+import { GraphError } from './graph-errors';
+import { type Key } from './key';
+import {
+  Alias,
+  DataNode,
+  type Node,
+  Task,
+  type TaskNode,
+  TaskRef
+} from './nodes';
+
+/** Where {@link callNode} finds the values of a task's dependencies. */
+export type Inputs = { get(key: Key): unknown };
+
+/** A value that is searched for references: arrays, plain objects, `Map`s and `Set`s; no instances of other classes. */
+export type Container =
+  | readonly unknown[]
+  | ReadonlyMap<unknown, unknown>
+  | ReadonlySet<unknown>
+  | Readonly<Record<string, unknown>>;
+
+/**
+ * Calls `visit` with the key of every reference in a node or a value; the same key may come several times.
+ *
+ * @throws GraphError if a container that holds references contains itself: it cannot be rebuilt with values.
+ */
+export function visitReferences(
+  value: unknown,
+  visit: (key: Key) => void
+): void {
+  if (typeof value === 'object' && value !== null) {
+    visitObject(value, visit, null);
+  }
+}
+
+/** Whether the value holds a reference or a nested task, so that it must be built before it is used. */
+export function holdsNodes(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) {
+    return false;
+  }
+  return anyNode(value, new Set());
+}
+
+/**
+ * Runs a node with the values of its dependencies. An alias gives the value it names; a task calls its function with references replaced,
+ * nested tasks called, and containers that hold either rebuilt.
+ */
+export function callNode(node: TaskNode, inputs: Inputs): unknown {
+  if (node instanceof Task) {
+    const args = node.args;
+    for (let i = 0; i < args.length; i++) {
+      const arg = args[i];
+      if (typeof arg === 'object' && arg !== null) {
+        return node.fn.apply(undefined, valuesOf(args, inputs) as never[]);
+      }
+    }
+    return node.fn.apply(undefined, args as never[]);
+  }
+  return inputs.get(node.target);
+}
+
+/** The arguments of a task with references replaced by values: what its function is called with. */
+export function valuesOf(args: readonly unknown[], inputs: Inputs): unknown[] {
+  const values = new Array<unknown>(args.length);
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    values[i] =
+      arg instanceof TaskRef ? inputs.get(arg.key) : built(arg, inputs);
+  }
+  return values;
+}
+
+/** What a value of the user's graph means. */
+export function nodeOf(value: unknown): Node {
+  if (
+    value instanceof Task ||
+    value instanceof DataNode ||
+    value instanceof Alias
+  ) {
+    return value;
+  }
+  if (value instanceof TaskRef) {
+    return new Alias(value.key);
+  }
+  return holdsNodes(value) ? new Task(identity, [value]) : new DataNode(value);
+}
+
+// Sent to workers as text like every function, so it must stay self-contained.
+function identity(value: unknown): unknown {
+  return value;
+}
+
+function isPlainObject(
+  value: object
+): value is Readonly<Record<string, unknown>> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+export function isContainer(value: object): value is Container {
+  return (
+    Array.isArray(value) ||
+    value instanceof Map ||
+    value instanceof Set ||
+    isPlainObject(value)
+  );
+}
+
+/** What a container holds directly; the keys of a `Map` too. */
+export function* partsOf(container: Container): Iterable<unknown> {
+  if (container instanceof Map) {
+    for (const [key, value] of container) {
+      yield key;
+      yield value;
+    }
+  } else if (Array.isArray(container) || container instanceof Set) {
+    yield* container as Iterable<unknown>;
+  } else {
+    yield* Object.values(container);
+  }
+}
+
+/** @param within - the containers around the value, innermost last; null at the top. */
+function visitObject(
+  value: object,
+  visit: (key: Key) => void,
+  within: Set<object> | null
+): void {
+  if (value instanceof TaskRef) {
+    visit(value.key);
+  } else if (value instanceof Task) {
+    for (const arg of value.args) {
+      if (typeof arg === 'object' && arg !== null) {
+        visitObject(arg, visit, within);
+      }
+    }
+  } else if (value instanceof Alias) {
+    visit(value.target);
+  } else if (!(value instanceof DataNode) && isContainer(value)) {
+    const around = within ?? new Set<object>();
+    if (around.has(value)) {
+      if (anyNode(value, new Set())) {
+        throw new GraphError(
+          'An argument contains itself and holds references: it cannot be rebuilt with their values. Wrap it in data(…) if it is a value.'
+        );
+      }
+      return;
+    }
+    around.add(value);
+    for (const part of partsOf(value)) {
+      if (typeof part === 'object' && part !== null) {
+        visitObject(part, visit, around);
+      }
+    }
+    around.delete(value);
+  }
+}
+
+function anyNode(value: object, seen: Set<object>): boolean {
+  if (
+    value instanceof TaskRef ||
+    value instanceof Task ||
+    value instanceof Alias ||
+    value instanceof DataNode
+  ) {
+    return true;
+  }
+  if (seen.has(value) || !isContainer(value)) {
+    return false;
+  }
+  seen.add(value);
+  for (const part of partsOf(value)) {
+    if (typeof part === 'object' && part !== null && anyNode(part, seen)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The value itself if it holds no nodes, else a copy with values in their places. */
+function built(value: unknown, inputs: Inputs): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return value;
+  }
+  if (value instanceof TaskRef) {
+    return inputs.get(value.key);
+  }
+  if (value instanceof Task || value instanceof Alias) {
+    return callNode(value, inputs);
+  }
+  if (value instanceof DataNode) {
+    return value.value;
+  }
+  if (!isContainer(value) || !anyNode(value, new Set())) {
+    return value;
+  }
+  if (value instanceof Map) {
+    return new Map(
+      Array.from(value, ([key, part]) => [
+        built(key, inputs),
+        built(part, inputs)
+      ])
+    );
+  }
+  if (value instanceof Set) {
+    return new Set(Array.from(value, part => built(part, inputs)));
+  }
+  if (Array.isArray(value)) {
+    return value.map(part => built(part, inputs));
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, built(part, inputs)])
+  );
+}
