@@ -28,7 +28,7 @@ from spanwise.client.launch import (
     notebook_path,
     processes_and_threads,
 )
-from spanwise.node import find_bundle, find_node
+from spanwise.node import node_program
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
@@ -61,7 +61,7 @@ class NodeProcess:
         name = "cluster.json" if role == "scheduler" else "observer.json"
         _write_private(self.folder / name, json.dumps(config))
         self.log = self.folder / f"{role}.log"
-        command = [find_node(), str(find_bundle()), role, "--folder", str(self.folder)]
+        command = [*node_program(), role, "--folder", str(self.folder)]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 command,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spanwise.node import find_bundle, find_node
+from spanwise.node import node_program
 from spanwise.server.runtime_folder import write_private
 from spanwise.wire.schema import PROTOCOL
 
@@ -55,7 +55,7 @@ class ObserverProcess:
         ------
         NodeNotFound, ObserverFailed
         """
-        command = [find_node(), str(find_bundle()), "observer"]
+        command = [*node_program(), "observer"]
         self.secret = secret
         self._folder = parent / "observer"
         shutil.rmtree(self._folder, ignore_errors=True)  # of one that was killed
