@@ -1,7 +1,9 @@
 """Against ``distributed``: all systems run the same graphs in turn, round after round, in one run.
 
-``python -m benchmarks.compare [--smoke] [--rounds 7] [--json FILE]``. Prints a row per case:
-medians, spread, ratio of medians to the peer's better setting, CPU per task of each process.
+``python -m benchmarks.compare [--smoke] [--rounds 7] [--pairs 31] [--json FILE]``. Prints a row
+per case: medians, spread, ratio of medians to the peer's better setting, CPU per task of each
+process. Then, with the peers gone, what recording costs: pairs of runs, one with the record log
+and one without, in turns.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import spanwise
 from benchmarks.driver import SYSTEMS
 from benchmarks.graphs import CASES
 
@@ -89,10 +92,14 @@ def run(systems: tuple[str, ...], cases: list[str], rounds: int, smoke: bool) ->
     return {"settings": settings(rounds, smoke), "measured": measured}
 
 
+#: The one system with and without the record log.
+PAIR = ("spanwise", "spanwise-unrecorded")
+
+
 def settings(rounds: int, smoke: bool) -> dict[str, Any]:
     """What another person needs to know to repeat this."""
-    versions = {}
-    for name in ("spanwise", "dask", "distributed", "cloudpickle", "msgpack"):
+    versions = {"spanwise": spanwise.__version__}
+    for name in ("dask", "distributed", "cloudpickle", "msgpack"):
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -142,7 +149,7 @@ def cpu_per_task(answers: list[dict[str, Any]], role: str) -> float:
 
 
 def ratios(case: str, medians: dict[str, float]) -> list[str]:
-    """How many times faster than the peer's better setting, and what recording costs."""
+    """How many times faster than the peer's better setting."""
     lines = []
     peers = [seconds for system, seconds in medians.items() if system.startswith("distributed")]
     if "spanwise" in medians and peers:
@@ -151,10 +158,41 @@ def ratios(case: str, medians: dict[str, float]) -> list[str]:
             f"  faster than the better peer by {min(peers) / medians['spanwise']:.1f}x"
             + (f"  (goal {goal:.0f}x)" if goal else "")
         )
-    if "spanwise" in medians and "spanwise-unrecorded" in medians:
-        cost = medians["spanwise"] / medians["spanwise-unrecorded"] - 1
-        lines.append(f"  recording costs {cost * 100:+.1f} %")
     return lines
+
+
+def recording_cost(run_record: dict[str, Any]) -> str:
+    """The second table: of each pair of neighbouring runs the ratio, of these the quartiles.
+
+    A median of ratios of neighbours outlasts the machine's mood, which changes over minutes; the
+    CPU time of all processes per task says the same again, and repeats better on shared cores.
+    """
+    lines = ["", "What recording costs (median of pairs, with quartiles)"]
+    for case, by_system in run_record["measured"].items():
+        recorded, bare = (by_system[system] for system in PAIR)
+        wall = [
+            a["wallSeconds"] / b["wallSeconds"] - 1 for a, b in zip(recorded, bare, strict=True)
+        ]
+        cpu = [total_cpu(a) / total_cpu(b) - 1 for a, b in zip(recorded, bare, strict=True)]
+        load = statistics.median(a["load"] for a in recorded)
+        lines.append(
+            f"  {case:14s} wall {quartiles(wall)}   CPU {quartiles(cpu)}"
+            f"   {len(wall)} pairs, load {load:.1f}"
+        )
+    return "\n".join(lines)
+
+
+def total_cpu(answer: dict[str, Any]) -> float:
+    """CPU seconds of all processes."""
+    return float(sum(answer["cpuSeconds"].values()))
+
+
+def quartiles(ratios: list[float]) -> str:
+    """``+4.0 % (+1.2 … +7.9)``."""
+    if len(ratios) < 2:
+        return f"{ratios[0] * 100:+.1f} %"
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return f"{middle * 100:+.1f} % ({low * 100:+.1f} … {high * 100:+.1f})"
 
 
 def main() -> None:
@@ -164,17 +202,20 @@ def main() -> None:
         "--smoke", action="store_true", help="tiny sizes: everything runs, no figures"
     )
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=31, help="0: not this part")
     parser.add_argument("--case", action="append", choices=list(CASES))
     parser.add_argument("--system", action="append", choices=SYSTEMS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    record = run(
-        tuple(options.system or SYSTEMS),
-        options.case or list(CASES),
-        1 if options.smoke else options.rounds,
-        options.smoke,
-    )
-    print(report(record))
+    cases = options.case or list(CASES)
+    systems = tuple(options.system or (s for s in SYSTEMS if s != PAIR[1]))
+    rounds, pairs = (1, min(1, options.pairs)) if options.smoke else (options.rounds, options.pairs)
+    record = {"peers": run(systems, cases, rounds, options.smoke)} if rounds else {}
+    if record:
+        print(report(record["peers"]), flush=True)
+    if pairs:
+        record["recording"] = run(PAIR, cases, pairs, options.smoke)
+        print(recording_cost(record["recording"]))
     if options.json:
         options.json.write_text(json.dumps(record, indent=1))
 
