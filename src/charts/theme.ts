@@ -9,7 +9,7 @@ import {
   type Rgb,
   textColourOn,
   toHex
-} from './colour-arithmetic';
+} from '../base/colour-arithmetic';
 import {
   COLOURS,
   IDLE_PATTERNS,

@@ -5,7 +5,7 @@ import {
   parseColour,
   type Rgb,
   textColourOn
-} from '../colour-arithmetic';
+} from '../../base/colour-arithmetic';
 import { COLOURS, type Shade, type ShadeColours } from '../palette';
 import { functionColour, readPalette, topLines } from '../theme';
 

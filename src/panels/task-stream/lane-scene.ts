@@ -1,5 +1,5 @@
 /** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
-import { parseColour } from '../../charts/colour-arithmetic';
+import { parseColour } from '../../base/colour-arithmetic';
 import { pixelOf } from '../../charts/lane-raster';
 import { functionColour, type Palette } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
