@@ -1,0 +1,199 @@
+/**
+ * Functions that can be sent to another thread or process. A closure cannot be: what travels is either the place of an exported function
+ * or the function's own text, which then must stand on its own.
+ */
+import { createRequire } from 'node:module';
+import { isAbsolute } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import {
+  type FreeVariable,
+  freeVariables,
+  workerGlobals
+} from './free-variables';
+import type { TaskFunction } from './nodes';
+import {
+  exportedFunction,
+  type ModulePlace,
+  type PortableForm
+} from './portable-form';
+
+/** Marks functions made by {@link module}; registered, so that two copies of this package know each other's. */
+const place = Symbol.for('spanwise.modulePlace');
+
+type Placed = TaskFunction & {
+  readonly [place]?: ModulePlace;
+};
+
+/** A function cannot be sent; `freeVariables` names what it takes from around it. */
+export class NotPortableError extends TypeError {
+  override readonly name = 'NotPortableError';
+  readonly freeVariables: readonly string[];
+
+  constructor(message: string, names: readonly string[] = []) {
+    super(message);
+    this.freeVariables = names;
+  }
+}
+
+/**
+ * The portable form of a function that a module exports: workers import it there, with everything that the module has around it.
+ *
+ * ```ts
+ * task(module(new URL('./blocks.js', import.meta.url), 'norm'), ref('block'))
+ * ```
+ *
+ * The answer can also be called here: it loads the module at its first call (and returns a promise if the module can only be loaded so).
+ *
+ * @param url - where the module is: a URL, `node:…`, or an absolute path. Other names mean different files at different places, so they are
+ * refused: write `import.meta.resolve('package')`.
+ * @param exportName - the exported function; `'default'` if left out
+ * @param options - `movesResult`: typed arrays in results leave the worker without a copy. Only for functions that keep no reference to
+ * what they return; a worker cannot see that of a module. (Functions sent as text have nowhere to keep it.)
+ */
+export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
+  url: string | URL,
+  exportName = 'default',
+  { movesResult = false }: { readonly movesResult?: boolean } = {}
+): F {
+  const href = moduleUrl(url);
+  let loaded: ((...args: unknown[]) => unknown) | undefined;
+  const call = (...args: unknown[]): unknown => {
+    if (loaded !== undefined) {
+      return loaded(...args);
+    }
+    const run = (names: Record<string, unknown>) => {
+      loaded = exportedFunction(names, href, exportName);
+      return loaded(...args);
+    };
+    const names = loadModule(href);
+    return names instanceof Promise ? names.then(run) : run(names);
+  };
+  Object.defineProperty(call, 'name', { value: exportName });
+  Object.defineProperty(call, place, {
+    value: { url: href, exportName, movesResult }
+  });
+  return call as unknown as F;
+}
+
+/**
+ * Knows the portable forms of functions, each looked at once. A table belongs to a pool: texts that are equal have one form there.
+ */
+export class PortableForms {
+  private readonly _forms = new WeakMap<TaskFunction, PortableForm>();
+  private readonly _globals = workerGlobals();
+
+  /** @throws NotPortableError, saying what is missing and what to do. */
+  formOf(fn: TaskFunction): PortableForm {
+    let form = this._forms.get(fn);
+    if (form === undefined) {
+      form = portableForm(fn, this._globals);
+      this._forms.set(fn, form);
+    }
+    return form;
+  }
+}
+
+function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
+  const placed = fn[place];
+  if (placed !== undefined) {
+    return { kind: 'module', ...placed };
+  }
+  const name = fn.name || 'anonymous';
+  const text = Function.prototype.toString.call(fn);
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) {
+    throw new NotPortableError(
+      `\`${name}\` is a bound or built-in function, which has no text that could be sent. Write a function around it, such as (...args) => Math.max(...args).`
+    );
+  }
+  // A method's text, `norm(x) { … }`, is an expression only inside an object.
+  const [expression, free] = firstThatParses(
+    [text, `Object.values({ ${text} })[0]`],
+    name,
+    globals
+  );
+  if (expression !== text && /\bsuper\b/.test(text)) {
+    free.unshift({ name: 'super', line: text });
+  }
+  if (free.length > 0) {
+    throw new NotPortableError(
+      freeVariableMessage(name, free),
+      free.map(variable => variable.name)
+    );
+  }
+  return { kind: 'text', expression, name };
+}
+
+function firstThatParses(
+  expressions: readonly string[],
+  name: string,
+  globals: ReadonlySet<string>
+): [expression: string, free: FreeVariable[]] {
+  let problem: unknown;
+  for (const expression of expressions) {
+    try {
+      return [expression, freeVariables(expression, globals)];
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) {
+        throw error;
+      }
+      problem ??= error;
+    }
+  }
+  throw new NotPortableError(
+    `The text of \`${name}\` cannot be compiled on its own (${(problem as Error).message}). Put it into a file and send module(new URL('./file.js', import.meta.url), 'name').`
+  );
+}
+
+function freeVariableMessage(
+  name: string,
+  free: readonly FreeVariable[]
+): string {
+  const names = free.map(variable => `\`${variable.name}\``);
+  const listed =
+    names.length === 1
+      ? names[0]
+      : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  const line = free[0]!.line;
+  const remedy =
+    free[0]!.name === 'require'
+      ? 'Load it inside with `await import(…)`'
+      : ['this', 'super', 'arguments'].includes(free[0]!.name)
+        ? 'Give the function parameters for what it takes from there'
+        : `Pass ${names.length === 1 ? 'it' : 'them'} as ${names.length === 1 ? 'an argument' : 'arguments'} of the task`;
+  return (
+    `\`${name}\` uses ${listed} from outside its own text` +
+    ` (${line.length > 80 ? `${line.slice(0, 79)}…` : line}), which does not exist in a worker. ` +
+    `${remedy}, or put the function into a file and send module(new URL('./file.js', import.meta.url), 'name').`
+  );
+}
+
+function moduleUrl(url: string | URL): string {
+  const text = String(url);
+  if (isAbsolute(text)) {
+    return pathToFileURL(text).href;
+  }
+  if (!/^(file|data|node):/.test(text)) {
+    throw new NotPortableError(
+      `module('${text}'): a worker cannot know where that is. Pass new URL('${text}', import.meta.url) for a file, import.meta.resolve('${text}') for a package.`
+    );
+  }
+  return text;
+}
+
+/** At once where Node can (so that synchronous schedulers may call it), else by a promise. */
+function loadModule(
+  url: string
+): Record<string, unknown> | Promise<Record<string, unknown>> {
+  if (url.startsWith('file:')) {
+    try {
+      return createRequire(url)(fileURLToPath(url)) as Record<string, unknown>;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // ES modules that await at their top, or a Node before 22.12.
+      if (code !== 'ERR_REQUIRE_ASYNC_MODULE' && code !== 'ERR_REQUIRE_ESM') {
+        throw error;
+      }
+    }
+  }
+  return import(url) as Promise<Record<string, unknown>>;
+}

@@ -1,0 +1,28 @@
+/**
+ * Runs in the worker: what a task prints goes to the parent as a message, and there to the parent's own stream. So it comes before the
+ * task's result, is not lost when the parent ends right after it, and reaches whatever the parent has put in place of its streams.
+ */
+import type { OutputMessage } from './messages';
+
+type Write = typeof process.stdout.write;
+
+export function forwardOutput(send: (message: OutputMessage) => void): void {
+  const forward =
+    (stream: 1 | 2): Write =>
+    (
+      chunk: string | Uint8Array,
+      encoding?: unknown,
+      written?: unknown
+    ): boolean => {
+      const text =
+        typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+      send({ type: 'output', stream, text });
+      const done = typeof encoding === 'function' ? encoding : written;
+      if (typeof done === 'function') {
+        queueMicrotask(() => (done as () => void)());
+      }
+      return true;
+    };
+  process.stdout.write = forward(1);
+  process.stderr.write = forward(2);
+}

@@ -1,0 +1,84 @@
+/**
+ * What a pool and its workers say to each other. Tasks go out in packs and results come back in batches: one message costs a few
+ * microseconds and wakes a thread, a small task costs less than one.
+ */
+import type { PortableForm } from '../graph/portable-form';
+
+/** A function, told to each worker once, before the first pack that calls it. */
+export type FunctionDefinition = {
+  readonly id: number;
+  readonly form: PortableForm;
+};
+
+/**
+ * Tasks for one worker, run in order.
+ *
+ * ```
+ *   add(1, 2), neg(5), add(3, 4)    calls  7 2  8 1  7 2      function's id, number of arguments
+ *                                   args   1 2  5    3 4
+ * ```
+ */
+export type RunMessage = {
+  readonly type: 'run';
+  readonly pack: number;
+  /** The place in the claim cells that worker and pool share; −1 without. */
+  readonly cell: number;
+  readonly define: readonly FunctionDefinition[];
+  readonly calls: readonly number[];
+  readonly args: readonly unknown[];
+};
+
+/** In `calls`, in place of the number of arguments: the one entry in `args` is an encoded tree, because a call is nested in it. */
+export const NESTED = -1;
+
+/** Stops a pack before its next task, where there are no claim cells. */
+export type CancelMessage = { readonly type: 'cancel'; readonly pack: number };
+
+export type ToWorker = RunMessage | CancelMessage;
+
+export type ReadyMessage = { readonly type: 'ready' };
+
+/** Results of the next tasks of a pack, in order. */
+export type ResultsMessage = {
+  readonly type: 'results';
+  readonly pack: number;
+  readonly values: readonly unknown[];
+  /** The task after `values` failed; nothing of this pack runs after it. */
+  readonly failure?: RemoteFailure;
+  /** Per function that ran: its id, how often, milliseconds in all. */
+  readonly timings: readonly number[];
+  /** The worker is done with the pack. */
+  readonly ended: boolean;
+};
+
+/** Text written to the worker's standard output (1) or error (2); it overtakes no result. */
+export type OutputMessage = {
+  readonly type: 'output';
+  readonly stream: 1 | 2;
+  readonly text: string;
+};
+
+export type FromWorker = ReadyMessage | ResultsMessage | OutputMessage;
+
+/** What a task threw, in a form that can be sent: structured cloning would forget class, code and more. */
+export type RemoteFailure =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | {
+      readonly kind: 'unsendable';
+      /** Where in the result, and what it is: `result.handler is a function`. */
+      readonly what: string;
+    }
+  | RemoteErrorRecord;
+
+export type RemoteErrorRecord = {
+  readonly kind: 'error';
+  readonly className: string;
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: RemoteFailure;
+  /** Of an AggregateError. */
+  readonly errors?: readonly RemoteFailure[];
+  /** Further own properties that can be sent, such as `code`. */
+  readonly properties: Readonly<Record<string, unknown>>;
+};

@@ -1,0 +1,294 @@
+/** Runs in the worker: takes packs of tasks one after the other, runs them in order, sends results back in batches. */
+import { type CallTree, decodeArg } from './call-encoding';
+import { collectLargeBuffers } from './large-buffers';
+import {
+  type FromWorker,
+  NESTED,
+  type RemoteFailure,
+  type ResultsMessage,
+  type RunMessage
+} from './messages';
+import { packFailure } from './remote-error';
+import { describeUnsendable } from './unsendable';
+import { type LoadedFunction, WorkerFunctions } from './worker-functions';
+
+/** Results older than this are sent before the next task runs. */
+const FLUSH_MS = 1;
+
+/** What the runner needs of the thread or process it runs in. */
+export type RunnerLink = {
+  /** @returns when the memory of what was sent may change again, if that is not at once. @throws if something cannot be sent. */
+  send(
+    message: FromWorker,
+    moved: readonly ArrayBuffer[]
+  ): void | Promise<void>;
+  canSend(value: unknown): boolean;
+  /** Takes the next task of a pack; a number past its end if the rest was taken back. */
+  claim(pack: RunMessage): number;
+};
+
+export class PackRunner {
+  private readonly _functions = new WorkerFunctions();
+  private readonly _timings = new FunctionTimings();
+  private readonly _waiting: RunMessage[] = [];
+  private _isRunning = false;
+
+  constructor(private readonly _link: RunnerLink) {}
+
+  add(pack: RunMessage): void {
+    this._functions.define(pack.define);
+    this._waiting.push(pack);
+    if (!this._isRunning) {
+      void this._runAll();
+    }
+  }
+
+  private async _runAll(): Promise<void> {
+    this._isRunning = true;
+    for (
+      let pack = this._waiting.shift();
+      pack !== undefined;
+      pack = this._waiting.shift()
+    ) {
+      await new PackRun(pack, this._functions, this._timings, this._link).run();
+    }
+    this._isRunning = false;
+  }
+}
+
+/** One pack on its way through the worker. */
+class PackRun {
+  private _values: unknown[] = [];
+  private readonly _moved = new Set<ArrayBuffer>();
+  private _flushedAt = performance.now();
+
+  constructor(
+    private readonly _pack: RunMessage,
+    private readonly _functions: WorkerFunctions,
+    private readonly _timings: FunctionTimings,
+    private readonly _link: RunnerLink
+  ) {}
+
+  async run(): Promise<void> {
+    const { calls, args } = this._pack;
+    const count = calls.length / 2;
+    const loaded = this._functions.loaded;
+    let from = 0;
+    let start = this._flushedAt;
+    for (;;) {
+      const index = this._link.claim(this._pack);
+      if (index >= count) {
+        break;
+      }
+      const id = calls[2 * index]!;
+      const argCount = calls[2 * index + 1]!;
+      // What is done must not wait for a task that may take long.
+      if (this._values.length > 0 && this._timings.mayTakeLong(id)) {
+        if (!(await this._flush(false))) {
+          return;
+        }
+        start = performance.now();
+      }
+      try {
+        let value: unknown;
+        const fn = loaded[id] ?? (await this._functions.load(id));
+        if (argCount === NESTED) {
+          value = await this._callTree(args[from] as CallTree);
+          from += 1;
+        } else {
+          value = callWith(fn.call, args, from, argCount);
+          from += argCount;
+          if (isThenable(value)) {
+            value = await value;
+          }
+        }
+        this._values.push(value);
+        if (typeof value === 'object' && fn.movesResults) {
+          collectLargeBuffers(value, this._moved);
+        }
+      } catch (error) {
+        await this._fail(
+          packFailure(error, value => this._link.canSend(value))
+        );
+        return;
+      }
+      // One task's stop is the next one's start.
+      const stop = performance.now();
+      this._timings.add(id, stop - start);
+      start = stop;
+      if (stop - this._flushedAt > FLUSH_MS && !(await this._flush(false))) {
+        return;
+      }
+    }
+    await this._flush(true);
+  }
+
+  private async _callTree(tree: CallTree): Promise<unknown> {
+    const fn: LoadedFunction = await this._functions.load(tree.fn);
+    const values: unknown[] = [];
+    for (const arg of tree.args) {
+      values.push(await decodeArg(arg, call => this._callTree(call)));
+    }
+    return fn.call(...values);
+  }
+
+  private _message(
+    values: readonly unknown[],
+    ended: boolean,
+    failure?: RemoteFailure
+  ): ResultsMessage {
+    return {
+      type: 'results',
+      pack: this._pack.pack,
+      values,
+      timings: this._timings.take(),
+      ended,
+      ...(failure === undefined ? {} : { failure })
+    };
+  }
+
+  /** @returns false if a value could not be sent: its task has failed then, and the pack is over. */
+  private async _flush(ended: boolean): Promise<boolean> {
+    const values = this._values;
+    const moved = this._takeMoved();
+    this._values = [];
+    this._flushedAt = performance.now();
+    try {
+      await this._sendMoving(this._message(values, ended), moved);
+      return true;
+    } catch (error) {
+      await this._sendUntilUnsendable(values, error);
+      return false;
+    }
+  }
+
+  /** Memory that refuses to be moved is copied. */
+  private async _sendMoving(
+    message: ResultsMessage,
+    moved: readonly ArrayBuffer[]
+  ): Promise<void> {
+    if (moved.length > 0) {
+      try {
+        await this._link.send(message, moved);
+        return;
+      } catch {
+        // Tried again as a copy: if the value itself is the trouble, that fails with the error that counts.
+      }
+    }
+    await this._link.send(message, []);
+  }
+
+  private async _sendUntilUnsendable(
+    values: readonly unknown[],
+    error: unknown
+  ): Promise<void> {
+    const at = values.findIndex(value => !this._link.canSend(value));
+    const failure: RemoteFailure =
+      at === -1
+        ? packFailure(error, () => false)
+        : {
+            kind: 'unsendable',
+            what: describeUnsendable(values[at], 'result', value =>
+              this._link.canSend(value)
+            )
+          };
+    await this._link.send(
+      this._message(values.slice(0, Math.max(at, 0)), true, failure),
+      []
+    );
+  }
+
+  private async _fail(failure: RemoteFailure): Promise<void> {
+    if (this._values.length === 0 || (await this._flush(false))) {
+      await this._link.send(this._message([], true, failure), []);
+    }
+  }
+
+  /**
+   * Large results leave without a copy. Not those that came in with this pack: copying keeps a value that two tasks were given one object,
+   * and the second would find it empty.
+   */
+  private _takeMoved(): ArrayBuffer[] {
+    if (this._moved.size === 0) {
+      return [];
+    }
+    if (this._pack.calls.length > 2) {
+      const given = new Set<ArrayBuffer>();
+      for (const arg of this._pack.args) {
+        collectLargeBuffers(arg, given);
+      }
+      given.forEach(buffer => this._moved.delete(buffer));
+    }
+    const moved = [...this._moved];
+    this._moved.clear();
+    return moved;
+  }
+}
+
+/** How long the functions take in this worker. */
+class FunctionTimings {
+  /** Since the last message. */
+  private readonly _new = new Map<number, { count: number; ms: number }>();
+  private _lastId = -1;
+  private _last = { count: 0, ms: 0 };
+  /** The longest run of each function, fading by a tenth with each shorter one. */
+  private readonly _longMs: (number | undefined)[] = [];
+
+  add(id: number, ms: number): void {
+    if (id !== this._lastId) {
+      let entry = this._new.get(id);
+      if (entry === undefined) {
+        this._new.set(id, (entry = { count: 0, ms: 0 }));
+      }
+      this._lastId = id;
+      this._last = entry;
+    }
+    this._last.count += 1;
+    this._last.ms += ms;
+    this._longMs[id] = Math.max(ms, (this._longMs[id] ?? 0) * 0.9);
+  }
+
+  /** The function never ran here, or took long not long ago. */
+  mayTakeLong(id: number): boolean {
+    return (this._longMs[id] ?? Infinity) > FLUSH_MS;
+  }
+
+  /** As the message has them: id, count, milliseconds of each. */
+  take(): number[] {
+    const columns: number[] = [];
+    for (const [id, { count, ms }] of this._new) {
+      columns.push(id, count, ms);
+    }
+    this._new.clear();
+    this._lastId = -1;
+    return columns;
+  }
+}
+
+function callWith(
+  fn: (...args: unknown[]) => unknown,
+  args: readonly unknown[],
+  from: number,
+  count: number
+): unknown {
+  switch (count) {
+    case 0:
+      return fn();
+    case 1:
+      return fn(args[from]);
+    case 2:
+      return fn(args[from], args[from + 1]);
+    case 3:
+      return fn(args[from], args[from + 1], args[from + 2]);
+    default:
+      return fn(...args.slice(from, from + count));
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}

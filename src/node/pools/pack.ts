@@ -1,0 +1,44 @@
+import type { BatchOutcome, TaskCall, TaskOutcome } from '../local/executor';
+import type { PoolExecutor } from './pool-executor';
+
+/** What the loop submitted together; `done` is called when every task of it has an outcome, or one has failed. */
+export type Batch = {
+  readonly done: (outcome: BatchOutcome) => void;
+  readonly outcomes: TaskOutcome[];
+  readonly size: number;
+  /** Tasks without an outcome; 0 after a failure. */
+  left: number;
+};
+
+/** A task on its way. */
+export type Entry = {
+  readonly call: TaskCall;
+  readonly batch: Batch;
+  /** Its place in the batch. */
+  readonly at: number;
+  /** How many workers have died with it still waiting there. */
+  losses: number;
+};
+
+/** Tasks that one run has sent to one worker. */
+export class Pack {
+  /** How many have an outcome; they get theirs in order. */
+  received = 0;
+  /** Tasks of this pack are the entries before this one; those from here on were taken back. */
+  end: number;
+
+  /** @param taskMs - what a task of it is expected to take */
+  constructor(
+    readonly id: number,
+    readonly owner: PoolExecutor,
+    readonly entries: readonly Entry[],
+    readonly cell: number,
+    readonly taskMs: number
+  ) {
+    this.end = entries.length;
+  }
+
+  get left(): number {
+    return this.end - this.received;
+  }
+}

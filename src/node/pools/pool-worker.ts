@@ -1,0 +1,140 @@
+import type { FunctionTable } from './function-table';
+import type { Pack } from './pack';
+import type { PoolExecutor } from './pool-executor';
+import type { IWorkerTransport } from './worker-transport';
+
+/** A worker of a pool, and what it has been given. */
+export class PoolWorker {
+  /** In the order in which they run. */
+  readonly packs = new Map<number, Pack>();
+  isReady = false;
+  /** Gone, or on its way: gets nothing any more. */
+  isEnding = false;
+  /** Expected time of the tasks it has been given and has not sent results of. */
+  aheadMs = 0;
+  aheadTasks = 0;
+  private readonly _freeCells: number[];
+  private _definedUpTo = 0;
+  private _isHeld = true;
+  /** When it was last given something while idle, or heard of. */
+  private _heardAtMs = 0;
+
+  constructor(readonly transport: IWorkerTransport) {
+    this._freeCells = Array.from(
+      { length: transport.packLimit },
+      (_, cell) => cell
+    );
+    this.updateHold();
+  }
+
+  get workerId(): number {
+    return this.transport.workerId;
+  }
+
+  get canTakePack(): boolean {
+    return !this.isEnding && this._freeCells.length > 0;
+  }
+
+  worksFor(run: PoolExecutor): boolean {
+    for (const pack of this.packs.values()) {
+      if (pack.owner === run) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What it still runs of a run that is over. */
+  leftOver(): Pack | undefined {
+    for (const pack of this.packs.values()) {
+      if (pack.owner.isStopped) {
+        return pack;
+      }
+    }
+    return undefined;
+  }
+
+  /** Whether it has work and has sent nothing for so long. */
+  isSilent(nowMs: number, limitMs: number): boolean {
+    return this.packs.size > 0 && nowMs - this._heardAtMs > limitMs;
+  }
+
+  takeCell(): number {
+    return this._freeCells.pop()!;
+  }
+
+  freeCell(cell: number): void {
+    this._freeCells.push(cell);
+  }
+
+  /** Sends a pack and notes it. @throws if an argument cannot be sent; nothing is noted then. */
+  post(
+    pack: Pack,
+    calls: readonly number[],
+    args: readonly unknown[],
+    functions: FunctionTable
+  ): void {
+    this.transport.post(
+      {
+        type: 'run',
+        pack: pack.id,
+        cell: pack.cell,
+        define: functions.definitionsFrom(this._definedUpTo),
+        calls,
+        args
+      },
+      args
+    );
+    this._definedUpTo = functions.size;
+    if (this.packs.size === 0) {
+      this._heardAtMs = performance.now();
+    }
+    this.packs.set(pack.id, pack);
+    this._count(pack, pack.left);
+    this.updateHold();
+  }
+
+  /** The next `count` tasks of a pack have outcomes. */
+  received(pack: Pack, count: number): void {
+    this._heardAtMs = performance.now();
+    pack.received += count;
+    this._count(pack, -count);
+  }
+
+  /** Takes back what has not begun. @returns how many entries from the pack's end, none if that cannot be known. */
+  takeBack(pack: Pack): number {
+    const begun = this.transport.takeBack(pack.id, pack.cell);
+    const kept = begun === null ? pack.end : Math.min(begun, pack.end);
+    const taken = pack.end - kept;
+    pack.end = kept;
+    this._count(pack, -taken);
+    return taken;
+  }
+
+  /** The worker is done with the pack. */
+  close(pack: Pack): void {
+    this._count(pack, -pack.left);
+    this.packs.delete(pack.id);
+    this.freeCell(pack.cell);
+    this.updateHold();
+  }
+
+  /** This process stays alive for workers that work for a run which somebody still awaits. */
+  updateHold(): void {
+    let isNeeded = false;
+    for (const pack of this.packs.values()) {
+      isNeeded ||= !pack.owner.isStopped;
+    }
+    if (isNeeded !== this._isHeld) {
+      this._isHeld = isNeeded;
+      this.transport.hold(isNeeded);
+    }
+  }
+
+  private _count(pack: Pack, tasks: number): void {
+    this.aheadTasks += tasks;
+    // Sums of fractions do not come back to zero by themselves.
+    this.aheadMs =
+      this.aheadTasks === 0 ? 0 : this.aheadMs + tasks * pack.taskMs;
+  }
+}

@@ -1,0 +1,94 @@
+/** Finds what in a value cannot be sent, so that the error can say more than "could not be cloned". */
+
+/** How deep and how many values are looked at before the answer is only that something in there cannot be sent. */
+const MAX_DEPTH = 8;
+const MAX_VALUES = 10_000;
+
+/** A value cannot go to a worker or come back from it. */
+export class UnsendableError extends TypeError {
+  override readonly name = 'UnsendableError';
+}
+
+/**
+ * @param root - what the value is called in the answer: `result`, `argument 2`
+ * @param canSend - whether a value can be sent as a whole
+ * @returns for example `result.rows[3].handler is a function (onRow)`
+ */
+export function describeUnsendable(
+  value: unknown,
+  root: string,
+  canSend: (value: unknown) => boolean
+): string {
+  const seen = new Set<unknown>();
+  const search = (at: unknown, path: string, depth: number): string | null => {
+    const kind = kindOf(at);
+    if (kind !== null) {
+      return `${path} is ${kind}`;
+    }
+    if (
+      typeof at !== 'object' ||
+      at === null ||
+      seen.has(at) ||
+      depth > MAX_DEPTH ||
+      seen.size > MAX_VALUES
+    ) {
+      return null;
+    }
+    seen.add(at);
+    for (const [name, inner] of partsOf(at)) {
+      const found = search(inner, `${path}${name}`, depth + 1);
+      if (found !== null) {
+        return found;
+      }
+    }
+    return canSend(at) ? null : `${path} is ${classOf(at)}`;
+  };
+  return (
+    search(value, root, 0) ?? `${root} holds a value of a kind that has no copy`
+  );
+}
+
+function kindOf(value: unknown): string | null {
+  if (typeof value === 'function') {
+    return `a function${value.name === '' ? '' : ` (${value.name})`}`;
+  }
+  if (typeof value === 'symbol') {
+    return `a symbol (${String(value.description)})`;
+  }
+  if (value instanceof Promise) {
+    return 'a promise';
+  }
+  if (value instanceof WeakMap || value instanceof WeakSet) {
+    return classOf(value);
+  }
+  return null;
+}
+
+function* partsOf(value: object): Iterable<[name: string, part: unknown]> {
+  if (ArrayBuffer.isView(value)) {
+    return;
+  }
+  if (value instanceof Map) {
+    for (const [key, inner] of value) {
+      yield [`.get(${String(key)})`, inner];
+    }
+    return;
+  }
+  if (value instanceof Set) {
+    for (const inner of value) {
+      yield ['.values()', inner];
+    }
+    return;
+  }
+  for (const name of Object.keys(value)) {
+    yield [
+      Array.isArray(value) ? `[${name}]` : `.${name}`,
+      (value as Record<string, unknown>)[name]
+    ];
+  }
+}
+
+function classOf(value: object): string {
+  const name = (value.constructor as { name?: string } | undefined)?.name;
+  return name === undefined || name === '' ? 'an object' : `of class ${name}`;
+}

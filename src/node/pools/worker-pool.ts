@@ -1,0 +1,169 @@
+import { availableParallelism } from 'node:os';
+import { FunctionTable } from './function-table';
+import type { FromWorker } from './messages';
+import type { PoolExecutor } from './pool-executor';
+import { PoolWorker } from './pool-worker';
+import { ProcessWorker } from './process-worker';
+import { ThreadWorker } from './thread-worker';
+import type {
+  IWorkerTransport,
+  WorkerEnd,
+  WorkerEvents
+} from './worker-transport';
+
+export type PoolOptions = {
+  /** Workers at most; they are started as they are needed. By default as many as CPUs that this process may use. */
+  readonly size?: number;
+};
+
+/**
+ * Workers that outlive a run. They do not keep this process alive; while somebody awaits a run, the run does. Any number of runs may share
+ * a pool at a time.
+ */
+export abstract class WorkerPool implements AsyncDisposable {
+  readonly size: number;
+  /** @internal */
+  readonly functions = new FunctionTable();
+  /** Those that can be given tasks. @internal */
+  readonly workers: PoolWorker[] = [];
+  /** Given nothing any more, but still at something. */
+  private readonly _retired = new Set<PoolWorker>();
+  /** Ended for the pool but not yet gone. */
+  private readonly _leaving = new Set<Promise<void>>();
+  private readonly _executors = new Set<PoolExecutor>();
+  private _isClosed = false;
+  private _nextPack = 0;
+
+  constructor({ size = availableParallelism() }: PoolOptions = {}) {
+    if (!Number.isInteger(size) || size < 1) {
+      throw new RangeError(
+        `A pool needs a size that is a whole number from 1 on, not ${size}.`
+      );
+    }
+    this.size = size;
+  }
+
+  /** Ends every worker, also in the middle of a task; runs that use the pool fail. Resolves when all are gone. */
+  async close(): Promise<void> {
+    this._isClosed = true;
+    [...this.workers, ...this._retired].forEach(
+      worker => void this.end(worker)
+    );
+    await Promise.all(this._leaving);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** @internal */
+  attach(executor: PoolExecutor): void {
+    if (this._isClosed) {
+      throw new Error('The pool is closed.');
+    }
+    this._executors.add(executor);
+  }
+
+  /** @internal */
+  detach(executor: PoolExecutor): void {
+    this._executors.delete(executor);
+  }
+
+  /** @internal */
+  takePackId(): number {
+    return this._nextPack++;
+  }
+
+  /** Starts a worker if there is room. @internal */
+  grow(): PoolWorker | null {
+    if (this.workers.length >= this.size || this._isClosed) {
+      return null;
+    }
+    const worker: PoolWorker = new PoolWorker(
+      this.start({
+        onMessage: message => this._receive(worker, message),
+        onEnd: end => this._ended(worker, end)
+      })
+    );
+    this.workers.push(worker);
+    return worker;
+  }
+
+  /** Ends a worker, whatever it does, and resolves when it is gone. Tasks of other runs that wait there go elsewhere. @internal */
+  end(worker: PoolWorker): Promise<void> {
+    this._remove(worker);
+    const gone = worker.transport.kill();
+    this._leaving.add(gone);
+    return gone.finally(() => this._leaving.delete(gone));
+  }
+
+  /** Gives the worker nothing more and lets another take its place; it ends when what it does is done. @internal */
+  retire(worker: PoolWorker): void {
+    this._remove(worker);
+    this._retired.add(worker);
+  }
+
+  protected abstract start(events: WorkerEvents): IWorkerTransport;
+
+  private _receive(worker: PoolWorker, message: FromWorker): void {
+    switch (message.type) {
+      case 'ready':
+        worker.isReady = true;
+        return;
+      case 'output':
+        (message.stream === 1 ? process.stdout : process.stderr).write(
+          message.text
+        );
+        return;
+      case 'results': {
+        const pack = worker.packs.get(message.pack);
+        if (pack !== undefined) {
+          pack.owner.receive(worker, pack, message);
+        }
+        if (worker.isEnding && worker.packs.size === 0) {
+          void this.end(worker);
+        }
+        this._dispatchAll();
+      }
+    }
+  }
+
+  private _ended(worker: PoolWorker, end: WorkerEnd): void {
+    this._remove(worker);
+    const how = this._isClosed
+      ? 'was ended because its pool was closed'
+      : end.how;
+    [...worker.packs.values()].forEach((pack, at) =>
+      // Packs run in order, so only the first can have been running.
+      pack.owner.lose(worker, pack, { ...end, how }, at === 0)
+    );
+    this._dispatchAll();
+  }
+
+  private _remove(worker: PoolWorker): void {
+    worker.isEnding = true;
+    this._retired.delete(worker);
+    const at = this.workers.indexOf(worker);
+    if (at !== -1) {
+      this.workers.splice(at, 1);
+    }
+  }
+
+  private _dispatchAll(): void {
+    this._executors.forEach(executor => executor.dispatch());
+  }
+}
+
+/** A pool of worker threads. They share this process's memory limit and end with it. */
+export class ThreadPool extends WorkerPool {
+  protected override start(events: WorkerEvents): IWorkerTransport {
+    return new ThreadWorker(events);
+  }
+}
+
+/** A pool of child processes. They end when this process does, however it does. */
+export class ProcessPool extends WorkerPool {
+  protected override start(events: WorkerEvents): IWorkerTransport {
+    return new ProcessWorker(events);
+  }
+}
