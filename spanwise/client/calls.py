@@ -13,7 +13,7 @@ from typing import Any
 
 from dask._task_spec import GraphNode, Task, TaskRef, parse_input
 
-from spanwise.client.entries import FINISHED, PENDING, Entry
+from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
 from spanwise.client.errors import ClusterError
 from spanwise.client.pure_keys import PureKeys, surroundings
 from spanwise.client.session import Session, dump
@@ -236,6 +236,8 @@ class Calls:
             raise ClusterError(
                 f"{reference.key!r} was released, or belongs to another cluster. Compute it again."
             )
+        if entry.status == CANCELLED:
+            raise entry.failure()
         return entry.id
 
     def template_blob(

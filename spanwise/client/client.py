@@ -62,7 +62,8 @@ class Client:
     asynchronous
         Methods that wait return coroutines; use ``async with`` or ``await``.
     set_as_default
-        Let every ``compute()`` of Dask use this client until it is closed.
+        Let every ``compute()`` of Dask use this client until it is closed. Of an asynchronous
+        one it cannot: it says so, and what does is ``await client.compute(x)``.
     timeout
         Seconds to wait for the workers.
 
@@ -162,7 +163,7 @@ class Client:
         return launch
 
     def _activate(self) -> None:
-        if self._set_as_default and not self.asynchronous:
+        if self._set_as_default:
             self._current = CurrentClient(self)
 
     def _end_processes(self) -> None:
@@ -197,6 +198,7 @@ class Client:
     async def _started(self) -> Client:
         if self.status == "starting":
             await asyncio.to_thread(self._start)
+            self._activate()
         return self
 
     async def __aenter__(self) -> Client:
@@ -513,7 +515,16 @@ class Client:
         return self._call(scatter, self, data, chosen, broadcast, hash)
 
     def cancel(self, futures: Any, asynchronous: bool | None = None, force: bool = False) -> Any:
-        """Stop tasks that have not started; their futures are cancelled."""
+        """Give up tasks and results; all their futures are cancelled at once.
+
+        Tasks that have not started never will; results are let go; what depends on them is
+        cancelled too.
+
+        Parameters
+        ----------
+        futures
+            A future, or containers of futures.
+        """
         found: dict[int, Future] = {}
         _collect(futures, found)
         entries = [future._alive() for future in found.values()]

@@ -32,6 +32,7 @@ from spanwise.client.entries import (
     Waiter,
 )
 from spanwise.client.errors import (
+    CancelledError,
     ClusterError,
     SchedulerLost,
 )
@@ -444,10 +445,26 @@ class Session:
     # -- changing one's mind ----------------------------------------------
 
     def cancel(self, entries: Sequence[Entry], force: bool) -> None:
-        """Ask for tasks to be cancelled; the reports follow."""
-        ids = array("I", [entry.id for entry in entries if entry.status == PENDING])
-        if ids:
-            self.send("cancel", {"force": force}, {"ids": {"id": ids}})
+        """Give up tasks and results, for all futures of their keys, at once.
+
+        The scheduler gives up what depends on them too, and reports that.
+        """
+        with self.sending:
+            ids = array("I")
+            with self.lock:
+                for entry in entries:
+                    if self._by_id.pop(entry.id, None) is None:
+                        continue  # given up before
+                    ids.append(entry.id)
+                    if self.by_key.get(entry.key) is entry:
+                        del self.by_key[entry.key]
+                    entry.status = CANCELLED
+                    entry.inline = None
+                    entry.error = CancelledError(entry.key)
+                    self._done(entry)
+            if ids:
+                self.send("cancel", {"force": force}, {"ids": {"id": ids}})
+                self.send("release", {}, {"ids": {"id": ids}})
 
     def retry(self, entries: Sequence[Entry]) -> None:
         """Run failed tasks again."""

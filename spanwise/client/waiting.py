@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -21,6 +21,16 @@ class DoneAndNotDone(NamedTuple):
 
     done: set[Future]
     not_done: set[Future]
+
+
+class _NothingToWaitFor(DoneAndNotDone):
+    """Of no futures, which know no client: an answer here and now, and to be awaited."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[Any, None, DoneAndNotDone]:
+        yield from ()
+        return self
 
 
 def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COMPLETED) -> Any:
@@ -48,7 +58,7 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     if return_when not in (ALL_COMPLETED, FIRST_COMPLETED):
         raise ValueError(f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}")
     if not futures:
-        return DoneAndNotDone(set(), set())
+        return _NothingToWaitFor(set(), set())
     client = futures[0].client
     first = return_when == FIRST_COMPLETED
     if client.asynchronous:

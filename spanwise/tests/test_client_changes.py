@@ -1,0 +1,150 @@
+"""Cancelling what is finished, waiting for nothing, asynchronous clients as the default."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import dask
+import numpy as np
+import pytest
+from dask import delayed
+
+from spanwise import as_completed, get_client, wait
+from spanwise.client.current import default_client
+from spanwise.client.errors import CancelledError
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.test_client import fail, increment, until
+
+LIMIT = 20
+
+
+@pytest.fixture
+def scheduler() -> Iterator[ClientScheduler]:
+    made = ClientScheduler()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
+    with LocalClient(scheduler) as made:
+        yield made
+
+
+class TestCancel:
+    @pytest.mark.parametrize("size", [1, 100_000], ids=["inline", "remote"])
+    def test_a_finished_one(self, client: LocalClient, size: int) -> None:
+        future, same = client.submit(np.arange, size), client.submit(np.arange, size)
+        future.result(LIMIT)
+        future.cancel()
+        for each in (future, same):
+            assert each.status == "cancelled" and each.cancelled() and each.done()
+            with pytest.raises(CancelledError):
+                each.result(LIMIT)
+            assert isinstance(each.exception(LIMIT), CancelledError)
+        with pytest.raises(CancelledError):
+            client.gather([future])
+        assert client.gather([future], errors="skip") == []
+        entry = future._alive()
+        until(lambda: entry.id in client.fake.released)
+
+    def test_it_is_computed_anew_afterwards(self, client: LocalClient) -> None:
+        future = client.submit(increment, 1)
+        future.result(LIMIT)
+        future.cancel()
+        again = client.submit(increment, 1)
+        assert again.key == future.key and again.result(LIMIT) == 2
+        assert future.cancelled()
+        assert [key for key, *_ in client.fake.ran] == [future.key] * 2
+
+    def test_a_failed_one(self, client: LocalClient) -> None:
+        future = client.submit(fail, 1)
+        wait(future, timeout=LIMIT)
+        future.cancel()
+        assert future.cancelled()
+        with pytest.raises(CancelledError):
+            future.result(LIMIT)
+
+    def test_one_that_waits_is_cancelled_at_once_and_wakes_who_waits(
+        self, client: LocalClient
+    ) -> None:
+        client.fake.hold.clear()
+        future = client.submit(increment, 1)
+        coming = as_completed([future], timeout=LIMIT)
+        client.cancel([future, [future]])
+        assert future.cancelled()
+        assert wait([future], timeout=LIMIT).done == {future}
+        assert list(coming) == [future]
+        future.cancel()
+        client.fake.hold.set()
+        # A report that was under way changes nothing.
+        assert client.submit(increment, 2).result(LIMIT) == 3
+        assert future.cancelled() and len(client.fake.cancelled) == 1
+
+    def test_a_cancelled_argument_is_refused(self, client: LocalClient) -> None:
+        future = client.submit(increment, 1)
+        future.cancel()
+        with pytest.raises(CancelledError):
+            client.submit(increment, future)
+        assert client.submit(increment, 3).result(LIMIT) == 4
+
+    def test_letting_go_of_it_afterwards(self, client: LocalClient) -> None:
+        future = client.submit(increment, 1)
+        future.result(LIMIT)
+        number = future._alive().id
+        future.cancel()
+        del future
+        client.submit(increment, 2).result(LIMIT)
+        until(lambda: len(client.fake.released) == 2)
+        assert client.fake.released.count(number) == 1
+        assert not client._session.by_key and not client._session._by_id
+
+
+class TestNothingToWaitFor:
+    def test_synchronous(self, client: LocalClient) -> None:
+        done, not_done = wait([])
+        assert done == not_done == set()
+        assert wait([]) == (set(), set()) and wait(iter(())).done == set()
+        assert list(as_completed([])) == [] == list(as_completed())
+        assert list(as_completed([]).batches()) == []
+        assert as_completed([]).is_empty() and as_completed([]).count() == 0
+        assert client.gather([]) == []
+
+    @pytest.mark.asyncio
+    async def test_asynchronous(self, scheduler: ClientScheduler) -> None:
+        async with LocalClient(scheduler, asynchronous=True) as client:
+            done, not_done = await wait([])
+            assert done == not_done == set()
+            assert [each async for each in as_completed([])] == []
+            assert await client.gather([]) == []
+
+
+class TestAsynchronousDefault:
+    @pytest.mark.asyncio
+    async def test_it_is_the_default_until_it_is_closed(self, scheduler: ClientScheduler) -> None:
+        before = dask.config.get("scheduler", default=None)
+        async with LocalClient(scheduler, asynchronous=True) as client:
+            assert default_client() is client and get_client() is client
+
+            async def deep() -> int:
+                return await get_client().submit(increment, 1)
+
+            assert await asyncio.create_task(deep()) == 2
+            assert await client.compute(delayed(increment)(2)) == 3
+        assert dask.config.get("scheduler", default=None) is before
+        with pytest.raises(ValueError, match="Client"):
+            get_client()
+
+    @pytest.mark.asyncio
+    async def test_only_if_it_is_asked_to(self, scheduler: ClientScheduler) -> None:
+        async with LocalClient(scheduler, asynchronous=True, set_as_default=False):
+            with pytest.raises(ValueError, match="Client"):
+                get_client()
+
+    @pytest.mark.asyncio
+    async def test_dasks_own_compute_refuses(self, scheduler: ClientScheduler) -> None:
+        """As with distributed, instead of computing somewhere else without a word."""
+        async with LocalClient(scheduler, asynchronous=True):
+            with pytest.raises(RuntimeError, match="asynchronous Client in a synchronous context"):
+                delayed(increment)(1).compute()
