@@ -23,6 +23,13 @@ export type BatchOutcome = {
 export type Executor = {
   readonly numWorkers: number;
   /**
+   * How many batches it wants to hold at a time, in place of one per worker; asked again at each hand-out. Executors whose workers are far
+   * away ask for more, so that a worker need not wait for this thread after each small task.
+   */
+  readonly slots?: number;
+  /** Asked once for each task that the request reaches, before anything runs. @throws if it could not run the task. */
+  check?(key: Key, node: TaskNode): void;
+  /**
    * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once: later, or (this thread) before
    * returning. What it throws (a call that cannot be serialised) ends the run.
    */
