@@ -21,6 +21,7 @@ _PUBLIC: dict[str, str] = {
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",
     "get_client": "spanwise.client.current",
+    "observe": "spanwise.local.observe",
     "span": "spanwise.spans",
     "wait": "spanwise.client.waiting",
 }

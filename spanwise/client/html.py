@@ -25,16 +25,27 @@ def client_html(client: Any) -> str:
         f"{threads} {'thread' if threads == 1 else 'threads'}",
         f"memory {memory}",
     ]
-    arguments = escape(json.dumps({"cluster": session.cluster_id}), quote=True)
-    ended = f'<div style="margin-top: 4px">{escape(session.dead)}</div>' if session.dead else ""
+    return cluster_html(session.cluster_id, session.name, state, facts, session.dead or "")
+
+
+def cluster_html(
+    cluster_id: str | None, name: str, state: str, facts: list[str], problem: str = ""
+) -> str:
+    """Name, state and facts; a button for the panels if there is a cluster; what is wrong."""
+    button = ""
+    if cluster_id is not None:
+        arguments = escape(json.dumps({"cluster": cluster_id}), quote=True)
+        button = (
+            '<div style="margin-top: 6px">'
+            '<button type="button" class="jp-mod-styled jp-mod-accept" '
+            f'data-commandlinker-command="{COMMAND}" data-commandlinker-args="{arguments}">'
+            "Open the panels</button></div>"
+        )
+    said = f'<div style="margin-top: 4px">{escape(problem)}</div>' if problem else ""
     return (
         '<div class="sw-Client" style="padding: 4px 0; line-height: 1.6">'
-        f"<div><strong>{escape(session.name)}</strong> "
+        f"<div><strong>{escape(name)}</strong> "
         f'<span style="color: var(--jp-ui-font-color2)">{escape(state)}</span></div>'
         f'<div style="font-variant-numeric: tabular-nums">{" · ".join(facts)}</div>'
-        '<div style="margin-top: 6px">'
-        '<button type="button" class="jp-mod-styled jp-mod-accept" '
-        f'data-commandlinker-command="{COMMAND}" data-commandlinker-args="{arguments}">'
-        "Open the panels</button></div>"
-        f"{ended}</div>"
+        f"{button}{said}</div>"
     )

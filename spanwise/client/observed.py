@@ -9,10 +9,9 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from spanwise.client.errors import ClusterError
 from spanwise.client.processes import ObserverAddress
@@ -129,19 +128,57 @@ class FineMetrics(Mapping[FineKey, float]):
         return pd.Series(list(self._entries.values()), index=index, dtype=float)
 
 
-@dataclass
-class Observed:
-    """Queries about one cluster.
+class Recorded(Protocol):
+    """A log that an observer holds.
 
     Attributes
     ----------
+    wall_epoch
+        Wall clock at second 0 of the log.
+    """
+
+    cluster_id: str
+    wall_epoch: float
+
+    def flush(self) -> int:
+        """Wait until what was measured so far is on its way; returns the log's place."""
+
+
+class SessionLog:
+    """The log that a cluster's scheduler writes.
+
+    Parameters
+    ----------
     session
-        The cluster's connection: asked which measurements to wait for.
+        The connection to it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.cluster_id = session.cluster_id
+        self.wall_epoch = session.wall_epoch
+
+    def flush(self) -> int:
+        """As :meth:`Recorded.flush`; a dead scheduler has nothing more to say."""
+        if self._session.dead is not None:
+            return 0
+        answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
+        return int(answer.fields["seq"])
+
+
+@dataclass
+class Questions:
+    """Queries about one log.
+
+    Attributes
+    ----------
+    log
+        Asked which measurements to wait for.
     find
         Finds the observer when first needed.
     """
 
-    session: Session
+    log: Recorded
     find: Callable[[], ObserverAddress | None]
     _link: Link | None = None
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -162,22 +199,13 @@ class Observed:
         ClusterError
             There is no observer, or it could not answer.
         """
-        after = self.flush() if after is None else after
+        after = self.log.flush() if after is None else after
         with self._lock:
             try:
                 return self._ask(view, filter or {}, time, params or {}, after)
             except LinkError as error:
                 self.close()
                 raise ClusterError(f"The observer did not answer: {error}") from error
-
-    def flush(self) -> int:
-        """Wait until what was measured so far is on its way; returns the log's place."""
-        if self.session.dead is not None:
-            return 0
-        answer = self.session.ask("flush", {}, timeout=QUERY_SECONDS)
-        if answer.fields["note"]:
-            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=_level_of_asker())
-        return int(answer.fields["seq"])
 
     def _ask(
         self, view: str, filter: dict[str, Any], time: Any, params: dict[str, Any], after: int
@@ -188,7 +216,7 @@ class Observed:
             "watch",
             {
                 "id": number,
-                "cluster": self.session.cluster_id,
+                "cluster": self.log.cluster_id,
                 "view": view,
                 "filter": filter,
                 "time": time,
@@ -258,7 +286,7 @@ class Observed:
 
     def wall(self, seconds: float | None) -> float | None:
         """Wall clock of seconds since the cluster's start."""
-        return None if seconds is None else self.session.wall_epoch + seconds
+        return None if seconds is None else self.log.wall_epoch + seconds
 
     def fine_metrics(
         self,
@@ -271,7 +299,7 @@ class Observed:
     ) -> FineMetrics:
         """Seconds, bytes and counts by activity; see :meth:`spanwise.Client.fine_metrics`."""
         filter = self._filter(span, function, worker)
-        after = self.flush()
+        after = self.log.flush()
         units = [unit] if unit else ["seconds", "bytes", "count"]
         entries: dict[FineKey, float] = {}
         first: dict[str, Any] | None = None
@@ -301,7 +329,7 @@ class Observed:
     def _range(self, start: float | None, stop: float | None) -> Any:
         if start is None and stop is None:
             return "all"
-        epoch = self.session.wall_epoch
+        epoch = self.log.wall_epoch
         return {
             "from": 0.0 if start is None else max(0.0, start - epoch),
             "to": 1e12 if stop is None else max(0.0, stop - epoch),
@@ -311,7 +339,7 @@ class Observed:
         self, start: float | None = None, stop: float | None = None, count: int | None = None
     ) -> list[dict[str, Any]]:
         """Records of finished tasks in the order of their start, as distributed's."""
-        after = self.flush()
+        after = self.log.flush()
         rows: list[dict[str, Any]] = []
         while count is None or len(rows) < count:
             result = self.query(
@@ -334,7 +362,7 @@ class Observed:
         return records
 
     def _record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        start = self.session.wall_epoch + row["start"]
+        start = self.log.wall_epoch + row["start"]
         startstops = [
             {
                 "action": part["kind"],
@@ -374,6 +402,21 @@ def _level_of_asker() -> int:
         frame = frame.f_back
         level += 1
     return level
+
+
+class Observed(Questions):
+    """Queries about one cluster.
+
+    Parameters
+    ----------
+    session
+        The cluster's connection.
+    find
+        Finds the observer when first needed.
+    """
+
+    def __init__(self, session: Session, find: Callable[[], ObserverAddress | None]) -> None:
+        super().__init__(SessionLog(session), find)
 
 
 def _span_term(span: Any) -> dict[str, Any]:

@@ -335,7 +335,7 @@ class _Packing:
                     rows.append(0)
                 if group.fused:
                     flag |= FUSED
-                    source = source_of(_outer_key(key, node))
+                    source = source_of(outer_key(key, node))
                 else:
                     source = source_of(key)
                 if type(node) is DataNode:
@@ -497,7 +497,7 @@ def option_columns(keys: list[Key], options: TaskOptions | None) -> dict[str, An
     }
 
 
-def _outer_key(key: Key, node: GraphNode) -> Key:
+def outer_key(key: Key, node: GraphNode) -> Key:
     """The key whose span a fused task has as a whole: that of its last part."""
     if isinstance(node, Task) and node.func is _execute_subgraph:
         return node.args[1]

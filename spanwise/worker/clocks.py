@@ -18,13 +18,15 @@ class CoreWait:
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
-        self.fd: int | None
+        self.fd: int | None = None
         try:
             self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             self._last = self.read()
         except (OSError, ValueError, IndexError):
             # Not Linux, or a kernel without scheduler statistics.
-            self.fd = None
+            fd, self.fd = self.fd, None
+            if fd is not None:
+                os.close(fd)
             self._last = _NAN
 
     def read(self) -> float:
@@ -33,11 +35,9 @@ class CoreWait:
             return _NAN
         return int(os.pread(self.fd, 96, 0).split()[1]) * 1e-9
 
-    def close(self) -> None:
-        """Close the file; nobody may read any more. Twice is safe."""
-        fd, self.fd = self.fd, None
-        if fd is not None:
-            os.close(fd)
+    def __del__(self) -> None:
+        if self.fd is not None:
+            os.close(self.fd)
 
     def mark(self) -> float:
         """Return seconds waited since the last mark."""

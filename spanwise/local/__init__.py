@@ -1,0 +1,1 @@
+"""Dask's own local schedulers, observed: ``spanwise.observe()``."""

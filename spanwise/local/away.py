@@ -1,0 +1,211 @@
+"""Measuring in the processes of a pool, and telling the observing process.
+
+Results travel through the pool untouched; measurements go beside them, by a file per
+process in a private folder of the observing process (0700), to which the process only
+appends. No connection can break, hang or outlive anybody: what a task wrote is there
+before its result is, and a process that dies leaves what it had written.
+
+::
+
+    observing process                       process of the pool
+    measured node ── pickled ──────────────► RemoteWork
+                      folder, ids              └ Meter.run ── result ─► pool
+    reads folder/PID, every 50 ms  ◄────────────┘ msgpack records
+
+Records are msgpack arrays that begin with one of the numbers below. Ids from 2^31 on
+are the process's own names; the others are the log's, and came with the task.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import msgpack
+
+from spanwise.local.lane_watch import LaneWatch
+from spanwise.local.meter import Lane, Meter
+from spanwise.local.work import Done, Taken, Work
+from spanwise.worker.library import Opened
+from spanwise.worker.names import Names
+
+#: [NAMES, texts]; [DONE, *Done]; [PROFILE, stacks, frames, samples]; [RUNNING, *Running]
+NAMES, DONE, PROFILE, RUNNING = 0, 1, 2, 3
+
+#: The watching thread ends when the process has run nothing for so long.
+_IDLE_SECONDS = 1.0
+
+
+def remote_work(work: Work, folder: str) -> tuple[Any, ...]:
+    """How a measured task is pickled for a process of a pool."""
+    taken = work.taken
+    what = work.node if taken is None else (taken.opened.template, taken.literals, taken.inputs)
+    return (
+        _arrived,
+        (
+            folder,
+            work.number,
+            work.function,
+            work.span,
+            work.submitted,
+            work.ready,
+            taken is not None,
+            what,
+        ),
+    )
+
+
+def _arrived(
+    folder: str,
+    number: int,
+    function: int,
+    span: int,
+    submitted: float,
+    ready: float,
+    is_taken: bool,
+    what: Any,
+) -> RemoteWork:
+    away = _away(folder, os.getpid())
+    work = Work(number, function, span, submitted)
+    work.ready = ready
+    if is_taken:
+        template, literals, inputs = what
+        work.taken = Taken(Opened(template, away.names), literals, inputs)
+        work.node = _Whole(template, literals, inputs)
+    else:
+        work.node = what
+    return RemoteWork(away, work)
+
+
+class RemoteWork:
+    """What a measured node is in a process of a pool: something to be called."""
+
+    def __init__(self, away: Away, work: Work) -> None:
+        self._away = away
+        self._work = work
+
+    def __call__(self, values: Any = ()) -> Any:
+        return self._away.run(self._work, values)
+
+
+class _Whole:
+    """Runs a fused task without measuring its parts: nobody listens any more."""
+
+    def __init__(self, template: Any, literals: list[Any], inputs: list[Any]) -> None:
+        self._template = template
+        self._literals = literals
+        self._inputs = inputs
+
+    def __call__(self, values: Any) -> Any:
+        return self._template.run(self._literals, [values[key] for key in self._inputs])
+
+
+@lru_cache(maxsize=2)
+def _away(folder: str, pid: int) -> Away:
+    """The process's side of one observation; opened by its first task.
+
+    A pool starts its processes itself, so there is no other place to keep it.
+    """
+    return Away(Path(folder) / str(pid))
+
+
+class Away:
+    """Measures in this process and writes to a file.
+
+    Parameters
+    ----------
+    path
+        Of the file. If it cannot be made, the observation is over and nothing is measured.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.names = Names()
+        self._here = threading.local()
+        self._lanes = 0
+        self._writing = threading.Lock()
+        self._watch = LaneWatch(self.names, 0.0)
+        self._meter = Meter(self._lane_of, self._done)
+        self._worked = 0.0
+        self._watching = False
+        self._file: int | None
+        try:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._file = os.open(path, flags, 0o600)
+        except OSError:
+            self._file = None
+            self._meter.closed = True
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def run(self, work: Work, values: Any) -> Any:
+        """Run one task, measured if somebody listens."""
+        if not self._meter.closed:
+            self._worked = perf_counter()
+            if not self._watching:
+                with self._writing:
+                    if not self._watching:
+                        self._watching = True
+                        threading.Thread(
+                            target=self._look, name="spanwise-watch", daemon=True
+                        ).start()
+        return self._meter.run(work, values)
+
+    def _lane_of(self, work: Work) -> Lane:
+        lane: Lane | None = getattr(self._here, "lane", None)
+        if lane is None:
+            with self._writing:
+                number = self._lanes
+                self._lanes += 1
+            lane = self._here.lane = Lane(number)
+            self._watch.add(lane)
+        return lane
+
+    def _done(self, done: Done) -> None:
+        self._worked = perf_counter()
+        with self._writing:
+            # With what the sampler saw: the process may end before the thread's next turn.
+            self._write([DONE, *done], *self._profile())
+
+    def _profile(self) -> list[list[Any]]:
+        samples = self._watch.rows()
+        if not samples:
+            return []
+        stacks, frames = self._watch.stacks.rows()
+        return [[PROFILE, stacks, frames, samples]]
+
+    def _write(self, *records: list[Any]) -> None:
+        """Append records; new names before what uses them."""
+        if self._file is None:
+            return
+        announced = self.names.announcement()
+        data = b"".join(msgpack.packb(record) for record in records)
+        if announced:
+            # Names of files and functions may hold anything.
+            names = msgpack.packb([NAMES, announced["names"]], unicode_errors="replace")
+            data = names + data
+        try:
+            os.write(self._file, data)
+        except OSError:
+            # No room on the disk: what is missing is missing, the computation goes on.
+            self._meter.closed = True
+
+    def _look(self) -> None:
+        """Sample while tasks run; the thread ends soon after the last one."""
+        pause = threading.Event()
+        while True:
+            now = perf_counter()
+            with self._writing:
+                busy, _ = self._watch.look(now)
+                running = self._watch.running(now)
+                if running:
+                    self._write(*([RUNNING, *row] for row in running))
+                if not busy and now - self._worked > _IDLE_SECONDS:
+                    self._watching = False
+                    return
+            pause.wait(self._watch.pause)

@@ -1,0 +1,75 @@
+"""Looks at the lanes of one process: samples of their stacks, tasks that run for long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dask._task_spec
+
+from spanwise.local.meter import Lane, Meter
+from spanwise.worker.sampler import ThreadSampler
+from spanwise.worker.stacks import StackTree, TextIds
+from spanwise.worker.watch import LOOK_SECONDS, NOTHING, RUNNING_SECONDS, STILL_SECONDS
+
+_CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})
+
+#: lane, node (NOTHING: nothing any more), function, span, started
+Running = tuple[int, int, int, int, float]
+
+
+class LaneWatch(ThreadSampler):
+    """The sampler of lanes that come and go.
+
+    Parameters
+    ----------
+    names
+        Where the texts of frames get their ids.
+    epoch
+        perf_counter value at which second 0 began.
+    """
+
+    def __init__(self, names: TextIds, epoch: float) -> None:
+        super().__init__(StackTree(names, Meter.run.__code__, _CALLERS), epoch)
+        self._said: dict[int, Any] = {}
+        #: Seconds until the next look.
+        self.pause = LOOK_SECONDS
+
+    def called(self, row: Any) -> object:
+        """Return the function of the task."""
+        return row[1].called()
+
+    def look(self, now: float) -> tuple[int, bool]:
+        """As ThreadSampler's; a thread may end while it is looked at."""
+        try:
+            busy, moved = super().look(now)
+        except OSError:  # its clock went with it
+            busy, moved = 1, True
+        self.pause = LOOK_SECONDS if moved or not busy else min(2 * self.pause, STILL_SECONDS)
+        return busy, moved
+
+    def running(self, now: float) -> list[Running]:
+        """What to say of tasks that run for long, or do so no more."""
+        said = self._said
+        rows: list[Running] = []
+        for each in self._lanes:
+            lane = each.executor
+            row, started = lane.row, lane.clock
+            before = said.get(lane.number)
+            if before is not None and row is not before:
+                del said[lane.number]
+                rows.append((lane.number, NOTHING, 0, 0, now))
+                before = None
+            if row is not None and before is None and now - started > RUNNING_SECONDS:
+                said[lane.number] = row
+                rows.append((lane.number, row[0], row[5], row[6], started))
+        return rows
+
+    def forget_ended(self) -> None:
+        """Look no more at threads that have ended."""
+        for each in list(self._lanes):
+            lane = each.executor
+            assert isinstance(lane, Lane)
+            if not lane.thread.is_alive():
+                # One by one: threads add themselves meanwhile.
+                self._lanes.remove(each)

@@ -1,0 +1,366 @@
+"""Writes the record log of Dask's local schedulers: ids, names, spans, rows.
+
+Times that come in are perf_counter seconds, as everywhere in Python; in the log they
+count from its start. Every method is safe from any thread.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from time import perf_counter
+from typing import Any
+
+from dask.system import CPU_COUNT
+
+from spanwise.client.launch import kernel_id, notebook_path, versions
+from spanwise.graph.attribution import Attribution
+from spanwise.graph.dictionaries import Spans
+from spanwise.graph.key_text import KeyTexts
+from spanwise.graph.packs import (
+    ORIGIN_DEFAULT,
+    ORIGIN_INFERRED,
+    ORIGIN_USER,
+    PartNaming,
+    outer_key,
+)
+from spanwise.local.work import FAILED, Done, Work
+from spanwise.records.log_writer import LogWriter, SealedBlock
+from spanwise.worker.names import OWN
+from spanwise.worker.watch import NOTHING
+
+#: The worker that is the observing process.
+HOME = 0
+_RUNNING = 0
+_NO_WORKER = 0xFFFF
+_NAN = float("nan")
+
+
+class LogNames:
+    """The log's dictionary. The owner has a lock."""
+
+    def __init__(self, coined: Callable[[int, str], None]) -> None:
+        self._ids: dict[str, int] = {}
+        self._coined = coined
+
+    def id_of(self, text: str) -> int:
+        """The id of a text, new or not."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = len(self._ids)
+            self._coined(found, text)
+        return found
+
+
+class ProcessIds:
+    """What ids of one process mean in the log: names, stacks, frames, threads."""
+
+    def __init__(self) -> None:
+        self.names: list[int] = []
+        self.stacks: dict[int, int] = {}
+        self.frames: dict[int, int] = {}
+        #: A thread as the process counts them → its place in the worker.
+        self.places: dict[int, int] = {}
+
+    def name(self, number: int) -> int:
+        """The log's id of a name."""
+        return self.names[number & ~OWN] if number & OWN else number
+
+
+class LocalLog:
+    """One log.
+
+    Parameters
+    ----------
+    name
+        Shown by the panels.
+    emit
+        Takes sealed blocks and the seconds since the log's start.
+    """
+
+    def __init__(self, name: str, emit: Callable[[SealedBlock, float], None]) -> None:
+        self.start = perf_counter()
+        self.wall_epoch = time.time()
+        self.name = name
+        self.cluster_id = uuid.uuid4().hex[:16]
+        self.log_id = uuid.uuid4().hex[:16]
+        self.lock = threading.RLock()
+        self._writer = LogWriter(lambda block: emit(block, self.since(perf_counter())))
+        self.names = LogNames(lambda number, text: self._writer.add("names", number, text))
+        self.spans = Spans(self._span_closed)
+        self._texts = KeyTexts()
+        self._lanes: dict[tuple[int, int], int] = {}
+        self._workers: dict[int, tuple[int, int, float]] = {}
+        self._capacity: dict[int, int] = {}
+        self._next_node = self._next_edge = self._next_run = 0
+        self._next_stack = self._next_frame = 0
+        self._span(0, 0, "default", 0.0, _NAN, 3)
+        self._writer.add("header", 0.0, json.dumps(self.description()))
+        self.worker(HOME, os.getpid(), CPU_COUNT, "this process", self.start)
+        self.capacity(HOME, 0, self.start)
+
+    def since(self, seconds: float) -> float:
+        """Seconds since the log's start."""
+        return seconds - self.start
+
+    def description(self) -> dict[str, Any]:
+        """The fields of ``open``."""
+        kernel = kernel_id()
+        notebook: dict[str, str] | None = None
+        if kernel is not None:
+            notebook = {"kernelId": kernel}
+            path = notebook_path()
+            if path:
+                notebook["path"] = path
+        return {
+            "logId": self.log_id,
+            "clusterId": self.cluster_id,
+            "name": self.name,
+            "kind": "local",
+            "notebook": notebook,
+            "wallEpoch": self.wall_epoch,
+            "pid": os.getpid(),
+            "versions": versions(),
+            "capabilities": {
+                "waits": True,
+                "cpu": True,
+                "lanes": True,
+                "spans": True,
+                "samples": True,
+                "memory": True,
+                # Dask's local schedulers do not say what they keep.
+                "managed": False,
+            },
+        }
+
+    # -- what there is ----------------------------------------------------
+
+    def worker(
+        self, worker: int, pid: int, threads: int, name: str, joined: float, why: str = ""
+    ) -> None:
+        """A process has joined, or changed; with a reason it has left now."""
+        left = self.since(perf_counter()) if why else _NAN
+        with self.lock:
+            self._workers[worker] = (pid, threads, joined)
+            self._writer.add(
+                "workers",
+                worker,
+                pid,
+                threads,
+                0.0,
+                self.since(joined),
+                left,
+                name,
+                "",
+                socket.gethostname(),
+                why,
+            )
+
+    def capacity(self, worker: int, threads: int, now: float) -> None:
+        """From now on so many tasks of the worker can run at a time."""
+        with self.lock:
+            if self._capacity.get(worker) != threads:
+                self._capacity[worker] = threads
+                self._writer.add("capacity", self.since(now), worker, threads, _RUNNING)
+                pid, known, joined = self._workers[worker]
+                if worker == HOME and threads > known:
+                    self.worker(HOME, pid, threads, "this process", joined)
+
+    def lane(self, worker: int, place: int) -> int:
+        """The id of a lane: a worker's place for one task at a time."""
+        with self.lock:
+            lane = self._lanes.get((worker, place))
+            if lane is None:
+                lane = self._lanes[worker, place] = len(self._lanes)
+                self._writer.add("lanes", lane, worker, place)
+            return lane
+
+    def name_id(self, text: str) -> int:
+        """The id of a text."""
+        with self.lock:
+            return self.names.id_of(text)
+
+    def part_names(self, attribution: Attribution) -> PartNaming:
+        """Names and spans of the inner keys of one run's fused tasks."""
+        return PartNaming(attribution, self.spans, self._texts)
+
+    def _span(
+        self, number: int, parent: int, tag: str, opened: float, closed: float, origin: int
+    ) -> None:
+        tag_id = self.names.id_of(tag)
+        self._writer.add("spans", number, parent, tag_id, 0, opened, closed, origin)
+
+    def _write_span(self, row: Mapping[str, Any]) -> None:
+        closed = _NAN if row["closed"] is None else self.since(row["closed"])
+        opened = self.since(row["opened"])
+        self._span(row["id"], row["parent"], row["tag"], opened, closed, row["origin"])
+
+    def _span_closed(self, row: dict[str, Any]) -> None:
+        with self.lock:
+            self.write_new_spans()
+            self._write_span(row)
+
+    def write_new_spans(self) -> None:
+        """Write the spans that were met since the last time."""
+        with self.lock:
+            for row in self.spans.take_new():
+                self._write_span(row)
+
+    # -- what happens -----------------------------------------------------
+
+    def tasks(
+        self, keys: Iterable[Any], dsk: Mapping[Any, Any], attribution: Attribution, now: float
+    ) -> dict[Any, Work]:
+        """Tasks that will run; returns how each is counted."""
+        texts = self._texts
+        id_of = self.names.id_of
+        add = self._writer.add
+        submitted = self.since(now)
+        works: dict[Any, Work] = {}
+        with self.lock:
+            first = self._next_node
+            for key in keys:
+                source = attribution.of(outer_key(key, dsk[key]))
+                function = id_of(texts.function(key))
+                works[key] = Work(self._next_node, function, self.spans.id(source.span), now)
+                self._next_node += 1
+            self.write_new_spans()
+            for number, (key, work) in enumerate(works.items(), first):
+                source = attribution.of(outer_key(key, dsk[key]))
+                group, rest, _ = texts.cut(key)
+                if source.span is None:
+                    origin = ORIGIN_DEFAULT
+                else:
+                    origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
+                add(
+                    "nodes",
+                    number,
+                    id_of(group),
+                    work.function,
+                    work.span,
+                    origin,
+                    submitted,
+                    self._next_edge,
+                    rest,
+                )
+                inputs = [(works[each].number,) for each in dsk[key].dependencies if each in works]
+                self._writer.extend("edges", inputs)
+                self._next_edge += len(inputs)
+        return works
+
+    def done(self, done: Done, lane: int, ids: ProcessIds | None = None) -> None:
+        """One execution has ended on a lane; `ids` if another process measured it."""
+        with self.lock:
+            run = self._next_run
+            self._next_run += 1
+            start = self.since(done.start)
+            ready = max(done.submitted, min(done.ready, done.start))
+            self._writer.add(
+                "runs",
+                run,
+                done.node,
+                done.function,
+                done.span,
+                lane,
+                done.status,
+                0,
+                start,
+                done.duration,
+                ready - done.submitted,
+                0.0,
+                done.start - ready,
+                done.cpu,
+                done.nbytes,
+            )
+            for kind, function, span, offset, duration, cpu, wait, nbytes, peer, held in (
+                done.parts or ()
+            ):
+                function = function if ids is None else ids.name(function)
+                self._writer.add(
+                    "parts",
+                    run,
+                    kind,
+                    held,
+                    function,
+                    span,
+                    peer,
+                    offset,
+                    duration,
+                    cpu,
+                    wait,
+                    nbytes,
+                )
+            if done.status == FAILED:
+                kind_id = self.names.id_of("task-failed")
+                stop = start + done.duration
+                self._writer.add(
+                    "events", stop, kind_id, _NO_WORKER, done.span, run, done.text or ""
+                )
+
+    def running(self, lane: int, node: int, function: int, span: int, started: float) -> None:
+        """A task runs for long on a lane; `node` NOTHING: it does so no more."""
+        with self.lock:
+            row = (lane, node, function, span, self.since(started))
+            self._writer.add("running", *row)
+
+    def samples(
+        self,
+        stacks: Iterable[tuple[int, int, int]],
+        frames: Iterable[tuple[int, int, int, int]],
+        samples: Iterable[tuple[float, int, int, int, int, int, int]],
+        lanes: Callable[[int], int],
+        ids: ProcessIds,
+    ) -> None:
+        """What a process's sampler has seen."""
+        with self.lock:
+            for frame, function, file, line in frames:
+                ids.frames[frame] = self._next_frame
+                self._writer.add(
+                    "frames", self._next_frame, ids.name(function), ids.name(file), line
+                )
+                self._next_frame += 1
+            for stack, parent, frame in stacks:
+                ids.stacks[stack] = self._next_stack
+                above = NOTHING if parent == NOTHING else ids.stacks[parent]
+                self._writer.add("stacks", self._next_stack, above, ids.frames[frame])
+                self._next_stack += 1
+            for t, lane, span, function, stack, state, n in samples:
+                second = max(0, math.floor(self.since(t)))
+                self._writer.add(
+                    "samples",
+                    second,
+                    lanes(lane),
+                    span,
+                    ids.name(function),
+                    ids.stacks[stack],
+                    state,
+                    n,
+                )
+
+    def memory(self, worker: int, process: float, now: float) -> None:
+        """Bytes of a process."""
+        with self.lock:
+            self._writer.add("memory", self.since(now), worker, process, _NAN, _NAN, _NAN)
+
+    def gap(self, table: int, start: float, stop: float, rows: int) -> None:
+        """Rows that the observer will never get; times of the log."""
+        with self.lock:
+            self._writer.add("gaps", table, start, stop, rows, "replay ring")
+
+    # -- to the observer --------------------------------------------------
+
+    def commit(self) -> None:
+        """Seal what is due."""
+        with self.lock:
+            self._writer.commit(perf_counter())
+
+    def seal(self) -> int:
+        """Seal everything; returns the number of the newest block."""
+        with self.lock:
+            return self._writer.seal()

@@ -1,0 +1,197 @@
+"""Runs a task and measures it, in the thread that Dask chose for it.
+
+The same stamps as a worker's executor: the thread's CPU clock and the wall clock around
+the call; fused tasks part by part (:func:`spanwise.worker.steps.run_parts`). Looking up
+inputs and sizing the result lie outside::
+
+    Dask hands out          start          stop            Dask takes back
+         │ queue, lane, stamps │ the task    │ size, record  │
+         └─ pretask            └─ duration ──┘               └─ posttask
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from time import perf_counter, thread_time
+from typing import Any
+
+from spanwise.local.work import FAILED, OK, Done, Work
+from spanwise.worker.clocks import CoreWait
+from spanwise.worker.executor import LONG_SECONDS
+from spanwise.worker.report import COMPUTE, NO_PEER, Part
+from spanwise.worker.sizes import Sizes
+from spanwise.worker.steps import run_parts
+
+#: Of a traceback; the beginning says where it was called, the end what went wrong.
+_TRACEBACK_CHARACTERS = 3000
+
+#: A task as the sampler reads it: [1] is its work, [5] its function, [6] its span.
+Row = tuple[int, Work, int, int, int, int, int]
+
+
+class Lane:
+    """One thread that runs tasks. Its thread writes, the watch thread reads.
+
+    Parameters
+    ----------
+    number
+        Of the lane.
+    """
+
+    __slots__ = (
+        "busy_since",
+        "clock",
+        "core_wait",
+        "cpu",
+        "ident",
+        "number",
+        "part",
+        "row",
+        "thread",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.thread = threading.current_thread()
+        self.ident: int | None = threading.get_ident()
+        self.core_wait: CoreWait | None = CoreWait()
+        self.row: Row | None = None
+        self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
+        self.clock = 0.0
+        self.cpu = 0.0
+        self.busy_since = 0.0
+
+
+class _Here(threading.local):
+    """What this thread is doing."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+
+class Meter:
+    """Measures tasks of one process.
+
+    Parameters
+    ----------
+    lane_of
+        The calling thread's lane, for a task.
+    done
+        Takes what was measured, in the task's thread.
+    """
+
+    def __init__(self, lane_of: Callable[[Work], Lane], done: Callable[[Done], None]) -> None:
+        self._lane_of = lane_of
+        self._done = done
+        self._sizes = Sizes()
+        self._here = _Here()
+        self._pid = os.getpid()
+        self.closed = False
+
+    def is_busy_here(self) -> bool:
+        """Whether the calling thread is in the middle of a task."""
+        return self._here.depth > 0
+
+    def run(self, work: Work, values: Mapping[Any, Any]) -> Any:
+        """Run a task with the values of its inputs; return its result.
+
+        Raises
+        ------
+        BaseException
+            What the task raises.
+        """
+        here = self._here
+        if self.closed or here.depth or os.getpid() != self._pid:
+            return work.node(values)
+        lane = self._lane_of(work)
+        wait = lane.core_wait
+        assert wait is not None
+        row = (work.number, work, 0, 0, 0, work.function, work.span)
+        parts: list[Part] | None = None
+        taken = work.taken
+        inputs = [] if taken is None else [values[key] for key in taken.inputs]
+        wait.mark()
+        lane.cpu = begin = thread_time()
+        lane.clock = lane.busy_since = start = perf_counter()
+        try:
+            here.depth = 1
+            lane.row = row
+            if taken is None:
+                value = work.node(values)
+            else:
+                parts = []
+                value = run_parts(
+                    lane, taken.opened, taken.literals, inputs, start, start, begin, parts
+                )
+        except BaseException as error:
+            stop, cpu = perf_counter(), thread_time() - begin
+            self._done(_done(lane, work, FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
+            raise
+        finally:
+            lane.row = lane.part = None
+            here.depth = 0
+        stop = perf_counter()
+        cpu = thread_time() - begin
+        if parts is None and stop - start >= LONG_SECONDS:
+            # Carries how long the thread waited for a core.
+            waited = wait.mark()
+            parts = [
+                (
+                    COMPUTE,
+                    work.function,
+                    work.span,
+                    0.0,
+                    stop - start,
+                    cpu,
+                    waited,
+                    0.0,
+                    NO_PEER,
+                    1,
+                )
+            ]
+        nbytes = self._sizes.of(value)
+        self._done(_done(lane, work, OK, start, stop, cpu, nbytes, parts, None))
+        return value
+
+
+def _done(
+    lane: Lane,
+    work: Work,
+    status: int,
+    start: float,
+    stop: float,
+    cpu: float,
+    nbytes: float,
+    parts: list[Part] | None,
+    text: str | None,
+) -> Done:
+    return Done(
+        lane.number,
+        work.number,
+        work.function,
+        work.span,
+        status,
+        work.submitted,
+        work.ready,
+        start,
+        stop - start,
+        cpu,
+        nbytes,
+        parts,
+        text,
+    )
+
+
+def _text_of(error: BaseException) -> str:
+    """The traceback as text; an error that cannot be shown must not hide itself."""
+    try:
+        text = "".join(traceback.format_exception(error))
+    except Exception as broken:  # noqa: BLE001 (said in the text)
+        return f"{type(error).__name__}, which cannot be shown: {type(broken).__name__}"
+    # Halves of surrogate pairs are no text for anybody but Python.
+    text = text.encode("utf-8", "replace").decode()
+    half = _TRACEBACK_CHARACTERS // 2
+    return text if len(text) <= 2 * half else f"{text[:half]} … {text[-half:]}"

@@ -1,0 +1,198 @@
+"""``spanwise.observe()``: Dask's own local schedulers in the panels."""
+
+from __future__ import annotations
+
+import atexit
+import warnings
+from typing import Any
+
+import dask
+from dask.callbacks import Callback
+
+from spanwise.client.errors import ClusterError
+from spanwise.client.html import cluster_html
+from spanwise.client.launch import default_name
+from spanwise.client.observed import FineMetrics, Questions, SpanInfo
+from spanwise.client.processes import ObserverAddress, find_observer
+from spanwise.graph.observe_get import WrittenGraphs, written_graphs
+from spanwise.local.recorder import Recorder
+from spanwise.local.runs import ObservedRuns
+from spanwise.node import NodeNotFound
+
+
+class Observation:
+    """What Dask's local schedulers do, from now on until it ends; see :func:`observe`.
+
+    Attributes
+    ----------
+    name
+        Shown by the panels.
+    status
+        ``"observing"``, ``"ended"``, or ``"off"`` if there is no observer.
+    """
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or default_name()
+        self.status = "off"
+        self._has_block = False
+        self._observer: ObserverAddress | None = None
+        self._observed: Questions | None = None
+        self._recorder: Recorder | None = None
+        self._runs: ObservedRuns | None = None
+        self._written: WrittenGraphs | None = None
+        _end_switch(self.name)
+        if not dask.config.get("spanwise.recording", True):
+            return
+        try:
+            self._observer = find_observer()
+        except (ClusterError, NodeNotFound, OSError) as error:
+            warnings.warn(
+                f"Computations run as ever, but nothing is observed: {error}",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return
+        self._begin(self._observer)
+
+    def _begin(self, observer: ObserverAddress) -> None:
+        recorder = self._recorder = Recorder(self.name, observer)
+        self._observed = Questions(RecordedLog(recorder), lambda: self._observer)
+        self._written = written_graphs()
+        self._written.begin()
+        self._runs = ObservedRuns(recorder, self._written, self)
+        recorder.keep_registered = self._runs.stay_registered
+        self._runs.stay_registered()
+        self.status = "observing"
+        atexit.register(self._at_exit)
+
+    # -- ending -----------------------------------------------------------
+
+    def __enter__(self) -> Observation:
+        self._has_block = True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end("closed")
+
+    def close(self) -> None:
+        """Observe no more. Panels keep the history. Twice is safe.
+
+        Outside Jupyter nobody else holds the figures: ask for them before.
+        """
+        self._end("closed")
+        if self._observed is not None:
+            self._observed.close()
+        if self._observer is not None:
+            self._observer.close()
+
+    def _at_exit(self) -> None:
+        self._end("kernel-ended")
+
+    def _end(self, why: str) -> None:
+        if self.status != "observing":
+            return
+        self.status = "ended"
+        assert self._runs is not None and self._recorder is not None and self._written is not None
+        self._runs.leave()
+        self._written.end()
+        self._recorder.keep_registered = lambda: None
+        self._recorder.end(why)
+        atexit.unregister(self._at_exit)
+
+    # -- questions --------------------------------------------------------
+
+    def _asked(self) -> Questions:
+        if self._observed is None:
+            raise ClusterError("Nothing was observed: there is no observer, see the warning.")
+        return self._observed
+
+    def fine_metrics(
+        self,
+        *,
+        span: Any = None,
+        function: Any = None,
+        worker: Any = None,
+        start: float | None = None,
+        stop: float | None = None,
+        unit: str | None = None,
+    ) -> FineMetrics:
+        """Seconds, bytes and counts by activity; as :meth:`spanwise.Client.fine_metrics`.
+
+        Raises
+        ------
+        ClusterError
+            There is no observer, or it could not answer.
+        """
+        return self._asked().fine_metrics(span, function, worker, start, stop, unit)
+
+    def spans(self) -> list[SpanInfo]:
+        """All spans, parents before children; as :meth:`spanwise.Client.spans`."""
+        return self._asked().spans()
+
+    def get_task_stream(
+        self, start: float | None = None, stop: float | None = None, count: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Records of finished tasks in the order of their start."""
+        return self._asked().task_stream(start, stop, count)
+
+    # -- showing ----------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Observation {self.name!r}: {self.status}>"
+
+    def _repr_html_(self) -> str:
+        recorder = self._recorder
+        if recorder is None:
+            return cluster_html(None, self.name, self.status, ["nothing is observed"])
+        facts = ["Dask's local schedulers"]
+        return cluster_html(recorder.log.cluster_id, self.name, self.status, facts)
+
+
+class RecordedLog:
+    """A recorder as questions need it.
+
+    Parameters
+    ----------
+    recorder
+        Whose log the questions are about.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.cluster_id = recorder.log.cluster_id
+        self.wall_epoch = recorder.log.wall_epoch
+
+    def flush(self) -> int:
+        """Send what was measured so far; returns the log's place."""
+        return self._recorder.flush()
+
+
+def observe(name: str | None = None) -> Observation:
+    """Show what Dask's own schedulers run: threads, processes, sync.
+
+    Parameters
+    ----------
+    name
+        Shown by the panels; default: the notebook's or script's name.
+
+    Returns
+    -------
+    Observation
+        Use it by ``with``; or keep observing until its ``close()``, the same name again
+        or the end of the process.
+
+    Examples
+    --------
+    >>> with observe("daily") as seen:                          # doctest: +SKIP
+    ...     frame.compute(scheduler="threads")
+    >>> seen.fine_metrics().by_activity()                       # doctest: +SKIP
+    """
+    return Observation(name)
+
+
+def _end_switch(name: str) -> None:
+    """End the observation that the same cell, run before, has switched on."""
+    for hooks in list(Callback.active):
+        owner = getattr(getattr(hooks[0], "__self__", None), "owner", None)
+        if isinstance(owner, Observation) and owner.name == name and not owner._has_block:
+            owner.close()

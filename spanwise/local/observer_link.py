@@ -1,0 +1,236 @@
+"""The way of a log to the observer: one thread that connects, sends, and connects again.
+
+Blocks are kept in a ring; whoever listens gets what it has not got, and the computation
+never waits for it. The same protocol as the scheduler's
+(``src/sidecar/scheduler/observer-link.ts``; docs/contracts.md §6).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+from spanwise.client.processes import ObserverAddress
+from spanwise.local.replay_ring import LogGap, ReplayRing
+from spanwise.records.log_writer import SealedBlock
+from spanwise.version import read_build
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import Link, dial
+
+#: Of blocks in one message.
+_MESSAGE_BYTES = 4 * 2**20
+_FIRST_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 2.0
+_DIAL_SECONDS = 10.0
+
+
+class ObserverLink:
+    """Sends blocks to an observer, whichever listens at the place.
+
+    Parameters
+    ----------
+    place
+        Where the observer listens; looked up again before each try.
+    describe
+        Returns the fields of ``open``.
+    on_gap
+        Told what left the ring before this observer had it.
+    ring
+        What is kept for replay.
+    """
+
+    def __init__(
+        self,
+        place: ObserverAddress,
+        describe: Callable[[], dict[str, Any]],
+        on_gap: Callable[[list[LogGap]], None],
+        ring: ReplayRing | None = None,
+    ) -> None:
+        self._place = place
+        self._describe = describe
+        self._on_gap = on_gap
+        self._ring = ring or ReplayRing()
+        #: Around the ring, the numbers and the states below.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._newest = 0
+        self._sent = 0
+        self._acknowledged = 0
+        self._is_open = False
+        self._connecting = True
+        self._end: dict[str, Any] | None = None
+        self._end_sent = False
+        self._closing = threading.Event()
+        self._link: Link | None = None
+        #: A byte in here wakes the thread.
+        self._bell, self._ringer = socket.socketpair()
+        self._bell.setblocking(False)
+        self._ringer.setblocking(False)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_Forked(weakref.ref(self)))
+        self._thread = threading.Thread(target=self._run, name="spanwise-source", daemon=True)
+        self._thread.start()
+
+    # -- from the log -----------------------------------------------------
+
+    def push(self, block: SealedBlock, at: float) -> None:
+        """Take a block sealed `at` seconds after the log's start; never waits."""
+        with self._lock:
+            self._newest = block.seq
+            self._ring.push(block, at)
+        self._wake()
+
+    def end(self, why: str, at: float, limit_seconds: float) -> None:
+        """Send what is left and why the log ends; wait until the observer has it; close.
+
+        No longer than `limit_seconds`, nor longer than there is somebody to wait for.
+        """
+        limit = monotonic() + limit_seconds
+        with self._lock:
+            self._end = {"why": why, "at": at}
+        self._wake()
+        with self._changed:
+            while not (self._end_sent and self._acknowledged >= self._newest):
+                left = limit - monotonic()
+                if left <= 0 or not (self._is_open or self._connecting):
+                    break
+                self._changed.wait(left)
+        self.close()
+        self._thread.join(max(0.1, limit - monotonic()))
+
+    def close(self) -> None:
+        """Let go at once. Twice is safe."""
+        self._closing.set()
+        link = self._link
+        if link is not None:
+            link.close()
+        self._wake()
+
+    def forget_in_child(self) -> None:
+        """In a fork: close the files, but not the connection, which is the parent's."""
+        link = self._link
+        if link is not None:
+            # Not Link.close(), whose shutdown would reach the parent's connection too.
+            link._sock.close()
+        self._bell.close()
+        self._ringer.close()
+
+    def _wake(self) -> None:
+        # A full pipe wakes as well as one byte more; a closed one belongs to a closed link.
+        with suppress(OSError):
+            self._ringer.send(b"\0")
+
+    # -- the thread -------------------------------------------------------
+
+    def _run(self) -> None:
+        pause = _FIRST_PAUSE_SECONDS
+        while not self._closing.is_set():
+            try:
+                self._serve()
+                pause = _FIRST_PAUSE_SECONDS
+            except (LinkError, OSError):
+                # The observer has died, or is not there yet: its successor is looked for.
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            finally:
+                self._lost()
+            self._closing.wait(pause)
+        self._bell.close()
+        self._ringer.close()
+
+    def _serve(self) -> None:
+        """Connect, and send until the link breaks or is closed.
+
+        Raises
+        ------
+        LinkError, OSError
+        """
+        with self._lock:
+            self._connecting = True
+        place = self._place
+        link = dial(
+            place.current_address(),
+            place.secret,
+            "source",
+            timeout=_DIAL_SECONDS,
+            build=read_build(),
+        )
+        self._link = link
+        if self._closing.is_set():
+            link.close()
+            return
+        link.send("open", self._describe())
+        with selectors.DefaultSelector() as selector:
+            selector.register(link.fileno(), selectors.EVENT_READ)
+            selector.register(self._bell, selectors.EVENT_READ)
+            while not self._closing.is_set():
+                for key, _ in selector.select():
+                    if key.fileobj is self._bell:
+                        with suppress(BlockingIOError):
+                            self._bell.recv(4096)
+                    else:
+                        for message in link.receive_ready():
+                            self._take(message.type, message.fields)
+                if self._is_open:
+                    self._pump(link)
+
+    def _take(self, kind: str, fields: dict[str, Any]) -> None:
+        gaps: list[LogGap] = []
+        with self._changed:
+            if kind == "resume":
+                have = int(fields["haveSeq"])
+                gaps = self._ring.resume(have)
+                self._sent = self._acknowledged = have
+                self._is_open = True
+                self._connecting = False
+                self._end_sent = False
+            elif kind == "ack":
+                self._acknowledged = max(self._acknowledged, int(fields["seq"]))
+                self._ring.acknowledge(self._acknowledged)
+            self._changed.notify_all()
+        if gaps:
+            self._on_gap(gaps)
+
+    def _pump(self, link: Link) -> None:
+        while True:
+            with self._lock:
+                blocks = self._ring.after(self._sent, _MESSAGE_BYTES)
+                if blocks:
+                    self._sent = blocks[-1].seq
+                end = None if blocks or self._end_sent else self._end
+            if blocks:
+                link.send("block", {}, {}, [block.data for block in blocks])
+                continue
+            if end is not None:
+                link.send("end", end)
+                with self._changed:
+                    self._end_sent = True
+                    self._changed.notify_all()
+            return
+
+    def _lost(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+        with self._changed:
+            self._is_open = False
+            self._connecting = False
+            self._changed.notify_all()
+
+
+class _Forked:
+    """Lets go of the connection in a fork: a child that outlives its parent would hold it."""
+
+    def __init__(self, owned: weakref.ref[ObserverLink]) -> None:
+        self._owned = owned
+
+    def __call__(self) -> None:
+        owned = self._owned()
+        if owned is not None:
+            owned.forget_in_child()

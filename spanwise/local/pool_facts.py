@@ -1,0 +1,73 @@
+"""What Dask's loop does not tell its callbacks: which pool a run uses, of what size.
+
+Both are local variables of the function that calls the callbacks. They are read and
+nothing else; where they are not found, the run is not observed, which is said once.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.pool import Pool, ThreadPool
+from typing import Any, NamedTuple
+
+from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
+
+#: From a callback's method up to Dask's loop there are so many frames at most.
+_FRAMES = 8
+
+
+class PoolFacts(NamedTuple):
+    """The pool of one run.
+
+    Attributes
+    ----------
+    owner
+        The executor, or the calling thread if tasks run in it.
+    size
+        How many tasks run at a time.
+    has_processes
+        Whether tasks run in other processes.
+    """
+
+    owner: Any
+    size: int
+    has_processes: bool
+
+
+class UnknownPool(Exception):
+    """The run's pool is none that can be observed; the text says which and why."""
+
+
+def pool_facts() -> PoolFacts:
+    """The pool of the run whose callback this is called from.
+
+    Raises
+    ------
+    UnknownPool
+    """
+    frame = sys._getframe(1)
+    for _ in range(_FRAMES):
+        if frame.f_code.co_name == "get_async":
+            break
+        above = frame.f_back
+        if above is None:
+            raise UnknownPool("this version of Dask calls its callbacks in another way")
+        frame = above
+    variables = frame.f_locals
+    submit, size = variables.get("submit"), variables.get("num_workers")
+    owner = getattr(submit, "__self__", None)
+    if owner is None or not isinstance(size, int):
+        raise UnknownPool("the pool of this run is not to be seen")
+    if isinstance(owner, SynchronousExecutor):
+        return PoolFacts(threading.current_thread(), 1, False)
+    if isinstance(owner, MultiprocessingPoolExecutor):
+        owner = owner.pool
+    if isinstance(owner, (ThreadPoolExecutor, ThreadPool)):
+        return PoolFacts(owner, size, False)
+    if isinstance(owner, (ProcessPoolExecutor, Pool)):
+        return PoolFacts(owner, size, True)
+    raise UnknownPool(
+        f"{type(owner).__module__}.{type(owner).__qualname__} may run tasks where Spanwise is not"
+    )

@@ -1,0 +1,128 @@
+"""One task of an observed run: what it calls, and to whom it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dask._expr import ProhibitReuse
+from dask._task_spec import GraphNode, Task, _execute_subgraph
+
+from spanwise.graph.places import PartNames, shape_of
+from spanwise.worker.library import Opened
+from spanwise.worker.report import Part
+from spanwise.worker.stacks import TextIds
+
+#: status of a run
+OK, FAILED = 0, 1
+
+_FUSED = (_execute_subgraph, ProhibitReuse._identity)
+
+
+class Done(NamedTuple):
+    """One execution as it was measured; times are perf_counter seconds.
+
+    Attributes
+    ----------
+    lane
+        The thread's, as its process counts them.
+    node, function, span
+        Ids of the log.
+    ready
+        When its last input was there.
+    nbytes
+        Of the result.
+    parts
+        Of a fused task, and the compute part that says how long a core was waited for.
+    text
+        The traceback of one that failed.
+    """
+
+    lane: int
+    node: int
+    function: int
+    span: int
+    status: int
+    submitted: float
+    ready: float
+    start: float
+    duration: float
+    cpu: float
+    nbytes: float
+    parts: list[Part] | None
+    text: str | None
+
+
+class Taken:
+    """A fused node taken apart: a template to be run part by part, its literals and inputs."""
+
+    __slots__ = ("inputs", "literals", "opened")
+
+    def __init__(self, opened: Opened, literals: list[Any], inputs: list[Any]) -> None:
+        self.opened = opened
+        self.literals = literals
+        self.inputs = inputs
+
+
+class Work:
+    """What a measured node stands for.
+
+    Attributes
+    ----------
+    node
+        The task as Dask made it.
+    number, function, span
+        Ids of the log.
+    submitted, ready
+        perf_counter seconds: when the run began, when the last input was there.
+    taken
+        For fused nodes.
+    threads
+        Which threads run it; opaque here.
+    """
+
+    __slots__ = ("function", "node", "number", "ready", "span", "submitted", "taken", "threads")
+
+    def __init__(self, number: int, function: int, span: int, submitted: float) -> None:
+        self.number = number
+        self.function = function
+        self.span = span
+        self.submitted = submitted
+        self.ready = submitted
+        self.node: Callable[[Mapping[Any, Any]], Any]
+        self.taken: Taken | None = None
+        self.threads: Any = None
+
+    def called(self) -> object:
+        """What the task calls."""
+        return getattr(self.node, "func", self.node)
+
+
+class TakingApart:
+    """Takes the fused nodes of one run apart; equal ones share a template.
+
+    Parameters
+    ----------
+    part_names
+        Asked for the name and the span of each part.
+    names
+        Where function names get their ids.
+    """
+
+    def __init__(self, part_names: PartNames, names: TextIds) -> None:
+        self._part_names = part_names
+        self._names = names
+        #: Templates keep their functions alive, so that ids in signatures stay theirs.
+        self._opened: dict[Any, Opened] = {}
+
+    def take(self, node: GraphNode) -> Taken | None:
+        """The parts of a fused node; None for any other."""
+        if type(node) is not Task or node.func not in _FUSED:
+            return None
+        shape = shape_of(node, self._part_names)
+        if not shape.fused:
+            return None
+        opened = self._opened.get(shape.signature)
+        if opened is None:
+            opened = self._opened[shape.signature] = Opened(shape.build(), self._names)
+        return Taken(opened, shape.literals, shape.inputs)

@@ -1,0 +1,94 @@
+"""Writes one log: open rows per table, sealed together into numbered blocks.
+
+The mirror of ``src/records/log-writer.ts``: all tables are sealed at the same time, in
+the order of their numbers, which is the order in which they refer to each other (names
+before spans, nodes before runs before parts).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from spanwise.records.block import encode_block
+from spanwise.records.tables import record_tables
+
+#: Every row is sealed within this time …
+SEAL_SECONDS = 0.05
+#: … and from so many rows on at once; a block holds no more (runs: 60 bytes a row).
+SEAL_ROWS = 1_000
+
+
+class SealedBlock(NamedTuple):
+    """A block on its way to the observer.
+
+    Attributes
+    ----------
+    table
+        The table's number.
+    rows
+        How many it holds.
+    """
+
+    seq: int
+    table: int
+    rows: int
+    data: bytes
+
+
+class LogWriter:
+    """Collects rows; not safe from several threads, its owner has a lock.
+
+    Parameters
+    ----------
+    emit
+        Takes sealed blocks; their seq counts 1, 2, 3 …
+    """
+
+    def __init__(self, emit: Callable[[SealedBlock], None]) -> None:
+        self._emit = emit
+        self._tables = sorted(record_tables().values(), key=lambda table: table.number)
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table.name: [] for table in self._tables}
+        self._open_since: float | None = None
+        #: Of the newest sealed block; 0 before the first.
+        self.seq = 0
+
+    def add(self, table: str, *row: Any) -> None:
+        """Add one row: its values in the order of the table's columns."""
+        self._rows[table].append(row)
+
+    def extend(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add rows, each in the order of the table's columns."""
+        self._rows[table].extend(rows)
+
+    def commit(self, now: float) -> None:
+        """Seal what is due; `now` is seconds of any steady clock."""
+        counts = [len(rows) for rows in self._rows.values()]
+        if not any(counts):
+            return
+        if self._open_since is None:
+            self._open_since = now
+        if max(counts) >= SEAL_ROWS or now >= self._open_since + SEAL_SECONDS:
+            self.seal()
+
+    def seal(self) -> int:
+        """Seal all open rows; return the number of the newest block.
+
+        Raises
+        ------
+        ValueError
+            A row has more or fewer values than its table has columns.
+        """
+        self._open_since = None
+        for table in self._tables:
+            rows = self._rows[table.name]
+            if not rows:
+                continue
+            self._rows[table.name] = []
+            for first in range(0, len(rows), SEAL_ROWS):
+                some = rows[first : first + SEAL_ROWS]
+                columns = dict(zip(table.columns, zip(*some, strict=True), strict=True))
+                self.seq += 1
+                data = encode_block(self.seq, table.name, columns)
+                self._emit(SealedBlock(self.seq, table.number, len(some), data))
+        return self.seq
