@@ -24,9 +24,11 @@ export interface IHandshakeCrypto {
 export class HandshakeRefused extends Error {
   override readonly name = 'HandshakeRefused';
 
+  /** @param caller - what the one who was turned away said of itself, where that is the reason; nothing of it is proved. */
   constructor(
     readonly code: string,
-    readonly sentence: string
+    readonly sentence: string,
+    readonly caller?: { readonly role: string; readonly protocol: number }
   ) {
     super(sentence);
   }
@@ -219,7 +221,8 @@ export class Acceptor {
       if (protocol !== PROTOCOL) {
         throw new HandshakeRefused(
           'protocol',
-          protocolSentence(role, message.fields, { protocol: PROTOCOL, build })
+          protocolSentence(role, message.fields, { protocol: PROTOCOL, build }),
+          { role, protocol }
         );
       }
       if (!isRole(role) || !roles.includes(role)) {

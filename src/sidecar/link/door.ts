@@ -33,7 +33,7 @@ export type DoorOptions<R extends Role> = {
   /** Gets each open link and calls its `start`. */
   onLink(link: AcceptedLink<R>): void;
   /** Somebody did not get in; for the log. */
-  onRefused?(sentence: string): void;
+  onRefused?(sentence: string, caller?: HandshakeRefused['caller']): void;
   readonly handshakeSeconds?: number;
 };
 
@@ -85,13 +85,17 @@ export class Door<R extends Role> {
     const acceptor = new Acceptor(NODE_CRYPTO, { secret, roles, build });
     const decoder = new FrameDecoder('doorbell', 'up');
     const encoder = new FrameEncoder('doorbell', 'down');
-    const refuse = (code: string, sentence: string): void => {
+    const refuse = (
+      code: string,
+      sentence: string,
+      caller?: HandshakeRefused['caller']
+    ): void => {
       clearTimeout(limit);
       this._entering.delete(socket);
       socket.handlers = null;
       socket.write(refusal(code, sentence));
       socket.end(sentence);
-      this._options.onRefused?.(sentence);
+      this._options.onRefused?.(sentence, caller);
     };
     const seconds = this._options.handshakeSeconds ?? HANDSHAKE_SECONDS;
     const limit = setTimeout(
@@ -129,7 +133,7 @@ export class Door<R extends Role> {
           step();
         } catch (error) {
           if (error instanceof HandshakeRefused) {
-            refuse(error.code, error.sentence);
+            refuse(error.code, error.sentence, error.caller);
           } else if (error instanceof BrokenFrame) {
             refuse('broken-frame', error.message);
           } else {

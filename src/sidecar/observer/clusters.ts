@@ -3,6 +3,7 @@ import type { ClusterInfo } from '../../wire/panel-link';
 import { Answers } from './answers';
 import { ObservedCluster } from './observed-cluster';
 import type { OpenFields } from './observed-cluster';
+import { RefusedSources } from './refused-sources';
 import { forgottenSentence } from './sentences';
 import type { WorkQueue } from './work-queue';
 
@@ -34,6 +35,8 @@ export class Clusters {
   private readonly _lostTimers = new Map<string, NodeJS.Timeout>();
   private readonly _listeners = new Set<() => void>();
 
+  readonly refused = new RefusedSources(() => this._changed());
+
   constructor(private readonly _options: ClustersOptions) {}
 
   get(cluster: string): ClusterEntry | undefined {
@@ -42,12 +45,15 @@ export class Clusters {
 
   /** Why a cluster that is not here is not here, if that is known. */
   forgotten(cluster: string): ClusterInfo | undefined {
-    return this._forgotten.find(info => info.cluster === cluster);
+    return [...this._forgotten, ...this.refused.list()].find(
+      info => info.cluster === cluster
+    );
   }
 
   list(): ClusterInfo[] {
     return [
       ...this._forgotten,
+      ...this.refused.list(),
       ...[...this._entries.values()].map(({ cluster }) => cluster.info())
     ];
   }
@@ -137,6 +143,7 @@ export class Clusters {
       clearTimeout(timer);
     }
     this._lostTimers.clear();
+    this.refused.dispose();
     this._listeners.clear();
     // Links that close from now on start no timer.
     this._entries.clear();

@@ -67,7 +67,12 @@ export class Observer {
           );
         }
       },
-      onRefused: options.note
+      onRefused: (sentence, caller) => {
+        options.note(sentence);
+        if (caller?.role === 'source') {
+          clusters.refused.turnedAway(caller.protocol);
+        }
+      }
     });
     if (options.warm === true) {
       void queue.run(warmUp());

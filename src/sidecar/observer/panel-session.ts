@@ -74,10 +74,10 @@ export class PanelSession {
     this._watches.delete(fields.id);
     const entry = this._clusters.get(fields.cluster);
     if (entry === undefined) {
+      const absent = this._clusters.forgotten(fields.cluster);
       this._fail(
         fields.id,
-        this._clusters.forgotten(fields.cluster)?.dropped ??
-          unknownClusterSentence(fields.cluster)
+        absent?.dropped ?? absent?.why ?? unknownClusterSentence(fields.cluster)
       );
       return;
     }

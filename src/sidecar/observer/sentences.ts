@@ -34,6 +34,15 @@ export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }
 
+/** Of a cluster that was turned away; the same advice as the cluster's client gets. */
+export function refusedSourceSentence(theirs: number, own: number): string {
+  const older = theirs < own ? 'the notebook' : 'JupyterLab';
+  return (
+    `A cluster cannot be shown: its Spanwise speaks protocol ${theirs}, the one beside JupyterLab ${own}. ` +
+    `Run "pip install --upgrade spanwise" in the environment of ${older} and restart it.`
+  );
+}
+
 export function begunAnewSentence(name: string): string {
   return `${name} has begun a new history.`;
 }

@@ -76,6 +76,8 @@ export class Cluster implements IClientHost, IRosterHost {
   private _door: Door<'client' | 'worker'> | null = null;
   private _fleet: IWorkerFleet | null = null;
   private _client: ClientSession | null = null;
+  /** Warnings from before the client came. */
+  private readonly _unsaid: string[] = [];
   private _phase: Phase = 'starting';
   private _inbox: (() => void)[] = [];
   private _finished: FinishedRuns[] = [];
@@ -140,7 +142,12 @@ export class Cluster implements IClientHost, IRosterHost {
   }
 
   warn(sentence: string): void {
-    this._client?.link.send('problem', { sentence });
+    if (this._client === null) {
+      this._unsaid.push(sentence);
+    } else {
+      this._client.link.send('problem', { sentence });
+      this._client.link.flush();
+    }
   }
 
   // ---- IRosterHost
@@ -295,6 +302,7 @@ export class Cluster implements IClientHost, IRosterHost {
           }
           this._commit();
         },
+        onRefused: sentence => this.warn(sentence),
         note
       });
     }
@@ -334,6 +342,7 @@ export class Cluster implements IClientHost, IRosterHost {
       // A private cluster goes with its client.
       closed: () => this.gather(() => void this._clientGone())
     });
+    this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
   }
 
   private async _clientGone(): Promise<void> {

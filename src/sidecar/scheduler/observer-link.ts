@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { ByteRing, type RingEntry } from '../../base/byte-ring';
 import type { SealedBlock } from '../../records/log-writer';
 import { TABLES, type TableName } from '../../records/tables';
+import { HandshakeRefused } from '../../wire/handshake';
 import type { FieldsInput } from '../../wire/schema';
 import { dial } from '../link/dial';
 import type { Link } from '../link/link';
@@ -28,7 +29,8 @@ const LASTING: readonly TableName[] = [
   'capacity',
   'stacks',
   'frames',
-  'memoryRuns'
+  'memoryRuns',
+  'gaps'
 ];
 const LASTING_TABLES = new Set<number>(
   LASTING.map(name => TABLES[name].number)
@@ -70,6 +72,8 @@ export type ObserverLinkOptions = {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
+  /** The observer turned this cluster away: for the user, once for each reason. */
+  onRefused(sentence: string): void;
   /** How many bytes of blocks are kept. */
   readonly ringBytes?: number;
 };
@@ -79,9 +83,15 @@ export class ObserverLink {
   private readonly _lasting = new ByteRing<KeptBlock>(LASTING_BYTES, entry =>
     this._gone(entry)
   );
-  /** All that left the ring, and what of it left before it was acknowledged; by table. */
+  /** All that left the ring; by table. */
   private readonly _dropped = new Map<number, LogGap>();
-  private readonly _droppedUnseen = new Map<number, LogGap>();
+  /** What of it this observer has not got and has not been told of. */
+  private _untold = new Map<number, LogGap>();
+  /** Gaps that are rows of the log: whoever comes anew is sent these rows, as long as their block (one after `after`) is kept. */
+  private _told: {
+    readonly after: number;
+    readonly gaps: readonly LogGap[];
+  }[] = [];
   private _link: Link<'source', 'up'> | null = null;
   private _isOpen = false;
   private _sentSeq = 0;
@@ -95,6 +105,7 @@ export class ObserverLink {
   private _onChange: (() => void) | null = null;
   private _isConnecting = false;
   private _lastNote = '';
+  private _refusedBecause = '';
 
   constructor(private readonly _options: ObserverLinkOptions) {
     this._ring = new ByteRing(_options.ringBytes ?? RING_BYTES, entry => {
@@ -182,15 +193,23 @@ export class ObserverLink {
       this._isConnecting = false;
       this._onChange?.();
       this._noteOnce(`The observer cannot be reached: ${String(error)}`);
+      if (error instanceof HandshakeRefused) {
+        this._refusedOnce(error);
+      }
       this._tryAgain();
     }
   }
 
   /** A block has left the ring for good. */
   private _gone({ seq, value }: RingEntry<KeptBlock>): void {
+    if (tableOf(value) === TABLES.gaps.number) {
+      this._told = this._told.filter(({ after }) => after >= seq);
+      return;
+    }
     tally(this._dropped, value);
-    if (seq > this._ackedSeq) {
-      tally(this._droppedUnseen, value);
+    // What was sent over a link that stands arrives.
+    if (seq > (this._isOpen ? this._sentSeq : this._ackedSeq)) {
+      tally(this._untold, value);
     }
   }
 
@@ -200,15 +219,42 @@ export class ObserverLink {
     this._lastNote = '';
     this._sentSeq = haveSeq;
     this._ackedSeq = haveSeq;
-    if (this._ring.droppedUpTo > haveSeq) {
+    if (this._ring.droppedUpTo <= haveSeq) {
+      this._untold.clear();
+    } else if (haveSeq === 0) {
       // An observer that has some blocks lacks only what it did not acknowledge; a new one lacks all that is gone.
-      const gaps = haveSeq > 0 ? this._droppedUnseen : this._dropped;
-      this._options.onGap([...gaps.values()]);
+      this._untold = this._notInTheLog();
     }
-    this._droppedUnseen.clear();
     this._isConnecting = false;
     this._pump();
     this._onChange?.();
+  }
+
+  /** Writes into the log what its observer lacks: as the last, for its rows may push others out of the ring. */
+  private _tellGaps(): void {
+    if (this._sentSeq < this._newestSeq || this._untold.size === 0) {
+      return;
+    }
+    const gaps = [...this._untold.values()];
+    this._untold = new Map();
+    this._told.push({ after: this._newestSeq, gaps });
+    this._options.onGap(gaps);
+  }
+
+  /** All that is gone, less what the log says of it already. */
+  private _notInTheLog(): Map<number, LogGap> {
+    const toldRows = new Map<number, number>();
+    for (const { table, rows } of this._told.flatMap(({ gaps }) => gaps)) {
+      toldRows.set(table, (toldRows.get(table) ?? 0) + rows);
+    }
+    const untold = new Map<number, LogGap>();
+    for (const [table, gap] of this._dropped) {
+      const rows = gap.rows - (toldRows.get(table) ?? 0);
+      if (rows > 0) {
+        untold.set(table, { ...gap, rows });
+      }
+    }
+    return untold;
   }
 
   private _acked(seq: number): void {
@@ -240,6 +286,7 @@ export class ObserverLink {
     if (blobs.length > 0) {
       link.send('block', {}, {}, blobs);
     }
+    this._tellGaps();
   }
 
   private _lost(why: string): void {
@@ -259,6 +306,21 @@ export class ObserverLink {
       this._lastNote = sentence;
       this._options.note(sentence);
     }
+  }
+
+  private _refusedOnce({ code, sentence }: HandshakeRefused): void {
+    if (sentence === this._refusedBecause) {
+      return;
+    }
+    this._refusedBecause = sentence;
+    // Which side is to be upgraded is said already; of the rest it is known only that both sides are to begin anew.
+    const advice =
+      code === 'protocol'
+        ? ''
+        : ' Restart JupyterLab, then this kernel, so that both know the same connection file.';
+    this._options.onRefused(
+      `This cluster computes, but no panel can show it: the observer turned it away. ${sentence}${advice}`
+    );
   }
 
   private _tryAgain(): void {

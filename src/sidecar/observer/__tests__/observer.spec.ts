@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawBlocks } from '../../../testing/run-from-text';
 import type {
@@ -6,6 +7,9 @@ import type {
   TaskStreamResult,
   TasksResult
 } from '../../../wire/panel-link';
+import { FrameEncoder } from '../../../wire/frame';
+import { PROTOCOL } from '../../../wire/handshake-messages';
+import { connectOptions } from '../../link/addresses';
 import { ObserverFixture } from './observer-fixture';
 
 const drawing = `
@@ -306,6 +310,35 @@ describe('the observer', () => {
     });
     panel.link.send('tiles', { id: 9, level: 3, first: 0, count: 1 });
     await panel.next('failure', ({ id }) => id === 9);
+  });
+
+  it('lists a cluster of another protocol with what to do', async () => {
+    const panel = await fixture.panel();
+    const socket = connect(connectOptions(fixture.observer.address));
+    const hello = new FrameEncoder('source', 'up').encode('hello', {
+      protocol: PROTOCOL + 1,
+      build: '<img src=x onerror=alert(1)>',
+      role: 'source',
+      nonce: new Uint8Array(16)
+    });
+    hello.chunks.forEach(chunk => socket.write(chunk));
+    socket.on('error', () => undefined);
+    const { fields } = await panel.next(
+      'clusters',
+      ({ clusters }) => clusters.length > 0
+    );
+    expect(fields.clusters).toMatchObject([
+      {
+        cluster: 'refused',
+        state: 'reconnecting',
+        why:
+          `A cluster cannot be shown: its Spanwise speaks protocol ${PROTOCOL + 1}, the one beside JupyterLab ${PROTOCOL}. ` +
+          'Run "pip install --upgrade spanwise" in the environment of JupyterLab and restart it.'
+      }
+    ]);
+    panel.link.send('watch', { id: 1, cluster: 'refused', view: 'tasks' });
+    expect((await panel.next('failure')).fields.sentence).toContain('upgrade');
+    socket.destroy();
   });
 });
 

@@ -17,6 +17,7 @@ const secret = Buffer.alloc(32, 7);
 /** An observer that keeps every block it is sent. */
 class KeepingObserver {
   readonly blocks: Block[] = [];
+  readonly links: { destroy(): void }[] = [];
   opened: Message<'source', 'up', 'open'>['fields'] | null = null;
   ended: string | null = null;
   private _seq = 0;
@@ -30,7 +31,8 @@ class KeepingObserver {
       secret,
       build: 'test',
       roles: ['source'],
-      onLink: link =>
+      onLink: link => {
+        observer.links.push(link);
         link.start({
           messages: batch =>
             batch.forEach(message => {
@@ -49,7 +51,8 @@ class KeepingObserver {
               }
             }),
           closed: () => undefined
-        })
+        });
+      }
     });
     return observer;
   }
@@ -268,6 +271,16 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     const { fields } = await client.message('flushed');
     expect(fields).toMatchObject({ request: 7, seq: expect.any(Number) });
     expect(fields.note).toMatch(/^worker-1 did not answer within 0\.3 s: /);
+  });
+
+  it('tells its client that the observer turned it away', async () => {
+    await writeFile(join(folder, 'secret'), Buffer.alloc(32, 9));
+    for (const source of observer.links) {
+      source.destroy();
+    }
+    const { fields } = await client.message('problem');
+    expect(fields).toMatchObject({ fatal: false });
+    expect(fields.sentence).toMatch(/the observer turned it away.*Restart/);
   });
 
   it('writes what a run raised into the log, with the run', async () => {

@@ -5,7 +5,7 @@ import { decodeBlock, type Block } from '../../../records/block';
 import { LogWriter } from '../../../records/log-writer';
 import { TABLES } from '../../../records/tables';
 import { waitFor } from '../../../testing/wait-for';
-import { Door } from '../../link/door';
+import { Door, type AcceptedLink } from '../../link/door';
 import { ObserverLink, type LogGap } from '../observer-link';
 
 const secret = Buffer.alloc(32, 7);
@@ -17,6 +17,9 @@ describe('the link to the observer', () => {
   let blocks: Block[];
   let gaps: readonly LogGap[];
   let notes: string[];
+  let refused: string[];
+  const sources: AcceptedLink<'source'>[] = [];
+  let onGap: (gaps: readonly LogGap[]) => void;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'spanwise-'));
@@ -24,6 +27,8 @@ describe('the link to the observer', () => {
     blocks = [];
     gaps = [];
     notes = [];
+    refused = [];
+    onGap = () => undefined;
   });
   afterEach(async () => {
     link?.close();
@@ -40,7 +45,8 @@ describe('the link to the observer', () => {
       secret,
       build: 'test',
       roles: ['source'],
-      onLink: link =>
+      onLink: link => {
+        sources.push(link);
         link.start({
           messages: batch =>
             batch.forEach(message => {
@@ -51,7 +57,8 @@ describe('the link to the observer', () => {
               }
             }),
           closed: () => undefined
-        })
+        });
+      }
     });
   }
 
@@ -72,8 +79,10 @@ describe('the link to the observer', () => {
       },
       onGap: found => {
         gaps = found;
+        onGap(found);
       },
       note: sentence => notes.push(sentence),
+      onRefused: sentence => refused.push(sentence),
       ringBytes: 2000
     });
   }
@@ -115,5 +124,69 @@ describe('the link to the observer', () => {
     ]);
     // However often it tried, it said once that nobody was there.
     expect(new Set(notes).size).toBe(notes.length);
+  });
+
+  it('says once, with what to do, that the observer turned it away', async () => {
+    await openDoor(0);
+    await writeFile(join(folder, 'secret'), Buffer.alloc(32, 8));
+    link = openLink();
+    await waitFor('a second try', () => notes.length > 0 && refused.length > 0);
+    expect(refused).toEqual([
+      expect.stringMatching(
+        /^This cluster computes, but no panel can show it.*Restart JupyterLab/
+      )
+    ]);
+    // It goes on trying: the next observer may hold its secret.
+    await writeFile(join(folder, 'secret'), secret);
+    await waitFor('the link', () => sources.length > 0);
+    expect(refused).toHaveLength(1);
+  });
+
+  it('tells of each missing row once, however many observers come', async () => {
+    link = openLink();
+    const kept = link;
+    let at = 0;
+    const log = new LogWriter(block => kept.push(block, at));
+    onGap = found => {
+      for (const gap of found) {
+        log.table('gaps').append({ ...gap, why: 'replay ring' });
+      }
+      log.seal();
+    };
+    let written = 0;
+    for (let observers = 1; observers <= 4; observers++) {
+      for (const end = at + 30; at < end; at++, written++) {
+        log.table('memory').append({
+          t: at,
+          worker: 0,
+          process: 0,
+          managed: 0,
+          spilled: 0,
+          unmanagedOld: 0
+        });
+        log.seal();
+      }
+      await openDoor(0);
+      await waitFor('the newest block', () => blocks.at(-1)?.seq === log.seq);
+      const sum = (counted: Block[], rows: (block: Block) => number): number =>
+        counted.reduce((total, block) => total + rows(block), 0);
+      const came = blocks.filter(block => block.table === 'memory');
+      const told = blocks.filter(
+        (block): block is Block<'gaps'> => block.table === 'gaps'
+      );
+      expect(
+        sum(came, block => block.rows) +
+          sum(told, block =>
+            (block as Block<'gaps'>).columns.rows.reduce((a, b) => a + b, 0)
+          )
+      ).toBe(written);
+      await door!.close();
+      sources.splice(0).forEach(source => source.destroy());
+      await waitFor('the link breaks', () =>
+        notes.some(note => note.startsWith('The link to the observer ended'))
+      );
+      notes = [];
+      blocks = [];
+    }
   });
 });

@@ -1,0 +1,55 @@
+/** Clusters that may not be shown here because they speak another protocol. In the observer process. */
+import type { ClusterInfo } from '../../wire/panel-link';
+import { PROTOCOL } from '../../wire/handshake-messages';
+import { refusedSourceSentence } from './sentences';
+
+/** A source tries again every two seconds; one that has not for so long is gone. */
+const GONE_AFTER_MILLISECONDS = 15_000;
+
+/**
+ * Stands in the list of clusters for those that were turned away, so that whoever looks for his cluster learns why it is not there and
+ * what to do. Who was turned away has proved nothing: all that is taken from it is a number.
+ */
+export class RefusedSources {
+  private _info: ClusterInfo | null = null;
+  private _timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly _changed: () => void,
+    private readonly _goneAfterMilliseconds = GONE_AFTER_MILLISECONDS
+  ) {}
+
+  list(): readonly ClusterInfo[] {
+    return this._info === null ? [] : [this._info];
+  }
+
+  turnedAway(protocol: number): void {
+    clearTimeout(this._timer);
+    this._timer = setTimeout(() => {
+      this._info = null;
+      this._changed();
+    }, this._goneAfterMilliseconds);
+    const why = refusedSourceSentence(protocol, PROTOCOL);
+    if (this._info?.why !== why) {
+      this._info = {
+        cluster: 'refused',
+        name: 'a cluster of another version',
+        kind: 'embedded',
+        logId: '',
+        state: 'reconnecting',
+        why,
+        startedAt: Date.now() / 1000,
+        workers: [],
+        threads: 0,
+        running: 0,
+        tasks: 0,
+        capabilities: {}
+      };
+      this._changed();
+    }
+  }
+
+  dispose(): void {
+    clearTimeout(this._timer);
+  }
+}
