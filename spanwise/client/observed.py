@@ -24,6 +24,9 @@ QUERY_SECONDS = 30.0
 #: Rows of the task table per question; the most that the observer gives.
 PAGE_ROWS = 500
 
+#: In which the view adds up.
+VIEW_UNITS = ("seconds", "bytes", "count")
+
 FineKey = tuple[str, str, str, str]
 
 
@@ -300,21 +303,20 @@ class Questions:
         """Seconds, bytes and counts by activity; see :meth:`spanwise.Client.fine_metrics`."""
         filter = self._filter(span, function, worker)
         after = self.log.flush()
-        units = [unit] if unit else ["seconds", "bytes", "count"]
-        entries: dict[FineKey, float] = {}
-        first: dict[str, Any] | None = None
-        for each in units:
-            result = self.query(
-                "fine-metrics",
-                filter,
-                self._range(start, stop),
-                {"unit": each, "entries": True},
-                after,
-            )
-            first = first or result
-            for context, name, activity, entry_unit, value in result.get("entries") or ():
-                entries[(context, name, activity, entry_unit)] = value
-        return FineMetrics(entries, first or {})
+        # The entries are of every unit, users' own ones too; the rest of the answer is of one.
+        result = self.query(
+            "fine-metrics",
+            filter,
+            self._range(start, stop),
+            {"unit": unit if unit in VIEW_UNITS else "seconds", "entries": True},
+            after,
+        )
+        entries: dict[FineKey, float] = {
+            (context, name, activity, entry_unit): value
+            for context, name, activity, entry_unit, value in result.get("entries") or ()
+            if unit is None or entry_unit == unit
+        }
+        return FineMetrics(entries, result)
 
     def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
         filter: dict[str, Any] = {}

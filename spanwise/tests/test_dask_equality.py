@@ -101,7 +101,11 @@ def test_spans_account_for_all_tasks(client: Client) -> None:
         subtree[each.name] += each.tasks
     assert own[("account", "A")] == 50 and own[("account", "B")] == 30
     assert subtree[("account",)] == 80
-    metrics = client.fine_metrics(span=("account", "A"), unit="seconds")
-    assert sum(metrics.values()) > 0
+    metrics = client.fine_metrics(span=("account", "A"))
+    assert {unit for *_, unit in metrics} == {"seconds", "bytes", "count"}
+    seconds = client.fine_metrics(span=("account", "A"), unit="seconds")
+    assert {unit for *_, unit in seconds} == {"seconds"}
+    assert seconds == {key: value for key, value in metrics.items() if key[3] == "seconds"}
+    assert sum(seconds.values()) > 0
     stream = client.get_task_stream(count=10)
     assert len(stream) == 10 and all(record["startstops"] for record in stream)
