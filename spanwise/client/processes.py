@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 import uuid
@@ -19,6 +18,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from spanwise.client.ending import Ending
 from spanwise.client.errors import ClusterError
 from spanwise.client.launch import (
     default_name,
@@ -32,11 +32,10 @@ from spanwise.node import node_program
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
+from spanwise.wire.private_folder import make_private_folder
 from spanwise.wire.schema import PROTOCOL
 
 READY_SECONDS = 30.0
-#: How long a child may take to drain and exit before it is killed.
-EXIT_SECONDS = 15.0
 OBSERVER_BUDGET_BYTES = 1 << 30
 _LOG_TAIL = 12
 
@@ -57,22 +56,26 @@ class NodeProcess:
     def __init__(self, role: str, config: dict[str, Any], secret: bytes) -> None:
         self.role = role
         self.secret = secret
-        self.folder = Path(tempfile.mkdtemp(prefix="spanwise-"))
+        program = node_program()
+        self.folder = make_private_folder()
         name = "cluster.json" if role == "scheduler" else "observer.json"
-        _write_private(self.folder / name, json.dumps(config))
         self.log = self.folder / f"{role}.log"
-        command = [*node_program(), role, "--folder", str(self.folder)]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,  # Ctrl-C in a terminal is for the client alone
-            )
-        self._finalizer = weakref.finalize(
-            self, _end_quietly, self.process, self.folder, os.getpid()
-        )
+        try:
+            _write_private(self.folder / name, json.dumps(config))
+            with self.log.open("wb") as log:
+                self.process = subprocess.Popen(
+                    [*program, role, "--folder", str(self.folder)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,  # Ctrl-C in a terminal is for the client alone
+                )
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        self._ending = Ending(self.process, self.folder)
+        # One that is forgotten ends too; the interpreter's end waits by itself.
+        weakref.finalize(self, self._ending.begin).atexit = False
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_Forked(weakref.ref(self)))
         try:
@@ -113,8 +116,8 @@ class NodeProcess:
         return ("\nIts log ends:\n  " + "\n  ".join(lines)) if lines else ""
 
     def close(self) -> None:
-        """Drop the lifeline, wait until it has ended; kill it if it does not."""
-        self._finalizer()  # once, however often this is called
+        """Drop the lifeline, wait until it has ended; kill it if it does not. Twice is safe."""
+        self._ending.wait()
 
     def kill(self) -> None:
         """End it at once."""
@@ -132,24 +135,6 @@ class _Forked:
         owned = self._owned()
         if owned is not None and owned.process.stdin is not None:
             owned.process.stdin.close()
-
-
-def _end_quietly(process: subprocess.Popen[bytes], folder: Path, owner: int) -> None:
-    if os.getpid() != owner:
-        return  # a fork of the owner ends; the cluster lives on
-    if process.stdin is not None:
-        try:
-            process.stdin.close()
-        except OSError:
-            pass  # it was dead already
-    try:
-        process.wait(EXIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -609,6 +609,9 @@ class Session:
         except BaseException as error:
             self._end(f"The client could not understand its scheduler: {error!r}")
             raise
+        finally:
+            # Also of a client that was forgotten: the releaser would keep it for ever.
+            self._dropped.put(None)
 
     def _on_report(self, message: Message) -> None:
         blob = message.blobs[0] if message.blobs else None

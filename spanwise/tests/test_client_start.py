@@ -156,7 +156,8 @@ def test_a_fork_neither_holds_nor_ends_the_processes(monkeypatch: pytest.MonkeyP
         pid = os.fork()
         if pid == 0:
             let_go = started.process.stdin.closed
-            started._finalizer()  # as at the child's exit
+            started._ending.wait()  # as at the child's exit
+            started._ending.begin()
             os._exit(0 if let_go else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         assert started.folder.exists() and started.process.poll() is None

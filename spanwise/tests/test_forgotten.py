@@ -1,0 +1,135 @@
+"""Processes whose owner forgets them, or ends without a word."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import weakref
+from pathlib import Path
+
+import pytest
+
+from spanwise import Client
+from spanwise.client import processes
+from spanwise.client.processes import NodeProcess
+from spanwise.tests.test_client import increment, until
+
+pytestmark = pytest.mark.timeout(120)
+
+#: In place of Node: is ready at once, and takes its time to drain.
+SLOW = """
+import json, sys, time
+from pathlib import Path
+go = Path(sys.argv[1])
+print(json.dumps({"ready": {"address": "unix:/nowhere"}}), flush=True)
+sys.stdin.read()
+give_up = time.monotonic() + 60
+while not go.exists() and time.monotonic() < give_up:
+    time.sleep(0.01)
+"""
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Processes drain until the file that this returns is there."""
+    script, go = tmp_path / "slow.py", tmp_path / "go"
+    script.write_text(SLOW)
+    command = [sys.executable, str(script), str(go)]
+    monkeypatch.setattr(processes, "node_program", lambda: command)
+    return go
+
+
+def test_garbage_collection_does_not_wait(slow: Path) -> None:
+    owned = NodeProcess("observer", {}, bytes(32))
+    process, folder = owned.process, owned.folder
+    begin = time.monotonic()
+    del owned
+    gc.collect()
+    assert process.poll() is None and folder.exists(), "it drains"
+    assert time.monotonic() - begin < 5
+    slow.touch()
+    until(lambda: not folder.exists(), 60)
+    assert process.poll() == 0
+
+
+def test_garbage_collection_in_the_middle_of_starting_a_thread(slow: Path) -> None:
+    """Which holds locks that starting another one would want."""
+    owned = NodeProcess("observer", {}, bytes(32))
+    folder = owned.folder
+    lock = threading._active_limbo_lock  # type: ignore[attr-defined]
+    with lock:
+        del owned
+        gc.collect()
+    slow.touch()
+    until(lambda: not folder.exists(), 60)
+
+
+def test_closing_waits_and_forgetting_what_is_closed_does_nothing(slow: Path) -> None:
+    slow.touch()
+    owned = NodeProcess("observer", {}, bytes(32))
+    process, folder = owned.process, owned.folder
+    owned.close()
+    owned.close()
+    assert process.poll() == 0 and not folder.exists()
+    threads = threading.active_count()
+    del owned
+    gc.collect()
+    assert threading.active_count() <= threads
+
+
+@pytest.mark.parametrize("how", ["", "del owned", "owned.keep = owned; del owned"])
+def test_the_interpreters_end_waits(tmp_path: Path, how: str) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    (tmp_path / "go").touch()
+    program = f"""
+        import json, sys
+        from spanwise.client import processes
+        processes.node_program = lambda: [sys.executable, {str(script)!r}, {str(tmp_path / "go")!r}]
+        owned = processes.NodeProcess("observer", {{}}, bytes(32))
+        print(json.dumps([owned.process.pid, str(owned.folder)]))
+        {how}
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    assert not ended.stderr
+    _, folder = json.loads(ended.stdout)
+    assert not Path(folder).exists()
+
+
+def test_a_process_that_cannot_be_started_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(processes, "node_program", lambda: [str(tmp_path / "nothing")])
+    with pytest.raises(FileNotFoundError):
+        NodeProcess("observer", {"secretHex": "00"}, bytes(32))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_client_that_is_forgotten() -> None:
+    client = Client(n_workers=1, threads_per_worker=1, set_as_default=False)
+    assert client.submit(increment, 1).result(60) == 2
+    assert client._scheduler is not None
+    folder, session = client._scheduler.folder, weakref.ref(client._session)
+    begin = time.monotonic()
+    del client
+    gc.collect()
+    assert time.monotonic() - begin < 5
+    until(lambda: not folder.exists(), 60)
+
+    def gone() -> bool:
+        gc.collect()
+        return session() is None
+
+    until(gone, 60)

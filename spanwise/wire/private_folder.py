@@ -1,0 +1,77 @@
+"""Fresh folders for sockets and secrets, short enough for the sockets' paths.
+
+A path of a unix socket has at most 107 bytes, which a long TMPDIR takes up::
+
+    /scratch/project_465000123/user/job-8871234/tmp…/spanwise-k2j3h4g5/worker-12.sock
+    └ TMPDIR                                        ┘└ ours, mode 0700 ┘└ RESERVED  ┘
+
+Then the folder is made in /tmp or in XDG_RUNTIME_DIR, if nobody else can change names
+there. What workers spill goes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from spanwise.wire.addresses import UNIX_PATH_BYTES, default_transport
+
+#: Bytes of the longest path below such a folder: ``/observer/observer.sock``.
+RESERVED_BYTES = 24
+#: ``mkdtemp`` adds so many.
+_RANDOM_BYTES = 8
+
+
+def make_private_folder(prefix: str = "spanwise-", shorter: Iterable[str] | None = None) -> Path:
+    """Make a folder of mode 0700 whose sockets' paths are short enough, if there can be one.
+
+    Parameters
+    ----------
+    prefix
+        Beginning of its name.
+    shorter
+        Folders to try if the paths would be too long in the usual one.
+
+    Returns
+    -------
+    Path
+        In the usual folder for temporary files if it is not too long, or if nothing else
+        is safe: what listens there then says what to do.
+    """
+    usual = tempfile.gettempdir()
+    base = usual
+    if default_transport() == "unix" and not _fits(usual, prefix):
+        candidates = _shorter() if shorter is None else shorter
+        base = next((one for one in candidates if _fits(one, prefix) and is_safe(one)), usual)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+
+
+def _fits(base: str, prefix: str) -> bool:
+    length = len(os.fsencode(base)) + 1 + len(prefix) + _RANDOM_BYTES + RESERVED_BYTES
+    return length <= UNIX_PATH_BYTES
+
+
+def _shorter() -> list[str]:
+    # /tmp first: the other one is a small piece of memory, and workers may spill.
+    return [each for each in ("/tmp", os.environ.get("XDG_RUNTIME_DIR", "")) if each]
+
+
+def is_safe(base: str) -> bool:
+    """Whether nobody else can take away or replace a folder that is made in `base`.
+
+    That is so in a folder that only its owner writes to, this user or root, and in one that
+    all write to, if it lets each take away only what is his (the sticky bit of /tmp).
+    """
+    try:
+        found = Path(base).stat()
+    except OSError:
+        return False
+    if not Path(base).is_absolute() or not stat.S_ISDIR(found.st_mode):
+        return False
+    if found.st_uid not in (0, os.getuid()) or not os.access(base, os.W_OK | os.X_OK):
+        return False
+    open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return not open_to_others or bool(found.st_mode & stat.S_ISVTX)
