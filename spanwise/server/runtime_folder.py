@@ -6,9 +6,10 @@ import json
 import os
 import secrets
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from spanwise.wire.private_folder import make_private_folder
 
 #: Names the connection file, for kernels and terminals that this server starts.
 CONNECTION_VARIABLE = "SPANWISE_CONNECTION"
@@ -41,7 +42,7 @@ class RuntimeFolder:
         self._runtime_dir = Path(runtime_dir)
         self._runtime_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         sweep(self._runtime_dir)
-        self.path = Path(tempfile.mkdtemp(prefix="spanwise-server-"))
+        self.path = make_private_folder("spanwise-server-")
         name = f"spanwise-{os.getpid()}-{secrets.token_hex(4)}.json"
         self.connection_file = self._runtime_dir / name
         self._previous = os.environ.get(CONNECTION_VARIABLE)

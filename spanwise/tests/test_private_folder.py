@@ -1,0 +1,86 @@
+"""Folders for sockets when the usual one has a long path."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spanwise import Client
+from spanwise.wire.addresses import UNIX_PATH_BYTES
+from spanwise.wire.private_folder import RESERVED_BYTES, is_safe, make_private_folder
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no unix sockets")
+
+
+@pytest.fixture
+def long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """TMPDIR, too long for sockets."""
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.delenv("SPANWISE_TRANSPORT", raising=False)
+    return folder
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A short folder of one's own."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
+
+
+def test_the_usual_folder_if_it_is_short(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
+    folder = make_private_folder()
+    assert folder.parent == short
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.rmdir()
+
+
+def test_a_shorter_one_that_is_safe(long: Path, short: Path) -> None:
+    folder = make_private_folder(shorter=["/nowhere", str(short)])
+    assert folder.parent == short
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and folder.stat().st_uid == os.getuid()
+    assert len(os.fsencode(folder)) + RESERVED_BYTES <= UNIX_PATH_BYTES
+    folder.rmdir()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_none_that_others_may_change(long: Path, short: Path, mode: int) -> None:
+    short.chmod(mode)
+    folder = make_private_folder(shorter=[str(short), "relative", str(long)])
+    short.chmod(0o700)
+    assert folder.parent == long
+
+
+def test_what_is_safe(short: Path) -> None:
+    assert is_safe(str(short))
+    short.chmod(0o1777)
+    assert is_safe(str(short)), "each takes away only what is his"
+    short.chmod(0o777)
+    assert not is_safe(str(short))
+    short.chmod(0o700)
+    file = short / "file"
+    file.touch()
+    assert not is_safe(str(file)) and not is_safe("relative") and not is_safe(str(short / "none"))
+
+
+def test_tcp_needs_no_short_path(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANWISE_TRANSPORT", "tcp")
+    assert make_private_folder().parent == long
+
+
+def test_a_cluster_starts_with_a_long_tmpdir(long: Path) -> None:
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as client:
+        assert client.submit(sum, [1, 2]).result(60) == 3
+        assert client._scheduler is not None
+        folder = client._scheduler.folder
+        assert not folder.is_relative_to(long)
+    assert not folder.exists()
