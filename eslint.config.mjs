@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint';
 const pureFiles = [
   'src/{base,records,wire,scheduler,simulate,observer}/**/*.ts',
   'src/node/graph/**/*.ts',
-  'src/node/local/{plan,values,tables,state,state-view,loop,executor,outcome}.ts',
+  'src/node/local/{plan,request,values,tables,state,state-view,loop,executor}.ts',
   'src/panels/format/**/*.ts',
   'src/panels/*/{rows,figure,viewport}.ts'
 ];

@@ -20,7 +20,21 @@ export {
   type Node,
   type TaskFunction
 } from './graph/nodes';
-export { type CallbackHooks } from './local/callback';
+export { cull } from './graph/cull';
+export {
+  CycleError,
+  GraphError,
+  MissingDependencyError,
+  UnknownKeyError
+} from './graph/graph-errors';
+export { order } from './graph/order';
+export { prefixOf } from './graph/prefix';
+export { addCallbacks, Callback, type CallbackHooks } from './local/callback';
+export { getAsync, type AsyncOptions } from './local/get-async';
+export { getSync, PromiseResultError } from './local/get-sync';
+export { type Keys } from './local/request';
+export { type RunOptions } from './local/run';
+export { taskKeyOf, type TaskNote } from './local/task-note';
 export {
   type Cache,
   type EmptyState,

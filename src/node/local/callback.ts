@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Key } from '../graph/key';
 import type { EmptyState, RunGraph, RunState } from './state';
 
@@ -30,3 +31,162 @@ export type CallbackHooks = {
     errored: boolean
   ): void;
 };
+
+/**
+ * Hears of runs while it is active: around a body (`callback.run(() => …)`), in the rest of a block (`using active = callback.enter()`), or
+ * everywhere (`register`). Define hooks in a subclass or hand them in.
+ *
+ * ```ts
+ * new Callback({ pretask: key => console.log(`Computing: ${key}`) }).run(() => getSync(graph, 'total'));
+ * ```
+ */
+export class Callback implements CallbackHooks {
+  /** Whether this is active in the block that entered it, innermost last. */
+  private readonly _memberships: Membership[] = [];
+
+  constructor(hooks: CallbackHooks = {}) {
+    for (const name of hookNames) {
+      const hook = hooks[name];
+      if (hook !== undefined) {
+        // Its own `this` stays with a hook that is a method of another object.
+        Object.assign(this, { [name]: hook.bind(hooks) });
+      }
+    }
+  }
+
+  start?(graph: RunGraph): void;
+  startState?(graph: RunGraph, state: RunState): void;
+  pretask?(key: Key, graph: RunGraph, state: RunState): void;
+  posttask?(
+    key: Key,
+    result: unknown,
+    graph: RunGraph,
+    state: RunState,
+    workerId: number | null
+  ): void;
+  finish?(
+    graph: RunGraph,
+    state: RunState | EmptyState,
+    errored: boolean
+  ): void;
+
+  /**
+   * Calls `body` with this callback active, in it and in what it awaits.
+   *
+   * @returns what `body` returns.
+   */
+  run<T>(body: () => T): T {
+    return addCallbacks([this], body);
+  }
+
+  /** Activates this for the rest of the current block and what it awaits; disposing (`using`) ends that. */
+  enter(): this {
+    const membership: Membership = { callback: this, active: true };
+    this._memberships.push(membership);
+    const scope = currentScope();
+    storage.enterWith({ ...scope, entered: [...scope.entered, membership] });
+    return this;
+  }
+
+  /** Ends the latest `enter`; without one it does nothing. */
+  [Symbol.dispose](): void {
+    const membership = this._memberships.pop();
+    if (membership !== undefined) {
+      membership.active = false;
+    }
+  }
+
+  /** Activates this for all runs from now on; inside a task, for runs started in this run. Twice is once. */
+  register(): void {
+    currentScope().registered.add(this);
+  }
+
+  /** @throws Error if this is not registered. */
+  unregister(): void {
+    if (!currentScope().registered.delete(this)) {
+      throw new Error('The callback is not registered.');
+    }
+  }
+}
+
+/**
+ * Calls `body` with callbacks active, in it and in what it awaits; runs call them in this order.
+ *
+ * @throws TypeError for what is neither a `Callback` nor an object with hooks.
+ */
+export function addCallbacks<T>(
+  callbacks: readonly CallbackHooks[],
+  body: () => T
+): T {
+  const scope = currentScope();
+  const entered = checkedCallbacks(callbacks).map(callback => ({
+    callback,
+    active: true
+  }));
+  return storage.run(
+    { ...scope, entered: [...scope.entered, ...entered] },
+    body
+  );
+}
+
+/** The callbacks that a run started here and now has: those registered, then those around it, each once. */
+export function activeCallbacks(): CallbackHooks[] {
+  const scope = currentScope();
+  return [
+    ...new Set([
+      ...scope.registered,
+      ...scope.entered.filter(({ active }) => active).map(m => m.callback)
+    ])
+  ];
+}
+
+/** The inside of a run: no callbacks are active there but those that its tasks activate themselves. */
+export class RunScope {
+  private readonly _scope: Scope = { registered: new Set(), entered: [] };
+
+  /** Calls `body`, and what follows from it, inside the run. */
+  run<T>(body: () => T): T {
+    return storage.run(this._scope, body);
+  }
+}
+
+/** @throws TypeError unless every member is an object. */
+export function checkedCallbacks(
+  callbacks: readonly CallbackHooks[]
+): readonly CallbackHooks[] {
+  if (!Array.isArray(callbacks)) {
+    throw new TypeError('Callbacks are given as a list.');
+  }
+  for (const callback of callbacks) {
+    if (typeof callback !== 'object' || callback === null) {
+      throw new TypeError(
+        'Callbacks must be Callback objects or objects with hooks.'
+      );
+    }
+  }
+  return callbacks;
+}
+
+const hookNames = [
+  'start',
+  'startState',
+  'pretask',
+  'posttask',
+  'finish'
+] as const;
+
+type Membership = { readonly callback: CallbackHooks; active: boolean };
+
+/** Which callbacks are active in a stretch of code and what it awaits. */
+type Scope = {
+  readonly registered: Set<CallbackHooks>;
+  readonly entered: readonly Membership[];
+};
+
+// One per process on purpose: `register` is for every run of the program. Runs in flight have scopes of their own.
+const everywhere: Scope = { registered: new Set(), entered: [] };
+const storage = new AsyncLocalStorage<Scope>();
+
+function currentScope(): Scope {
+  return storage.getStore() ?? everywhere;
+}

@@ -1,0 +1,255 @@
+import type { Key } from '../graph/key';
+import type { TaskNode } from '../graph/nodes';
+import { callNode } from '../graph/references';
+import type { BatchOutcome, Executor, TaskCall } from './executor';
+import type { RunPlan } from './plan';
+import type { RunTables } from './tables';
+import { InputValues, type Values } from './values';
+
+/** What the loop tells, when somebody listens. What these throw ends the run. */
+export type LoopListener = {
+  pretask(key: Key): void;
+  posttask(key: Key, result: unknown, workerId: number | null): void;
+};
+
+export type LoopOptions = {
+  /** Tasks per batch; −1 divides what is ready evenly among the workers. */
+  readonly chunkSize: number;
+  /** Whether a failing task is called again here, so that a debugger sees it. */
+  readonly rerunExceptionsLocally: boolean;
+  readonly listener: LoopListener | null;
+};
+
+/** Why a run ended early. `call` is the task that threw, if it was one. */
+export type Failure = { readonly error: unknown; readonly call?: TaskCall };
+
+type Group = { readonly ids: readonly number[]; readonly calls: TaskCall[] };
+type Arrival = { readonly group: Group; readonly outcome: BatchOutcome };
+
+/**
+ * The scheduling loop: hands out what is ready, waits for one batch, books it, and again, until nothing is left.
+ *
+ * It neither waits nor knows where tasks run: an executor answers when it likes, also from within `submit`. Answers are queued, so that a
+ * chain of any length needs no stack.
+ */
+export class SchedulingLoop {
+  private readonly _arrivals: Arrival[] = [];
+  private _ended = false;
+  private _pumping = false;
+  /** While a failed task is called again here; other answers wait. */
+  private _rerunning = false;
+  private _abort: Failure | null = null;
+
+  /** @param _onEnd - called once; null when every task is finished. */
+  constructor(
+    private readonly _plan: RunPlan,
+    private readonly _tables: RunTables,
+    private readonly _values: Values,
+    private readonly _executor: Executor,
+    private readonly _options: LoopOptions,
+    private readonly _onEnd: (failure: Failure | null) => void
+  ) {}
+
+  start(): void {
+    this._pump();
+  }
+
+  /** Ends the run with `reason`: at once, or, from within a callback or a task of this thread, right after that. */
+  abort(reason: unknown): void {
+    this._abort ??= { error: reason };
+    this._pump();
+  }
+
+  private _pump(): void {
+    if (this._pumping || this._ended) {
+      return;
+    }
+    this._pumping = true;
+    let failure: Failure | null = null;
+    try {
+      failure = this._advance();
+    } catch (error) {
+      // Of a callback, or of an executor that could not take a batch.
+      failure = { error };
+    }
+    this._pumping = false;
+    if (failure !== null || this._tables.openCount === 0) {
+      this._ended = true;
+      this._arrivals.length = 0;
+      this._onEnd(failure);
+    }
+  }
+
+  /** Goes on until there is nothing to do but wait, or nothing at all. */
+  private _advance(): Failure | null {
+    for (;;) {
+      if (this._abort !== null) {
+        return this._abort;
+      }
+      if (this._rerunning || this._tables.openCount === 0) {
+        return null;
+      }
+      this._handOut();
+      if (this._abort !== null) {
+        return this._abort;
+      }
+      const arrival = this._arrivals.shift();
+      if (arrival === undefined) {
+        return null;
+      }
+      const failure = this._book(arrival);
+      if (failure !== null) {
+        return failure;
+      }
+    }
+  }
+
+  private _handOut(): void {
+    const ready = this._tables.readyCount;
+    const workers = this._executor.numWorkers;
+    let size = this._options.chunkSize;
+    let take = ready;
+    if (size === -1) {
+      size = Math.ceil(ready / workers);
+    } else {
+      const busy = Math.ceil(this._tables.runningCount / size);
+      const slots = this._executor.slots ?? workers;
+      take = Math.min(ready, size * Math.max(slots - busy, 0));
+    }
+    if (take === 1) {
+      const id = this._tables.takeReady();
+      const call = this._prepare(id);
+      if (this._abort === null) {
+        this._submit({ ids: [id], calls: [call] });
+      }
+      return;
+    }
+    // Everything is prepared before anything is submitted.
+    const ids: number[] = [];
+    const calls: TaskCall[] = [];
+    for (let i = 0; i < take && this._abort === null; i++) {
+      const id = this._tables.takeReady();
+      ids.push(id);
+      calls.push(this._prepare(id));
+    }
+    for (let at = 0; at < take && this._abort === null; at += size) {
+      this._submit({
+        ids: ids.slice(at, at + size),
+        calls: calls.slice(at, at + size)
+      });
+    }
+  }
+
+  private _prepare(id: number): TaskCall {
+    const key = this._plan.keyOf(id);
+    this._options.listener?.pretask(key);
+    const { start, ids } = this._plan.dependencies;
+    const first = start[id]!;
+    const count = start[id + 1]! - first;
+    let inputs = NO_INPUTS;
+    if (count > 0) {
+      const keys = new Array<Key>(count);
+      const values = new Array<unknown>(count);
+      for (let i = 0; i < count; i++) {
+        const dependency = ids[first + i]!;
+        keys[i] = this._plan.keyOf(dependency);
+        values[i] = this._values.get(dependency);
+      }
+      inputs = new InputValues(keys, values);
+    }
+    return { key, node: this._plan.graph.nodes[id] as TaskNode, inputs };
+  }
+
+  private _submit(group: Group): void {
+    this._executor.submit(group.calls, outcome => {
+      if (!this._ended) {
+        this._arrivals.push({ group, outcome });
+        this._pump();
+      }
+    });
+  }
+
+  private _book({ group, outcome }: Arrival): Failure | null {
+    for (let i = 0; i < outcome.results.length; i++) {
+      const result = outcome.results[i]!;
+      if (!('value' in result)) {
+        const call = group.calls[i]!;
+        if (!this._options.rerunExceptionsLocally) {
+          return { error: result.error, call };
+        }
+        return this._rerun(group, i, outcome.workerId);
+      }
+      this._finish(group.ids[i]!, result.value, outcome.workerId);
+      if (this._abort !== null) {
+        return this._abort;
+      }
+    }
+    return null;
+  }
+
+  private _finish(id: number, value: unknown, workerId: number | null): void {
+    this._values.set(id, value);
+    this._tables.finish(id);
+    this._options.listener?.posttask(this._plan.keyOf(id), value, workerId);
+  }
+
+  /** Calls a failed task again, here. Should it succeed now, its value counts, and the rest of its batch is submitted anew. */
+  private _rerun(
+    group: Group,
+    at: number,
+    workerId: number | null
+  ): Failure | null {
+    const call = group.calls[at]!;
+    const goOn = (value: unknown) => {
+      this._finish(group.ids[at]!, value, workerId);
+      if (at + 1 < group.ids.length) {
+        this._submit({
+          ids: group.ids.slice(at + 1),
+          calls: group.calls.slice(at + 1)
+        });
+      }
+    };
+    let value: unknown;
+    try {
+      value = callNode(call.node, call.inputs);
+    } catch (error) {
+      return { error, call };
+    }
+    if (!isThenable(value)) {
+      goOn(value);
+      return null;
+    }
+    this._rerunning = true;
+    Promise.resolve(value).then(
+      resolved => this._resume(() => goOn(resolved), null),
+      (error: unknown) => this._resume(null, { error, call })
+    );
+    return null;
+  }
+
+  private _resume(goOn: (() => void) | null, failure: Failure | null): void {
+    if (this._ended) {
+      return;
+    }
+    this._rerunning = false;
+    try {
+      goOn?.();
+    } catch (error) {
+      this._abort ??= { error };
+    }
+    this._abort ??= failure;
+    this._pump();
+  }
+}
+
+const NO_INPUTS = new InputValues([], []);
+
+/** Whether a value is a promise or behaves like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  );
+}

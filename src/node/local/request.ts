@@ -1,0 +1,40 @@
+import { isTupleKey, keyId, type Key } from '../graph/key';
+import { TaskRef } from '../graph/nodes';
+import { ambiguousRequest, type Request } from './plan';
+
+/**
+ * What may be asked for: a key, or keys in lists, nested at will; the answer has the same form.
+ *
+ * An array is a tuple key if the graph has that tuple or if a number is in it, else a list; `ref([…])` is a key for certain.
+ */
+export type Keys = Key | TaskRef | readonly Keys[];
+
+/**
+ * Reads a request.
+ *
+ * @param has - whether there is such a key.
+ * @throws TypeError for what is neither a key nor a list.
+ * @throws GraphError if an array can be read both ways.
+ */
+export function requestOf(keys: Keys, has: (key: Key) => boolean): Request {
+  if (keys instanceof TaskRef) {
+    return { key: keys.key };
+  }
+  if (typeof keys === 'string') {
+    return { key: keys };
+  }
+  if (!Array.isArray(keys)) {
+    keyId(keys as Key);
+  }
+  if (isTupleKey(keys)) {
+    const isKey = has(keys);
+    const isList = keys.every(part => typeof part === 'string');
+    if (isKey && isList && keys.every(part => has(part as Key))) {
+      throw ambiguousRequest(keys);
+    }
+    if (isKey || !isList) {
+      return { key: keys };
+    }
+  }
+  return (keys as readonly Keys[]).map(part => requestOf(part, has));
+}

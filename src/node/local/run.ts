@@ -1,0 +1,285 @@
+import { checkedGraph } from '../graph/graph';
+import { UnknownKeyError } from '../graph/graph-errors';
+import { DataNode, type Graph } from '../graph/nodes';
+import {
+  activeCallbacks,
+  type CallbackHooks,
+  checkedCallbacks,
+  RunScope
+} from './callback';
+import type { Executor, TaskOutcome } from './executor';
+import { type Failure, type LoopListener, SchedulingLoop } from './loop';
+import { keysIn, type Request, RunPlan } from './plan';
+import { type Keys, requestOf } from './request';
+import type { Cache, RunGraph, RunState } from './state';
+import { StateView } from './state-view';
+import { RunTables } from './tables';
+import { noteTask } from './task-note';
+import { CachedValues, OwnValues, type Values } from './values';
+
+/** Options of every scheduler. */
+export type RunOptions = {
+  /** Where values are kept: read for keys that the graph lacks, given every result, told to drop what is no longer needed. */
+  readonly cache?: Cache;
+  /** Tasks per batch; −1 divides what is ready evenly; 0 is the default. */
+  readonly chunkSize?: number;
+  /** Exactly these callbacks, instead of the active ones. */
+  readonly callbacks?: readonly CallbackHooks[];
+  /** Ends the run early, with the signal's reason. */
+  readonly signal?: AbortSignal;
+};
+
+export type RerunOption = {
+  /** Call a failing task again in this thread, so that a debugger sees it. */
+  readonly rerunExceptionsLocally?: boolean;
+};
+
+/** Runs a graph with an executor that answers within `submit`. */
+export function runNow(
+  graph: Graph,
+  keys: Keys,
+  executor: Executor,
+  options: RunOptions
+): unknown {
+  options.signal?.throwIfAborted();
+  // The call was in this thread to begin with.
+  const run = new Run(graph, keys, executor, {
+    ...options,
+    rerunExceptionsLocally: false
+  });
+  let outcome: TaskOutcome | undefined;
+  new RunScope().run(() =>
+    run.begin(ended => {
+      outcome = ended;
+    })
+  );
+  return valueOf(outcome!);
+}
+
+/**
+ * Runs a graph with an executor that answers later.
+ *
+ * After an error the promise is rejected when the executor has stopped.
+ */
+export async function runGraph(
+  graph: Graph,
+  keys: Keys,
+  executor: Executor,
+  options: RunOptions & RerunOption
+): Promise<unknown> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const scope = new RunScope();
+  const run = new Run(graph, keys, within(scope, executor), options);
+  const onAbort = () => scope.run(() => run.abort(signal!.reason));
+  const outcome = await new Promise<TaskOutcome>(resolve => {
+    signal?.addEventListener('abort', onAbort);
+    scope.run(() => run.begin(resolve));
+  });
+  signal?.removeEventListener('abort', onAbort);
+  if ('error' in outcome) {
+    await stopAfter(executor, outcome.error);
+  }
+  return valueOf(outcome);
+}
+
+/** The default of an option that counts something. */
+export function countOption(
+  name: string,
+  value: number | undefined,
+  fallback: number
+): number {
+  const count = value || fallback;
+  if (!Number.isInteger(count) || count < 1) {
+    throw new RangeError(`${name} is a whole number from 1 on, not ${value}.`);
+  }
+  return count;
+}
+
+function valueOf(outcome: TaskOutcome): unknown {
+  if ('error' in outcome) {
+    throw outcome.error;
+  }
+  return outcome.value;
+}
+
+async function stopAfter(executor: Executor, error: unknown): Promise<void> {
+  try {
+    await executor.stop(error);
+  } catch (stopError) {
+    throw new AggregateError(
+      [error, stopError],
+      'The run failed, and so did stopping its workers.'
+    );
+  }
+}
+
+/** Answers come from sockets and threads, outside of any run; what they set off belongs to the run that submitted. */
+function within(scope: RunScope, executor: Executor): Executor {
+  return {
+    numWorkers: executor.numWorkers,
+    submit: (batch, done) =>
+      executor.submit(batch, outcome => scope.run(() => done(outcome))),
+    stop: reason => executor.stop(reason)
+  };
+}
+
+/** One run: everything around the loop, in the order of the steps that docs/local-schedulers.md lists. */
+class Run {
+  private readonly _graph: RunGraph;
+  private readonly _request: Request;
+  private readonly _chunkSize: number;
+  private readonly _callbacks: readonly CallbackHooks[];
+  private readonly _started: CallbackHooks[] = [];
+  private _state: RunState | null = null;
+  private _values: Values | null = null;
+  private _plan: RunPlan | null = null;
+  private _loop: SchedulingLoop | null = null;
+  private _onEnd: (outcome: TaskOutcome) => void = () => undefined;
+
+  constructor(
+    graph: Graph,
+    keys: Keys,
+    private readonly _executor: Executor,
+    private readonly _options: RunOptions & RerunOption
+  ) {
+    this._chunkSize =
+      _options.chunkSize === -1
+        ? -1
+        : countOption('chunkSize', _options.chunkSize, 1);
+    this._graph = checkedGraph(graph);
+    this._request = requestOf(
+      keys,
+      key =>
+        this._graph.has(key) ||
+        (typeof key !== 'string' && _options.cache?.has(key) === true)
+    );
+    this._callbacks =
+      _options.callbacks === undefined
+        ? activeCallbacks()
+        : checkedCallbacks(_options.callbacks).slice();
+  }
+
+  /** @param onEnd - called once, at the latest when the executor has answered everything. */
+  begin(onEnd: (outcome: TaskOutcome) => void): void {
+    this._onEnd = onEnd;
+    let loop: SchedulingLoop;
+    try {
+      loop = this._prepare();
+    } catch (error) {
+      this._end({ error });
+      return;
+    }
+    this._loop = loop;
+    const { signal } = this._options;
+    if (signal?.aborted === true) {
+      loop.abort(signal.reason);
+    } else {
+      loop.start();
+    }
+  }
+
+  abort(reason: unknown): void {
+    this._loop?.abort(reason);
+  }
+
+  private _prepare(): SchedulingLoop {
+    for (const callback of this._callbacks) {
+      callback.start?.(this._graph);
+      this._started.push(callback);
+    }
+    const { cache } = this._options;
+    const keys = keysIn(this._request);
+    const plan = new RunPlan(
+      this._graph,
+      keys,
+      key => cache?.has(key) === true
+    );
+    const values =
+      cache === undefined ? new OwnValues(plan) : new CachedValues(plan, cache);
+    const watched = this._callbacks.length > 0;
+    const tables = new RunTables(plan, values, watched);
+    const state = new StateView(plan, tables, values);
+    this._plan = plan;
+    this._values = values;
+    this._state = state;
+    this._checkNodes(plan);
+    for (const callback of this._callbacks) {
+      callback.startState?.(this._graph, state);
+    }
+    return new SchedulingLoop(
+      plan,
+      tables,
+      values,
+      this._executor,
+      {
+        chunkSize: this._chunkSize,
+        rerunExceptionsLocally: this._options.rerunExceptionsLocally === true,
+        listener: watched ? this._listener(state) : null
+      },
+      failure => this._end(failure)
+    );
+  }
+
+  /** What cannot run is said before anything does. */
+  private _checkNodes({ graph, reached }: RunPlan): void {
+    const executor = this._executor;
+    if (executor.check === undefined) {
+      return;
+    }
+    for (let id = 0; id < graph.nodeCount; id++) {
+      const node = graph.nodes[id]!;
+      if (reached[id] === 1 && !(node instanceof DataNode)) {
+        executor.check(graph.keys[id]!, node);
+      }
+    }
+  }
+
+  private _listener(state: RunState): LoopListener {
+    const before = this._callbacks.filter(({ pretask }) => pretask);
+    const after = this._callbacks.filter(({ posttask }) => posttask);
+    return {
+      pretask: key => {
+        for (const callback of before) {
+          callback.pretask!(key, this._graph, state);
+        }
+      },
+      posttask: (key, result, workerId) => {
+        for (const callback of after) {
+          callback.posttask!(key, result, this._graph, state, workerId);
+        }
+      }
+    };
+  }
+
+  private _end(failure: Failure | null): void {
+    let outcome: TaskOutcome;
+    try {
+      if (failure?.call !== undefined) {
+        noteTask(failure.error, failure.call, key => this._graph.has(key));
+      }
+      for (const callback of this._started) {
+        callback.finish?.(this._graph, this._state ?? {}, failure !== null);
+      }
+      outcome =
+        failure !== null
+          ? { error: failure.error }
+          : { value: this._answer(this._request) };
+    } catch (error) {
+      // A finish hook that throws replaces what went wrong before.
+      outcome = { error };
+    }
+    this._onEnd(outcome);
+  }
+
+  private _answer(request: Request): unknown {
+    if (!('key' in request)) {
+      return request.map(part => this._answer(part));
+    }
+    const id = this._plan!.graph.idOf(request.key);
+    if (id >= this._plan!.graph.nodeCount && !this._values!.has(id)) {
+      throw new UnknownKeyError(request.key);
+    }
+    return this._values!.get(id);
+  }
+}
