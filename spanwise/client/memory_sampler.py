@@ -71,7 +71,7 @@ class MemorySampler:
         return _Sampling(self, label, client, measure, interval)
 
     def to_pandas(self, *, align: bool = False) -> Any:
-        """A frame with one column per label.
+        """A frame with one column per label; one without samples is NaN throughout.
 
         Parameters
         ----------
@@ -82,12 +82,12 @@ class MemorySampler:
 
         columns = {}
         for label, samples in self.samples.items():
-            times = [t for t, _ in samples]
-            column = pd.Series([nbytes for _, nbytes in samples], index=times)
+            times = pd.Index([t for t, _ in samples], dtype="float64")
             if align:
-                column.index = pd.to_timedelta(column.index - times[0], unit="s")
+                index: Any = pd.to_timedelta(times - times.min(), unit="s")
             else:
-                column.index = pd.to_datetime(column.index, unit="s")
+                index = pd.to_datetime(times, unit="s")
+            column = pd.Series([nbytes for _, nbytes in samples], index=index, dtype="float64")
             columns[label] = column[~column.index.duplicated()]
         frame = pd.DataFrame(columns)
         if len(columns) > 1:
@@ -96,8 +96,16 @@ class MemorySampler:
         return frame
 
     def plot(self, *, align: bool = False, **options: Any) -> Any:
-        """Draw the curves with pandas; options go to its ``plot``."""
+        """Draw the curves with pandas; options go to its ``plot``.
+
+        Raises
+        ------
+        ValueError
+            There are no samples yet.
+        """
         frame = self.to_pandas(align=align)
+        if frame.empty:
+            raise ValueError("There are no samples yet: with sampler.sample(…): … takes some")
         resampled = frame.resample("1s").nearest()
         if len(resampled) < 2:
             resampled = frame.resample("1ms").nearest()
@@ -130,7 +138,11 @@ class _Sampling:
         session = client._session
         self._run = client._next_memory_run()
         _, self._answers = session.open_request(-self._run)
-        session.send("memoryRun", self._fields("start"))
+        try:
+            session.send("memoryRun", self._fields("start"))
+        except BaseException:
+            session.close_request(-self._run)
+            raise
 
     def _fields(self, state: str) -> dict[str, Any]:
         return {
@@ -140,6 +152,15 @@ class _Sampling:
             "intervalSeconds": self._interval,
             "state": state,
         }
+
+    def _end(self, error: BaseException | None) -> None:
+        """Stop; what fails in that is only a note to what failed in the block."""
+        try:
+            self._stop()
+        except Exception as own:
+            if error is None:
+                raise
+            error.add_note(f"(Besides, the memory samples of {self._label!r} are lost: {own})")
 
     def _stop(self) -> None:
         session = self._client._session
@@ -163,13 +184,18 @@ class _Sampling:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stop()
+        self._end(error)
 
     async def __aenter__(self) -> None:
         await asyncio.to_thread(self._start)
 
-    async def __aexit__(self, *error: Any) -> None:
-        await asyncio.to_thread(self._stop)
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self._end, error)
 
 
 __all__ = ["MEASURES", "MemorySampler"]
