@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dask._task_spec import GraphNode, Task, TaskRef, parse_input
@@ -90,6 +91,12 @@ class Calls:
         """
         if keys is None or isinstance(keys, str):
             keys = self._make_keys(function, rows, keywords, keys, pure)
+        if type(function) is partial and _holds_task([function.args, function.keywords]):
+            # Its futures are arguments like any other.
+            given = function.args
+            keywords = {**function.keywords, **keywords}
+            rows = [(*given, *row) for row in rows]
+            function = function.func
         if keywords and any(_holds_task(value) for value in keywords.values()):
             return self._through_graph(function, rows, keywords, keys, options)
         for row in rows:

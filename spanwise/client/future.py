@@ -48,7 +48,19 @@ class Future(TaskRef):
         return (type(self).__name__, self.key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TaskRef, (self.key,)
+        raise TypeError(
+            f"The future {self.key!r} is inside something that is sent to a worker (what a "
+            "function refers to, a default argument, an attribute of an object), where nobody "
+            "would put its value in its place. Pass the future as an argument of the call, by "
+            "itself or within lists, tuples, sets and dicts: the function then gets the value. "
+            "Or send what its result() returns."
+        )
+
+    def __copy__(self) -> Future:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Future:
+        return self
 
     def __repr__(self) -> str:
         return f"<Future: {self.status}, key: {self.key}>"

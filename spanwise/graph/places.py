@@ -12,6 +12,7 @@ whole, as a literal that is called with its inputs.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
@@ -180,9 +181,26 @@ def _whole_shape(node: GraphNode) -> Shape:
     return Shape(
         ("whole", len(inputs)),
         inputs,
-        [node, inputs],
+        [_plain_references(node), inputs],
         lambda: Template(run_whole, None, places),
     )
+
+
+def _plain_references(node: GraphNode) -> GraphNode:
+    """The node with references in place of futures, which stay with the client."""
+    if not isinstance(node, Task):
+        return node
+    values = [*node.args, *node.kwargs.values()]
+    if not any(isinstance(each, TaskRef) and type(each) is not TaskRef for each in values):
+        return node
+    plain = copy.copy(node)
+    plain.args = tuple(_plain_reference(each) for each in node.args)
+    plain.kwargs = {name: _plain_reference(each) for name, each in node.kwargs.items()}
+    return plain
+
+
+def _plain_reference(value: Any) -> Any:
+    return TaskRef(value.key) if isinstance(value, TaskRef) else value
 
 
 def run_whole(node: GraphNode, keys: list[Key], values: list[Any]) -> Any:
