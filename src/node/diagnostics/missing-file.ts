@@ -1,0 +1,6 @@
+/** What reading a file of a process says when that process has ended meanwhile, or belongs to someone else. */
+const codes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+
+export function isMissing(error: unknown): boolean {
+  return codes.has((error as NodeJS.ErrnoException).code ?? '');
+}

@@ -1,0 +1,156 @@
+import { Callback } from '../local/callback';
+import type { Key } from '../graph/key';
+import type { EmptyState, RunGraph, RunState } from '../local/state';
+import {
+  type IProgressOutput,
+  LogLines,
+  type ProgressStream,
+  TerminalBar
+} from './progress-output';
+import { fractionOf, progressOf } from './progress-text';
+
+export type ProgressBarOptions = {
+  /** Seconds; runs that are shorter show nothing. */
+  readonly minimum?: number;
+  /** Letters between the brackets. */
+  readonly width?: number;
+  /** Seconds between two drawings. */
+  readonly interval?: number;
+  /** Where to; the standard output of when the bar is made, if left out. */
+  readonly out?: ProgressStream;
+};
+
+type Run = {
+  readonly begin: number;
+  readonly output: IProgressOutput;
+  /** From here on there is something to draw; null if the run failed before. */
+  state: RunState | null;
+  /** Draws while tasks run elsewhere; the event loop of a synchronous run never comes to it. */
+  timer: NodeJS.Timeout | undefined;
+  /** When to draw next, seconds of the clock. */
+  due: number;
+};
+
+/**
+ * Shows how far a run is.
+ *
+ * ```ts
+ * new ProgressBar().run(() => getSync(graph, 'total'));
+ * // [########################################] | 100% Completed | 17.10 s
+ * ```
+ *
+ * On a terminal the bar stays in its place; into a file or a pipe go few whole lines. A failed run ends its line where it was.
+ *
+ * It is drawn between tasks, when its interval has passed, and by a timer while tasks run elsewhere: `getSync` leaves no other moment, so
+ * that during one long task of this thread the bar stands still.
+ */
+export class ProgressBar extends Callback {
+  private readonly _minimum: number;
+  private readonly _width: number;
+  private readonly _interval: number;
+  private readonly _out: ProgressStream;
+  private readonly _runs = new Map<RunGraph, Run>();
+  private _lastDuration = 0;
+
+  /** @throws RangeError for negative seconds, or a width that is no number of letters. */
+  constructor({
+    minimum = 0,
+    width = 40,
+    interval = 0.1,
+    out = process.stdout
+  }: ProgressBarOptions = {}) {
+    super();
+    if (!(minimum >= 0) || !(interval > 0)) {
+      throw new RangeError(
+        'ProgressBar: minimum and interval are seconds, interval above 0.'
+      );
+    }
+    if (!Number.isInteger(width) || width < 0) {
+      throw new RangeError('ProgressBar: width is a number of letters.');
+    }
+    this._minimum = minimum;
+    this._width = width;
+    this._interval = interval;
+    this._out = out;
+  }
+
+  /** Seconds that the last run took, failed or not; 0 before the first. */
+  get lastDuration(): number {
+    return this._lastDuration;
+  }
+
+  override start(graph: RunGraph): void {
+    const begin = secondsNow();
+    this._runs.set(graph, {
+      begin,
+      output:
+        this._out.isTTY === true
+          ? new TerminalBar(this._out, this._width)
+          : new LogLines(this._out),
+      state: null,
+      timer: undefined,
+      due: begin
+    });
+  }
+
+  override startState(graph: RunGraph, state: RunState): void {
+    const run = this._runs.get(graph)!;
+    run.state = state;
+    run.timer = setInterval(() => this._draw(run), 1000 * this._interval);
+    // The bar must not keep a program alive.
+    run.timer.unref();
+    this._draw(run);
+  }
+
+  override pretask(_key: Key, graph: RunGraph): void {
+    this._drawIfDue(this._runs.get(graph)!);
+  }
+
+  override posttask(_key: Key, _result: unknown, graph: RunGraph): void {
+    this._drawIfDue(this._runs.get(graph)!);
+  }
+
+  override finish(
+    graph: RunGraph,
+    _state: RunState | EmptyState,
+    errored: boolean
+  ): void {
+    const run = this._runs.get(graph)!;
+    this._runs.delete(graph);
+    clearInterval(run.timer);
+    const seconds = secondsNow() - run.begin;
+    this._lastDuration = seconds;
+    if (seconds >= this._minimum && isOpen(this._out)) {
+      const progress =
+        run.state === null ? { finished: 0, total: 0 } : progressOf(run.state);
+      const failedAt = run.state === null ? 0 : fractionOf(progress);
+      run.output.end(progress, errored ? failedAt : 1, seconds);
+    }
+  }
+
+  private _drawIfDue(run: Run): void {
+    if (secondsNow() >= run.due) {
+      this._draw(run);
+    }
+  }
+
+  private _draw(run: Run): void {
+    const now = secondsNow();
+    run.due = now + this._interval;
+    const progress = progressOf(run.state!);
+    const isUnderWay = progress.finished < progress.total;
+    // That all is done is drawn by `finish`, once.
+    if (isUnderWay && now - run.begin >= this._minimum && isOpen(this._out)) {
+      run.output.draw(progress, now - run.begin);
+    }
+  }
+}
+
+/** A reader that has gone away is no reason to fail. */
+function isOpen(out: ProgressStream): boolean {
+  return out.writable !== false;
+}
+
+function secondsNow(): number {
+  return performance.now() / 1000;
+}

@@ -1,0 +1,90 @@
+import {
+  barText,
+  fractionOf,
+  lineText,
+  percentOf,
+  type Progress
+} from './progress-text';
+
+/** Where progress is written; a stream of Node is one. */
+export type ProgressStream = {
+  write(text: string): unknown;
+  /** Whether a line can be overwritten. */
+  readonly isTTY?: boolean;
+  /** Letters in a line of a terminal. */
+  readonly columns?: number;
+  /** false once it is closed. */
+  readonly writable?: boolean;
+};
+
+/** Draws the progress of one run. */
+export interface IProgressOutput {
+  draw(progress: Progress, seconds: number): void;
+  /** The last time; ends the line. */
+  end(progress: Progress, fraction: number, seconds: number): void;
+}
+
+/** A bar that is drawn again in the same place. */
+export class TerminalBar implements IProgressOutput {
+  private _drawnLetters = 0;
+
+  constructor(
+    private readonly _out: ProgressStream,
+    private readonly _width: number
+  ) {}
+
+  draw(progress: Progress, seconds: number): void {
+    this._write(fractionOf(progress), seconds);
+  }
+
+  end(_progress: Progress, fraction: number, seconds: number): void {
+    this._write(fraction, seconds);
+    this._out.write('\n');
+  }
+
+  private _write(fraction: number, seconds: number): void {
+    // A text that is broken into two lines could not be overwritten.
+    const room = (this._out.columns ?? Infinity) - 1;
+    const withoutBar = barText(fraction, seconds, 0).length;
+    const width = Math.max(0, Math.min(this._width, room - withoutBar));
+    const text = barText(fraction, seconds, width);
+    // A shorter text covers what is left of a longer one.
+    this._out.write(`\r${text.padEnd(Math.min(this._drawnLetters, room))}`);
+    this._drawnLetters = text.length;
+  }
+}
+
+/** At most this often, and only if another tenth is done … */
+const LINE_SECONDS = 1;
+/** … or if nothing was written for so long: the log shows that it lives. */
+const SIGN_OF_LIFE_SECONDS = 60;
+
+/** Whole lines, few of them: for files and pipes. */
+export class LogLines implements IProgressOutput {
+  private _lastSeconds = 0;
+  private _lastTenth = 0;
+
+  constructor(private readonly _out: ProgressStream) {}
+
+  draw(progress: Progress, seconds: number): void {
+    const fraction = fractionOf(progress);
+    const tenth = Math.floor(percentOf(fraction) / 10);
+    const since = seconds - this._lastSeconds;
+    if (
+      since >= SIGN_OF_LIFE_SECONDS ||
+      (since >= LINE_SECONDS && tenth > this._lastTenth)
+    ) {
+      this._write(progress, fraction, seconds);
+      this._lastSeconds = seconds;
+      this._lastTenth = tenth;
+    }
+  }
+
+  end(progress: Progress, fraction: number, seconds: number): void {
+    this._write(progress, fraction, seconds);
+  }
+
+  private _write(progress: Progress, fraction: number, seconds: number): void {
+    this._out.write(`${lineText(progress, fraction, seconds)}\n`);
+  }
+}

@@ -1,0 +1,132 @@
+import type { TimeRange, ResourcePlot } from '../visualize/plots';
+import { resourcePlot } from '../visualize/resource-plot';
+import { BlockProfiler } from './block-profiler';
+import { epochSeconds } from './clock';
+import type { ResourceData } from './records';
+import { SamplerProcess } from './sampler-process';
+import { monotonicSeconds } from './sampler-records';
+
+export type ResourceProfilerOptions = {
+  /** Seconds between samples. */
+  readonly interval?: number;
+};
+
+/**
+ * Records how much CPU and memory this process and all processes below it use, whatever they do.
+ *
+ * ```ts
+ * const profiler = new ResourceProfiler({ interval: 0.25 });
+ * await profiler.run(() => getThreads(graph, 'total'));
+ * profiler.results[0];     // { time: 1764…, mem: 74.1, cpu: 187.5 }: MB and % of one core
+ * ```
+ *
+ * Samples are taken by a process of its own, so that they come on time while this one is busy. Entered for a block, the whole block is
+ * sampled; registered, every run. `results` grow when the block, or the run, is over. The sampler ends with the block; of a registered
+ * profiler it stays, idle, for the next run, until `close` or the end of this process.
+ */
+export class ResourceProfiler extends BlockProfiler {
+  readonly interval: number;
+  results: ResourceData[] = [];
+  private _sampler: SamplerProcess | null = null;
+  /** Runs in progress, while registered. */
+  private _runs = 0;
+  private _isCollecting = false;
+
+  /** @throws RangeError unless `interval` is a number of seconds above 0. */
+  constructor({ interval = 1 }: ResourceProfilerOptions = {}) {
+    super();
+    if (!(interval > 0) || !Number.isFinite(interval)) {
+      throw new RangeError(
+        'ResourceProfiler: interval must be a number of seconds above 0.'
+      );
+    }
+    this.interval = interval;
+  }
+
+  override start(): void {
+    this._runs++;
+    if (!this.isInBlock) {
+      this._collect();
+    }
+  }
+
+  override finish(): void {
+    this._runs--;
+    if (!this.isInBlock && this._runs === 0) {
+      this._stop();
+    }
+  }
+
+  /** Starts the sampler at once, so that the first run need not wait for it. */
+  override register(): void {
+    super.register();
+    this._liveSampler();
+  }
+
+  override clear(): void {
+    super.clear();
+    this.results = [];
+  }
+
+  /** Ends the sampler; used again, the profiler starts another one. */
+  close(): void {
+    this._sampler?.close();
+    this._sampler = null;
+  }
+
+  plot(origin: number): ResourcePlot {
+    return resourcePlot(this.results, origin);
+  }
+
+  protected override blockEntered(): void {
+    this._collect();
+  }
+
+  protected override blockLeft(): void {
+    this._stop();
+    this.close();
+  }
+
+  protected recordedRange(): TimeRange | null {
+    const first = this.results[0];
+    const last = this.results.at(-1);
+    return first === undefined || last === undefined
+      ? null
+      : { start: first.time, end: last.time };
+  }
+
+  private _collect(): void {
+    if (!this._isCollecting) {
+      this._liveSampler().collect();
+      this._isCollecting = true;
+    }
+  }
+
+  /** What was sampled is kept, also when the sampler is gone: then a warning says that samples are missing. */
+  private _stop(): void {
+    if (!this._isCollecting) {
+      return;
+    }
+    this._isCollecting = false;
+    const { samples, problem } = this._sampler!.stop();
+    const offset = epochSeconds() - monotonicSeconds();
+    for (const { at, a, b } of samples) {
+      this.results.push({ time: at + offset, mem: a / 1e6, cpu: b });
+    }
+    if (problem !== null) {
+      this.close();
+      process.emitWarning(
+        `${problem.message} ResourceProfiler has ${samples.length} samples of before.`,
+        'SpanwiseWarning'
+      );
+    }
+  }
+
+  private _liveSampler(): SamplerProcess {
+    if (this._sampler?.isAlive !== true) {
+      this.close();
+      this._sampler = new SamplerProcess(this.interval);
+    }
+    return this._sampler!;
+  }
+}
