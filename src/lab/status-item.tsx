@@ -5,7 +5,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
 import type { IFeed } from '../feed/feed-types';
 import { newestOf } from '../feed/cluster-ref';
-import { formatBytes, formatCount } from '../panels/format';
+import { formatBytes, formatCount, formatCounted } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import { memoryOf } from './cluster-card';
 
@@ -44,7 +44,7 @@ export class StatusItem extends ReactWidget {
       return null;
     }
     const parts = [
-      this._trans.__('%1 workers', formatCount(cluster.workers.length)),
+      formatCounted(cluster.workers.length, this._trans.__('worker')),
       this._trans.__('%1 running', formatCount(cluster.running)),
       formatBytes(memoryOf(cluster).used)
     ];

@@ -85,6 +85,8 @@ export const test = galataTest.extend<{ lab: Lab }>({
     });
   },
   mockState: false,
+  // Galata's stand-in for the kernels' API takes a restart for an end. Its sessions, which it ends after each test, have the same kernels.
+  kernels: null,
   lab: async ({ page, tmpPath, baseURL }, use, info) => {
     const root = new URL('/', baseURL).href;
     const troubles = new TroubleRecord(page);

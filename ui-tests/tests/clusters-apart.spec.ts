@@ -18,8 +18,7 @@ total`,
   ];
 }
 
-// Not run yet: after "Restart Kernel" the kernel stayed "Starting" once in a crowded run; to be mended before this counts (docs/plan.md).
-test.fixme('clusters stay apart, end and are followed', async ({ lab }) => {
+test('clusters stay apart, end and are followed', async ({ lab }) => {
   test.setTimeout(300_000);
   const north = await lab.open('north.ipynb', cells('north', 'row'));
   await north.run(0);
