@@ -16,16 +16,17 @@ export type ModulePlace = {
 };
 
 /**
- * The text inside the frame in which a worker compiles it: strict, an expression, on lines of its own.
+ * The text inside the frame in which a worker compiles it: strict, an expression, its lines numbered as they were.
  *
  * ```
- *   (function (__name) { 'use strict'; return (
- *   (x, y) => x + y
+ *   (function (__name) { 'use strict'; return ((x, y) => {
+ *     return x + y;
+ *   }
  *   ); })
  * ```
  */
 export function compilerFrame(expression: string): string {
-  return `(function (__name) { 'use strict'; return (\n${expression}\n); })`;
+  return `(function (__name) { 'use strict'; return (${expression}\n); })`;
 }
 
 /** @throws TypeError if the module does not export a function of that name; says what it exports. */

@@ -118,6 +118,10 @@ async function stopAfter(executor: Executor, error: unknown): Promise<void> {
 function within(scope: RunScope, executor: Executor): Executor {
   return {
     numWorkers: executor.numWorkers,
+    get slots() {
+      return executor.slots;
+    },
+    check: (key, node) => executor.check?.(key, node),
     submit: (batch, done) =>
       executor.submit(batch, outcome => scope.run(() => done(outcome))),
     stop: reason => executor.stop(reason)

@@ -42,16 +42,21 @@ const MAX_LOSSES = 3;
 export type PoolExecutorOptions = {
   /** Workers used at the same time. */
   readonly numWorkers: number;
-  /** Hand out exactly one batch per worker, as the caller's `chunkSize` asks. */
+  /** Tasks per batch. */
+  readonly chunkSize: number;
+  /** The caller asked for that size: one batch per worker, neither more nor together. */
   readonly isExact: boolean;
   readonly signal: AbortSignal | undefined;
 };
 
 export class PoolExecutor implements Executor {
   readonly numWorkers: number;
+  private readonly _chunkSize: number;
   private readonly _isExact: boolean;
   private readonly _signal: AbortSignal | undefined;
   private _queue: Entry[] = [];
+  /** Workers that have run something of this run. */
+  private readonly _known = new WeakSet<PoolWorker>();
   private _isDispatchDue = false;
   private _isReceiving = false;
   private _isStopped = false;
@@ -61,9 +66,10 @@ export class PoolExecutor implements Executor {
 
   constructor(
     private readonly _pool: WorkerPool,
-    { numWorkers, isExact, signal }: PoolExecutorOptions
+    { numWorkers, chunkSize, isExact, signal }: PoolExecutorOptions
   ) {
     this.numWorkers = Math.min(numWorkers, _pool.size);
+    this._chunkSize = chunkSize;
     this._isExact = isExact;
     this._signal = signal;
     _pool.attach(this);
@@ -78,8 +84,8 @@ export class PoolExecutor implements Executor {
       return this.numWorkers;
     }
     // Twice what a worker is given, so that the queue here does not run dry while results are on their way.
-    const perWorker = Math.ceil((2 * AHEAD_MS) / this._meanMs);
-    return this.numWorkers * Math.min(2 * AHEAD_TASKS, Math.max(1, perWorker));
+    const tasks = Math.min(2 * AHEAD_TASKS, (2 * AHEAD_MS) / this._meanMs);
+    return this.numWorkers * Math.max(1, Math.ceil(tasks / this._chunkSize));
   }
 
   /** @throws NotPortableError if a function of the node cannot be sent. */
@@ -125,11 +131,16 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  async stop(): Promise<void> {
+  /** The run is over. */
+  leave(): void {
     this._isStopped = true;
     this._queue = [];
     clearTimeout(this._timer);
     this._pool.detach(this);
+  }
+
+  async stop(): Promise<void> {
+    this.leave();
     const kills: Promise<void>[] = [];
     // An abort means now; after an error, tasks that have begun are left to end.
     const isAbort = this._signal?.aborted === true;
@@ -189,7 +200,8 @@ export class PoolExecutor implements Executor {
     this._isReceiving = false;
     if (message.ended && !this._isStopped) {
       // After a failure that was mended: the tasks behind it.
-      this._requeue(pack.entries.slice(pack.received, pack.end));
+      const rest = pack.entries.slice(pack.received, pack.end);
+      this._requeue(rest.filter(({ batch }) => batch.left > 0));
     }
     this.dispatch();
   }
@@ -281,27 +293,39 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  /** The worker with the least to do that has room; a new one rather than one that is busy; null if none has room. */
+  /**
+   * The worker with the least to do that has room; one that ran tasks of this run before rather than another, a new one rather than one that
+   * is busy; null if none has room.
+   */
   private _freestWorker(): PoolWorker | null {
     const now = performance.now();
-    const used = this._pool.workers.filter(worker => worker.worksFor(this));
-    const mayUseMore = used.length < this.numWorkers;
-    let best: PoolWorker | null = null;
-    for (const worker of mayUseMore ? this._pool.workers : used) {
-      if (
+    let used = 0;
+    let own: PoolWorker | null = null;
+    let other: PoolWorker | null = null;
+    for (const worker of this._pool.workers) {
+      used += worker.worksFor(this) ? 1 : 0;
+      const hasRoom =
         worker.canTakePack &&
         worker.aheadMs < AHEAD_MS / 2 &&
         worker.aheadTasks < AHEAD_TASKS / 2 &&
-        !worker.isSilent(now, STUCK_MS) &&
-        (best === null || worker.aheadMs < best.aheadMs)
-      ) {
-        best = worker;
+        !worker.isSilent(now, STUCK_MS);
+      if (!hasRoom) {
+        continue;
+      }
+      if (this._known.has(worker)) {
+        own = own === null || worker.aheadMs < own.aheadMs ? worker : own;
+      } else {
+        other =
+          other === null || worker.aheadMs < other.aheadMs ? worker : other;
       }
     }
-    if (best?.aheadTasks === 0 || !mayUseMore) {
-      return best;
+    if (own?.aheadTasks === 0 || used >= this.numWorkers) {
+      return own;
     }
-    return this._pool.grow() ?? best;
+    if (other?.aheadTasks === 0) {
+      return other;
+    }
+    return this._pool.grow() ?? own ?? other;
   }
 
   /** Fills a pack from the queue's front and posts it. */
@@ -311,19 +335,18 @@ export class PoolExecutor implements Executor {
     const args: unknown[] = [];
     const share = Math.ceil(this._queue.length / this.numWorkers);
     const room = Math.min(share, AHEAD_TASKS - worker.aheadTasks);
-    const whole = this._queue[0]!.batch;
+    let last = this._queue[0]!.batch;
     let expectedMs = worker.aheadMs;
     let count = 0;
     for (const { batch, call } of this._queue) {
-      // A batch of several goes whole, and alone.
+      // A batch goes whole.
       const fits =
-        whole.size > 1
-          ? batch === whole
-          : count === 0 ||
-            (batch.size === 1 && count < room && expectedMs < AHEAD_MS);
+        batch === last ||
+        (count < room && expectedMs < AHEAD_MS && !this._isExact);
       if (!fits) {
         break;
       }
+      last = batch;
       const node = call.node as Task;
       try {
         encodeCall(node, call.inputs, functions.idOf, calls, args);
@@ -340,6 +363,7 @@ export class PoolExecutor implements Executor {
     const pack = new Pack(id, this, entries, worker.takeCell(), taskMs);
     try {
       worker.post(pack, calls, args, functions);
+      this._known.add(worker);
     } catch (error) {
       worker.freeCell(pack.cell);
       this._failUnsendable(worker, entries, error);

@@ -32,6 +32,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   private readonly _leaving = new Set<Promise<void>>();
   private readonly _executors = new Set<PoolExecutor>();
   private _isClosed = false;
+  private _isClosingWhenIdle = false;
   private _nextPack = 0;
 
   constructor({ size = availableParallelism() }: PoolOptions = {}) {
@@ -52,6 +53,14 @@ export abstract class WorkerPool implements AsyncDisposable {
     await Promise.all(this._leaving);
   }
 
+  /** Closes once no run uses it any more. @internal */
+  async closeWhenIdle(): Promise<void> {
+    this._isClosingWhenIdle = true;
+    if (this._executors.size === 0) {
+      await this.close();
+    }
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -67,6 +76,9 @@ export abstract class WorkerPool implements AsyncDisposable {
   /** @internal */
   detach(executor: PoolExecutor): void {
     this._executors.delete(executor);
+    if (this._isClosingWhenIdle && this._executors.size === 0) {
+      void this.close();
+    }
   }
 
   /** @internal */

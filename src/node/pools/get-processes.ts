@@ -1,0 +1,58 @@
+import { cull } from '../graph/cull';
+import { checkedGraph } from '../graph/graph';
+import { UnknownKeyError } from '../graph/graph-errors';
+import type { Key } from '../graph/key';
+import type { Graph } from '../graph/nodes';
+import { keysIn } from '../local/plan';
+import { type Keys, requestOf } from '../local/request';
+import type { Cache } from '../local/state';
+import { managedProcesses } from './managed-pools';
+import { type PoolRunOptions, runOnPool } from './run-on-pool';
+import type { ProcessPool } from './worker-pool';
+
+export type ProcessesOptions = PoolRunOptions<ProcessPool>;
+
+/** Tasks per batch, as Dask has it. */
+const CHUNK_SIZE = 6;
+
+/**
+ * Computes keys of a graph in child processes: for functions that may crash, or that need memory of their own.
+ *
+ * ```ts
+ * const graph = { a: 1, b: task((x, y) => x + y, ref('a'), 10) };
+ * await getProcesses(graph, 'b');                                           // 11
+ * ```
+ *
+ * Functions, arguments, results and errors as with `getThreads`, but nothing can be shared: a `SharedArrayBuffer` is refused.
+ */
+export async function getProcesses<R = unknown>(
+  graph: Graph,
+  keys: Keys,
+  options: ProcessesOptions = {}
+): Promise<R> {
+  return (await runOnPool(
+    neededOf(graph, keys, options.cache),
+    keys,
+    options,
+    CHUNK_SIZE,
+    size => managedProcesses.ofAtLeast(size)
+  )) as R;
+}
+
+/**
+ * What the request needs of the graph: callbacks see no more, and a mistake elsewhere in it does not matter.
+ *
+ * @throws UnknownKeyError if a requested key is nowhere, before any callback is called.
+ */
+function neededOf(graph: Graph, keys: Keys, cache: Cache | undefined): Graph {
+  const nodes = checkedGraph(graph);
+  const isCached = (key: Key) => cache?.has(key) === true;
+  const wanted = keysIn(
+    requestOf(keys, key => nodes.has(key) || isCached(key))
+  );
+  const unknown = wanted.find(key => !nodes.has(key) && !isCached(key));
+  if (unknown !== undefined) {
+    throw new UnknownKeyError(unknown);
+  }
+  return cull(nodes, wanted);
+}
