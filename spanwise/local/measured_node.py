@@ -41,7 +41,7 @@ class MeasuredNode:
     def __reduce_ex__(self, protocol: Any) -> Any:
         folder = self._spanwise_folder
         if folder is None:
-            return self._spanwise_work.node.__reduce_ex__(protocol)
+            return _itself, (self._spanwise_work.node,)
         return remote_work(self._spanwise_work, folder)
 
     def __eq__(self, other: object) -> bool:
@@ -90,6 +90,10 @@ def measured(node: GraphNode, work: Work, meter: Meter, folder: str | None) -> A
     made._spanwise_meter = meter
     made._spanwise_folder = folder
     return made
+
+
+def _itself(node: Any) -> Any:
+    return node
 
 
 def retire(node: Any) -> None:

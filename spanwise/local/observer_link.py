@@ -96,14 +96,22 @@ class ObserverLink:
         with self._lock:
             self._end = {"why": why, "at": at}
         self._wake()
-        with self._changed:
-            while not (self._end_sent and self._acknowledged >= self._newest):
-                left = limit - monotonic()
-                if left <= 0 or not (self._is_open or self._connecting):
-                    break
-                self._changed.wait(left)
+        self._wait(lambda: self._end_sent and self._acknowledged >= self._newest, limit_seconds)
         self.close()
         self._thread.join(max(0.1, limit - monotonic()))
+
+    def wait_for(self, seq: int, limit_seconds: float) -> None:
+        """Wait until the observer has the blocks up to `seq`; see :meth:`end` for how long."""
+        self._wait(lambda: self._acknowledged >= seq, limit_seconds)
+
+    def _wait(self, is_there: Callable[[], bool], limit_seconds: float) -> None:
+        limit = monotonic() + limit_seconds
+        with self._changed:
+            while not is_there():
+                left = limit - monotonic()
+                if left <= 0 or not (self._is_open or self._connecting):
+                    return
+                self._changed.wait(left)
 
     def close(self) -> None:
         """Let go at once. Twice is safe."""

@@ -37,6 +37,7 @@ _MEMORY_SECONDS = 0.2
 #: Between turns while runs are under way, but no thread of this process is busy.
 _TURN_SECONDS = 0.03
 _SAMPLES_SECONDS = 1.0
+_FLUSH_SECONDS = 10.0
 _END_SECONDS = 10.0
 
 
@@ -250,12 +251,15 @@ class Recorder:
             self.log.gap(gap.table, gap.start, gap.stop, gap.rows)
 
     def flush(self) -> int:
-        """Send what was measured so far; returns the log's place."""
+        """Send what was measured so far, wait until it is there; returns the log's place."""
         with self._turn:
             if not self._ended:
                 self._write_rows(perf_counter())
                 self._write_samples()
-            return self.log.seal()
+            seq = self.log.seal()
+        if self._link is not None:
+            self._link.wait_for(seq, _FLUSH_SECONDS)
+        return seq
 
     def end(self, why: str) -> None:
         """Record no more, tell the observer, end the threads. Twice is safe.

@@ -1,0 +1,249 @@
+"""What ``observe()`` records equals ``dask.diagnostics.Profiler``'s records of the same run."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from operator import add
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import pandas as pd
+import pytest
+from dask.diagnostics import Profiler
+
+import spanwise
+from spanwise import span
+from spanwise.local.observe import Observation
+
+pytestmark = pytest.mark.timeout(240)
+
+SCHEDULERS = ("threads", "sync", "processes")
+#: Between Dask's handing a task out and the first stamp, and back: queue, sizes, the GIL.
+#: Per task, in seconds, on a machine that others use as well.
+DISPATCH = {"threads": 0.05, "sync": 0.005, "processes": 1.0}
+
+
+VALUES = pd.DataFrame({"k": [n % 5 for n in range(1000)], "v": range(1000)})
+
+
+def rest(seconds: float, *inputs: Any) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def an_array() -> Any:
+    with span("A"):
+        x = da.ones((400, 400), chunks=100)
+    with span("B"):
+        return (x + x.T).sum(axis=0)
+
+
+def a_dataframe() -> Any:
+    with span("A"):
+        frame = dd.from_pandas(VALUES, npartitions=4)
+    with span("B"):
+        return frame[frame.v > 10].groupby("k").v.mean()
+
+
+def a_delayed_graph() -> Any:
+    with span("A"):
+        firsts = [dask.delayed(rest)(0.02 * (n % 3)) for n in range(12)]
+    with span("B"):
+        return dask.delayed(rest)(0.01, *firsts)
+
+
+GRAPHS: dict[str, Callable[[], Any]] = {
+    "array": an_array,
+    "dataframe": a_dataframe,
+    "delayed": a_delayed_graph,
+}
+
+
+EXPECTED = {
+    "array": [800.0] * 400,
+    "dataframe": VALUES[VALUES.v > 10].groupby("k").v.mean(),
+    "delayed": 0.01,
+}
+
+
+def assert_equal(observed: Any, expected: Any) -> None:
+    if isinstance(expected, pd.Series):
+        pd.testing.assert_series_equal(
+            observed.sort_index(), expected, check_names=False, check_index_type=False
+        )
+    else:
+        assert (observed == expected).all() if hasattr(observed, "all") else observed == expected
+
+
+@pytest.fixture
+def seen() -> Iterator[Observation]:
+    with spanwise.observe("test") as seen:
+        yield seen
+    seen.close()
+
+
+def computed(record: dict[str, Any]) -> tuple[float, float]:
+    """Start and stop of a task, wall clock."""
+    return record["startstops"][0]["start"], max(each["stop"] for each in record["startstops"])
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: str) -> None:
+    collection = GRAPHS[graph]()
+    with Profiler() as profiler:
+        observed = collection.compute(scheduler=scheduler, num_workers=2)
+    assert_equal(observed, EXPECTED[graph])
+    records = {record["key"]: record for record in seen.get_task_stream()}
+    profiled = {str(each.key): each for each in profiler.results}
+    assert records.keys() == profiled.keys()
+    assert len(profiler.results) == len(seen.get_task_stream())
+
+    # Each interval lies within the profiler's, which also holds what Dask's loop adds.
+    assert seen._recorder is not None
+    to_wall = seen._recorder.log.wall_epoch - seen._recorder.log.start
+    outside = 0.0
+    for key, record in records.items():
+        start, stop = computed(record)
+        # Wall clocks of today are doubles with 0.24 us between two of them.
+        assert start >= profiled[key].start_time + to_wall - 1e-5
+        assert stop <= profiled[key].end_time + to_wall + 1e-5
+        outside += profiled[key].end_time - profiled[key].start_time - (stop - start)
+    if scheduler != "processes":
+        # (there Dask hands out six tasks at a time: a task's stretch holds its neighbours)
+        assert outside <= DISPATCH[scheduler] * len(records)
+
+    # The same places: one lane per thread or process of the profiler's.
+    ids = defaultdict(set)
+    for key, record in records.items():
+        ids[record["worker"], record["thread"]].add(profiled[key].worker_id)
+    assert all(len(each) == 1 for each in ids.values())
+    assert len({next(iter(each)) for each in ids.values()}) == len(ids)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_spans_are_those_in_which_the_code_stands(seen: Observation, scheduler: str) -> None:
+    for graph in GRAPHS.values():
+        graph().compute(scheduler=scheduler, num_workers=2)
+    summary = seen._asked().query("summary")
+    own = sum(row["ownNanoseconds"] for row in summary["spans"])
+    assert own + summary["unattributedNanoseconds"] == summary["totalNanoseconds"]
+    functions = {
+        tag: set(seen.fine_metrics(span=tag, unit="seconds").by_function()) for tag in "AB"
+    }
+    # (the partitions of a frame made of a pandas one are data, which no scheduler runs)
+    assert {"ones_like", "rest"} <= functions["A"]
+    assert {"transpose", "sum", "gt", "rest"} <= functions["B"]
+    assert not {"transpose", "sum", "gt"} & functions["A"]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_seconds_are_those_that_the_tasks_took(seen: Observation, scheduler: str) -> None:
+    a_delayed_graph().compute(scheduler=scheduler, num_workers=2)
+    asked = sum(0.02 * (n % 3) for n in range(12)) + 0.01
+    metrics = seen.fine_metrics(function="rest", unit="seconds").by_activity()
+    assert metrics["thread-noncpu"] + metrics["thread-cpu"] >= asked
+    assert metrics["thread-cpu"] <= 0.1
+    records = [record for record in seen.get_task_stream() if record["name"] == "rest"]
+    assert sum(stop - start for start, stop in map(computed, records)) == pytest.approx(
+        asked, abs=0.3
+    )
+
+
+def spin(seconds: float) -> float:
+    """Keep a core for so much of the thread's CPU time; returns what it took."""
+    begin = time.thread_time()
+    while time.thread_time() < begin + seconds:
+        pass
+    return time.thread_time() - begin
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_cpu_is_that_of_the_threads(seen: Observation, scheduler: str) -> None:
+    with span("busy"):
+        tasks = [dask.delayed(spin)(0.1, dask_key_name=f"spin-{n}") for n in range(6)]
+    inside = sum(dask.compute(*tasks, scheduler=scheduler, num_workers=2))
+    shown = seen.fine_metrics(span="busy").by_activity()["thread-cpu"]
+    assert shown == pytest.approx(inside, rel=0.02, abs=0.005)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_stacks_show_what_the_tasks_were_doing(seen: Observation, scheduler: str) -> None:
+    with span("busy"):
+        tasks = [dask.delayed(spin)(0.4, dask_key_name=f"spin-{n}") for n in range(2)]
+    dask.compute(*tasks, scheduler=scheduler, num_workers=2)
+    profile = seen._asked().query("profile", {"spans": {"any": [{"tag": "busy"}]}})
+    # 0.8 s of a thread's CPU time, a look each 10 ms.
+    assert profile["samples"] >= 40
+    names = {str(name) for name in _texts(profile)}
+    assert "spin" in names
+    assert not {"run", "_execute_subgraph", "execute_task"} & names
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_executing_and_idle_are_wall_times_threads(seen: Observation, scheduler: str) -> None:
+    with span("uneven"):
+        tasks = [dask.delayed(rest)(1.0), *(dask.delayed(rest)(0.1) for _ in range(3))]
+    dask.compute(*tasks, scheduler=scheduler, num_workers=2, chunksize=1)
+    summary = seen._asked().query("summary")
+    assert summary["capacitySeconds"] == pytest.approx(2 * summary["wallSeconds"], rel=0.02)
+    assert summary["executeSeconds"] + summary["idleSeconds"] == pytest.approx(
+        summary["capacitySeconds"], rel=0.02
+    )
+    assert summary["executeSeconds"] >= 1.3
+
+
+def test_sizes_are_those_of_the_results(seen: Observation) -> None:
+    for scheduler in SCHEDULERS:
+        dask.delayed(bytes)(100_000, dask_key_name=f"bytes-{scheduler}").compute(
+            scheduler=scheduler, num_workers=1
+        )
+    sizes = {record["key"]: record["nbytes"] for record in seen.get_task_stream()}
+    assert sizes == {f"bytes-{each}": pytest.approx(100_000, abs=100) for each in SCHEDULERS}
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_inner_parts_of_fused_tasks_have_their_own_span_and_function(
+    seen: Observation, scheduler: str
+) -> None:
+    with span("load"):
+        bag = db.from_sequence(range(100), npartitions=2).map(add, 1)
+    with span("sum"):
+        total = bag.map(add, 2).sum()
+    assert total.compute(scheduler=scheduler, num_workers=2) == sum(range(100)) + 300
+    parts = Counter(
+        (tuple(each["span"]), each["function"])
+        for record in seen.get_task_stream()
+        for each in record["startstops"]
+    )
+    assert any(tags == ("load",) for tags, _ in parts)
+    assert any(tags == ("sum",) for tags, _ in parts)
+
+
+def test_memory_of_this_process_and_of_its_pool(seen: Observation) -> None:
+    with span("wait"):
+        tasks = [dask.delayed(rest)(0.6) for _ in range(4)]
+    dask.compute(*tasks, scheduler="processes", num_workers=2, chunksize=1)
+    answer = seen._asked().query("memory", params={"show": "workers"})
+    peaks = {
+        each["name"]: max(value for value in each["bytes"] if value is not None)
+        for each in answer["series"]
+    }
+    assert {"this process", "process 1", "process 2"} <= peaks.keys()
+    assert all(peak > 5 * 2**20 for peak in peaks.values())
