@@ -27,6 +27,7 @@ export {
   MissingDependencyError,
   UnknownKeyError
 } from './graph/graph-errors';
+export { delayed, Delayed, type Eventually } from './graph/delayed';
 export { order } from './graph/order';
 export { prefixOf } from './graph/prefix';
 export { addCallbacks, Callback, type CallbackHooks } from './local/callback';

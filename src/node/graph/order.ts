@@ -77,16 +77,20 @@ class StaticOrder {
     this._followed = new Uint8Array(size);
 
     const users = reversed(graph.dependencies);
-    this._sharedData = Uint8Array.from({ length: size }, (_, id) =>
-      degree(users, id) > 1 && (id >= graph.nodeCount || graph.isData(id))
-        ? 1
-        : 0
-    );
+    this._sharedData = new Uint8Array(size);
+    for (let id = 0; id < size; id++) {
+      const isData = id >= graph.nodeCount || graph.isData(id);
+      this._sharedData[id] = isData && degree(users, id) > 1 ? 1 : 0;
+    }
     this._dependencies = without(graph.dependencies, this._sharedData);
-    this._dependents = reversed(this._dependencies);
-    this._needed = Int32Array.from({ length: size }, (_, id) =>
-      degree(this._dependencies, id)
-    );
+    this._dependents =
+      this._dependencies === graph.dependencies
+        ? users
+        : reversed(this._dependencies);
+    this._needed = new Int32Array(size);
+    for (let id = 0; id < size; id++) {
+      this._needed[id] = degree(this._dependencies, id);
+    }
 
     const totals = totalsOf(this._dependencies, this._dependents);
     const uncounted = (id: number) => totals[id] === 0;
@@ -185,7 +189,7 @@ class StaticOrder {
     return path;
   }
 
-  private _heaviest(ids: Iterable<number>): number {
+  private _heaviest(ids: readonly number[]): number {
     let heaviest = -1;
     for (const id of ids) {
       if (heaviest < 0 || this._weights.compare(id, heaviest) > 0) {
@@ -346,7 +350,7 @@ class StaticOrder {
       }
       if (users.length > 1) {
         // Only those that split off here; the others are met from elsewhere too.
-        for (const user of Array.from(users).sort(this._weights.compare)) {
+        for (const user of users.sort(this._weights.compare)) {
           if (degree(this._dependencies, user) === 1) {
             branches.push({ splits: branch.splits + 1, path: [...path, user] });
           }

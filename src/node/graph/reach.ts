@@ -7,9 +7,10 @@ import { degree, type Edges } from './edges';
  *   {3, 5, 64}  →  [ 0, 0b101000,  2, 0b1 ]
  * ```
  *
- * Roots next to each other share a word, so the sets of a tree's levels take a thirty-second of what lists would.
+ * Roots next to each other share a word, so the sets of a tree's levels take a thirty-second of what lists would. Most sets are small, and
+ * small plain arrays are made faster than typed ones.
  */
-type Words = Int32Array;
+type Words = readonly number[];
 
 /** Of every id, what it can reach among the ids at the far end of the edges. */
 export type Reach = {
@@ -49,7 +50,7 @@ export function reachOf(
     missing[id] = degree(edges, id);
     readers[id] = degree(back, id);
     if (missing[id] === 0) {
-      sets[id] = Int32Array.of(id >> 5, 1 << (id & 31));
+      sets[id] = [id >> 5, 1 << (id & 31)];
       counts[id] = 1;
       largest[id] = weights(id);
       stack.push(id);
@@ -128,7 +129,7 @@ export function forEachIn(
 /** Adds up sets in one array of words that is as long as the universe and empty between two unions. */
 class UnionScratch {
   private readonly _bits: Int32Array;
-  private _touched: number[] = [];
+  private readonly _touched: number[] = [];
 
   constructor(words: number) {
     this._bits = new Int32Array(words);
@@ -146,16 +147,15 @@ class UnionScratch {
 
   /** The union, which is then forgotten here. */
   take(): { words: Words; members: number } {
-    const words = new Int32Array(2 * this._touched.length);
+    const words: number[] = [];
     let members = 0;
-    this._touched.forEach((word, i) => {
+    for (const word of this._touched) {
       const bits = this._bits[word]!;
-      words[2 * i] = word;
-      words[2 * i + 1] = bits;
+      words.push(word, bits);
       members += bitCount(bits);
       this._bits[word] = 0;
-    });
-    this._touched = [];
+    }
+    this._touched.length = 0;
     return { words, members };
   }
 }

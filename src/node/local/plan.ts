@@ -45,8 +45,18 @@ export class RunPlan {
       this.requested[id] = 1;
     }
     this.reached = reachableFrom(graph, ids);
-    this.reachedCount = this.reached.reduce((sum, flag) => sum + flag, 0);
-    this.lastFirst = byNumber.reverse().filter(id => this.reached[id] === 1);
+    this.lastFirst = new Int32Array(graph.nodeCount);
+    let count = 0;
+    for (let number = graph.nodeCount - 1; number >= 0; number--) {
+      if (this.reached[byNumber[number]!] === 1) {
+        this.lastFirst[count++] = byNumber[number]!;
+      }
+    }
+    this.lastFirst = this.lastFirst.subarray(0, count);
+    for (let id = graph.nodeCount; id < graph.size; id++) {
+      count += this.reached[id]!;
+    }
+    this.reachedCount = count;
     this.dependencies = graph.dependencies;
     this.dependents = reversed(graph.dependencies, this.lastFirst);
     this._checkExternals(isCached);

@@ -1,0 +1,142 @@
+import { type Key, KeyMap } from './key';
+import { type Graph, ref, Task, type TaskFunction } from './nodes';
+import { isContainer, partsOf } from './references';
+
+/** A scheduler's entry: `getSync`, `getAsync`, … */
+export type Get = (graph: Graph, keys: Key, options?: never) => unknown;
+
+/** What a delayed function takes where the function itself takes a `T`. */
+export type Eventually<T> =
+  | T
+  | Delayed<T>
+  | (T extends readonly (infer Item)[] ? readonly Eventually<Item>[] : never)
+  | (T extends Readonly<Record<string, unknown>>
+      ? { readonly [Name in keyof T]: Eventually<T[Name]> }
+      : never);
+
+/**
+ * Makes a function whose calls are remembered instead of made; calls of calls are a graph.
+ *
+ * ```ts
+ * const add = delayed((x: number, y: number) => x + y);
+ * add(add(1, 2), 3).compute(getSync);   // 6
+ * ```
+ *
+ * Delayed values may also stand within plain lists, objects, `Map`s and `Set`s of arguments.
+ *
+ * @param name - what the keys begin with; by default the function's own name.
+ */
+export function delayed<Args extends unknown[], R>(
+  fn: (...args: Args) => R,
+  name = fn.name || 'delayed'
+): (
+  ...args: { [Place in keyof Args]: Eventually<Args[Place]> }
+) => Delayed<Awaited<R>> {
+  return (...args) => new Delayed(fn as TaskFunction, args, name);
+}
+
+/** A call that is not made yet. */
+export class Delayed<T = unknown> {
+  /** Only for the compiler: the type of the value to come. */
+  declare readonly valueType: T;
+
+  constructor(
+    readonly fn: TaskFunction,
+    readonly args: readonly unknown[],
+    readonly name: string
+  ) {}
+
+  /**
+   * Computes the value.
+   *
+   * @returns what `get` returns: the value of `getSync`, a promise of the others.
+   */
+  compute<G extends Get>(
+    get: G,
+    options?: Parameters<G>[2]
+  ): ReturnType<G> extends PromiseLike<unknown> ? Promise<T> : T {
+    const { graph, key } = this.toGraph();
+    return get(graph, key, options as never) as never;
+  }
+
+  /**
+   * The call and all calls that it needs, as a graph. Keys are the function's name and a number, in the order in which calls need each
+   * other, so that the same calls get the same keys each time.
+   */
+  toGraph(): { graph: Graph; key: Key } {
+    const keys = new Map<Delayed, Key>();
+    const numbers = new Map<string, number>();
+    const graph = new KeyMap<Task>();
+    for (const call of callsBehind(this)) {
+      const number = numbers.get(call.name) ?? 0;
+      numbers.set(call.name, number + 1);
+      const key: Key = [call.name, number];
+      keys.set(call, key);
+      const args = call.args.map(arg =>
+        withReferences(arg, other => keys.get(other)!)
+      );
+      graph.set(key, new Task(call.fn, args));
+    }
+    return { graph, key: keys.get(this)! };
+  }
+}
+
+/** A call and what it needs, each after its own needs. Without recursion: chains may be long. */
+function callsBehind(last: Delayed): Iterable<Delayed> {
+  const ordered = new Set<Delayed>();
+  const stack = [last];
+  while (stack.length > 0) {
+    const call = stack[stack.length - 1]!;
+    const needs = delayedIn(call.args).filter(other => !ordered.has(other));
+    if (needs.length > 0 && !ordered.has(call)) {
+      stack.push(...needs.reverse());
+    } else {
+      stack.pop();
+      ordered.add(call);
+    }
+  }
+  return ordered;
+}
+
+function delayedIn(value: unknown, found: Delayed[] = []): Delayed[] {
+  if (value instanceof Delayed) {
+    found.push(value);
+  } else if (
+    typeof value === 'object' &&
+    value !== null &&
+    isContainer(value)
+  ) {
+    for (const part of partsOf(value)) {
+      delayedIn(part, found);
+    }
+  }
+  return found;
+}
+
+/** The value itself if nothing in it is delayed, else a copy with references. */
+function withReferences(
+  value: unknown,
+  keyOf: (call: Delayed) => Key
+): unknown {
+  if (value instanceof Delayed) {
+    return ref(keyOf(value));
+  }
+  if (delayedIn(value).length === 0) {
+    return value;
+  }
+  const inside = (part: unknown) => withReferences(part, keyOf);
+  if (value instanceof Map) {
+    return new Map(
+      Array.from(value, ([key, part]) => [inside(key), inside(part)])
+    );
+  }
+  if (value instanceof Set) {
+    return new Set(Array.from(value, inside));
+  }
+  if (Array.isArray(value)) {
+    return value.map(inside);
+  }
+  return Object.fromEntries(
+    Object.entries(value as object).map(([name, part]) => [name, inside(part)])
+  );
+}
