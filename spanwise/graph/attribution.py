@@ -130,10 +130,13 @@ class Attribution:
             if provenance.is_pinned(name) or "_spanwise_wrapped" in layer.__dict__:
                 known = provenance.find_layer(name)
                 own = known if known is not None else own
-            self._by_name[name] = self._settled(own)
+            settled = self._settled(own)
+            if provenance.is_shared(name, layer):
+                settled = Source(settled.span, False)
+            self._by_name[name] = settled
             for inner in _all_names(layer, name):
                 known = self._written_elsewhere(inner, layer)
-                self._by_name.setdefault(inner, self._settled(known if known is not None else own))
+                self._by_name.setdefault(inner, settled if known is None else self._settled(known))
 
     def _read_keys(self, layer: Layer, span: Callable[[Any], Any]) -> None:
         for key in layer:

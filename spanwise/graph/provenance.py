@@ -31,7 +31,7 @@ from typing import Any
 
 import dask
 from dask._expr import Expr
-from dask._task_spec import Alias, Task, _execute_subgraph
+from dask._task_spec import Alias, Task, TaskRef, _execute_subgraph
 from dask.highlevelgraph import Layer
 
 Annotation = Mapping[str, Any]
@@ -120,6 +120,10 @@ class Provenance:
         self._layers: dict[str, Source | str] = {}
         #: delayed attributes, whose layers are made long after they were written
         self._pinned: set[str] = set()
+        #: name → the living layers of that name as users wrote them
+        self._living: dict[str, list[weakref.KeyedRef[str, Layer]]] = {}
+        #: names whose living layers were written in spans of different tags
+        self._shared: set[str] = set()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
         #: Counts what users write, so that what was derived before is told from after.
         self._written = 0
@@ -136,12 +140,16 @@ class Provenance:
                 state["_spanwise_seen"] = True
                 if isinstance(name, str):
                     self._note_layer(name, layer)
+            elif name in self._shared:
+                # Of equal layers a graph keeps one, and the others may be gone tomorrow.
+                state["_spanwise_shared"] = True
 
     def _note_layer(self, name: str, layer: Layer) -> None:
-        annotations = layer.annotations
-        span = annotations.get("span") if annotations else None
+        span = _span_of(layer)
         if callable(span):  # one value per key: an optimised graph, wrapped again
             return
+        if name in self._layers and _holds_futures(layer):
+            return  # its results, kept by persist(): written long before
         source = Source(span, True)
         working = self.worked_on()
         if working is not None:
@@ -154,11 +162,44 @@ class Provenance:
             layer.__dict__["_spanwise_wrapped"] = True
             if name in self._layers:
                 return
+        else:
+            self._note_living(name, layer)
         if name not in self._pinned:
             self._remember(name, source)
         for other in inner:
             if not self._is_known(other):
                 self._remember(other, name)
+
+    def _note_living(self, name: str, layer: Layer) -> None:
+        """Find out whether an equal layer of another span is still in use."""
+        living = self._living.setdefault(name, [])
+        living.append(weakref.KeyedRef(layer, self._layer_gone, name))
+        self._compare(name, living)
+
+    def _layer_gone(self, gone: weakref.KeyedRef[str, Layer]) -> None:
+        # Not list.remove(): it compares layers, which compares all their tasks.
+        living = [each for each in self._living.get(gone.key, ()) if each is not gone]
+        if living:
+            self._living[gone.key] = living
+        else:
+            self._living.pop(gone.key, None)
+        if gone.key in self._shared:
+            self._compare(gone.key, living)
+
+    def _compare(self, name: str, living: list[weakref.KeyedRef[str, Layer]]) -> None:
+        layers = [layer for ref in living if (layer := ref()) is not None]
+        spans = [_span_of(layer) for layer in layers]
+        if all(same_tags(spans[0], other) for other in spans[1:]):
+            self._shared.discard(name)
+        else:
+            self._shared.add(name)
+
+    def is_shared(self, name: str, layer: Layer | None = None) -> bool:
+        """Whether equal layers of this name were written in spans of different tags.
+
+        In a graph they are one layer, whose tasks run once for all of them.
+        """
+        return name in self._shared or (layer is not None and "_spanwise_shared" in layer.__dict__)
 
     def note_delayed(self, key: Any) -> None:
         """Remember a delayed attribute or leaf at the moment it is written."""
@@ -186,8 +227,11 @@ class Provenance:
         """Where the layer of this name was written; None if unknown."""
         found = self._layers.get(name)
         if isinstance(found, str):
-            found = self._layers.get(found)
-        return found if isinstance(found, Source) else None
+            name = found
+            found = self._layers.get(name)
+        if not isinstance(found, Source):
+            return None
+        return Source(found.span, False) if name in self._shared else found
 
     def is_pinned(self, name: str) -> bool:
         return name in self._pinned
@@ -342,6 +386,18 @@ class Provenance:
             if found is not None:
                 return Source(found.span, False)
         return None
+
+
+def _span_of(layer: Layer) -> Any:
+    """The span annotation of a layer; of an optimised graph a function of the key."""
+    annotations = layer.annotations
+    return annotations.get("span") if annotations else None
+
+
+def _holds_futures(layer: Layer) -> bool:
+    return layer.is_materialized() and any(
+        isinstance(node, TaskRef) for node in islice(layer.values(), 1)
+    )
 
 
 def layer_names(layer: Layer, name: str) -> set[str]:
