@@ -56,6 +56,31 @@ function at(
 }
 
 describe('memory', () => {
+  it('draws nothing where the source measures nothing', () => {
+    const log = new LogStore('local');
+    const samples = [0, 1, 2].map(t => ({
+      t,
+      worker: 0,
+      process: 100,
+      managed: NaN
+    }));
+    ingestBlock(log, rowsToBlock(1, 'workers', [{ worker: 0, left: NaN }]));
+    ingestBlock(log, rowsToBlock(2, 'memory', samples));
+    const drawn = (measure: string): unknown =>
+      ask(log, 'memory', {
+        params: { measure, show: 'workers' }
+      }).series.map(({ bytes }) => bytes);
+    expect(drawn('process')).toEqual([
+      [100, 100, 100],
+      [100, 100, 100]
+    ]);
+    expect(drawn('managed')).toEqual([
+      [null, null, null],
+      [null, null, null]
+    ]);
+    expect(drawn('unmanaged')).toEqual(drawn('managed'));
+  });
+
   it('adds workers up, each from its first sample until it leaves', () => {
     const { series } = ask(measured(), 'memory');
     expect(series).toHaveLength(1);

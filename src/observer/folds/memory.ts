@@ -154,7 +154,7 @@ function clusterSeries(
       }
     }
     t.push(time);
-    bytes.push(sum);
+    bytes.push(known(sum));
   }
   return { name: 'cluster', worker: null, t, bytes };
 }
@@ -194,8 +194,13 @@ function workerSeries(
     name: workerName(log, worker),
     worker,
     t: chosen.map(i => samples.t[i]!),
-    bytes: chosen.map(i => samples.bytes[i]!)
+    bytes: chosen.map(i => known(samples.bytes[i]!))
   };
+}
+
+/** What a source does not measure is NaN in the log, and nothing in a line. */
+function known(bytes: number | null): number | null {
+  return Number.isNaN(bytes) ? null : bytes;
 }
 
 /**

@@ -6,6 +6,7 @@ import { recordIcon } from '../icons';
 import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
 import type { MenuItem } from '../panel-menu';
+import type { PanelState } from '../state-view';
 import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type Align, tableOf } from './rows';
 import { MemoryView } from './view';
@@ -55,6 +56,22 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
 
   protected override params() {
     return { measure: this._measure, show: this._show };
+  }
+
+  protected override ownState(result: MemoryResult): PanelState | null {
+    const { trans } = this;
+    const cluster = this.context.cluster.current;
+    return result.measure !== 'process' &&
+      cluster?.capabilities.managed === false
+      ? {
+          icon: this.face.icon,
+          title: trans.__('This source gives no %1 memory.', result.measure),
+          sentence: trans.__(
+            'Dask’s own schedulers do not say which results they keep. Choose Process: what %1 holds in all.',
+            cluster.name
+          )
+        }
+      : null;
   }
 
   protected override liveLine(result: MemoryResult): string {

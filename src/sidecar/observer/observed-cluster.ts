@@ -112,7 +112,7 @@ export class ObservedCluster {
   end(why: EndWhy, at: number): void {
     this.state = 'ended';
     this._endedAt = this._open.wallEpoch + at;
-    this._why = endedSentence(why, this._endedAt);
+    this._why = endedSentence(why, this._endedAt, this._open.kind);
     this.store.shape.running.clear();
     this._changed();
   }

@@ -10,8 +10,23 @@ const BECAUSE: Readonly<Record<Exclude<EndWhy, 'scheduler-lost'>, string>> = {
   idle: 'idle for 30 min'
 };
 
-export function endedSentence(why: EndWhy, wallSeconds: number): string {
+/** What is observed in a kernel or script has no scheduler of its own that could be closed or lost. */
+const LOCAL_BECAUSE: Readonly<Record<EndWhy, string>> = {
+  ...BECAUSE,
+  closed: 'observing has ended',
+  'kernel-ended': 'its process has ended',
+  'scheduler-lost': 'its process was lost'
+};
+
+export function endedSentence(
+  why: EndWhy,
+  wallSeconds: number,
+  kind: 'embedded' | 'dask' | 'local' | 'recording' = 'embedded'
+): string {
   const clock = clockOf(wallSeconds);
+  if (kind === 'local') {
+    return `Ended at ${clock}: ${LOCAL_BECAUSE[why]}. The history is kept.`;
+  }
   return why === 'scheduler-lost'
     ? `The scheduler stopped at ${clock}. Its tasks are lost, the history is kept.`
     : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
