@@ -14,6 +14,7 @@ const esModules = [
   'exenv-es6',
   'lib0',
   'nanoid',
+  'pidtree',
   'valibot',
   'vscode-ws-jsonrpc',
   'y-protocols',

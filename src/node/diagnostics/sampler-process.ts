@@ -49,7 +49,8 @@ export class SamplerProcess {
     const path = join(this._folder, 'records');
     this._file = openSync(path, 'wx+', 0o600);
     // Options for this process (inspector, loaders) are not meant for it.
-    const { NODE_OPTIONS: _, ...env } = process.env;
+    const env = { ...process.env };
+    delete env['NODE_OPTIONS'];
     this._child = spawn(
       process.execPath,
       [

@@ -1,0 +1,186 @@
+import * as fc from 'fast-check';
+import { type Key, keyText } from '../../graph/key';
+import { alias, data, ref, Task, task } from '../../graph/nodes';
+import { Callback } from '../../local/callback';
+import { getAsync } from '../../local/get-async';
+import { getSync } from '../../local/get-sync';
+import { Profiler } from '../profiler';
+import { drawnGraphs } from './random-graph';
+
+const inc = (x: number) => x + 1;
+const fail = () => {
+  throw new Error('broken');
+};
+const chain = {
+  one: 1,
+  x: task(inc as never, ref('one')),
+  y: alias('x'),
+  z: task(inc as never, ref('y'))
+};
+
+describe('Profiler', () => {
+  it('§3.1: records key, task, start, end and worker of every task', () => {
+    const before = Date.now() / 1000;
+    const profiler = new Profiler();
+    expect(profiler.run(() => getSync(chain, 'z'))).toBe(3);
+    const after = Date.now() / 1000;
+    expect(profiler.results.map(({ key }) => key)).toEqual(['x', 'y', 'z']);
+    const [x, y, z] = profiler.results;
+    expect(Object.keys(x!).sort()).toEqual(
+      ['key', 'task', 'startTime', 'endTime', 'workerId'].sort()
+    );
+    expect(x!.task).toBeInstanceOf(Task);
+    expect((x!.task as Task).fn).toBe(inc);
+    expect(y!.task).toEqual(alias('x'));
+    expect(x!.workerId).toBeNull();
+    // Seconds since the epoch; the wall clock may have been set a little since this process began.
+    expect(x!.startTime).toBeGreaterThan(before - 60);
+    expect(z!.endTime).toBeLessThan(after + 60);
+    expect(x!.endTime).toBeGreaterThanOrEqual(x!.startTime);
+    expect(z!.startTime).toBeGreaterThanOrEqual(y!.endTime);
+  });
+
+  it('§3.1: records appear when the run finishes', () => {
+    const profiler = new Profiler();
+    const seen: number[] = [];
+    const look = new Callback({
+      posttask: () => seen.push(profiler.results.length)
+    });
+    profiler.run(() => look.run(() => getSync(chain, 'z')));
+    expect(seen).toEqual([0, 0, 0]);
+    expect(profiler.results).toHaveLength(3);
+  });
+
+  it('§3.1: of a run that fails what was completed is kept', () => {
+    const profiler = new Profiler();
+    const graph = { ...chain, z: task(fail, ref('y')) };
+    expect(() => profiler.run(() => getSync(graph, 'z'))).toThrow('broken');
+    expect(profiler.results.map(({ key }) => key)).toEqual(['x', 'y']);
+  });
+
+  it('§3: entering forgets earlier records and notes the times of the block', () => {
+    const profiler = new Profiler();
+    expect([profiler.startTime, profiler.endTime]).toEqual([null, null]);
+    profiler.run(() => getSync(chain, 'z'));
+    const { startTime, endTime } = profiler;
+    expect(startTime!).toBeLessThanOrEqual(profiler.results[0]!.startTime);
+    expect(endTime!).toBeGreaterThanOrEqual(profiler.results[2]!.endTime);
+    profiler.run(() => {
+      getSync(chain, 'x');
+      getSync(chain, 'x');
+      expect(profiler.endTime).toBeNull();
+    });
+    expect(profiler.results.map(({ key }) => key)).toEqual(['x', 'x']);
+    expect(profiler.startTime!).toBeGreaterThan(startTime!);
+  });
+
+  it('§3: `using` ends with its block', () => {
+    const profiler = new Profiler();
+    {
+      using active = profiler.enter();
+      getSync(chain, 'z');
+      expect(active).toBe(profiler);
+    }
+    getSync(chain, 'z');
+    expect(profiler.results).toHaveLength(3);
+    expect(profiler.endTime).not.toBeNull();
+  });
+
+  it('§3: entered again inside, it goes on until the outer block ends', () => {
+    const profiler = new Profiler();
+    profiler.run(() => {
+      getSync(chain, 'x');
+      profiler.run(() => getSync(chain, 'x'));
+      expect(profiler.endTime).toBeNull();
+      getSync(chain, 'x');
+    });
+    expect(profiler.results).toHaveLength(3);
+  });
+
+  it('§3: registered, it gathers records over runs and has no times', () => {
+    const profiler = new Profiler();
+    profiler.register();
+    try {
+      getSync(chain, 'z');
+      getSync(chain, 'x');
+    } finally {
+      profiler.unregister();
+    }
+    expect(profiler.results).toHaveLength(4);
+    expect([profiler.startTime, profiler.endTime]).toEqual([null, null]);
+    expect(profiler.timeRange).toEqual({
+      start: profiler.results[0]!.startTime,
+      end: profiler.results[3]!.endTime
+    });
+  });
+
+  it('§3.1: clear empties the list in place and forgets the times', () => {
+    const profiler = new Profiler();
+    profiler.run(() => getSync(chain, 'z'));
+    const { results } = profiler;
+    profiler.clear();
+    expect(results).toEqual([]);
+    expect(profiler.results).toBe(results);
+    expect([profiler.startTime, profiler.endTime]).toEqual([null, null]);
+    expect(profiler.timeRange).toBeNull();
+  });
+
+  it('§3: a body that promises something ends when it is kept', async () => {
+    const profiler = new Profiler();
+    const pause = () => new Promise(resolve => setTimeout(resolve, 5));
+    await profiler.run(async () => {
+      await getAsync({ a: task(pause) }, 'a');
+      expect(profiler.endTime).toBeNull();
+    });
+    expect(profiler.endTime!).toBeGreaterThanOrEqual(
+      profiler.results[0]!.endTime
+    );
+  });
+
+  it('§3.1: tells two runs at the same time apart', async () => {
+    const profiler = new Profiler();
+    const pause = () => new Promise(resolve => setTimeout(resolve, 2));
+    const graph = { a: data(1), b: task(pause), c: task(pause, ref('b')) };
+    await profiler.run(() =>
+      Promise.all([getAsync(graph, 'c'), getAsync(graph, 'c')])
+    );
+    expect(profiler.results.map(({ key }) => key)).toEqual([
+      'b',
+      'c',
+      'b',
+      'c'
+    ]);
+  });
+
+  it('§3.1: has exactly the tasks that finished, in the order of their pretasks', () => {
+    fc.assert(
+      fc.property(drawnGraphs, ({ graph, keys }) => {
+        const begun: Key[] = [];
+        const done = new Set<string>();
+        const witness = new Callback({
+          pretask: key => begun.push(key),
+          posttask: key => done.add(keyText(key))
+        });
+        const profiler = new Profiler();
+        profiler.run(() =>
+          witness.run(() => {
+            try {
+              getSync(graph, [...keys]);
+            } catch (error) {
+              expect((error as Error).message).toBe('drawn to fail');
+            }
+          })
+        );
+        expect(profiler.results.map(({ key }) => keyText(key))).toEqual(
+          begun.map(keyText).filter(key => done.has(key))
+        );
+        profiler.results.reduce((end, { startTime, endTime }) => {
+          expect(startTime).toBeGreaterThanOrEqual(end);
+          expect(endTime).toBeGreaterThanOrEqual(startTime);
+          return endTime;
+        }, profiler.startTime!);
+      }),
+      { numRuns: 200 }
+    );
+  });
+});

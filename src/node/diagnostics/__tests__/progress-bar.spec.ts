@@ -1,0 +1,213 @@
+import * as fc from 'fast-check';
+import { alias, data, ref, task } from '../../graph/nodes';
+import { getAsync } from '../../local/get-async';
+import { getSync } from '../../local/get-sync';
+import { ProgressBar } from '../progress-bar';
+import { LogLines, TerminalBar } from '../progress-output';
+import { barText } from '../progress-text';
+
+/** Keeps what is written. */
+function output(isTTY: boolean, columns?: number) {
+  const writes: string[] = [];
+  return {
+    isTTY,
+    columns,
+    write: (text: string) => writes.push(text),
+    writes,
+    get text() {
+      return writes.join('');
+    }
+  };
+}
+
+function wait(seconds: number) {
+  const end = performance.now() + 1000 * seconds;
+  while (performance.now() < end) {
+    // Busy: this is what a task of this thread does.
+  }
+}
+
+const chain = {
+  one: 1,
+  a: task(wait as never, 0.002),
+  b: alias('a'),
+  c: task((() => 0) as never, ref('b'), ref('one'))
+};
+
+describe('ProgressBar', () => {
+  it('§2: shows 0% first and 100% once, at the end, with a newline', () => {
+    const out = output(true);
+    const bar = new ProgressBar({ width: 10, interval: 0.001, out });
+    bar.run(() => getSync(chain, 'c'));
+    expect(out.writes[0]).toMatch(
+      /^\r\[ {10}\] \| 0% Completed \| \d+\.\d\d (us|ms|s)$/
+    );
+    expect(out.text.match(/100%/g)).toHaveLength(1);
+    expect(out.text).toMatch(
+      /\r\[#{10}\] \| 100% Completed \| \d+\.\d\d (ms|s) *\n$/
+    );
+  });
+
+  it('§2: counts aliases and not data', () => {
+    const out = output(true);
+    new ProgressBar({ interval: 1e-9, out }).run(() => getSync(chain, 'c'));
+    const percents = [...out.text.matchAll(/ (\d+)%/g)].map(([, n]) => +n!);
+    // Three tasks: a, b, c.
+    expect(new Set(percents)).toEqual(new Set([0, 33, 66, 100]));
+  });
+
+  it('§2: draws between the tasks of a synchronous run', () => {
+    const out = output(true);
+    const graph = Object.fromEntries(
+      Array.from({ length: 10 }, (_, index) => [
+        `x${index}`,
+        task(wait as never, 0.003)
+      ])
+    );
+    new ProgressBar({ interval: 0.001, out }).run(() =>
+      getSync(graph, Object.keys(graph))
+    );
+    expect(out.writes.length).toBeGreaterThan(8);
+  });
+
+  it('§2: draws by a timer while tasks run elsewhere', async () => {
+    const out = output(true);
+    const graph = {
+      slow: task((() => new Promise(r => setTimeout(r, 100))) as never)
+    };
+    await new ProgressBar({ interval: 0.01, out }).run(() =>
+      getAsync(graph, 'slow')
+    );
+    // 0%, some more of it, 100%, newline.
+    expect(out.writes.length).toBeGreaterThan(4);
+  });
+
+  it('§2: ends its line where it was when a task fails', () => {
+    const out = output(true);
+    const graph = {
+      a: task((() => 1) as never),
+      b: task(
+        (() => {
+          throw new Error('broken');
+        }) as never,
+        ref('a')
+      )
+    };
+    const bar = new ProgressBar({ out });
+    expect(() => bar.run(() => getSync(graph, 'b'))).toThrow('broken');
+    expect(out.text).toMatch(/\[#{20} {20}\] \| 50% Completed \| .*\n$/);
+    expect(bar.lastDuration).toBeGreaterThan(0);
+  });
+
+  it('§2: a run without a task is complete', () => {
+    const out = output(true);
+    new ProgressBar({ out }).run(() => getSync({ one: data(1) }, 'one'));
+    expect(out.text).toMatch(/^\r\[#{40}\] \| 100% Completed \| .*\n$/);
+  });
+
+  it('§2: writes nothing for runs shorter than the minimum, but knows how long they took', () => {
+    const out = output(true);
+    const bar = new ProgressBar({ minimum: 60, interval: 1e-9, out });
+    expect(bar.lastDuration).toBe(0);
+    bar.run(() => getSync(chain, 'c'));
+    expect(out.text).toBe('');
+    expect(bar.lastDuration).toBeGreaterThan(0.001);
+  });
+
+  it('§2: registered, it shows every run; unregistered, none', () => {
+    const out = output(true);
+    const bar = new ProgressBar({ out });
+    bar.register();
+    try {
+      getSync(chain, 'c');
+      getSync(chain, 'a');
+    } finally {
+      bar.unregister();
+    }
+    getSync(chain, 'c');
+    expect(out.text.match(/100%/g)).toHaveLength(2);
+  });
+
+  it('§2: shows two runs at once, each with its own count', async () => {
+    const out = output(true);
+    const pause = () => new Promise(resolve => setTimeout(resolve, 5));
+    const bar = new ProgressBar({ out });
+    await bar.run(() =>
+      Promise.all([
+        getAsync({ a: task(pause as never) }, 'a'),
+        getAsync({ b: task(pause as never) }, 'b')
+      ])
+    );
+    expect(out.text.match(/100%/g)).toHaveLength(2);
+  });
+
+  it('§2: what cannot overwrite a line gets whole lines, few of them', () => {
+    const out = output(false);
+    const graph = Object.fromEntries(
+      Array.from({ length: 200 }, (_, index) => [
+        `x${index}`,
+        task(wait as never, 0.0002)
+      ])
+    );
+    new ProgressBar({ interval: 0.001, out }).run(() =>
+      getSync(graph, Object.keys(graph))
+    );
+    expect(out.text).toMatch(
+      /^([1-9]?\d% Completed \| \d+ of 200 tasks \| .* s\n)*100% Completed \| 200 of 200 tasks \| \d+\.\d\d m?s\n$/
+    );
+  });
+
+  it('§2: a log of an hour has a few dozen lines at most', () => {
+    const out = output(false);
+    const lines = new LogLines(out);
+    for (let tick = 0; tick <= 36_000; tick++) {
+      lines.draw({ finished: Math.floor(tick / 36), total: 1000 }, tick / 10);
+    }
+    expect(out.writes.length).toBeGreaterThan(10);
+    expect(out.writes.length).toBeLessThan(80);
+    expect(out.text).not.toMatch(/[\r\u001b]/);
+  });
+
+  it('§2: a shorter text covers the one before, and a narrow terminal is not overrun', () => {
+    const out = output(true, 60);
+    const bar = new TerminalBar(out, 40);
+    bar.draw({ finished: 1, total: 2 }, 0.99999);
+    bar.draw({ finished: 1, total: 2 }, 1);
+    const [longer, shorter] = out.writes as [string, string];
+    expect(shorter.length).toBe(longer.length);
+    expect(longer.length).toBeLessThanOrEqual(60);
+  });
+
+  it('§2: bar and per cent are truncated', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 5000 }),
+        fc.integer({ min: 1, max: 5000 }),
+        fc.integer({ min: 0, max: 100 }),
+        (finished, total, width) => {
+          fc.pre(finished <= total);
+          const text = barText(finished / total, 1, width);
+          const [, bar, percent] = /^\[(#* *)\] \| (\d+)%/.exec(text)!;
+          expect(bar).toHaveLength(width);
+          expect(percent === '100').toBe(finished === total);
+          expect(bar!.includes(' ') || width === 0).toBe(
+            finished < total || width === 0
+          );
+        }
+      )
+    );
+  });
+
+  it('§2: a closed stream is no reason to fail', () => {
+    const out = { ...output(true), writable: false };
+    new ProgressBar({ out }).run(() => getSync(chain, 'c'));
+    expect(out.writes).toEqual([]);
+  });
+
+  it.each([{ minimum: -1 }, { interval: 0 }, { width: 1.5 }])(
+    '§2: refuses %j',
+    options => {
+      expect(() => new ProgressBar(options)).toThrow(RangeError);
+    }
+  );
+});

@@ -1,0 +1,262 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { ref, task } from '../../graph/nodes';
+import { getAsync } from '../../local/get-async';
+import { getSync } from '../../local/get-sync';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { waitFor } from '../../../testing/wait-for';
+import { programFile } from '../../program-files';
+import { LinuxProcessTree } from '../process-tree-linux';
+import { PortableProcessTree } from '../process-tree-portable';
+import { ResourceProfiler } from '../resource-profiler';
+
+beforeAll(() => buildNodePrograms('sampler.mjs'));
+
+function wait(seconds: number) {
+  const end = performance.now() + 1000 * seconds;
+  while (performance.now() < end) {
+    // Busy: nothing else runs in this thread.
+  }
+}
+
+/** Processes below this one that run the sampler. */
+function samplers(): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(pid => Number.isInteger(pid) && pid > 0)
+    .filter(pid => {
+      try {
+        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+        const [state, parent] = stat
+          .slice(stat.lastIndexOf(')') + 2)
+          .split(' ');
+        return (
+          command.includes('sampler.mjs') &&
+          Number(parent) === process.pid &&
+          state !== 'Z'
+        );
+      } catch (error) {
+        // It has ended while we looked.
+        return (error as NodeJS.ErrnoException).code === undefined;
+      }
+    });
+}
+
+/** A child whose own child holds `megabytes` and computes. */
+async function grandchild(megabytes: number): Promise<ChildProcess> {
+  const program = `const held = Buffer.alloc(${megabytes} * 1e6, 1); process.stdout.write('ready'); for (;;) held[0]++;`;
+  const child = spawn(
+    'sh',
+    ['-c', `"${process.execPath}" -e "${program}" & wait`],
+    { detached: true, stdio: ['ignore', 'pipe', 'ignore'] }
+  );
+  await once(child.stdout!, 'data');
+  return child;
+}
+
+function endFamily(child: ChildProcess): void {
+  // The child leads a process group of its own.
+  process.kill(-child.pid!, 'SIGKILL');
+}
+
+describe('ResourceProfiler', () => {
+  // No test leaves one behind, nor finds that of another.
+  afterEach(() => waitFor('the sampler’s end', () => samplers().length === 0));
+
+  it('§3.2: samples time, memory and CPU while a synchronous run blocks this thread', () => {
+    const profiler = new ResourceProfiler({ interval: 0.05 });
+    const begin = Date.now() / 1000;
+    profiler.run(() => getSync({ a: task(wait as never, 1) }, 'a'));
+    const { results } = profiler;
+    // 20 are due; how many come is measured by the benchmark, here other tests run beside it.
+    expect(results.length).toBeGreaterThanOrEqual(8);
+    expect(results.length).toBeLessThanOrEqual(22);
+    expect(Object.keys(results[0]!).sort()).toEqual(['cpu', 'mem', 'time']);
+    for (const { time, mem, cpu } of results) {
+      expect(time).toBeGreaterThan(begin - 60);
+      expect(time).toBeGreaterThanOrEqual(profiler.startTime! - 0.1);
+      expect(time).toBeLessThanOrEqual(profiler.endTime! + 1);
+      expect(mem).toBeGreaterThan(20);
+      expect(cpu).toBeGreaterThanOrEqual(0);
+    }
+    const times = results.map(({ time }) => time);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
+    expect(Math.max(...results.map(({ cpu }) => cpu))).toBeGreaterThan(5);
+  });
+
+  it('§3.2: memory agrees with what this process says of itself', () => {
+    const [mine] = new LinuxProcessTree(process.pid, 0).read();
+    const { rss } = process.memoryUsage();
+    expect(mine!.residentBytes / rss).toBeGreaterThan(0.8);
+    expect(mine!.residentBytes / rss).toBeLessThan(1.25);
+    const { user, system } = process.cpuUsage();
+    expect(mine!.cpuSeconds).toBeCloseTo((user + system) / 1e6, 0);
+  });
+
+  it('§3.2: a short block has a sample, an empty one is soon left', () => {
+    const profiler = new ResourceProfiler({ interval: 5 });
+    const begin = performance.now();
+    profiler.run(() => undefined);
+    expect(profiler.results).toHaveLength(1);
+    // Not an interval later.
+    expect(performance.now() - begin).toBeLessThan(4500);
+  });
+
+  it('§3.2: sees grandchildren and who starts later, and not itself', async () => {
+    const profiler = new ResourceProfiler({ interval: 0.05 });
+    let child: ChildProcess | undefined;
+    try {
+      await profiler.run(async () => {
+        await new Promise(resolve => setTimeout(resolve, 150));
+        child = await grandchild(200);
+        await new Promise(resolve => setTimeout(resolve, 300));
+      });
+    } finally {
+      if (child !== undefined) {
+        endFamily(child);
+      }
+    }
+    const memory = profiler.results.map(({ mem }) => mem);
+    expect(memory.at(-1)! - memory[0]!).toBeGreaterThan(190);
+  });
+
+  it('§3.2: leaves the sampler and what it starts out', async () => {
+    const child = await grandchild(1);
+    try {
+      const count = (excluded: number) =>
+        new LinuxProcessTree(process.pid, excluded).read().length;
+      expect(count(0) - count(child.pid!)).toBe(2);
+      // A pass over all of /proc finds the same.
+      const scanning = new LinuxProcessTree(process.pid, 0);
+      Object.assign(scanning, { _hasChildrenFiles: false });
+      expect(scanning.read()).toHaveLength(count(0));
+    } finally {
+      endFamily(child);
+    }
+  });
+
+  it('§3.2: elsewhere than on Linux the same is asked of the system’s programs', async () => {
+    const child = await grandchild(50);
+    try {
+      const readings = await new PortableProcessTree(child.pid!, 0).read();
+      expect(readings).toHaveLength(2);
+      const largest = Math.max(
+        ...readings.map(({ residentBytes }) => residentBytes)
+      );
+      expect(largest).toBeGreaterThan(50e6);
+      const without = await new PortableProcessTree(
+        process.pid,
+        child.pid!
+      ).read();
+      const ids = without.map(({ id }) => id);
+      expect(ids).toContain(String(process.pid));
+      expect(ids).not.toContain(String(child.pid));
+      expect(ids).not.toContain(
+        readings.map(({ id }) => id).find(id => id !== String(child.pid))
+      );
+    } finally {
+      endFamily(child);
+    }
+  });
+
+  it('§3.2: registered, it samples runs and not what lies between', async () => {
+    const profiler = new ResourceProfiler({ interval: 0.02 });
+    const graph = { a: task(wait as never, 0.15) };
+    profiler.register();
+    try {
+      getSync(graph, 'a');
+      const first = profiler.results.length;
+      expect(first).toBeGreaterThan(0);
+      const ended = profiler.results.at(-1)!.time;
+      await new Promise(resolve => setTimeout(resolve, 300));
+      getSync(graph, 'a');
+      expect(profiler.results.length).toBeGreaterThan(first);
+      expect(profiler.results[first]!.time - ended).toBeGreaterThan(0.29);
+    } finally {
+      profiler.unregister();
+    }
+    expect([profiler.startTime, profiler.endTime]).toEqual([null, null]);
+    expect(samplers()).toHaveLength(1);
+    profiler.close();
+    profiler.close();
+  });
+
+  it('§3.2: samples of a run that fails are kept', async () => {
+    const profiler = new ResourceProfiler({ interval: 0.02 });
+    const graph = {
+      a: task(() => new Promise(resolve => setTimeout(resolve, 100))),
+      b: task(
+        (() => {
+          throw new Error('broken');
+        }) as never,
+        ref('a')
+      )
+    };
+    await expect(profiler.run(() => getAsync(graph, 'b'))).rejects.toThrow(
+      'broken'
+    );
+    expect(profiler.results.length).toBeGreaterThan(0);
+  });
+
+  it('§3.2: clear replaces the list and forgets the times', () => {
+    const profiler = new ResourceProfiler({ interval: 0.1 });
+    profiler.run(() => undefined);
+    const { results } = profiler;
+    profiler.clear();
+    expect(profiler.results).toEqual([]);
+    expect(results).toHaveLength(1);
+    expect(profiler.startTime).toBeNull();
+  });
+
+  it('§3.2: without its sampler it says so, keeps what it has, and does not hang', () => {
+    const profiler = new ResourceProfiler({ interval: 0.02 });
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation();
+    profiler.run(() => {
+      wait(0.3);
+      const [pid] = samplers();
+      process.kill(pid!, 'SIGKILL');
+      wait(0.05);
+    });
+    expect(profiler.results.length).toBeGreaterThan(0);
+    expect(warn.mock.calls).toEqual([
+      [
+        expect.stringMatching(/has ended\. ResourceProfiler has \d+ samples/),
+        'SpanwiseWarning'
+      ]
+    ]);
+    warn.mockRestore();
+    // The next block has a new one.
+    profiler.run(() => wait(0.1));
+    expect(profiler.results.length).toBeGreaterThan(0);
+  });
+
+  it('§3.2: the sampler ends with the process that it watches, however that ends', async () => {
+    // What the system does to the pipe when the process at its other end is gone.
+    const sampler = spawn(
+      process.execPath,
+      [programFile('sampler.mjs'), String(process.pid), '0.05'],
+      { stdio: ['pipe', 'ignore', 'ignore', 'pipe'] }
+    );
+    sampler.stdin!.write('{"what":"collect","number":1}\n');
+    await once(sampler.stdio[3] as NodeJS.ReadableStream, 'data');
+    sampler.stdin!.destroy();
+    const [code] = (await once(sampler, 'exit')) as [number];
+    expect(code).toBe(0);
+  });
+
+  it('§3.2: an interval is a number of seconds above 0', () => {
+    expect(() => new ResourceProfiler({ interval: 0 })).toThrow(RangeError);
+    expect(() => new ResourceProfiler({ interval: NaN })).toThrow(RangeError);
+    expect(new ResourceProfiler().interval).toBe(1);
+  });
+
+  it('leaves no files behind', () => {
+    const left = execFileSync('sh', [
+      '-c',
+      'ls -d "${TMPDIR:-/tmp}"/spanwise-sampler-* 2>/dev/null | wc -l'
+    ]);
+    expect(Number(left.toString())).toBe(0);
+  });
+});

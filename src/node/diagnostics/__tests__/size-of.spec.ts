@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import { sizeOf } from '../size-of';
+
+describe('sizeOf', () => {
+  it('is exact for what holds bytes', () => {
+    expect(sizeOf(new Float64Array(1000))).toBe(8000);
+    expect(sizeOf(new Uint8Array(64).subarray(8, 16))).toBe(8);
+    expect(sizeOf(new ArrayBuffer(77))).toBe(77);
+    expect(sizeOf(new SharedArrayBuffer(77))).toBe(77);
+    expect(sizeOf(Buffer.alloc(5))).toBe(5);
+  });
+
+  it('sees typed arrays inside objects, arrays, maps and class instances', () => {
+    class Matrix {
+      readonly rows = Array.from({ length: 10 }, () => new Float64Array(100));
+    }
+    const size = sizeOf(new Matrix());
+    expect(size).toBeGreaterThanOrEqual(8000);
+    expect(size).toBeLessThan(8500);
+    const map = new Map([['block', new Float64Array(1000)]]);
+    expect(sizeOf(map)).toBeGreaterThanOrEqual(8000);
+    expect(sizeOf({ block: new Float64Array(1000) })).toBeLessThan(8200);
+  });
+
+  it('knows texts of one and of two bytes per letter', () => {
+    const narrow = sizeOf('a'.repeat(10_000));
+    expect(narrow).toBeGreaterThan(9_999);
+    expect(sizeOf('é'.repeat(10_000))).toBe(narrow);
+    expect(sizeOf('日'.repeat(10_000))).toBe(2 * narrow - 16);
+  });
+
+  it('counts what is met twice once, and ends on cycles', () => {
+    const shared = new Float64Array(1000);
+    expect(sizeOf([shared, shared])).toBeLessThan(8100);
+    const ring: unknown[] = [];
+    ring.push(ring);
+    expect(sizeOf(ring)).toBeGreaterThan(0);
+  });
+
+  it('estimates long arrays from samples, in bounded time', () => {
+    const rows = Array.from({ length: 1_000_000 }, () => ({ x: 1.5 }));
+    const begin = performance.now();
+    const size = sizeOf(rows);
+    expect(performance.now() - begin).toBeLessThan(200);
+    // A slot of the array, a header and one field each.
+    expect(size / rows.length).toBeGreaterThan(24);
+    expect(size / rows.length).toBeLessThan(64);
+    expect(sizeOf(Array.from({ length: 1e6 }, () => 0.5))).toBe(8e6 + 16);
+  });
+
+  it('follows long chains without running out of stack', () => {
+    let chain: unknown = null;
+    for (let link = 0; link < 100_000; link++) {
+      chain = { next: chain };
+    }
+    expect(sizeOf(chain)).toBeGreaterThan(0);
+  });
+
+  it('gives a number of bytes for whatever a task may return', () => {
+    fc.assert(
+      fc.property(
+        fc.anything({
+          withBigInt: true,
+          withBoxedValues: true,
+          withDate: true,
+          withMap: true,
+          withNullPrototype: true,
+          withObjectString: true,
+          withSet: true,
+          withTypedArray: true,
+          withSparseArray: true
+        }),
+        value => {
+          const size = sizeOf(value);
+          expect(Number.isFinite(size)).toBe(true);
+          expect(size).toBeGreaterThanOrEqual(0);
+        }
+      )
+    );
+    expect(sizeOf(() => 1)).toBeGreaterThan(0);
+    expect(sizeOf(Symbol('x'))).toBeGreaterThan(0);
+  });
+});
