@@ -64,10 +64,12 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       <div className="sw-cluster-line sw-cluster-figures">
         <span>
-          <b>{cluster.workers.length}</b> {trans.__('workers')}
+          <b>{cluster.workers.length}</b>{' '}
+          {trans._n('worker', 'workers', cluster.workers.length)}
         </span>
         <span>
-          <b>{threadsOf(cluster)}</b> {trans.__('threads')}
+          <b>{threadsOf(cluster)}</b>{' '}
+          {trans._n('thread', 'threads', threadsOf(cluster))}
         </span>
         <span className="sw-cluster-spacer" />
         {cluster.running > 0 && (

@@ -86,7 +86,8 @@ export function clusterState(
       sentence:
         cluster.state === 'ended'
           ? trans.__('%1 ended before it ran a task.', cluster.name)
-          : trans.__(
+          : trans._n(
+              '%1 worker of %2 is ready. Tasks appear here as they start.',
               '%1 workers of %2 are ready. Tasks appear here as they start.',
               ready,
               cluster.name

@@ -138,7 +138,7 @@ export function memoryFigure(
       shapes: showsLimits ? limitShapes(limits) : [],
       annotations: [
         ...(showsLimits && !isNarrow ? limitNotes(limits, numerals) : []),
-        ...peakNotes(lines, align, right, numerals)
+        ...peakNotes(lines, align, { left, right }, numerals)
       ]
     }
   };
@@ -183,7 +183,7 @@ function limitNotes(
 function peakNotes(
   lines: readonly Line[],
   align: Align,
-  right: number,
+  { left, right }: { readonly left: number; readonly right: number },
   numerals: Numerals
 ): object[] {
   return lines
@@ -197,7 +197,8 @@ function peakNotes(
         0.1,
         numerals
       );
-      const isRight = peak.t > right * 0.6;
+      // Beside the peak, on the side where there is more room: the words are some 190 px long and must not be cut off.
+      const isRight = peak.t > (left + right) / 2;
       return {
         x: peak.t,
         y: peak.bytes,
@@ -206,7 +207,8 @@ function peakNotes(
         arrowhead: 6,
         arrowsize: 0.8,
         arrowcolor: colourOfLine(line),
-        ax: isRight ? -80 : 80,
+        ax: isRight ? -16 : 16,
+        xanchor: isRight ? 'right' : 'left',
         // The highest above its line, the others below theirs, so that near peaks do not cover each other's words.
         ay: place === 0 ? -18 : 6 + 20 * place,
         bgcolor: '--jp-layout-color1',
