@@ -4,9 +4,12 @@ import type { PoolExecutor } from './pool-executor';
 /** What the loop submitted together; `done` is called when every task of it has an outcome, or one has failed. */
 export type Batch = {
   readonly done: (outcome: BatchOutcome) => void;
+  /** By place; with holes while some are missing. */
   readonly outcomes: TaskOutcome[];
   readonly size: number;
-  /** Tasks without an outcome; 0 after a failure. */
+  /** Outcomes end here: after the first failure. */
+  end: number;
+  /** Tasks before `end` without an outcome. */
   left: number;
 };
 

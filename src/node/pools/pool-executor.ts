@@ -108,6 +108,7 @@ export class PoolExecutor implements Executor {
       done,
       outcomes: [],
       size: calls.length,
+      end: calls.length,
       left: calls.length
     };
     for (let at = 0; at < calls.length; at++) {
@@ -201,7 +202,7 @@ export class PoolExecutor implements Executor {
     if (message.ended && !this._isStopped) {
       // After a failure that was mended: the tasks behind it.
       const rest = pack.entries.slice(pack.received, pack.end);
-      this._requeue(rest.filter(({ batch }) => batch.left > 0));
+      this._requeue(rest);
     }
     this.dispatch();
   }
@@ -246,8 +247,9 @@ export class PoolExecutor implements Executor {
   ): WorkerEndedError {
     const keys = running.map(entry => entry.call.key);
     const { label } = worker.transport;
-    const reason =
-      end.error instanceof Error ? `${end.how}: ${end.error.message}` : end.how;
+    // Errors of another realm are no `instanceof Error`.
+    const detail = (end.error as Error | undefined)?.message;
+    const reason = detail === undefined ? end.how : `${end.how}: ${detail}`;
     const message = !worker.isReady
       ? `A worker could not start (${label} ${reason}).`
       : keys.length === 0
@@ -264,17 +266,22 @@ export class PoolExecutor implements Executor {
     workerId: number | null
   ): void {
     const { batch, at } = entry;
-    if (batch.left === 0 || this._isStopped) {
+    if (this._isStopped || !isOpen(entry)) {
       return;
     }
     batch.outcomes[at] = outcome;
+    batch.left -= 1;
     if ('error' in outcome) {
-      batch.left = 0;
-      batch.outcomes.length = at + 1;
-    } else if (--batch.left > 0) {
-      return;
+      // What comes after it does not count any more; what comes before it may still be under way.
+      for (let later = at + 1; later < batch.end; later++) {
+        batch.left -= batch.outcomes[later] === undefined ? 1 : 0;
+      }
+      batch.end = at + 1;
+      batch.outcomes.length = batch.end;
     }
-    batch.done({ workerId, results: batch.outcomes });
+    if (batch.left === 0) {
+      batch.done({ workerId, results: batch.outcomes });
+    }
   }
 
   private _noteTimings(timings: readonly number[]): void {
@@ -402,7 +409,7 @@ export class PoolExecutor implements Executor {
 
   private _requeue(entries: readonly Entry[]): void {
     if (entries.length > 0) {
-      this._queue = [...entries, ...this._queue];
+      this._queue = [...entries.filter(isOpen), ...this._queue];
     }
   }
 
@@ -450,4 +457,9 @@ export class PoolExecutor implements Executor {
       }
     }
   }
+}
+
+/** Whether an outcome of this task would still be told. */
+function isOpen({ batch, at }: Entry): boolean {
+  return batch.left > 0 && at < batch.end;
 }

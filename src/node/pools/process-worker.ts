@@ -33,10 +33,16 @@ export class ProcessWorker implements IWorkerTransport {
   private _error: unknown;
   private _isGone = false;
 
-  constructor(events: WorkerEvents) {
+  constructor(events: WorkerEvents, maxHeapMegabytes: number | undefined) {
     this._child = spawn(
       process.execPath,
-      [...childOptions(process.execArgv), programFile('pool-process.mjs')],
+      [
+        ...childOptions(process.execArgv),
+        ...(maxHeapMegabytes === undefined
+          ? []
+          : [`--max-old-space-size=${maxHeapMegabytes}`]),
+        programFile('pool-process.mjs')
+      ],
       {
         // 3 carries messages, 4 is the lifeline: see process-program.ts.
         stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],

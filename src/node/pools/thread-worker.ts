@@ -27,11 +27,16 @@ export class ThreadWorker implements IWorkerTransport {
   private readonly _worker: Worker;
   private _error: unknown;
 
-  constructor(events: WorkerEvents) {
+  constructor(events: WorkerEvents, maxHeapMegabytes: number | undefined) {
     const workerData: ThreadData = {
       claims: this._claims.buffer as SharedArrayBuffer
     };
-    this._worker = new Worker(programFile('pool-thread.mjs'), { workerData });
+    this._worker = new Worker(programFile('pool-thread.mjs'), {
+      workerData,
+      ...(maxHeapMegabytes === undefined
+        ? {}
+        : { resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes } })
+    });
     // Not later: a thread that has ended says −1.
     this.workerId = this._worker.threadId;
     this.label = `thread ${this.workerId}`;

@@ -60,5 +60,8 @@ function compile(
   const frame = evaluate(`${compilerFrame(expression)}\n${source}`) as (
     keepName: <T>(fn: T) => T
   ) => (...args: unknown[]) => unknown;
-  return frame(fn => fn);
+  const fn = frame(inner => inner);
+  // An arrow function had its name from the variable it was assigned to; stacks shall show it.
+  Object.defineProperty(fn, 'name', { value: name, configurable: true });
+  return fn;
 }

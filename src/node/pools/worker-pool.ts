@@ -14,6 +14,8 @@ import type {
 export type PoolOptions = {
   /** Workers at most; they are started as they are needed. By default as many as CPUs that this process may use. */
   readonly size?: number;
+  /** Limit of each worker's JavaScript heap; Node's own by default. A worker that reaches it ends, and its task fails. */
+  readonly maxHeapMegabytes?: number;
 };
 
 /**
@@ -26,6 +28,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   readonly functions = new FunctionTable();
   /** Those that can be given tasks. @internal */
   readonly workers: PoolWorker[] = [];
+  protected readonly _maxHeapMegabytes: number | undefined;
   /** Given nothing any more, but still at something. */
   private readonly _retired = new Set<PoolWorker>();
   /** Ended for the pool but not yet gone. */
@@ -35,7 +38,11 @@ export abstract class WorkerPool implements AsyncDisposable {
   private _isClosingWhenIdle = false;
   private _nextPack = 0;
 
-  constructor({ size = availableParallelism() }: PoolOptions = {}) {
+  constructor({
+    size = availableParallelism(),
+    maxHeapMegabytes
+  }: PoolOptions = {}) {
+    this._maxHeapMegabytes = maxHeapMegabytes;
     if (!Number.isInteger(size) || size < 1) {
       throw new RangeError(
         `A pool needs a size that is a whole number from 1 on, not ${size}.`
@@ -169,13 +176,13 @@ export abstract class WorkerPool implements AsyncDisposable {
 /** A pool of worker threads. They share this process's memory limit and end with it. */
 export class ThreadPool extends WorkerPool {
   protected override start(events: WorkerEvents): IWorkerTransport {
-    return new ThreadWorker(events);
+    return new ThreadWorker(events, this._maxHeapMegabytes);
   }
 }
 
 /** A pool of child processes. They end when this process does, however it does. */
 export class ProcessPool extends WorkerPool {
   protected override start(events: WorkerEvents): IWorkerTransport {
-    return new ProcessWorker(events);
+    return new ProcessWorker(events, this._maxHeapMegabytes);
   }
 }

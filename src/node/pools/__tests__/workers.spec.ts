@@ -105,9 +105,9 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       })
     };
     expect(await get(graph, 'y')).toBe(2 + 8);
-    expect(
-      inspect(await get(graph, 'z'), { depth: null, breakLength: Infinity })
-    ).toBe("{ deep: Map(1) { 'k' => [ 2, Set(1) { 3 } ] } }");
+    expect(inspect(await get(graph, 'z'), { depth: null, compact: 9 })).toBe(
+      "{ deep: Map(1) { 'k' => [ 2, Set(1) { 3 } ] } }"
+    );
   });
 
   it('give aliases their value', async () => {
@@ -330,6 +330,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       .spyOn(process.stdout, 'write')
       .mockImplementation(text => printed.push(String(text)) > 0);
     try {
+      // eslint-disable-next-line no-console -- printing is what is tested
       const speak = (text: string) => console.log('hello', text);
       const callback: CallbackHooks = {
         posttask: () => printed.push('posttask')

@@ -1,0 +1,447 @@
+/** Row 8 of the plan for local schedulers: whatever goes wrong is said clearly, nothing hangs, and the pool goes on working. */
+import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Key } from '../../graph/key';
+import {
+  data,
+  type Graph,
+  ref,
+  task,
+  type TaskFunction
+} from '../../graph/nodes';
+import { module, NotPortableError } from '../../graph/portable';
+import type { CallbackHooks } from '../../local/callback';
+import { taskKeyOf } from '../../local/task-note';
+import { waitFor } from '../../../testing/wait-for';
+import { getProcesses } from '../get-processes';
+import { getThreads } from '../get-threads';
+import { WorkerEndedError } from '../pool-errors';
+import { UnsendableError } from '../unsendable';
+import { ProcessPool, ThreadPool } from '../worker-pool';
+import { buildWorkerPrograms, isAlive } from './worker-programs';
+
+const inc = (x: number) => x + 1;
+
+let folder: string;
+beforeAll(() => {
+  buildWorkerPrograms();
+  folder = mkdtempSync(join(tmpdir(), 'spanwise-failures-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const kinds = [
+  {
+    kind: 'threads',
+    label: 'thread',
+    get: getThreads as typeof getProcesses,
+    makePool: (size: number) => new ThreadPool({ size }) as never
+  },
+  {
+    kind: 'processes',
+    label: 'process',
+    get: getProcesses,
+    makePool: (size: number) => new ProcessPool({ size })
+  }
+];
+
+async function failureOf(run: Promise<unknown>): Promise<Error> {
+  try {
+    await run;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('The run succeeded.');
+}
+
+describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
+  let pool: ProcessPool;
+  beforeAll(() => {
+    pool = makePool(2);
+  });
+  afterAll(() => pool.close());
+  /** Other runs find the pool in order. */
+  const expectUsable = async () => {
+    const graph = Object.fromEntries(
+      Array.from({ length: 30 }, (_, at) => [`k${at}`, task(inc, at)])
+    );
+    const values = await get<number[]>(graph, Object.keys(graph), { pool });
+    expect(values).toEqual(Array.from({ length: 30 }, (_, at) => at + 1));
+  };
+
+  it('a task that throws rejects the run with its error: class, message, code, cause, stack, key', async () => {
+    const fail = (x: number) => {
+      class OutOfRange extends RangeError {
+        readonly code = 'EFAR';
+      }
+      throw new OutOfRange(`no ${x}`, { cause: new TypeError('because') });
+    };
+    const error = await failureOf(
+      get({ a: 1, b: task(fail, ref('a')) }, 'b', { pool })
+    );
+    expect(error).toMatchObject({
+      name: 'RangeError',
+      message: 'no 1',
+      code: 'EFAR'
+    });
+    expect(error.cause).toBeInstanceOf(TypeError);
+    expect(error.stack).toContain('at fail (spanwise:fail');
+    expect(error.stack).toMatch(new RegExp(`at task b \\(${label} \\d+\\)$`));
+    expect(taskKeyOf(error)).toBe('b');
+    await expectUsable();
+  });
+
+  it('a rejected promise is a failure of its task', async () => {
+    const fail = async () => {
+      await null;
+      throw new URIError('late');
+    };
+    await expect(get({ a: task(fail) }, 'a', { pool })).rejects.toThrow(
+      new URIError('late')
+    );
+  });
+
+  it('a thrown value is what the caller gets; one that cannot be sent is stood in for by its text', async () => {
+    const text = () => {
+      throw 'just a text';
+    };
+    const fn = () => {
+      throw () => 'odd';
+    };
+    await expect(get({ a: task(text) }, 'a', { pool })).rejects.toBe(
+      'just a text'
+    );
+    await expect(get({ a: task(fn) }, 'a', { pool })).rejects.toThrow(
+      /\(\) => .odd./
+    );
+  });
+
+  it('a result that cannot be sent names the task and what it was', async () => {
+    const make = () => ({ rows: [{ open: (x: number) => x }] });
+    const error = await failureOf(get({ a: task(make) }, 'a', { pool }));
+    expect(error).toBeInstanceOf(UnsendableError);
+    expect(error.message).toMatch(
+      new RegExp(
+        `^The result of a cannot be sent back from ${label} \\d+: result.rows\\[0\\].open is a function \\(open\\)\\.$`
+      )
+    );
+    await expectUsable();
+  });
+
+  it('an argument that cannot be sent names the task and what it was', async () => {
+    const graph: Graph = {
+      f: data(inc),
+      a: task(inc, 1),
+      b: task((o: unknown) => o, { go: ref('f') })
+    };
+    const error = await failureOf(get(graph, ['a', 'b'], { pool }));
+    expect(error).toBeInstanceOf(UnsendableError);
+    expect(error.message).toBe(
+      'Task b cannot be sent to a worker: argument 0.go is a function (inc).'
+    );
+    await expectUsable();
+  });
+
+  it('a function that is not portable is refused before anything runs', async () => {
+    const factor = 3;
+    const seen: string[] = [];
+    const callback: CallbackHooks = {
+      start: () => seen.push('start'),
+      pretask: () => seen.push('pretask'),
+      finish: (_graph, _state, errored) => seen.push(`finish ${errored}`)
+    };
+    const graph = {
+      a: task(inc, 1),
+      b: task((x: number) => x * factor, ref('a'))
+    };
+    const error = await failureOf(
+      get(graph, 'b', { pool, callbacks: [callback] })
+    );
+    expect(error).toBeInstanceOf(NotPortableError);
+    expect(error.message).toMatch(
+      /^Task b cannot run in a worker: `anonymous` uses `factor` from outside/
+    );
+    expect(seen).toEqual(['start', 'finish true']);
+    // What the request does not need does not matter.
+    expect(await get(graph, 'a', { pool })).toBe(2);
+  });
+
+  it('a module that is not there, or lacks the name, is a failure of the task', async () => {
+    const path = join(folder, 'nowhere.mjs');
+    await expect(
+      get({ a: task(module(path, 'x')) }, 'a', { pool })
+    ).rejects.toThrow(/nowhere\.mjs/);
+    await expect(
+      get({ a: task(module('node:os', 'x')) }, 'a', { pool })
+    ).rejects.toThrow(/node:os exports no function 'x'/);
+    await expectUsable();
+  });
+
+  it('a callback that throws ends the run with its error', async () => {
+    for (const hook of ['pretask', 'posttask'] as const) {
+      const callback: CallbackHooks = {
+        [hook]: () => {
+          throw new Error(`${hook} went wrong`);
+        }
+      };
+      const graph = Object.fromEntries(
+        Array.from({ length: 50 }, (_, at) => [`k${at}`, task(inc, at)])
+      );
+      await expect(
+        get(graph, Object.keys(graph), { pool, callbacks: [callback] })
+      ).rejects.toThrow(`${hook} went wrong`);
+    }
+    await expectUsable();
+  });
+
+  it('items of a batch before the failure are told, those after it are not', async () => {
+    const begun: Key[] = [];
+    const told: Key[] = [];
+    const callback: CallbackHooks = {
+      pretask: key => void begun.push(key),
+      posttask: key => void told.push(key)
+    };
+    const failAt2 = (x: number) => {
+      if (x === 2) {
+        throw new Error('two');
+      }
+      return x;
+    };
+    const graph = Object.fromEntries(
+      Array.from({ length: 6 }, (_, at) => [`k${at}`, task(failAt2, at)])
+    );
+    await expect(
+      get(graph, Object.keys(graph), {
+        pool,
+        chunkSize: 6,
+        callbacks: [callback]
+      })
+    ).rejects.toThrow('two');
+    expect(begun).toHaveLength(6);
+    expect(told).toEqual(begun.slice(0, begun.indexOf('k2')));
+  });
+
+  it('rerunExceptionsLocally calls the task again here, and its value counts', async () => {
+    // Succeeds only in this process's main thread.
+    const fussy = (home: number, x: number) => {
+      const worker = process.getBuiltinModule('node:worker_threads');
+      if (process.pid !== home || !worker.isMainThread) {
+        throw new Error('not here');
+      }
+      return x;
+    };
+    const graph = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => [
+        `k${at}`,
+        at % 9 === 4
+          ? task(fussy as TaskFunction, process.pid, at + 1)
+          : task(inc, at)
+      ])
+    );
+    const keys = Object.keys(graph);
+    const values = Array.from(keys, (_, at) => at + 1);
+    expect(
+      await get(graph, keys, { pool, rerunExceptionsLocally: true })
+    ).toEqual(values);
+    expect(
+      await get(graph, keys, {
+        pool,
+        rerunExceptionsLocally: true,
+        chunkSize: 7
+      })
+    ).toEqual(values);
+    await expect(get(graph, keys, { pool })).rejects.toThrow('not here');
+  });
+
+  it('a task that ends its worker is named; the pool gets a new worker', async () => {
+    const exit = () => process.exit(3);
+    const graph = { a: task(inc, 1), b: task(exit), c: task(inc, ref('b')) };
+    const error = await failureOf(
+      get(graph, ['a', 'c'], { pool, chunkSize: 1 })
+    );
+    expect(error).toBeInstanceOf(WorkerEndedError);
+    expect(error.message).toMatch(
+      new RegExp(
+        `^The worker that ran b is gone \\(${label} \\d+ exited with code 3\\)\\.$`
+      )
+    );
+    expect((error as WorkerEndedError).keys).toEqual(['b']);
+    await expectUsable();
+  });
+
+  it('a task that ends its worker among many small ones is named too', async () => {
+    const exitAt = (x: number) => (x === 777 ? process.exit(4) : x);
+    const graph = Object.fromEntries(
+      Array.from({ length: 2_000 }, (_, at) => [`k${at}`, task(exitAt, at)])
+    );
+    const error = (await failureOf(
+      get(graph, Object.keys(graph), { pool })
+    )) as WorkerEndedError;
+    expect(error).toBeInstanceOf(WorkerEndedError);
+    // A thread says which one; of a process it is known that it is one of those it was given.
+    expect(error.keys).toContain('k777');
+    if (kind === 'threads') {
+      expect(error.keys).toEqual(['k777']);
+    }
+    await expectUsable();
+  });
+
+  it('an error that nothing caught ends the worker, and is the cause', async () => {
+    const stray = () =>
+      new Promise(() => {
+        setTimeout(() => {
+          throw new RangeError('stray');
+        }, 1);
+      });
+    const error = await failureOf(
+      get({ a: task(stray) }, 'a', { pool, chunkSize: 1 })
+    );
+    expect(error).toBeInstanceOf(WorkerEndedError);
+    expect(error.message).toMatch(/^The worker that ran a is gone/);
+    if (kind === 'threads') {
+      expect(error.message).toContain('stray');
+      expect(error.cause).toMatchObject({ message: 'stray' });
+    }
+    await expectUsable();
+  });
+
+  it('a worker that runs out of memory is named', async () => {
+    const grow = () => {
+      const hoard: unknown[] = [];
+      for (;;) {
+        hoard.push(new Array(10_000).fill(hoard.length).map(x => ({ x })));
+      }
+    };
+    // A limit of its own: the usual one is gigabytes.
+    const smallPool =
+      kind === 'threads'
+        ? (new ThreadPool({
+            size: 1,
+            maxHeapMegabytes: 32
+          }) as unknown as ProcessPool)
+        : new ProcessPool({ size: 1, maxHeapMegabytes: 32 });
+    try {
+      const error = await failureOf(
+        get({ hog: task(grow) }, 'hog', { pool: smallPool, chunkSize: 1 })
+      );
+      expect(error).toBeInstanceOf(WorkerEndedError);
+      expect(error.message).toMatch(/^The worker that ran hog is gone/);
+      expect(await get({ a: task(inc, 1) }, 'a', { pool: smallPool })).toBe(2);
+    } finally {
+      await smallPool.close();
+    }
+  });
+
+  it('an abort ends the run at once with its reason, also in the middle of a task that never ends', async () => {
+    const place = join(folder, `busy-${kind}`);
+    const forever = (path: string) => {
+      process
+        .getBuiltinModule('node:fs')
+        .writeFileSync(path, String(process.pid));
+      for (;;) {
+        // Busy for good.
+      }
+    };
+    const finished: boolean[] = [];
+    const callback: CallbackHooks = {
+      finish: (_graph, _state, errored) => void finished.push(errored)
+    };
+    const controller = new AbortController();
+    const run = failureOf(
+      get({ a: task(forever, place), b: task(inc, 1) }, ['a', 'b'], {
+        pool,
+        signal: controller.signal,
+        callbacks: [callback]
+      })
+    );
+    await waitFor('the task has begun', () => {
+      try {
+        return readFileSync(place, 'utf8') !== '';
+      } catch {
+        return false;
+      }
+    });
+    const reason = new Error('enough');
+    controller.abort(reason);
+    expect(await run).toBe(reason);
+    expect(finished).toEqual([true]);
+    const pid = Number(readFileSync(place, 'utf8'));
+    if (kind === 'processes') {
+      expect(isAlive(pid)).toBe(false);
+    }
+    await expectUsable();
+  });
+
+  it('a signal that is aborted already runs nothing', async () => {
+    const signal = AbortSignal.abort(new Error('before'));
+    await expect(
+      get({ a: task(inc, 1) }, 'a', { pool, signal })
+    ).rejects.toThrow('before');
+    await expectUsable();
+  });
+
+  it('a pool that is closed during a run fails the run', async () => {
+    const own = makePool(1) as ProcessPool;
+    const started = new Promise<void>(resolve => {
+      const wait = () => new Promise(() => setInterval(() => undefined, 1000));
+      const callback: CallbackHooks = { pretask: () => resolve() };
+      void expect(
+        get({ a: task(wait) }, 'a', { pool: own, callbacks: [callback] })
+      ).rejects.toThrow(/gone|pool was closed/);
+    });
+    await started;
+    await own.close();
+    await expect(get({ a: task(inc, 1) }, 'a', { pool: own })).rejects.toThrow(
+      'The pool is closed.'
+    );
+  });
+
+  it('what a failed run still had under way does not disturb the next', async () => {
+    const slow = (ms: number) => {
+      const end = Date.now() + ms;
+      while (Date.now() < end) {
+        // Busy, not waiting.
+      }
+    };
+    const fail = () => {
+      throw new Error('early');
+    };
+    const graph = { a: task(slow, 400), b: task(fail) };
+    await expect(
+      get(graph, ['b', 'a'], { pool, chunkSize: 1 })
+    ).rejects.toThrow('early');
+    await expectUsable();
+    await expectUsable();
+  });
+});
+
+describe('§1.7: with processes', () => {
+  it('one that is killed from outside is named', async () => {
+    await using pool = new ProcessPool({ size: 1 });
+    const place = join(folder, 'victim');
+    const wait = (path: string) => {
+      process
+        .getBuiltinModule('node:fs')
+        .writeFileSync(path, String(process.pid));
+      return new Promise(() => setInterval(() => undefined, 1000));
+    };
+    const run = failureOf(
+      getProcesses({ a: task(wait, place) }, 'a', { pool })
+    );
+    let pid = 0;
+    await waitFor('the task has begun', () => {
+      try {
+        pid = Number(readFileSync(place, 'utf8'));
+      } catch {
+        return false;
+      }
+      return pid > 0;
+    });
+    process.kill(pid, 'SIGKILL');
+    expect((await run).message).toBe(
+      `The worker that ran a is gone (process ${pid} was killed by SIGKILL).`
+    );
+    expect(isAlive(pid)).toBe(false);
+    expect(await getProcesses({ a: task(inc, 1) }, 'a', { pool })).toBe(2);
+  });
+});
