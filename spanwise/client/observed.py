@@ -87,7 +87,12 @@ class SpanInfo:
 
 
 class FineMetrics(Mapping[FineKey, float]):
-    """``{(context, function, activity, unit): value}``, for one selection."""
+    """``{(context, function, activity, unit): value}``, for one selection.
+
+    Seconds of context ``execute`` add up to the time that tasks held threads. Context
+    ``noncpu`` divides its ``thread-noncpu`` once more, where that is known: waiting for a
+    ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``.
+    """
 
     def __init__(self, entries: dict[FineKey, float], summary: Mapping[str, Any]) -> None:
         self._entries = entries

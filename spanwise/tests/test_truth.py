@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -15,6 +16,9 @@ from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 
 WORKERS, THREADS = 2, 1
+
+#: Activities of the panel that computing is divided into.
+COMPUTING = ("thread-cpu", "core", "gil", "blocked", "thread-noncpu")
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
     metrics = client.fine_metrics(span="uneven").summary
     seconds = {row["activity"]: row["value"] for row in metrics["byActivity"]}
     executed = sum(v for activity, v in seconds.items() if not activity.startswith("idle"))
-    computed = sum(v for activity, v in seconds.items() if activity.startswith("thread-"))
+    computed = sum(seconds.get(activity, 0.0) for activity in COMPUTING)
     idle = sum(row["seconds"] for row in metrics["idle"])
     # Not against 5.6 s: on a busy machine a sleep lasts longer than was asked. And not all
     # that held a thread: the first task of a worker also waits for imports.
@@ -204,6 +208,60 @@ def test_cpu_under_one_gil(one_process: Client) -> None:
     )
     # Two threads under one lock: at least a third of their time is spent waiting.
     assert activities["thread-noncpu"] >= 0.33 * duration
+
+
+def spin_in_queue(seconds: float, _: int) -> tuple[float, float]:
+    """Spin, and say how long that took and how long the kernel had the thread wait for a core."""
+    before, start = waited_for_core(), time.perf_counter()
+    spin(seconds)
+    return time.perf_counter() - start, waited_for_core() - before
+
+
+def waited_for_core() -> float:
+    return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) * 1e-9
+
+
+def off_core(client: Client, tag: str) -> dict[str, float]:
+    """What context `noncpu` says, which must add up to Dask's one activity exactly."""
+    metrics = client.fine_metrics(span=tag, unit="seconds")
+    executed = sum(value for (where, *_), value in metrics.items() if where == "execute")
+    assert executed == pytest.approx(metrics.summary["attributedNanoseconds"] / 1e9, abs=1e-9)
+    parts = {"core": 0.0, "gil": 0.0, "blocked": 0.0}
+    whole = 0.0
+    for (where, _, activity, _), value in metrics.items():
+        if where == "noncpu":
+            parts[activity] += value
+        elif activity == "thread-noncpu":
+            whole += value
+    shown = {row["activity"]: row["value"] for row in metrics.summary["byActivity"]}
+    assert sum(parts.values()) + shown.get("thread-noncpu", 0.0) == pytest.approx(whole, abs=1e-9)
+    return parts
+
+
+def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> None:
+    with span("busy"):
+        busy = one_process.submit(stamped, spin, 1.5, 0, pure=False)
+    asleep = run_in_span(one_process, "asleep", rest, 0.25, 6)
+    busy.result()
+    slept = sum(stamp.duration for stamp in asleep)
+    parts = off_core(one_process, "asleep")
+    assert parts["blocked"] == pytest.approx(slept, rel=0.1)
+    # Woken up, it waits for the lock at most a switch interval or two, or for a core.
+    assert parts["gil"] <= 0.05 * slept
+
+
+def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None:
+    with span("one lock"):
+        futures = [one_process.submit(spin_in_queue, 0.25, n, pure=False) for n in range(12)]
+    inside = one_process.gather(futures)
+    parts = off_core(one_process, "one lock")
+    duration = sum(took for took, _ in inside)
+    in_queue = sum(queue for _, queue in inside)
+    assert parts["core"] == pytest.approx(in_queue, abs=0.03 * duration)
+    # They do nothing but compute: what was neither on a core nor in the queue was the lock's.
+    locked = duration - in_queue - 12 * 0.25
+    assert parts["gil"] == pytest.approx(locked, rel=0.35, abs=0.03 * duration)
+    assert parts["blocked"] <= 0.35 * locked + 0.03 * duration
 
 
 def test_sampled_shares_are_those_of_cpu_time(client: Client) -> None:

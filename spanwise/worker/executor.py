@@ -26,8 +26,9 @@ from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
-from spanwise.worker.steps import open_blobs, own_part, read_back, run_parts
+from spanwise.worker.steps import LONG_SECONDS, open_blobs, own_part, read_back, run_parts
 from spanwise.worker.tasks import Entry, Row
+from spanwise.worker.waits import Waits
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
@@ -43,10 +44,6 @@ FLUSH_ROWS = 256
 QUICK_SECONDS = 0.0003
 #: Sizing and pickling a result shorter than this is counted as compute.
 PART_SECONDS = 0.00005
-#: Plain runs from here on get a compute part, which carries the wait for a core:
-#: one more system call in 5 ms.
-LONG_SECONDS = 0.005
-
 _NAN = float("nan")
 
 
@@ -83,8 +80,8 @@ class Executor(threading.Thread):
 
     def run(self) -> None:
         """Take, run, report, until the process ends."""
-        self.core_wait = CoreWait()
         worker = self.worker
+        self.core_wait = Waits(worker.ledger)
         templates = worker.library.templates
         entry: Entry | None = None
         self.clock = perf_counter()
@@ -286,7 +283,7 @@ class Executor(threading.Thread):
     def _compute(self, row: Row, start: float, begin: float, stop: float, cpu: float) -> Part:
         waited = _NAN
         if stop - begin >= LONG_SECONDS and self.core_wait is not None:
-            waited = self.core_wait.mark()
+            waited = self.core_wait.of_part(row[5], row[6], stop - begin, cpu)
         return own_part(COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
     # ── other ends ────────────────────────────────────────────────────────

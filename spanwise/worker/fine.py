@@ -1,4 +1,4 @@
-"""Measures of what happens outside tasks: serving peers, reading and writing disk."""
+"""Sums per second: what happens outside tasks, and what no row of `parts` has a column for."""
 
 from __future__ import annotations
 
@@ -22,9 +22,18 @@ class Ledger:
         self._lock = threading.Lock()
         self._sums: dict[_Key, float] = {}
 
-    def add(self, t: float, context: str, activity: str, unit: str, value: float) -> None:
+    def add(
+        self,
+        t: float,
+        context: str,
+        activity: str,
+        unit: str,
+        value: float,
+        function: int = NO_FUNCTION,
+        span: int = NO_SPAN,
+    ) -> None:
         """Add `value` at time `t` (perf_counter seconds)."""
-        key = (floor(t), context, NO_SPAN, NO_FUNCTION, activity, unit)
+        key = (floor(t), context, span, function, activity, unit)
         with self._lock:
             self._sums[key] = self._sums.get(key, 0.0) + value
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spanwise.worker.clocks import CoreWait
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
 from spanwise.worker.spill import Spilled
@@ -20,6 +21,10 @@ from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
+
+#: Computing that takes less is not asked what it waited for; plain runs from here on
+#: get a compute part, which says it: some system calls in 5 ms.
+LONG_SECONDS = 0.005
 
 _NAN = float("nan")
 
@@ -109,6 +114,7 @@ class PartRunner(Protocol):
     """A thread that says which part of a fused task it is at."""
 
     part: tuple[Any, tuple[int, ...], int, int, Any] | None
+    core_wait: CoreWait | None
 
 
 def run_parts(
@@ -136,6 +142,9 @@ def run_parts(
             end = perf_counter()
             end_cpu = thread_time()
             cpu = end_cpu - begin_cpu
+            waited = _NAN
+            if end - begin >= LONG_SECONDS and executor.core_wait is not None:
+                waited = executor.core_wait.of_part(function, span, end - begin, cpu)
             parts.append(
                 (
                     COMPUTE,
@@ -144,7 +153,7 @@ def run_parts(
                     begin - start,
                     end - begin,
                     cpu,
-                    _NAN,
+                    waited,
                     0.0,
                     NO_PEER,
                     1,

@@ -27,6 +27,8 @@ export type DrawnPart = {
   /** Columns. */
   readonly duration: number;
   readonly cpu?: number;
+  /** Columns; NaN if left out. */
+  readonly coreWait?: number;
   readonly function?: string;
   readonly span?: string;
   readonly bytes?: number;
@@ -220,7 +222,7 @@ class Drawing {
       offset: part.offset * this._seconds,
       duration: part.duration * this._seconds,
       cpu: (part.cpu ?? part.duration) * this._seconds,
-      coreWait: NaN,
+      coreWait: (part.coreWait ?? NaN) * this._seconds,
       bytes: part.bytes ?? 0
     }));
     return { row, parts, stop: (column + columns) * this._seconds };

@@ -326,7 +326,8 @@ export type RunDetail = {
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**
  * view `fine-metrics`. params: { unit: 'seconds' | 'bytes' | 'count', top: 12 }. Activities in drawing order:
- * thread-cpu, thread-noncpu, compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, lost (runs
+ * thread-cpu, core (waiting for one), gil (waiting for the interpreter lock; estimated), blocked, thread-noncpu (which of the three is not
+ * known), compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, lost (runs
  * that ended with their worker), idle:<cause>.
  */
 export type FineMetricsResult = {
@@ -375,6 +376,8 @@ export type FineMetricsResult = {
   readonly otherSpansSeconds: number;
   /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds. */
   readonly otherIdleSeconds: number;
+  /** How far off `gil` may be: that much of it may be blocked, or the other way round. */
+  readonly gilErrorSeconds: number;
   readonly attributedNanoseconds: number;
   readonly totalNanoseconds: number;
   /** Exact entries for `client.fine_metrics`: [context, function, activity, unit, value]; only when params.entries is true. */

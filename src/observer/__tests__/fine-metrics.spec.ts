@@ -1,7 +1,30 @@
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import { ingestBlock } from '../store/ingest';
+import type { LogStore } from '../store/log-store';
 import { ask } from './ask';
+
+/** Rows as workers write them, in the seconds of the run. */
+function noteLockWaits(
+  log: LogStore,
+  estimates: readonly { function: string; seconds: readonly number[] }[]
+): void {
+  const texts = ['noncpu', 'seconds', 'gil', 'gil-error'];
+  const names = texts.map((text, i) => ({ id: 9000 + i, text }));
+  ingestBlock(log, rowsToBlock(60, 'names', names));
+  const idOf = (text: string): number =>
+    [...log.names].find(([, known]) => known === text)![0];
+  const rows = estimates.flatMap(({ function: name, seconds }) =>
+    seconds.map((value, i) => ({
+      context: 9000,
+      activity: 9002 + i,
+      unit: 9001,
+      function: idOf(name),
+      value
+    }))
+  );
+  ingestBlock(log, rowsToBlock(61, 'fine', rows));
+}
 
 describe('fine metrics', () => {
   const drawing = `
@@ -39,6 +62,56 @@ describe('fine metrics', () => {
     expect(result.background).toEqual([
       { activity: 'transfer', seconds: 2, bytes: 100, count: 1 }
     ]);
+  });
+
+  it('divides the time off a core, exactly, and takes the estimate for the lock out of what blocked', () => {
+    const log = drawRuns('0/0  aaaaaaaaaabbbbc', {
+      tasks: {
+        // 10 s: 4 on a core, 1 in the queue; the lock 3 ± 0.5 of the other 5.
+        a: {
+          parts: [{ kind: 4, offset: 0, duration: 10, cpu: 4, coreWait: 1 }]
+        },
+        // More waiting for a core than there was time off one, and for the lock than there was blocked time.
+        b: {
+          function: 'late',
+          parts: [{ kind: 4, offset: 0, duration: 4, cpu: 3, coreWait: 9 }]
+        },
+        c: { function: 'short', cpu: 0.25 }
+      }
+    });
+    const estimates = [
+      { function: 'inc', seconds: [3, 0.5] },
+      { function: 'late', seconds: [2, 1] }
+    ];
+    noteLockWaits(log, estimates);
+    const result = ask(log, 'fine-metrics', { params: { entries: true } });
+    expect(
+      Object.fromEntries(
+        result.byActivity.map(({ activity, value }) => [activity, value])
+      )
+    ).toEqual({
+      'thread-cpu': 4 + 3 + 0.25,
+      core: 1 + 1,
+      gil: 3,
+      blocked: 2,
+      'thread-noncpu': 0.75
+    });
+    expect(result.gilErrorSeconds).toBe(0.5);
+    expect(result.background).toEqual([]);
+    expect(result.totalNanoseconds).toBe(15e9);
+    const entries = new Map(
+      result.entries!.map(([where, fn, activity, unit, value]) => [
+        [where, fn, activity, unit].join(' '),
+        value
+      ])
+    );
+    // To Dask it is one activity; context `noncpu` divides it once more.
+    expect(entries.get('execute inc thread-noncpu seconds')).toBe(6);
+    expect(entries.get('noncpu inc core seconds')).toBe(1);
+    expect(entries.get('noncpu inc gil seconds')).toBe(3);
+    expect(entries.get('noncpu inc blocked seconds')).toBe(2);
+    expect(entries.get('execute late thread-noncpu seconds')).toBe(1);
+    expect(entries.has('noncpu late gil seconds')).toBe(false);
   });
 
   it('shows what a run took that ended with its worker as lost', () => {

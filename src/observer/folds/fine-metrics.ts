@@ -1,5 +1,12 @@
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
-import { ACTIVITIES, COMPUTE } from '../store/activity-cells';
+import {
+  ACTIVITIES,
+  BLOCKED,
+  COMPUTE,
+  CORE,
+  GIL,
+  THREAD_NONCPU
+} from '../store/activity-cells';
 import type { ActivityCells } from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange } from './context';
@@ -8,6 +15,7 @@ import { cellPasses, fineCells } from './fine-cells';
 import type { FineCells } from './fine-cells';
 import { accountIdle, IDLE_CAUSES } from './idle';
 import type { IdleAccount } from './idle';
+import { isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
 
 export type FineMetricsParams = {
@@ -40,12 +48,15 @@ export function* foldFineMetrics(
   const cells = yield* fineCells(context);
   const range = resolveRange(context);
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
-  const byFunction = sumByFunction(context, cells.held, unit);
+  const waits = new LockWaits(context, context.time === 'all' ? null : range);
+  const byFunction = sumByFunction(context, cells.held, waits, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
   let attributedNanoseconds = 0;
+  let gilErrorNanoseconds = 0;
   for (let cell = 0; cell < cells.held.length; cell++) {
     if (cellPasses(context, cells.held, cell)) {
       attributedNanoseconds += cells.held.totalNanoseconds(cell);
+      gilErrorNanoseconds += waits.errorNanoseconds(cells.held, cell);
     }
   }
   for (const sum of byFunction) {
@@ -93,9 +104,12 @@ export function* foldFineMetrics(
         0,
         idle.idle.reduce(add, 0) - idle.selectedIdle.reduce(add, 0)
       ),
+      gilErrorSeconds: gilErrorNanoseconds / 1e9,
       attributedNanoseconds,
       totalNanoseconds: cells.totalNanoseconds,
-      ...(params.entries === true ? { entries: entriesOf(context, cells) } : {})
+      ...(params.entries === true
+        ? { entries: entriesOf(context, cells, waits) }
+        : {})
     },
     honoured: EXACT
   };
@@ -107,11 +121,12 @@ function valueOf(
   cells: ActivityCells,
   cell: number,
   activity: number,
+  waits: LockWaits,
   unit: Unit
 ): number {
   switch (unit) {
     case 'seconds':
-      return cells.nanoseconds(cell, activity) / 1e9;
+      return waits.nanoseconds(cells, cell, activity) / 1e9;
     case 'bytes':
       return cells.bytes(cell, activity);
     case 'count':
@@ -123,6 +138,7 @@ function valueOf(
 function sumByFunction(
   context: FoldContext,
   cells: ActivityCells,
+  waits: LockWaits,
   unit: Unit
 ): FunctionSum[] {
   const sums = new Map<string, FunctionSum>();
@@ -143,7 +159,7 @@ function sumByFunction(
     }
     sum.tasks += cells.runs(cell);
     for (let activity = 0; activity < ACTIVITIES.length; activity++) {
-      let value = valueOf(cells, cell, activity, unit);
+      let value = valueOf(cells, cell, activity, waits, unit);
       if (unit === 'count' && activity === COMPUTE) {
         // A plain run is one computation without a part; inner parts are counted as parts.
         value = Math.max(value, cells.runs(cell));
@@ -226,10 +242,17 @@ function backgroundOf(
   }).filter(({ count }) => count > 0);
 }
 
-/** Exact sums for `client.fine_metrics`: each cell's, added up over spans. */
+/** What is `thread-noncpu` to Dask, and in context `noncpu` what of it is known. */
+const OFF_CORE: readonly number[] = [CORE, GIL, BLOCKED];
+
+/**
+ * Exact sums for `client.fine_metrics`: each cell's, added up over spans. Those of context `execute` add up to the thread time; its activities
+ * are Dask's.
+ */
 function entriesOf(
   context: FoldContext,
-  cells: FineCells
+  cells: FineCells,
+  waits: LockWaits
 ): NonNullable<FineMetricsResult['entries']> {
   const { log } = context;
   const sums = new Map<string, { key: EntryKey; value: number }>();
@@ -252,7 +275,13 @@ function entriesOf(
       }
       const fn = log.name(from.function(cell));
       ACTIVITIES.forEach((activity, i) => {
-        book([where, fn, activity, 'seconds'], from.nanoseconds(cell, i));
+        const ns = waits.nanoseconds(from, cell, i);
+        if (OFF_CORE.includes(i)) {
+          book([where, fn, ACTIVITIES[THREAD_NONCPU]!, 'seconds'], ns);
+          book(['noncpu', fn, activity, 'seconds'], ns);
+        } else {
+          book([where, fn, activity, 'seconds'], ns);
+        }
         book([where, fn, activity, 'bytes'], from.bytes(cell, i));
         book([where, fn, activity, 'count'], from.events(cell, i));
       });
@@ -282,11 +311,13 @@ function fineEntries(
       ? { from: -Infinity, to: Infinity }
       : resolveRange(context);
   const sums = new Map<string, number>();
+  const meaning = new Map<number, boolean>();
   for (const chunk of log.fine.chunks) {
     const c = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
       const second = c.second[i]!;
       if (
+        isLockWait(log, meaning, c.context[i]!) ||
         second + 1 <= from ||
         second >= to ||
         filter.spans[c.span[i]!] === 0 ||

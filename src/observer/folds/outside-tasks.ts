@@ -1,5 +1,6 @@
 import type { FineMetricsResult } from '../../wire/panel-link';
 import type { FoldContext, Range } from './context';
+import { isLockWait } from './lock-waits';
 
 type Sum = { seconds: number; bytes: number; count: number };
 
@@ -13,9 +14,13 @@ export function outsideTasks(
 ): FineMetricsResult['background'] {
   const { log, filter, time } = context;
   const sums = new Map<string, Sum>();
+  const meaning = new Map<number, boolean>();
   for (const chunk of log.fine.chunks) {
     const columns = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
+      if (isLockWait(log, meaning, columns.context[i]!)) {
+        continue;
+      }
       const second = columns.second[i]!;
       if (time !== 'all' && (second + 1 <= range.from || second >= range.to)) {
         continue;

@@ -1,9 +1,15 @@
 /**
- * What the seconds of tasks went to, in the order in which they are drawn. `compute` is computing of which the CPU share is not known;
+ * What the seconds of tasks went to, in the order in which they are drawn. Computing off a core is divided into waiting for a core, for the
+ * interpreter lock, and blocked, or is `thread-noncpu` where that is not known; `compute` is computing of which the CPU share is not known;
  * `lost` is all of a run that ended with its worker.
+ *
+ * No cell holds `gil`: it is estimated beside the runs, and the folds take it out of `blocked`.
  */
 export const ACTIVITIES = [
   'thread-cpu',
+  'core',
+  'gil',
+  'blocked',
   'thread-noncpu',
   'compute',
   'transfer',
@@ -16,22 +22,27 @@ export const ACTIVITIES = [
 ] as const;
 export type ActivityName = (typeof ACTIVITIES)[number];
 export const ACTIVITY_COUNT = ACTIVITIES.length;
-export const THREAD_CPU = 0;
-export const THREAD_NONCPU = 1;
-export const COMPUTE = 2;
-export const TRANSFER = 3;
-export const OTHER = 8;
-export const LOST = 9;
+const indexOf = (activity: ActivityName): number =>
+  ACTIVITIES.indexOf(activity);
+export const THREAD_CPU = indexOf('thread-cpu');
+export const CORE = indexOf('core');
+export const GIL = indexOf('gil');
+export const BLOCKED = indexOf('blocked');
+export const THREAD_NONCPU = indexOf('thread-noncpu');
+export const COMPUTE = indexOf('compute');
+export const TRANSFER = indexOf('transfer');
+export const OTHER = indexOf('other');
+export const LOST = indexOf('lost');
 
 /** part.kind → activity; compute (4) is divided by CPU time instead. */
 export const ACTIVITY_OF_PART: readonly number[] = [
   OTHER,
-  3,
-  4,
-  6,
+  TRANSFER,
+  indexOf('disk-read'),
+  indexOf('deserialize'),
   COMPUTE,
-  7,
-  5
+  indexOf('serialize'),
+  indexOf('disk-write')
 ];
 
 /** The function under which pairs beyond the bound are added up. */
@@ -43,8 +54,8 @@ const MOST_CELLS = 200_000;
  *
  * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
  *
- *     cell  span  function     ns[cell * 10 + activity]
- *     0     1     inc          thread-cpu 12 000, thread-noncpu 800, …
+ *     cell  span  function     ns[cell * 13 + activity]
+ *     0     1     inc          thread-cpu 12 000, core 800, …
  *     1     1     add          …
  */
 export class ActivityCells {

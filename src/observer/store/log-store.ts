@@ -172,7 +172,8 @@ export class LogStore {
       span: columns.span[i]!,
       offset: columns.offset[i]!,
       duration: columns.duration[i]!,
-      cpu: columns.cpu[i]!
+      cpu: columns.cpu[i]!,
+      coreWait: columns.coreWait[i]!
     };
   }
 

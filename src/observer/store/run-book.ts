@@ -1,6 +1,8 @@
 import {
   ACTIVITY_OF_PART,
+  BLOCKED,
   COMPUTE,
+  CORE,
   LOST,
   OTHER,
   THREAD_CPU,
@@ -40,6 +42,8 @@ export type PartFigures = {
   readonly offset: number;
   readonly duration: number;
   readonly cpu: number;
+  /** Seconds in the run queue; NaN: not known. */
+  readonly coreWait: number;
 };
 export type Clip = { readonly from: number; readonly to: number };
 /** Takes whole nanoseconds of one activity (index in ACTIVITIES) of one (span, function). */
@@ -59,7 +63,7 @@ export function nanoseconds(seconds: number): number {
  *
  *     run        ├──────────────── 10 ms ────────────────┤
  *     held parts ├ deserialize 1 ┤ compute 7, CPU 5 ┤ serialize 1.5 ┤
- *     booked     deserialize 1 · thread-cpu 5 · thread-noncpu 2 · serialize 1.5 · other 0.5 (what no part explains)
+ *     booked     deserialize 1 · thread-cpu 5 · core and blocked, or thread-noncpu: 2 · serialize 1.5 · other 0.5 (what no part explains)
  *
  * Parts are booked to their own span and function, the rest to the run's. Parts that ran behind other work (held = 0) took nobody's thread
  * and are not booked here. `other` may be a few hundred nanoseconds below 0: durations are float32, and the sum counts.
@@ -90,7 +94,7 @@ export function bookRun(
     const ns = clippedNanoseconds(start, part.duration, clip);
     rest -= ns;
     if (part.kind === PART_COMPUTE) {
-      bookCompute(part, part.duration, ns, sign, sink);
+      bookCompute(part, part.coreWait, part.duration, ns, sign, sink);
     } else {
       const activity = ACTIVITY_OF_PART[part.kind] ?? OTHER;
       sink(part.span, part.function, activity, sign * ns);
@@ -99,17 +103,21 @@ export function bookRun(
   if (anyHeld) {
     sink(run.span, run.function, OTHER, sign * rest);
   } else {
-    bookCompute(run, run.duration, whole, sign, sink);
+    bookCompute(run, NaN, run.duration, whole, sign, sink);
   }
 }
 
-/** CPU time never exceeds the time it was spent in; where it is unknown, the whole is `compute`. */
+/**
+ * CPU time never exceeds the time it was spent in, and waiting for a core never what is left then; where CPU time is unknown, the whole is
+ * `compute`.
+ */
 function bookCompute(
   row: {
     readonly span: number;
     readonly function: number;
     readonly cpu: number;
   },
+  coreWait: number,
   duration: number,
   ns: number,
   sign: 1 | -1,
@@ -120,10 +128,21 @@ function bookCompute(
     return;
   }
   const full = nanoseconds(duration);
-  const cpuOfAll = Math.min(Math.max(nanoseconds(row.cpu), 0), full);
-  const cpu = ns === full ? cpuOfAll : Math.round((cpuOfAll * ns) / full);
+  const inClip = (all: number): number =>
+    ns === full ? all : Math.round((all * ns) / full);
+  const cpu = inClip(within(nanoseconds(row.cpu), full));
   sink(row.span, row.function, THREAD_CPU, sign * cpu);
-  sink(row.span, row.function, THREAD_NONCPU, sign * (ns - cpu));
+  if (Number.isNaN(coreWait)) {
+    sink(row.span, row.function, THREAD_NONCPU, sign * (ns - cpu));
+    return;
+  }
+  const core = within(inClip(within(nanoseconds(coreWait), full)), ns - cpu);
+  sink(row.span, row.function, CORE, sign * core);
+  sink(row.span, row.function, BLOCKED, sign * (ns - cpu - core));
+}
+
+function within(value: number, most: number): number {
+  return Math.min(Math.max(value, 0), most);
 }
 
 /** Whole nanoseconds of [start, start + duration) that lie in the clip. */

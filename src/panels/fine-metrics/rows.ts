@@ -4,7 +4,7 @@
  *
  *   capacity = wall × threads
  *   |—— CPU ——|— not on CPU —|— data —|other|— filtered out —|——— idle ———|
- *    thread-cpu thread-noncpu transfer…
+ *    thread-cpu core gil…     transfer…
  */
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
@@ -223,6 +223,22 @@ export function partsOf(
     );
 }
 
+/** An estimate says how far off it may be: "18.7 s ±1.1 s". */
+function withError(
+  parts: Part[],
+  { gilErrorSeconds }: FineMetricsResult,
+  numerals: Numerals
+): Part[] {
+  return parts.map(item =>
+    item.id === 'gil' && gilErrorSeconds > 0
+      ? {
+          ...item,
+          text: `${item.text} ±${formatDuration(gilErrorSeconds, numerals)}`
+        }
+      : item
+  );
+}
+
 function part(
   id: string,
   label: string,
@@ -293,7 +309,11 @@ export function headlineOf(
   const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
   // Measures overlap by rounding at most; the bar is as long as what is in it.
   const total = Math.max(result.capacitySeconds, busy + idle + hidden);
-  const parts = partsOf(activities, total, unit, numerals);
+  const parts = withError(
+    partsOf(activities, total, unit, numerals),
+    result,
+    numerals
+  );
   if (hidden > 0) {
     parts.push(
       part(
@@ -380,9 +400,11 @@ export function activityRows(
   numerals: Numerals = englishNumerals
 ): Part[] {
   const { total } = headlineOf(result, numerals);
-  return partsOf(sumByActivity(result), total, result.unit, numerals).sort(
-    (a, b) => b.value - a.value
-  );
+  return withError(
+    partsOf(sumByActivity(result), total, result.unit, numerals),
+    result,
+    numerals
+  ).sort((a, b) => b.value - a.value);
 }
 
 export function idleParts(

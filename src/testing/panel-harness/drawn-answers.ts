@@ -246,7 +246,10 @@ export function fineMetricsOf(
         share: seconds / capacity,
         activities: {
           'thread-cpu': total * cpuShare * rest,
-          'thread-noncpu': total * (1 - cpuShare) * rest * 0.98,
+          core: total * (1 - cpuShare) * rest * 0.5,
+          gil: total * (1 - cpuShare) * rest * 0.3,
+          blocked: total * (1 - cpuShare) * rest * 0.1,
+          'thread-noncpu': total * (1 - cpuShare) * rest * 0.08,
           transfer: total * moved,
           'disk-read': total * moved,
           deserialize: total * (1 - cpuShare) * rest * 0.02
@@ -306,6 +309,7 @@ export function fineMetricsOf(
     ],
     otherSpansSeconds: 0,
     otherIdleSeconds: 0,
+    gilErrorSeconds: (activities.get('gil') ?? 0) * 0.06,
     attributedNanoseconds: Math.round(busy * 1e9),
     totalNanoseconds: Math.round(busy * 1e9)
   };

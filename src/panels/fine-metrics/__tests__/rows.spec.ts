@@ -33,6 +33,7 @@ const empty: FineMetricsResult = {
   background: [],
   otherSpansSeconds: 0,
   otherIdleSeconds: 0,
+  gilErrorSeconds: 0,
   attributedNanoseconds: 0,
   totalNanoseconds: 0
 };
@@ -54,6 +55,28 @@ describe('the bar over everything', () => {
       'data',
       'idle'
     ]);
+  });
+
+  it('tells what kept threads off their cores apart, the estimate with its error', () => {
+    const one = {
+      ...empty,
+      byActivity: [
+        { activity: 'core', value: 2, share: null },
+        { activity: 'gil', value: 1, share: null },
+        { activity: 'blocked', value: 4, share: null }
+      ],
+      gilErrorSeconds: 0.25
+    };
+    for (const parts of [headlineOf(one).parts, activityRows(one)]) {
+      expect(
+        Object.fromEntries(parts.map(each => [each.label, plain(each.text)]))
+      ).toEqual({
+        'waiting for a core': '2.00 s',
+        'waiting for the GIL': '1.00 s ±250 ms',
+        'blocked (I/O, sleep)': '4.00 s'
+      });
+    }
+    expect(headlineOf(one).groups).toMatchObject([{ group: 'not on CPU' }]);
   });
 
   it('adds up whatever the measures say; what is missing is shown, not spread', () => {

@@ -1,0 +1,101 @@
+import { BLOCKED, GIL } from '../store/activity-cells';
+import type { ActivityCells } from '../store/activity-cells';
+import { nanoseconds } from '../store/run-book';
+import type { LogStore } from '../store/log-store';
+import type { FoldContext, Range } from './context';
+
+/** Context of the rows of `fine` that divide what tasks spent off their core. */
+const NONCPU = 'noncpu';
+const ESTIMATE = 'gil';
+const ERROR = 'gil-error';
+
+type Estimate = { nanoseconds: number; errorNanoseconds: number };
+
+/**
+ * How long tasks waited for the interpreter lock, as their workers estimate it, by span and function. Workers say it per second and not per
+ * run: it is taken out of the time that the runs were blocked, and never more than that.
+ *
+ *     cell      thread-cpu 5 │ core 1 │ blocked 4
+ *     estimate                         gil 3 ± 0.5
+ *     shown     thread-cpu 5 │ core 1 │ gil 3 │ blocked 1
+ */
+export class LockWaits {
+  private readonly _estimates = new Map<number, Estimate>();
+
+  /** @param range - null: all times. Rows are per whole second: those count whose second reaches into it. */
+  constructor({ log, filter }: FoldContext, range: Range | null) {
+    const meaning = new Map<number, boolean>();
+    for (const chunk of log.fine.chunks) {
+      const { context, activity, second, worker, value, span, ...columns } =
+        chunk.columns;
+      for (let i = 0; i < chunk.rows; i++) {
+        if (
+          !isLockWait(log, meaning, context[i]!) ||
+          filter.workers[worker[i]!] === 0 ||
+          (range !== null &&
+            (second[i]! + 1 <= range.from || second[i]! >= range.to))
+        ) {
+          continue;
+        }
+        const key = span[i]! * 0x100000000 + columns.function[i]!;
+        let estimate = this._estimates.get(key);
+        if (estimate === undefined) {
+          estimate = { nanoseconds: 0, errorNanoseconds: 0 };
+          this._estimates.set(key, estimate);
+        }
+        const name = log.name(activity[i]!);
+        if (name === ESTIMATE) {
+          estimate.nanoseconds += nanoseconds(value[i]!);
+        } else if (name === ERROR) {
+          estimate.errorNanoseconds += nanoseconds(value[i]!);
+        }
+      }
+    }
+  }
+
+  /** Nanoseconds of one activity of a cell, with `gil` taken out of `blocked`. */
+  nanoseconds(cells: ActivityCells, cell: number, activity: number): number {
+    const own = cells.nanoseconds(cell, activity);
+    switch (activity) {
+      case GIL:
+        return own + this._of(cells, cell);
+      case BLOCKED:
+        return own - this._of(cells, cell);
+      default:
+        return own;
+    }
+  }
+
+  /** How far off the estimate for a cell may be. */
+  errorNanoseconds(cells: ActivityCells, cell: number): number {
+    const estimate = this._estimate(cells, cell);
+    return Math.min(estimate?.errorNanoseconds ?? 0, this._of(cells, cell));
+  }
+
+  private _of(cells: ActivityCells, cell: number): number {
+    const most = Math.max(0, cells.nanoseconds(cell, BLOCKED));
+    return Math.min(most, this._estimate(cells, cell)?.nanoseconds ?? 0);
+  }
+
+  private _estimate(cells: ActivityCells, cell: number): Estimate | undefined {
+    return this._estimates.size === 0
+      ? undefined
+      : this._estimates.get(
+          cells.span(cell) * 0x100000000 + cells.function(cell)
+        );
+  }
+}
+
+/** Whether rows of `fine` with this context are estimates of {@link LockWaits} and no measures of their own. */
+export function isLockWait(
+  log: LogStore,
+  known: Map<number, boolean>,
+  context: number
+): boolean {
+  let is = known.get(context);
+  if (is === undefined) {
+    is = log.name(context) === NONCPU;
+    known.set(context, is);
+  }
+  return is;
+}
