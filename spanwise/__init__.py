@@ -18,6 +18,7 @@ _PUBLIC: dict[str, str] = {
     "KilledWorker": "spanwise.client.errors",
     "MemorySampler": "spanwise.client.memory_sampler",
     "SchedulerLost": "spanwise.client.errors",
+    "TimeoutError": "builtins",
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",
     "get_client": "spanwise.client.current",
@@ -38,9 +39,20 @@ def __getattr__(name: str) -> Any:
     elif name in _PUBLIC:
         value = getattr(import_module(_PUBLIC[name]), name)
     else:
-        raise AttributeError(f"module 'spanwise' has no attribute {name!r}")
+        raise _missing(name)
     globals()[name] = value
     return value
+
+
+def _missing(name: str) -> Exception:
+    """The error of a name that is not here; one of `distributed`'s names the substitute."""
+    if not name.startswith("_"):
+        from spanwise.client.distributed_names import absent_import
+
+        absent = absent_import(name)
+        if absent is not None:
+            return absent
+    return AttributeError(f"module 'spanwise' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

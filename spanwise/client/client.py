@@ -8,12 +8,12 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dask
 
 from spanwise.client.calls import Calls
-from spanwise.client.current import CurrentClient
+from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
     compute_collections,
     is_collection,
@@ -23,7 +23,7 @@ from spanwise.client.dask_collections import (
     split_collections,
 )
 from spanwise.client.entries import ERROR, Entry
-from spanwise.client.errors import ClusterError, absent
+from spanwise.client.errors import ClusterError
 from spanwise.client.failures import open_error
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
@@ -78,6 +78,9 @@ class Client:
     >>> with span("load"):                                      # doctest: +SKIP
     ...     total = client.submit(sum, [1, 2, 3]).result()
     """
+
+    #: Methods that wait return coroutines.
+    asynchronous: bool = False
 
     def __init__(
         self,
@@ -218,6 +221,18 @@ class Client:
             return asyncio.to_thread(function, *args)
         return function(*args)
 
+    @classmethod
+    def current(cls, allow_global: bool = True) -> Client:
+        """The newest open client.
+
+        Raises
+        ------
+        ValueError
+            There is none.
+        """
+        found: Client = default_client()
+        return found
+
     # -- submitting -------------------------------------------------------
 
     def submit(
@@ -229,7 +244,10 @@ class Client:
         resources: Any = None,
         retries: int | None = None,
         priority: int = 0,
+        fifo_timeout: Any = "100 ms",
         allow_other_workers: bool = False,
+        actor: bool = False,
+        actors: bool = False,
         pure: bool = True,
         **kwargs: Any,
     ) -> Future:
@@ -247,9 +265,15 @@ class Client:
             How often to run it again if it fails.
         priority
             Larger runs earlier.
+        fifo_timeout
+            Accepted for compatibility: of equal priorities the earlier submission is first.
+        actor, actors
+            There are none: True is an error.
         pure
             Equal calls share one result.
         """
+        if actor or actors:
+            raise _no_actors()
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         keys = None if key is None else [key]
         (entry,) = self._calls.submit(func, (args,), kwargs, keys, pure, options)
@@ -264,7 +288,10 @@ class Client:
         retries: int | None = None,
         resources: Any = None,
         priority: int = 0,
+        fifo_timeout: Any = "100 ms",
         allow_other_workers: bool = False,
+        actor: bool = False,
+        actors: bool = False,
         pure: bool = True,
         batch_size: int | None = None,
         **kwargs: Any,
@@ -282,6 +309,8 @@ class Client:
         --------
         submit : for the other parameters.
         """
+        if actor or actors:
+            raise _no_actors()
         rows = list(zip(*iterables, strict=False))
         keys: list[Any] | str | None
         if isinstance(key, list):
@@ -514,7 +543,14 @@ class Client:
         )
         return self._call(scatter, self, data, chosen, broadcast, hash)
 
-    def cancel(self, futures: Any, asynchronous: bool | None = None, force: bool = False) -> Any:
+    def cancel(
+        self,
+        futures: Any,
+        asynchronous: bool | None = None,
+        force: bool = False,
+        reason: str | None = None,
+        msg: str | None = None,
+    ) -> Any:
         """Give up tasks and results; all their futures are cancelled at once.
 
         Tasks that have not started never will; results are let go; what depends on them is
@@ -524,11 +560,14 @@ class Client:
         ----------
         futures
             A future, or containers of futures.
+        reason, msg
+            Shown with the error that whoever waits for them gets.
         """
         found: dict[int, Future] = {}
         _collect(futures, found)
         entries = [future._alive() for future in found.values()]
-        return self._call(self._session.cancel, entries, force)
+        why = " ".join(each for each in (reason, msg) if each)
+        return self._call(self._session.cancel, entries, force, why)
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
         """Run failed tasks again."""
@@ -624,9 +663,13 @@ class Client:
             },
         }
 
-    def nthreads(self) -> dict[str, int]:
-        """Worker address to its number of threads."""
-        return {row["address"]: row["threads"] for row in self._session.running_workers()}
+    def nthreads(self, workers: Any = None) -> dict[str, int]:
+        """Worker address to its number of threads; of all, or of those named."""
+        rows = self._session.running_workers()
+        if workers is not None:
+            named = self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
+            rows = [row for row in rows if row["id"] in named]
+        return {row["address"]: row["threads"] for row in rows}
 
     ncores = nthreads
 
@@ -738,33 +781,20 @@ class Client:
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("A client cannot be sent to workers; give tasks futures instead")
 
-    # -- what distributed has and this has not -----------------------------
+    if not TYPE_CHECKING:  # names that exist nowhere are the checker's to find
 
-    restart = absent("restart", "close() and make a new Client()")
-    scale = absent("scale", "make a new Client(n_workers=…)")
-    adapt = absent("adapt", "make a new Client(n_workers=…)")
-    upload_file = absent(
-        "upload_file", "put the module beside the notebook: workers use this folder and sys.path"
+        def __getattr__(self, name: str) -> Any:
+            """Say what to use instead of what `distributed`'s clients have."""
+            from spanwise.client.distributed_names import absent_attribute
+
+            raise absent_attribute(name)
+
+
+def _no_actors() -> NotImplementedError:
+    return NotImplementedError(
+        "There are no actors: keep the object in a module that the workers import, and reach "
+        "it by submit(…, workers=…)"
     )
-    register_plugin = absent("register_plugin", "call run() to prepare the workers")
-    call_stack = absent("call_stack", "open the Profile panel")
-    profile = absent("profile", "open the Profile panel")
-    replicate = absent("replicate", "scatter(data, broadcast=True)")
-    rebalance = absent("rebalance", "the scheduler balances by stealing tasks")
-    who_has = absent("who_has", "open the Task Stream panel and select a task")
-    has_what = absent("has_what", "open the Task Stream panel and select a worker")
-    processing = absent("processing", "open the Task Stream panel")
-    nbytes = absent("nbytes", "open the Memory panel")
-    get_versions = absent("get_versions", "workers run this interpreter; see scheduler_info()")
-    log_event = absent("log_event", "use spans")
-    get_events = absent("get_events", "use spans() and get_task_stream()")
-    subscribe_topic = absent("subscribe_topic", "use as_completed()")
-    run_on_scheduler = absent("run_on_scheduler", "the scheduler runs no Python")
-    run_coroutine = absent("run_coroutine", "run() with an ordinary function")
-    publish_dataset = absent("publish_dataset", "keep the future")
-    get_dataset = absent("get_dataset", "keep the future")
-    submit_to_actor = absent("submit_to_actor", "submit() an ordinary function")
-    shutdown = absent("shutdown", "close()")
 
 
 def _run_error(answer: Any) -> BaseException:

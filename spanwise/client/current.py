@@ -57,15 +57,15 @@ def _forget(name: str) -> None:
     settings.pop(last, None)
 
 
-def default_client(client: Any = None) -> Any:
-    """Return `client`, or the current one.
+def default_client(c: Any = None) -> Any:
+    """Return `c`, or the current client.
 
     Raises
     ------
     ValueError
         There is none.
     """
-    found = client if client is not None else dask.config.get("scheduler", default=None)
+    found = c if c is not None else dask.config.get("scheduler", default=None)
     if not hasattr(found, "_session"):
         raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
     return found

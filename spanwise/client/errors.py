@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError as _FuturesCancelledError
-from typing import Any
 
 __all__ = [
+    "AbsentAttribute",
+    "AbsentImport",
     "CancelledError",
     "ClusterError",
     "KilledWorker",
@@ -32,6 +33,17 @@ class KilledWorker(RuntimeError):
     """The task was running on several workers when they died, and is blamed for it."""
 
 
+class AbsentAttribute(NotImplementedError, AttributeError):
+    """A client of `distributed` has it, ours not; the message says what to use instead."""
+
+
+class AbsentImport(NotImplementedError, ImportError):
+    """`distributed` has it, `spanwise` not; the message says what to use instead.
+
+    No AttributeError: ``from spanwise import name`` would put another message in its place.
+    """
+
+
 class RemoteTaskError(RuntimeError):
     """Stands for an exception that could not be unpickled here."""
 
@@ -52,14 +64,3 @@ def with_remote_traceback(error: BaseException, text: str) -> BaseException:
     if error.__cause__ is None and text:
         error.__cause__ = RemoteTraceback(text)
     return error
-
-
-def absent(name: str, substitute: str) -> Any:
-    """Return a method that says what to use instead of a method of distributed."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"spanwise.Client has no {name}() yet: {substitute}")
-
-    method.__name__ = name
-    method.__doc__ = f"Not there: {substitute}"
-    return method

@@ -141,8 +141,8 @@ class Future(TaskRef):
         return wait()
 
     def cancel(self, reason: str | None = None, msg: str | None = None, force: bool = False) -> Any:
-        """Cancel the task for all holders of its key."""
-        return self.client.cancel([self], force=force)
+        """Cancel the task for all holders of its key; the error tells why."""
+        return self.client.cancel([self], force=force, reason=reason, msg=msg)
 
     def retry(self) -> Any:
         """Run a failed task again."""
@@ -154,13 +154,11 @@ class Future(TaskRef):
         if entry is not None:
             self.client._session.drop_later(entry)
 
-    def add_done_callback(self, function: Callable[[Future], Any]) -> None:
-        """Call `function` with this future, in another thread, once it is done."""
+    def add_done_callback(self, fn: Callable[[Future], Any]) -> None:
+        """Call `fn` with this future, in another thread, once it is done."""
 
         def run() -> None:
-            threading.Thread(
-                target=function, args=(self,), name="spanwise-callback", daemon=True
-            ).start()
+            threading.Thread(target=fn, args=(self,), name="spanwise-callback", daemon=True).start()
 
         self.client._session.when_done(self._alive(), run)
 

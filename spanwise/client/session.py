@@ -444,10 +444,11 @@ class Session:
 
     # -- changing one's mind ----------------------------------------------
 
-    def cancel(self, entries: Sequence[Entry], force: bool) -> None:
+    def cancel(self, entries: Sequence[Entry], force: bool, why: str = "") -> None:
         """Give up tasks and results, for all futures of their keys, at once.
 
-        The scheduler gives up what depends on them too, and reports that.
+        The scheduler gives up what depends on them too, and reports that. `why` is shown with
+        the errors.
         """
         with self.sending:
             ids = array("I")
@@ -461,6 +462,8 @@ class Session:
                     entry.status = CANCELLED
                     entry.inline = None
                     entry.error = CancelledError(entry.key)
+                    if why:
+                        entry.error.add_note(why)
                     self._done(entry)
             if ids:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})

@@ -89,6 +89,13 @@ class TestCancel:
             client.submit(increment, future)
         assert client.submit(increment, 3).result(LIMIT) == 4
 
+    def test_the_reason_is_shown(self, client: LocalClient) -> None:
+        future = client.submit(increment, 1)
+        future.cancel(reason="too slow:", msg="ask again tomorrow")
+        with pytest.raises(CancelledError) as caught:
+            future.result(LIMIT)
+        assert caught.value.__notes__ == ["too slow: ask again tomorrow"]
+
     def test_letting_go_of_it_afterwards(self, client: LocalClient) -> None:
         future = client.submit(increment, 1)
         future.result(LIMIT)

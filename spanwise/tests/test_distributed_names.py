@@ -1,0 +1,106 @@
+"""Every public name of `distributed` is here, or its absence says what to use instead."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import distributed
+import pytest
+
+import spanwise
+from spanwise.client import distributed_names as names
+from spanwise.client.errors import AbsentAttribute, AbsentImport
+from spanwise.tests import names_table
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+
+
+@pytest.fixture
+def client() -> Iterator[LocalClient]:
+    scheduler = ClientScheduler()
+    with LocalClient(scheduler) as made:
+        yield made
+    scheduler.close()
+
+
+def test_the_page_is_what_the_code_says(checkout: Path) -> None:
+    page = (checkout / "docs" / "distributed-names.md").read_text("utf-8")
+    if distributed.__version__ not in page.split("when the import")[0]:
+        pytest.skip(f"the page is of another version than {distributed.__version__}")
+    assert page == names_table.document(), (
+        "run: python -m spanwise.tests.names_table docs/distributed-names.md"
+    )
+
+
+def test_no_name_is_forgotten_and_none_is_both() -> None:
+    for found in names_table.sections().values():  # raises AttributeError for a forgotten one
+        assert found
+    assert not {*names.MODULE} & {*spanwise.__all__}
+    assert not [name for name in names.CLIENT if name in dir(spanwise.Client)]
+    assert not [name for name in names.FUTURE if name in dir(spanwise.Future)]
+    assert not [name for name in names.AS_COMPLETED if name in dir(spanwise.as_completed)]
+    known = {row.name for found in names_table.sections().values() for row in found}
+    assert {*names.NOTES} <= known
+
+
+@pytest.mark.parametrize("name", names.CLIENT)
+def test_an_absent_name_of_the_client(client: LocalClient, name: str) -> None:
+    with pytest.raises(AbsentAttribute, match=f"has no {name} ") as caught:
+        getattr(client, name)
+    assert names.CLIENT[name] in str(caught.value)
+    assert isinstance(caught.value, NotImplementedError) and not hasattr(client, name)
+
+
+def test_a_name_that_nobody_has(client: LocalClient) -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'") as caught:
+        _ = client.nonsense  # type: ignore[attr-defined]
+    assert type(caught.value) is AttributeError
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = spanwise.nonsense
+
+
+@pytest.mark.parametrize("name", names.MODULE)
+def test_an_absent_name_of_the_module(name: str) -> None:
+    with pytest.raises(AbsentImport, match=f"has no {name} ") as caught:
+        exec(f"from spanwise import {name}")  # noqa: S102
+    assert names.MODULE[name] in str(caught.value)
+    with pytest.raises(NotImplementedError):
+        getattr(spanwise, name)
+
+
+def test_substitutes_that_are_calls_exist() -> None:
+    """What is named as a method of the client, or of the module, is one."""
+    for substitute in [*names.CLIENT.values(), *names.MODULE.values()]:
+        for method in re.findall(r"\bClient\.(\w+)", substitute):
+            assert hasattr(spanwise.Client, method) or method == "status", substitute
+    for substitute in names.CLIENT.values():
+        for method in re.findall(r"(?<![.\w])(\w+)\(", substitute):
+            known = hasattr(spanwise.Client, method) or hasattr(spanwise, method)
+            assert known or method in {"copies"}, substitute
+
+
+def test_actors_are_refused(client: LocalClient) -> None:
+    with pytest.raises(NotImplementedError, match="no actors"):
+        client.submit(abs, 1, actor=True)
+    with pytest.raises(NotImplementedError, match="no actors"):
+        client.map(abs, [1], actors=True)
+    assert client.submit(abs, -1, fifo_timeout="1 h").result(20) == 1
+
+
+def test_the_package_stays_cheap_to_import() -> None:
+    """The server and every worker import it: nothing of the client comes with it."""
+    code = "import spanwise, sys; print([m for m in sys.modules if m.startswith('spanwise.')])"
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert said.stdout.strip() == "[]"
+
+
+def test_current_client_and_threads(client: LocalClient) -> None:
+    assert spanwise.Client.current() is client
+    (address,) = client.nthreads()
+    assert client.nthreads(workers=[address]) == {address: 1} == client.ncores(address)
+    assert spanwise.TimeoutError is TimeoutError
