@@ -33,6 +33,16 @@ export class Lab {
   async open(name: string, cells: readonly string[]): Promise<Notebook> {
     const notebook = this.notebook(name);
     await notebook.write(cells);
+    return this._show(notebook);
+  }
+
+  /** Open a copy of a notebook, whose text is given, in an empty workspace. */
+  async openCopy(name: string, text: string): Promise<Notebook> {
+    await this.writeFile(name, text);
+    return this._show(this.notebook(name));
+  }
+
+  private async _show(notebook: Notebook): Promise<Notebook> {
     await this.page.goto(
       `${this._root}lab/workspaces/${this._workspace}/tree/${encodeURI(notebook.path)}?reset`
     );

@@ -7,7 +7,15 @@ const RUN_LIMIT = 120_000;
 /** What the tests use of a notebook's widget in the page. */
 type OpenNotebook = {
   readonly id: string;
-  readonly content?: { activeCellIndex: number };
+  readonly content?: {
+    activeCellIndex: number;
+    readonly widgets: readonly {
+      readonly model: {
+        readonly type: string;
+        readonly sharedModel: { readonly source: string };
+      };
+    }[];
+  };
   readonly context?: { readonly path: string; readonly ready: Promise<void> };
   readonly sessionContext?: {
     readonly ready: Promise<void>;
@@ -111,8 +119,27 @@ export class Notebook {
     return this._page.getByRole('tabpanel', { name: this.name, exact: true });
   }
 
+  /** By its place among all cells, also when JupyterLab draws only some of them. */
   cell(index: number): Locator {
-    return this.widget.locator('.jp-CodeCell').nth(index);
+    return this.widget.locator(
+      `.jp-CodeCell[data-windowed-list-index="${index}"]`
+    );
+  }
+
+  /** The place of the first code cell that holds this text. */
+  async find(part: string): Promise<number> {
+    await this.activate();
+    return this._page.evaluate(text => {
+      const open = window.jupyterapp.shell.currentWidget as OpenNotebook | null;
+      const index = (open?.content?.widgets ?? []).findIndex(
+        ({ model }) =>
+          model.type === 'code' && model.sharedModel.source.includes(text)
+      );
+      if (index < 0) {
+        throw new Error(`No cell holds ${text}`);
+      }
+      return index;
+    }, part);
   }
 
   /** Start a cell, and do not wait for its end. */

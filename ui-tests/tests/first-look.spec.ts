@@ -1,0 +1,93 @@
+/**
+ * The notebook of the README in four panels, while it runs and afterwards. With SPANWISE_PICTURES=1 its pictures become the README's
+ * (docs/pictures); otherwise they stay with the results.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import * as path from 'node:path';
+import { expect, type Lab, test } from '../pages/lab';
+import { TITLES } from '../pages/panel';
+
+const ROOT = path.resolve(__dirname, '..', '..');
+const EXAMPLES = path.join(ROOT, 'examples');
+const CLUSTER = 'first-look';
+
+test('the first look, in pictures', async ({ lab }, info) => {
+  test.setTimeout(400_000);
+  const folder =
+    process.env['SPANWISE_PICTURES'] === '1'
+      ? path.join(ROOT, 'docs', 'pictures')
+      : info.outputPath('pictures');
+  mkdirSync(folder, { recursive: true });
+  const take = async (name: string) => {
+    // No hover card, no tooltip, no button that waits to be pressed.
+    await lab.page.mouse.move(800, 4);
+    await lab.page.screenshot({ path: path.join(folder, `${name}.png`) });
+  };
+
+  const source = (name: string) =>
+    readFileSync(path.join(EXAMPLES, name), 'utf8');
+  await lab.writeFile('first_look.py', source('first_look.py'));
+  const notebook = await lab.openCopy(
+    'first-look.ipynb',
+    source('first-look.ipynb')
+  );
+  const cell = (part: string) => notebook.find(part);
+  await notebook.run(await cell('client = Client('));
+  await lab.page.getByRole('button', { name: 'Open the panels' }).click();
+  await lab.sidebar.show();
+  for (const title of TITLES) {
+    await expect(lab.panel(title, CLUSTER).region).toBeVisible();
+  }
+
+  await notebook.run(await cell('dd.from_map('));
+  await notebook.run(await cell('calibrated.groupby('));
+  await notebook.run(await cell('make_features('));
+
+  await test.step('one span, in both themes', async () => {
+    await lab.sidebar.pick('ML preprocessing');
+    for (const title of TITLES) {
+      await expect(lab.panel(title, CLUSTER).chips).toContainText(
+        'ML preprocessing'
+      );
+    }
+    await expect(legend(lab)).toContainText('smooth');
+    await expect(legend(lab)).not.toContainText('read_day');
+    await take('filtered-light');
+    await dark(lab);
+    await take('filtered-dark');
+    await lab.sidebar.clearFilter();
+    await expect(legend(lab)).toContainText('read_day');
+  });
+
+  await test.step('all spans while tasks run, in both themes', async () => {
+    const training = await cell('fit_fold, [');
+    await notebook.start(training);
+    await expect(legend(lab)).toContainText('fit_fold');
+    await take('running-dark');
+    await lab.setTheme('JupyterLab Light');
+    await expect(lab.page.locator('body')).toHaveAttribute(
+      'data-sw-shade',
+      'light'
+    );
+    await take('running-light');
+    await notebook.finished(training);
+  });
+
+  await notebook.run(await cell('frequencies('));
+  await expect(lab.sidebar.span("Bob's workflow")).toBeVisible();
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+async function dark(lab: Lab): Promise<void> {
+  await lab.setTheme('JupyterLab Dark');
+  await expect(lab.page.locator('body')).toHaveAttribute(
+    'data-sw-shade',
+    'dark'
+  );
+}
+
+function legend(lab: Lab) {
+  return lab
+    .panel('Task Stream', CLUSTER)
+    .region.getByRole('list', { name: 'Legend' });
+}
