@@ -138,7 +138,12 @@ export function memoryFigure(
       shapes: showsLimits ? limitShapes(limits) : [],
       annotations: [
         ...(showsLimits && !isNarrow ? limitNotes(limits, numerals) : []),
-        ...peakNotes(lines, align, { left, right }, numerals)
+        ...peakNotes(
+          lines,
+          align,
+          { left, right, width: options.width - margin.l - margin.r },
+          numerals
+        )
       ]
     }
   };
@@ -183,7 +188,12 @@ function limitNotes(
 function peakNotes(
   lines: readonly Line[],
   align: Align,
-  { left, right }: { readonly left: number; readonly right: number },
+  axis: {
+    readonly left: number;
+    readonly right: number;
+    /** In pixels. */
+    readonly width: number;
+  },
   numerals: Numerals
 ): object[] {
   return lines
@@ -197,12 +207,14 @@ function peakNotes(
         0.1,
         numerals
       );
-      // Beside the peak, on the side where there is more room: the words are some 190 px long and must not be cut off.
-      const isRight = peak.t > (left + right) / 2;
+      // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
+      const share = (peak.t - axis.left) / (axis.right - axis.left);
+      const isRight = share > 0.5;
+      const isNarrow = Math.max(share, 1 - share) * axis.width < 230;
       return {
         x: peak.t,
         y: peak.bytes,
-        text: `${plotText(line.label)}: peak ${formatBytes(peak.bytes, numerals)} at ${at}`,
+        text: `${plotText(line.label)}: peak ${formatBytes(peak.bytes, numerals)}${isNarrow ? '' : ` at ${at}`}`,
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,

@@ -15,7 +15,8 @@ import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
 import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
 
 const labelFrom = 34;
-const footHeight = 4;
+/** Low rows have a low foot, so that it stays clear of the words above it. */
+const footOf = (height: number) => (height < 24 ? 2 : 4);
 
 export type IcicleViewProps = {
   readonly tree: FrameTree;
@@ -250,6 +251,7 @@ function paint(
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   context.font = `11px ${palette.uiFont}`;
   context.textBaseline = 'middle';
+  const footHeight = footOf(height);
   for (const { node, x, width, row, isCaller, waiting, blocked } of shapes) {
     const y = row * height;
     const isRoot = (file[node] ?? '') === '' && (slot[node] ?? -1) < 0;
