@@ -42,3 +42,29 @@ export {
   type RunGraph,
   type RunState
 } from './local/state';
+export { taskLabel } from './graph/label';
+export {
+  CacheProfiler,
+  type CacheMetric,
+  type CacheProfilerOptions
+} from './diagnostics/cache-profiler';
+export { Profiler } from './diagnostics/profiler';
+export {
+  ProgressBar,
+  type ProgressBarOptions
+} from './diagnostics/progress-bar';
+export { type ProgressStream } from './diagnostics/progress-output';
+export {
+  type CacheData,
+  type ResourceData,
+  type TaskData
+} from './diagnostics/records';
+export {
+  ResourceProfiler,
+  type ResourceProfilerOptions
+} from './diagnostics/resource-profiler';
+export { SamplerError } from './diagnostics/sampler-process';
+export { sizeOf } from './diagnostics/size-of';
+export { type VisualizeOptions } from './visualize/options';
+export { type IPlottable } from './visualize/plots';
+export { Figure, visualize } from './visualize/visualize';
