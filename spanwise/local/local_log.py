@@ -33,6 +33,7 @@ from spanwise.graph.packs import (
 from spanwise.local.work import FAILED, Done, Work
 from spanwise.records.log_writer import LogWriter, SealedBlock
 from spanwise.worker.names import OWN
+from spanwise.worker.report import Part
 from spanwise.worker.watch import NOTHING
 
 #: The worker that is the observing process.
@@ -218,90 +219,80 @@ class LocalLog:
         self, keys: Iterable[Any], dsk: Mapping[Any, Any], attribution: Attribution, now: float
     ) -> dict[Any, Work]:
         """Tasks that will run; returns how each is counted."""
-        texts = self._texts
-        id_of = self.names.id_of
-        add = self._writer.add
+        id_of, cut = self.names.id_of, self._texts.cut
+        span_id = self.spans.id
         submitted = self.since(now)
         works: dict[Any, Work] = {}
+        nodes: list[tuple[Any, ...]] = []
+        edges: list[tuple[int]] = []
         with self.lock:
-            first = self._next_node
-            for key in keys:
+            cuts = []
+            for number, key in enumerate(keys, self._next_node):
+                group, rest, function = cut(key)
+                cuts.append((group, rest))
                 source = attribution.of(outer_key(key, dsk[key]))
-                function = id_of(texts.function(key))
-                works[key] = Work(self._next_node, function, self.spans.id(source.span), now)
-                self._next_node += 1
-            self.write_new_spans()
-            for number, (key, work) in enumerate(works.items(), first):
-                source = attribution.of(outer_key(key, dsk[key]))
-                group, rest, _ = texts.cut(key)
+                works[key] = Work(number, id_of(function), span_id(source.span), now)
                 if source.span is None:
-                    origin = ORIGIN_DEFAULT
+                    works[key].origin = ORIGIN_DEFAULT
                 else:
-                    origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
-                add(
-                    "nodes",
-                    number,
-                    id_of(group),
-                    work.function,
-                    work.span,
-                    origin,
-                    submitted,
-                    self._next_edge,
-                    rest,
+                    works[key].origin = ORIGIN_USER if source.exact else ORIGIN_INFERRED
+            self.write_new_spans()
+            first_edge = self._next_edge
+            for (key, work), (group, rest) in zip(works.items(), cuts, strict=True):
+                nodes.append(
+                    (
+                        work.number,
+                        id_of(group),
+                        work.function,
+                        work.span,
+                        work.origin,
+                        submitted,
+                        first_edge + len(edges),
+                        rest,
+                    )
                 )
-                inputs = [(works[each].number,) for each in dsk[key].dependencies if each in works]
-                self._writer.extend("edges", inputs)
-                self._next_edge += len(inputs)
+                edges += [(works[each].number,) for each in dsk[key].dependencies if each in works]
+            self._next_node += len(nodes)
+            self._next_edge += len(edges)
+            self._writer.extend("nodes", nodes)
+            self._writer.extend("edges", edges)
         return works
 
-    def done(self, done: Done, lane: int, ids: ProcessIds | None = None) -> None:
-        """One execution has ended on a lane; `ids` if another process measured it."""
+    def done(self, ended: Iterable[tuple[Done, int]], ids: ProcessIds | None = None) -> None:
+        """Executions that have ended, each with its lane; `ids` if another process ran them."""
+        runs: list[tuple[Any, ...]] = []
         with self.lock:
-            run = self._next_run
-            self._next_run += 1
-            start = self.since(done.start)
-            ready = max(done.submitted, min(done.ready, done.start))
-            self._writer.add(
-                "runs",
-                run,
-                done.node,
-                done.function,
-                done.span,
-                lane,
-                done.status,
-                0,
-                start,
-                done.duration,
-                ready - done.submitted,
-                0.0,
-                done.start - ready,
-                done.cpu,
-                done.nbytes,
-            )
-            for kind, function, span, offset, duration, cpu, wait, nbytes, peer, held in (
-                done.parts or ()
-            ):
-                function = function if ids is None else ids.name(function)
-                self._writer.add(
-                    "parts",
-                    run,
-                    kind,
-                    held,
-                    function,
-                    span,
-                    peer,
-                    offset,
-                    duration,
-                    cpu,
-                    wait,
-                    nbytes,
+            for done, lane in ended:
+                run = self._next_run
+                self._next_run += 1
+                start = self.since(done.start)
+                ready = max(done.submitted, min(done.ready, done.start))
+                runs.append(
+                    (
+                        run,
+                        done.node,
+                        done.function,
+                        done.span,
+                        lane,
+                        done.status,
+                        0,
+                        start,
+                        done.duration,
+                        ready - done.submitted,
+                        0.0,
+                        done.start - ready,
+                        done.cpu,
+                        done.nbytes,
+                    )
                 )
-            if done.status == FAILED:
-                kind_id = self.names.id_of("task-failed")
-                stop = start + done.duration
-                self._writer.add(
-                    "events", stop, kind_id, _NO_WORKER, done.span, run, done.text or ""
-                )
+                if done.parts:
+                    self._writer.extend("parts", _part_rows(run, done.parts, ids))
+                if done.status == FAILED:
+                    kind = self.names.id_of("task-failed")
+                    stop = start + done.duration
+                    text = done.text or ""
+                    self._writer.add("events", stop, kind, _NO_WORKER, done.span, run, text)
+            self._writer.extend("runs", runs)
 
     def running(self, lane: int, node: int, function: int, span: int, started: float) -> None:
         """A task runs for long on a lane; `node` NOTHING: it does so no more."""
@@ -364,3 +355,24 @@ class LocalLog:
         """Seal everything; returns the number of the newest block."""
         with self.lock:
             return self._writer.seal()
+
+
+def _part_rows(
+    run: int, parts: Iterable[Part], ids: ProcessIds | None
+) -> list[tuple[int | float, ...]]:
+    return [
+        (
+            run,
+            kind,
+            held,
+            function if ids is None else ids.name(function),
+            span,
+            peer,
+            offset,
+            duration,
+            cpu,
+            wait,
+            nbytes,
+        )
+        for kind, function, span, offset, duration, cpu, wait, nbytes, peer, held in parts
+    ]

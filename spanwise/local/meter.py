@@ -47,6 +47,7 @@ class Lane:
         "core_wait",
         "cpu",
         "ident",
+        "marked",
         "number",
         "part",
         "row",
@@ -63,6 +64,8 @@ class Lane:
         self.clock = 0.0
         self.cpu = 0.0
         self.busy_since = 0.0
+        #: When the wait for a core was last read.
+        self.marked = 0.0
 
 
 class _Here(threading.local):
@@ -113,9 +116,12 @@ class Meter:
         parts: list[Part] | None = None
         taken = work.taken
         inputs = [] if taken is None else [values[key] for key in taken.inputs]
-        wait.mark()
         lane.cpu = begin = thread_time()
         lane.clock = lane.busy_since = start = perf_counter()
+        if start - lane.marked > LONG_SECONDS:
+            # (3 us: of short tasks only now and then)
+            wait.mark()
+            lane.marked = start
         try:
             here.depth = 1
             lane.row = row

@@ -32,7 +32,8 @@ class Observation:
     """
 
     def __init__(self, name: str | None = None) -> None:
-        self.name = name or default_name()
+        # Half a surrogate pair is text for Python only.
+        self.name = (name or default_name()).encode("utf-8", "replace").decode()
         self.status = "off"
         self._has_block = False
         self._observer: ObserverAddress | None = None
@@ -56,7 +57,7 @@ class Observation:
 
     def _begin(self, observer: ObserverAddress) -> None:
         recorder = self._recorder = Recorder(self.name, observer)
-        self._observed = Questions(RecordedLog(recorder), lambda: self._observer)
+        self._observed = Questions(RecordedLog(recorder), lambda: observer)
         self._written = written_graphs()
         self._written.begin()
         self._runs = ObservedRuns(recorder, self._written, self)

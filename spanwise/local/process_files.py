@@ -75,7 +75,7 @@ class ProcessFiles:
         kind, *values = record
         if kind == DONE:
             done = Done(*values)
-            log.done(done, self._lane(file, done.lane), ids)
+            log.done([(done, self._lane(file, done.lane))], ids)
         elif kind == NAMES:
             ids.names.extend(map(log.name_id, values[0]))
         elif kind == RUNNING:

@@ -205,10 +205,12 @@ class Recorder:
 
     def _write_rows(self, now: float) -> None:
         """Turn what has been measured into rows."""
-        done = self._done
-        while done:
-            one = done.popleft()
-            self.log.done(one, one.lane)
+        ended = []
+        for _ in range(len(self._done)):
+            done = self._done.popleft()
+            ended.append((done, done.lane))
+        if ended:
+            self.log.done(ended)
         for row in self._watch.running(now):
             self.log.running(*row)
         if self._slots.all:
@@ -272,15 +274,23 @@ class Recorder:
             self._ending = True
         self.meter.closed = True
         self._wake.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(_END_SECONDS)
-        self.flush()
-        assert self._link is not None
-        self._link.end(why, self.log.since(perf_counter()), _END_SECONDS)
-        with self._turn:
-            self._ended = True
-        self._files.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        link = self._link
+        assert link is not None
+        try:
+            if self._thread is not threading.current_thread():
+                self._thread.join(_END_SECONDS)
+            with self._turn:
+                self._write_rows(perf_counter())
+                self._write_samples()
+                self._ended = True
+                self.log.seal()
+            link.end(why, self.log.since(perf_counter()), _END_SECONDS)
+        finally:
+            link.close()
+            # Whoever still holds the recorder must not hold the observer.
+            self._link = None
+            self._files.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _lives(pid: int) -> bool:

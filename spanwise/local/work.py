@@ -81,12 +81,24 @@ class Work:
         Which threads run it; opaque here.
     """
 
-    __slots__ = ("function", "node", "number", "ready", "span", "submitted", "taken", "threads")
+    __slots__ = (
+        "function",
+        "node",
+        "number",
+        "origin",
+        "ready",
+        "span",
+        "submitted",
+        "taken",
+        "threads",
+    )
 
     def __init__(self, number: int, function: int, span: int, submitted: float) -> None:
         self.number = number
         self.function = function
         self.span = span
+        #: How the span is known, as in the table `nodes`.
+        self.origin = 0
         self.submitted = submitted
         self.ready = submitted
         self.node: Callable[[Mapping[Any, Any]], Any]

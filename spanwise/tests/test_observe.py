@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from operator import add
 from typing import Any
 
@@ -19,6 +21,7 @@ from dask.diagnostics import Profiler
 import spanwise
 from spanwise import span
 from spanwise.local.observe import Observation
+from spanwise.tests.processes import wait_until
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -247,3 +250,41 @@ def test_memory_of_this_process_and_of_its_pool(seen: Observation) -> None:
     }
     assert {"this process", "process 1", "process 2"} <= peaks.keys()
     assert all(peak > 5 * 2**20 for peak in peaks.values())
+
+
+def test_a_task_that_takes_long_is_seen_while_it_runs(seen: Observation) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait() -> bool:
+        begun.set()
+        return go_on.wait(60)
+
+    with span("long"):
+        task = dask.delayed(wait)()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(task.compute, scheduler="threads")
+        assert begun.wait(30)
+
+        def is_running() -> bool:
+            return any(info.tag == "long" and info.running == 1 for info in seen.spans())
+
+        try:
+            wait_until("it is seen", is_running)
+        finally:
+            go_on.set()
+        assert running.result(60)
+    (info,) = [info for info in seen.spans() if info.tag == "long"]
+    assert (info.running, info.tasks) == (0, 1)
+
+
+def test_where_the_time_between_tasks_went(seen: Observation) -> None:
+    """A chain on two threads: one lane waits for what is not runnable yet."""
+    last = dask.delayed(rest)(0.1)
+    for _ in range(4):
+        last = dask.delayed(rest)(0.1, last)
+    last.compute(scheduler="threads", num_workers=2)
+    causes = {
+        row["cause"]: row["seconds"] for row in seen.fine_metrics(unit="seconds").summary["idle"]
+    }
+    assert causes.get("unknown", 0.0) == 0.0
+    assert causes["nothing-runnable"] >= 0.4

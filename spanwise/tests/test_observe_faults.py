@@ -34,6 +34,7 @@ from spanwise.local.observe import Observation
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 from spanwise.tests.test_observe import SCHEDULERS, rest
+from spanwise.wire.link import dial
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -463,3 +464,36 @@ def test_results_are_released_as_without_observing(seen: Observation) -> None:
         graph[f"count-{number}"] = (count, f"follow-{number}")
     assert dask.local.get_sync(graph, "count-4") == 1
     assert max(most) == 0
+
+
+def test_a_handle_that_is_dropped_takes_its_observer_along(known: set[int]) -> None:
+    with spanwise.observe("dropped \ud800 <b>") as seen:
+        dask.delayed(rest)(0.0).compute(scheduler="sync")
+    assert len(seen.get_task_stream()) == 1
+    assert "&lt;b&gt;" in seen._repr_html_()
+    assert processes_of("observer", known)
+    del seen
+    wait_until("its observer has ended", lambda: not processes_of("observer", known))
+
+
+def test_panels_keep_it_as_ended(seen: Observation) -> None:
+    dask.delayed(rest)(0.0).compute(scheduler="sync")
+    assert _state_of(seen) == ("running", "local", None)
+    seen.__exit__()
+    state, kind, why = _state_of(seen)
+    assert (state, kind) == ("ended", "local")
+    assert why is not None and "observing has ended. The history is kept." in why
+
+
+def _state_of(seen: Observation) -> tuple[str, str, str | None]:
+    """What pages are told of it."""
+    assert seen._observer is not None
+    seen._asked().query("spans")  # so that it is there
+    link = dial(seen._observer.current_address(), seen._observer.secret, "panel")
+    try:
+        message = link.read()
+        assert message.type == "clusters"
+        (info,) = message.fields["clusters"]
+        return info["state"], info["kind"], info.get("why")
+    finally:
+        link.close()
