@@ -61,7 +61,10 @@ type Job = {
 /** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
 class PromiseSlots implements Executor {
   private readonly _free: number[];
+  /** Without a slot. */
   private readonly _waiting: Job[] = [];
+  /** With a slot, until timers and sockets have had their turn. */
+  private _postponed: Job[] = [];
   private _turnStart = performance.now();
   private _stopped = false;
   private _starting = false;
@@ -77,26 +80,39 @@ class PromiseSlots implements Executor {
     batch: readonly TaskCall[],
     done: (outcome: BatchOutcome) => void
   ): void {
-    const job: Job = { batch, done, results: [], slot: -1 };
-    const slot = this._free.pop();
-    if (slot === undefined) {
-      this._waiting.push(job);
-    } else {
-      job.slot = slot;
-      this._next(job);
-    }
+    this._waiting.push({ batch, done, results: [], slot: -1 });
+    this._startWaiting();
   }
 
   /** Promises cannot be stopped: they are forgotten. */
   stop(): Promise<void> {
     this._stopped = true;
     this._waiting.length = 0;
+    this._postponed.length = 0;
     return Promise.resolve();
   }
 
-  /** Goes on with a job until a promise comes or the job is done. */
-  private _next(job: Job): void {
+  private _startWaiting(): void {
+    // A job that ends at once comes back here: one loop for all, whatever their number.
+    if (this._starting) {
+      return;
+    }
+    this._starting = true;
+    while (this._free.length > 0 && this._waiting.length > 0) {
+      const job = this._waiting.shift()!;
+      job.slot = this._free.pop()!;
+      this._proceed(job);
+    }
+    this._starting = false;
+  }
+
+  /** Goes on with a job until a promise comes, the turn is over, or the job is done. */
+  private _proceed(job: Job): void {
     while (job.results.length < job.batch.length && !this._stopped) {
+      if (performance.now() - this._turnStart >= TURN_MS) {
+        this._postpone(job);
+        return;
+      }
       const call = job.batch[job.results.length]!;
       let value: unknown;
       try {
@@ -109,53 +125,39 @@ class PromiseSlots implements Executor {
         Promise.resolve(value).then(
           resolved => {
             job.results.push({ value: resolved });
-            this._next(job);
+            this._proceed(job);
           },
           (error: unknown) => {
             job.results.push({ error });
-            this._finish(job);
+            this._answer(job);
           }
         );
         return;
       }
       job.results.push({ value });
     }
-    this._finish(job);
+    this._answer(job);
   }
 
-  /** Answers; from time to time only after timers and sockets had their turn. */
-  private _finish(job: Job): void {
-    const now = performance.now();
-    if (now - this._turnStart < TURN_MS) {
-      this._answer(job);
-    } else {
+  private _postpone(job: Job): void {
+    this._postponed.push(job);
+    if (this._postponed.length === 1) {
       setImmediate(() => {
         this._turnStart = performance.now();
-        this._answer(job);
+        const jobs = this._postponed;
+        this._postponed = [];
+        for (const postponed of jobs) {
+          this._proceed(postponed);
+        }
       });
     }
   }
 
   private _answer(job: Job): void {
-    if (this._stopped) {
-      return;
+    if (!this._stopped) {
+      this._free.push(job.slot);
+      job.done({ workerId: job.slot, results: job.results });
+      this._startWaiting();
     }
-    this._free.push(job.slot);
-    job.done({ workerId: job.slot, results: job.results });
-    this._startWaiting();
-  }
-
-  private _startWaiting(): void {
-    // A job that ends at once comes back here: one loop for all, whatever their number.
-    if (this._starting) {
-      return;
-    }
-    this._starting = true;
-    while (this._free.length > 0 && this._waiting.length > 0) {
-      const job = this._waiting.shift()!;
-      job.slot = this._free.pop()!;
-      this._next(job);
-    }
-    this._starting = false;
   }
 }
