@@ -68,3 +68,14 @@ export { sizeOf } from './diagnostics/size-of';
 export { type VisualizeOptions } from './visualize/options';
 export { type IPlottable } from './visualize/plots';
 export { Figure, visualize } from './visualize/visualize';
+export { module, NotPortableError } from './graph/portable';
+export { getProcesses, type ProcessesOptions } from './pools/get-processes';
+export { getThreads, type ThreadsOptions } from './pools/get-threads';
+export { InterruptedError } from './pools/interrupt';
+export { WorkerEndedError } from './pools/pool-errors';
+export { UnsendableError } from './pools/unsendable';
+export {
+  type PoolOptions,
+  ProcessPool,
+  ThreadPool
+} from './pools/worker-pool';

@@ -19,13 +19,14 @@ import { getThreads } from '../get-threads';
 import { WorkerEndedError } from '../pool-errors';
 import { UnsendableError } from '../unsendable';
 import { ProcessPool, ThreadPool } from '../worker-pool';
-import { buildWorkerPrograms, isAlive } from './worker-programs';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { isAlive } from './is-alive';
 
 const inc = (x: number) => x + 1;
 
 let folder: string;
 beforeAll(() => {
-  buildWorkerPrograms();
+  buildNodePrograms('pool-thread.mjs', 'pool-process.mjs');
   folder = mkdtempSync(join(tmpdir(), 'spanwise-failures-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -17,7 +17,8 @@ import type { CallbackHooks } from '../../local/callback';
 import { getProcesses } from '../get-processes';
 import { getThreads } from '../get-threads';
 import { ProcessPool, ThreadPool } from '../worker-pool';
-import { buildWorkerPrograms, isAlive } from './worker-programs';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { isAlive } from './is-alive';
 
 const inc = (x: number) => x + 1;
 const add = (x: number, y: number) => x + y;
@@ -25,7 +26,7 @@ const sum = (xs: readonly number[]) => xs.reduce((a, b) => a + b, 0);
 
 let folder: string;
 beforeAll(() => {
-  buildWorkerPrograms();
+  buildNodePrograms('pool-thread.mjs', 'pool-process.mjs');
   folder = mkdtempSync(join(tmpdir(), 'spanwise-workers-'));
   writeFileSync(
     join(folder, 'functions.mjs'),

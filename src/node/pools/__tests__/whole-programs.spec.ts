@@ -1,0 +1,154 @@
+/** What only a whole program shows: Ctrl-C, its end, and what becomes of its children. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { waitFor } from '../../../testing/wait-for';
+import { isAlive } from './is-alive';
+
+const checkout = resolve(__dirname, '..', '..', '..', '..');
+/** Below the checkout, so that the programs of workers are found. */
+const folder = join(checkout, '.build', `pool-programs-${process.pid}`);
+const running = new Set<ChildProcess>();
+
+beforeAll(() => {
+  buildNodePrograms('pool-thread.mjs', 'pool-process.mjs');
+  mkdirSync(folder, { recursive: true });
+});
+afterEach(() => {
+  running.forEach(child => child.kill('SIGKILL'));
+  running.clear();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+type Program = {
+  readonly child: ChildProcess;
+  out(): string;
+  /** Lines that begin with the word, without it. */
+  said(word: string): string[];
+  readonly ended: Promise<{ code: number | null; signal: string | null }>;
+};
+
+/** Compiles and starts a program that has the schedulers in scope. */
+async function start(name: string, text: string): Promise<Program> {
+  const outfile = join(folder, `${name}.mjs`);
+  await build({
+    stdin: {
+      contents: `
+        import { task, ref } from './src/node/graph/nodes';
+        import { getThreads } from './src/node/pools/get-threads';
+        import { getProcesses } from './src/node/pools/get-processes';
+        ${text}`,
+      resolveDir: checkout,
+      loader: 'ts'
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['acorn', 'eslint-scope'],
+    logLevel: 'warning'
+  });
+  const child = spawn(process.execPath, [outfile], {
+    stdio: ['ignore', 'pipe', 'pipe']
+  });
+  running.add(child);
+  let out = '';
+  child.stdout.on('data', chunk => (out += String(chunk)));
+  child.stderr.on('data', chunk => (out += String(chunk)));
+  const ended = new Promise<{ code: number | null; signal: string | null }>(
+    end => child.on('close', (code, signal) => end({ code, signal }))
+  );
+  return {
+    child,
+    out: () => out,
+    said: word =>
+      out
+        .split('\n')
+        .filter(line => line.startsWith(`${word} `))
+        .map(line => line.slice(word.length + 1)),
+    ended
+  };
+}
+
+/** Tasks that say who runs them and then never end; two, so that every worker is busy. */
+const busy = (scheduler: string) => `
+  const forever = () => {
+    process.getBuiltinModule('node:fs').writeSync(1, 'busy ' + process.pid + '\\n');
+    for (;;) {}
+  };
+  const graph = { a: task(forever), b: task(forever) };
+  const callback = { finish: (_graph, _state, errored) => console.log('finish ' + errored) };
+  await ${scheduler}(graph, ['a', 'b'], { numWorkers: 2, chunkSize: 1, callbacks: [callback] })
+    .catch(error => console.log('error ' + error.name + ' ' + error.code));
+  console.log('after the run');`;
+
+describe.each(['getThreads', 'getProcesses'])(
+  '§1.8: a program with %s',
+  name => {
+    it('ends by itself: the pool does not keep it alive; nothing printed is lost', async () => {
+      const program = await start(
+        `ends-${name}`,
+        `const speak = (n: number) => { console.log('task ' + n); return process.pid; };
+       const graph: Record<string, unknown> = {};
+       for (let n = 0; n < 20; n++) graph['k' + n] = task(speak, n);
+       const pids = await ${name}(graph, Object.keys(graph));
+       console.log('pids ' + [...new Set(pids as number[])].join());`
+      );
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(program.said('task')).toHaveLength(20);
+      const pids = program.said('pids')[0]!.split(',').map(Number);
+      await waitFor('its workers are gone', () => !pids.some(isAlive));
+    });
+
+    it('on Ctrl-C rejects the run, tells finish, and leaves no process', async () => {
+      const program = await start(`interrupted-${name}`, busy(name));
+      await waitFor('both are busy', () => program.said('busy').length === 2);
+      program.child.kill('SIGINT');
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(program.said('finish')).toEqual(['true']);
+      expect(program.said('error')).toEqual(['InterruptedError SIGINT']);
+      expect(program.out()).toContain('after the run');
+      const pids = program.said('busy').map(Number);
+      await waitFor('its workers are gone', () => !pids.some(isAlive));
+    });
+
+    it('ends at Ctrl-C as ever when no run is going on', async () => {
+      const program = await start(
+        `idle-${name}`,
+        `await ${name}({ a: task(() => process.pid) }, 'a');
+       console.log('idle now');
+       setInterval(() => {}, 1000);`
+      );
+      await waitFor('the run is over', () =>
+        program.out().includes('idle now')
+      );
+      program.child.kill('SIGINT');
+      expect(await program.ended).toEqual({ code: null, signal: 'SIGINT' });
+    });
+
+    it('that is killed leaves no process, even one that is busy for good', async () => {
+      const program = await start(`killed-${name}`, busy(name));
+      await waitFor('both are busy', () => program.said('busy').length === 2);
+      const pids = program.said('busy').map(Number);
+      program.child.kill('SIGKILL');
+      await program.ended;
+      await waitFor('its workers are gone', () => !pids.some(isAlive));
+    });
+
+    it('can end with process.exit in the middle of a run', async () => {
+      const program = await start(
+        `exits-${name}`,
+        `setInterval(() => {}, 1000);
+       process.once('SIGUSR2', () => process.exit(5));
+       ${busy(name)}`
+      );
+      await waitFor('both are busy', () => program.said('busy').length === 2);
+      const pids = program.said('busy').map(Number);
+      program.child.kill('SIGUSR2');
+      expect((await program.ended).code).toBe(5);
+      await waitFor('its workers are gone', () => !pids.some(isAlive));
+    });
+  }
+);
