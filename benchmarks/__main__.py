@@ -45,7 +45,22 @@ PARTS = {
         "sampled shares against thread CPU time", "benchmarks.sampling_shares", ("--seconds", "2")
     ),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
+    "local-profilers": Part(
+        "profilers of local runs",
+        "local-profilers.ts",
+        ("--tasks", "300", "--rounds", "2", "--seconds", "0.5"),
+    ),
+    "thread-burst": Part(
+        "a burst of small calls on two threads, against piscina",
+        "thread-burst.ts",
+        ("--calls", "300", "--rounds", "2", "--settings", "2"),
+    ),
     "observer": Part("a million runs in the observer", "observer-million.ts", ("--runs", "20000")),
+    "panning": Part(
+        "panning over a million runs in Chromium, 100 ms from the server",
+        "panning.ts",
+        ("--runs", "20000", "--seconds", "1"),
+    ),
 }
 
 
@@ -66,6 +81,8 @@ def command_of(part: Part) -> list[str]:
             "--bundle",
             "--platform=node",
             "--format=esm",
+            "--external:@playwright/test",
+            "--external:piscina",
             "--log-level=warning",
             f"--outfile={bundle}",
         ],
@@ -90,7 +107,8 @@ def main() -> int:
         if options.json:
             options.json.mkdir(parents=True, exist_ok=True)
             command += ["--json", str(options.json / f"{name}.json")]
-        if subprocess.run(command).returncode != 0:
+        environment = {"SPANWISE_TEST_PYTHON": sys.executable} | os.environ
+        if subprocess.run(command, env=environment).returncode != 0:
             failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)

@@ -17,14 +17,27 @@ export type CacheProfilerOptions = {
   readonly metricName?: string;
 };
 
-type HeldResult = {
-  readonly key: Key;
-  readonly metric: number;
-  readonly cacheTime: number;
-};
+/**
+ * The results of a run in the order of entering, as columns: objects are made when somebody reads them.
+ */
+class RunColumns {
+  readonly keys: Key[] = [];
+  readonly metrics: number[] = [];
+  readonly cacheTimes: number[] = [];
+  readonly freeTimes: number[] = [];
+  /** Where the results are that are held, by key object. */
+  readonly held = new Map<Key, number>();
+  /** In the order of leaving. */
+  readonly left: number[] = [];
+  releasedCount = 0;
 
-/** A run in progress: what it holds, by key object. */
-type HeldResults = Map<Key, HeldResult>;
+  constructor(readonly graph: RunGraph) {}
+
+  leave(at: number, time: number): void {
+    this.freeTimes[at] = time;
+    this.left.push(at);
+  }
+}
 
 /**
  * Records of every result how long the scheduler held it, and how much it counted.
@@ -39,10 +52,12 @@ type HeldResults = Map<Key, HeldResult>;
  * leaving. A task that fails never enters.
  */
 export class CacheProfiler extends BlockProfiler {
-  readonly results: CacheData[] = [];
   readonly metricName: string;
   private readonly _metric: CacheMetric;
-  private readonly _runs = new Map<RunGraph, HeldResults>();
+  private readonly _results: CacheData[] = [];
+  private readonly _runs = new Map<RunGraph, RunColumns>();
+  /** Runs that are over and not in `_results` yet. */
+  private _finished: RunColumns[] = [];
 
   /** @throws TypeError for a metric that is neither a function nor a known name. */
   constructor({ metric = 'bytes', metricName }: CacheProfilerOptions = {}) {
@@ -60,8 +75,16 @@ export class CacheProfiler extends BlockProfiler {
     }
   }
 
+  /** Records of all results that have left; the same list every time. */
+  get results(): readonly CacheData[] {
+    this._finished.forEach(run => this._read(run));
+    this._finished = [];
+    this._runs.forEach(run => this._read(run));
+    return this._results;
+  }
+
   override start(graph: RunGraph): void {
-    this._runs.set(graph, new Map());
+    this._runs.set(graph, new RunColumns(graph));
   }
 
   override posttask(
@@ -70,29 +93,44 @@ export class CacheProfiler extends BlockProfiler {
     graph: RunGraph,
     state: RunState
   ): void {
-    const cacheTime = epochSeconds();
-    const held = this._runs.get(graph)!;
-    held.set(key, { key, metric: this._metric(result), cacheTime });
+    const now = epochSeconds();
+    const metric = this._metric(result);
+    const run = this._runs.get(graph)!;
+    run.held.set(key, run.keys.length);
+    run.keys.push(key);
+    run.metrics.push(metric);
+    run.cacheTimes.push(now);
+    run.freeTimes.push(NaN);
     const { released } = state;
-    state.dependencies.get(key)!.forEach(dependency => {
-      const result = held.get(dependency);
-      if (result !== undefined && released.has(dependency)) {
-        held.delete(dependency);
-        this._record(result, graph, cacheTime);
-      }
-    });
+    // Most tasks release nothing, and then nobody need look which.
+    if (released.size !== run.releasedCount) {
+      run.releasedCount = released.size;
+      state.dependencies.get(key)!.forEach(dependency => {
+        const at = run.held.get(dependency);
+        if (at !== undefined && released.has(dependency)) {
+          run.held.delete(dependency);
+          run.leave(at, now);
+        }
+      });
+    }
   }
 
   override finish(graph: RunGraph): void {
     const now = epochSeconds();
-    this._runs.get(graph)!.forEach(result => this._record(result, graph, now));
+    const run = this._runs.get(graph)!;
+    run.held.forEach(at => run.leave(at, now));
+    this._finished.push(run);
     this._runs.delete(graph);
   }
 
   override clear(): void {
     super.clear();
-    this.results.length = 0;
-    this._runs.forEach(held => held.clear());
+    this._results.length = 0;
+    this._finished = [];
+    this._runs.forEach(run => {
+      run.held.clear();
+      run.left.length = 0;
+    });
   }
 
   plot(origin: number, labelSize: number): CachePlot {
@@ -100,31 +138,38 @@ export class CacheProfiler extends BlockProfiler {
   }
 
   protected recordedRange(): TimeRange | null {
-    return this.results.length === 0
+    const { results } = this;
+    return results.length === 0
       ? null
       : {
-          start: this.results.reduce(
+          start: results.reduce(
             (first, { cacheTime }) => Math.min(first, cacheTime),
             Infinity
           ),
-          end: this.results.reduce(
+          end: results.reduce(
             (last, { freeTime }) => Math.max(last, freeTime),
             -Infinity
           )
         };
   }
 
-  private _record(
-    { key, metric, cacheTime }: HeldResult,
-    graph: RunGraph,
-    freeTime: number
-  ): void {
-    this.results.push({
-      key,
-      task: graph.get(key)!,
-      metric,
-      cacheTime,
-      freeTime
-    });
+  private _read({
+    graph,
+    keys,
+    metrics,
+    cacheTimes,
+    freeTimes,
+    left
+  }: RunColumns): void {
+    for (const at of left.splice(0)) {
+      const key = keys[at]!;
+      this._results.push({
+        key,
+        task: graph.get(key)!,
+        metric: metrics[at]!,
+        cacheTime: cacheTimes[at]!,
+        freeTime: freeTimes[at]!
+      });
+    }
   }
 }

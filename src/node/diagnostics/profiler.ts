@@ -1,18 +1,26 @@
 import type { Key } from '../graph/key';
-import type { EmptyState, RunGraph, RunState } from '../local/state';
+import type { RunGraph, RunState } from '../local/state';
 import type { TaskPlot, TimeRange } from '../visualize/plots';
 import { taskPlot } from '../visualize/task-plot';
 import { BlockProfiler } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { TaskData } from './records';
 
-/** A task that was handed out; complete once it has an end. */
-type OpenRecord = {
-  readonly key: Key;
-  readonly startTime: number;
-  endTime: number;
-  workerId: number | null;
-};
+/**
+ * The tasks of a run, in the order of handing out, as columns: a run pays for four numbers per task, and objects are made when somebody reads
+ * them.
+ */
+class RunColumns {
+  readonly keys: Key[] = [];
+  readonly starts: number[] = [];
+  /** NaN for what has not finished. */
+  readonly ends: number[] = [];
+  readonly workerIds: (number | null)[] = [];
+  /** Where the tasks in progress are. A key is one object from `pretask` to `posttask`. */
+  readonly open = new Map<Key, number>();
+
+  constructor(readonly graph: RunGraph) {}
+}
 
 /**
  * Records of every task when it ran, and where.
@@ -28,21 +36,41 @@ type OpenRecord = {
  * failed, have no record; data has none either.
  */
 export class Profiler extends BlockProfiler {
-  readonly results: TaskData[] = [];
-  /** Of runs in progress, in the order of handing out. A key is one object from `pretask` to `posttask`. */
-  private readonly _runs = new Map<RunGraph, Map<Key, OpenRecord>>();
+  private readonly _results: TaskData[] = [];
+  private readonly _runs = new Map<RunGraph, RunColumns>();
+  /** Runs that are over and not in `_results` yet. */
+  private _finished: RunColumns[] = [];
+
+  /** All records; the same list every time. */
+  get results(): readonly TaskData[] {
+    for (const { graph, keys, starts, ends, workerIds } of this._finished) {
+      keys.forEach((key, at) => {
+        if (!Number.isNaN(ends[at])) {
+          this._results.push({
+            key,
+            task: graph.get(key)!,
+            startTime: starts[at]!,
+            endTime: ends[at]!,
+            workerId: workerIds[at]!
+          });
+        }
+      });
+    }
+    this._finished = [];
+    return this._results;
+  }
 
   override start(graph: RunGraph): void {
-    this._runs.set(graph, new Map());
+    this._runs.set(graph, new RunColumns(graph));
   }
 
   override pretask(key: Key, graph: RunGraph): void {
-    this._runs.get(graph)!.set(key, {
-      key,
-      startTime: epochSeconds(),
-      endTime: NaN,
-      workerId: null
-    });
+    const run = this._runs.get(graph)!;
+    run.open.set(key, run.keys.length);
+    run.keys.push(key);
+    run.ends.push(NaN);
+    run.workerIds.push(null);
+    run.starts.push(epochSeconds());
   }
 
   override posttask(
@@ -52,23 +80,23 @@ export class Profiler extends BlockProfiler {
     _state: RunState,
     workerId: number | null
   ): void {
-    const record = this._runs.get(graph)!.get(key)!;
-    record.endTime = epochSeconds();
-    record.workerId = workerId;
+    const now = epochSeconds();
+    const run = this._runs.get(graph)!;
+    const at = run.open.get(key)!;
+    run.open.delete(key);
+    run.ends[at] = now;
+    run.workerIds[at] = workerId;
   }
 
-  override finish(graph: RunGraph, _state: RunState | EmptyState): void {
-    for (const record of this._runs.get(graph)!.values()) {
-      if (!Number.isNaN(record.endTime)) {
-        this.results.push({ ...record, task: graph.get(record.key)! });
-      }
-    }
+  override finish(graph: RunGraph): void {
+    this._finished.push(this._runs.get(graph)!);
     this._runs.delete(graph);
   }
 
   override clear(): void {
     super.clear();
-    this.results.length = 0;
+    this._finished = [];
+    this._results.length = 0;
   }
 
   plot(origin: number, labelSize: number): TaskPlot {
@@ -76,14 +104,15 @@ export class Profiler extends BlockProfiler {
   }
 
   protected recordedRange(): TimeRange | null {
-    return this.results.length === 0
+    const { results } = this;
+    return results.length === 0
       ? null
       : {
-          start: this.results.reduce(
+          start: results.reduce(
             (first, { startTime }) => Math.min(first, startTime),
             Infinity
           ),
-          end: this.results.reduce(
+          end: results.reduce(
             (last, { endTime }) => Math.max(last, endTime),
             -Infinity
           )

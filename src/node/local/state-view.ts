@@ -138,9 +138,13 @@ class ListedIds implements ReadonlyKeySet {
     return this.keys();
   }
 
+  /** Without iterators: profilers ask this after every task. */
   forEach(visit: (key: Key) => void): void {
-    for (const key of this.keys()) {
-      visit(key);
+    const { start, ids } = this._edges;
+    for (let at = start[this._of]!; at < start[this._of + 1]!; at++) {
+      if (!this._isGone(ids[at]!)) {
+        visit(this._plan.keyOf(ids[at]!));
+      }
     }
   }
 
@@ -172,7 +176,8 @@ class SetPerId implements ReadonlyKeyMap<ReadonlyKeySet> {
   }
 
   get(key: Key): ReadonlyKeySet | undefined {
-    return this.has(key) ? this._listOf(this._plan.graph.idOf(key)) : undefined;
+    const id = this._plan.graph.idOf(key);
+    return id >= 0 && this._domain.hasId(id) ? this._listOf(id) : undefined;
   }
 
   has(key: Key): boolean {

@@ -1,0 +1,167 @@
+/**
+ * What the diagnostics of local runs cost, and whether they keep what they promise (issue 4, row 5 and point 6).
+ *
+ *     python -m benchmarks local-profilers
+ *     node --expose-gc .build/local-profilers.mjs [--tasks 20000] [--rounds 15] [--seconds 5] [--json FILE]
+ *
+ * Each round runs the same graph of tasks that do nothing bare, with profilers, and bare again; the cost is the median of what the profiled
+ * run needs more than the mean of its neighbours, in CPU time, which repeats on a shared machine where wall time does not.
+ */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import {
+  CacheProfiler,
+  getSync,
+  Profiler,
+  ref,
+  ResourceProfiler,
+  task,
+  visualize
+} from '../src/node';
+
+const settings = {
+  tasks: argument('--tasks', 20_000),
+  rounds: argument('--rounds', 15),
+  seconds: argument('--seconds', 5)
+};
+/** Seconds between samples: ten times as often as the default. */
+const INTERVAL = 0.1;
+/** Tasks of the picture that must be drawn in 2 s and 5 MB. */
+const PICTURE_TASKS = 50_000;
+
+const nothing = () => 1;
+
+/** Independent tasks, and a binary tree over them: about twice `leaves` tasks. */
+function treeGraph(leaves: number): {
+  graph: Map<string, unknown>;
+  top: string;
+} {
+  const graph = new Map<string, unknown>();
+  let level: string[] = [];
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    graph.set(`leaf-${leaf}`, task(nothing));
+    level.push(`leaf-${leaf}`);
+  }
+  for (let height = 1; level.length > 1; height++) {
+    const next: string[] = [];
+    for (let at = 0; at < level.length; at += 2) {
+      const key = `sum-${height}-${at / 2}`;
+      const inputs = level.slice(at, at + 2).map(input => ref(input));
+      graph.set(key, task(nothing as never, ...inputs));
+      next.push(key);
+    }
+    level = next;
+  }
+  return { graph, top: level[0]! };
+}
+
+/** CPU microseconds that `body` takes. */
+function cpuMicroseconds(body: () => void): number {
+  globalThis.gc?.();
+  const before = process.cpuUsage();
+  body();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+/** Microseconds per task of Profiler and CacheProfiler together. */
+function profilerCost(): { bare: number; both: number } {
+  const { graph, top } = treeGraph(settings.tasks);
+  const bare = () => void getSync(graph, top);
+  const both = () => {
+    const profiler = new Profiler();
+    const cache = new CacheProfiler();
+    profiler.run(() => cache.run(() => getSync(graph, top)));
+  };
+  // The compiler warms up.
+  for (let round = 0; round < 3; round++) {
+    bare();
+    both();
+  }
+  const costs: number[] = [];
+  const bares: number[] = [];
+  let before = cpuMicroseconds(bare);
+  for (let round = 0; round < settings.rounds; round++) {
+    const profiled = cpuMicroseconds(both);
+    const after = cpuMicroseconds(bare);
+    costs.push((profiled - (before + after) / 2) / graph.size);
+    bares.push(after / graph.size);
+    before = after;
+  }
+  return { bare: median(bares), both: median(costs) };
+}
+
+/** Share of the samples asked for that were taken while this thread was busy all the time. */
+function sampledShare(): { asked: number; taken: number } {
+  const profiler = new ResourceProfiler({ interval: INTERVAL });
+  const busy = () => {
+    const end = performance.now() + 1000 * settings.seconds;
+    while (performance.now() < end) {
+      // Nothing else runs in this thread.
+    }
+  };
+  profiler.run(() => getSync({ busy: task(busy) }, 'busy'));
+  return {
+    asked: Math.floor(settings.seconds / INTERVAL),
+    taken: profiler.results.length
+  };
+}
+
+/** Seconds and megabytes of a page with tasks, resources and cache. */
+function picture(): { tasks: number; seconds: number; megabytes: number } {
+  const { graph, top } = treeGraph(
+    Math.min(PICTURE_TASKS, settings.tasks * 10) / 2
+  );
+  const profiler = new Profiler();
+  const resources = new ResourceProfiler({ interval: 0.02 });
+  const cache = new CacheProfiler();
+  profiler.run(() => resources.run(() => cache.run(() => getSync(graph, top))));
+  const begin = performance.now();
+  const html = visualize([profiler, resources, cache]).toHtml();
+  return {
+    tasks: profiler.results.length,
+    seconds: (performance.now() - begin) / 1000,
+    megabytes: Buffer.byteLength(html) / 1e6
+  };
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(name);
+  return at === -1 ? fallback : Number(process.argv[at + 1]);
+}
+
+// The sampler and the page's script, from the same sources.
+const checkout = fileURLToPath(new URL('..', import.meta.url));
+execFileSync(
+  process.execPath,
+  [
+    'scripts/bundle-node-programs.mjs',
+    '.build/node-programs',
+    'sampler.mjs',
+    'visualize-page.js'
+  ],
+  { cwd: checkout }
+);
+
+const cost = profilerCost();
+const samples = sampledShare();
+const page = picture();
+const share = (100 * samples.taken) / samples.asked;
+console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us
+Profiler + CacheProfiler, more per task ${cost.both.toFixed(2)} us      must: 1 us
+ResourceProfiler, thread busy           ${samples.taken} of ${samples.asked} samples (${share.toFixed(0)} %)      must: 95 %
+visualize, ${page.tasks} tasks             ${page.seconds.toFixed(2)} s, ${page.megabytes.toFixed(2)} MB      must: 2 s, 5 MB`);
+
+const at = process.argv.indexOf('--json');
+if (at !== -1) {
+  writeFileSync(
+    process.argv[at + 1]!,
+    JSON.stringify({ node: process.version, settings, cost, samples, page })
+  );
+}
