@@ -86,6 +86,12 @@ class Observation:
         if self._observer is not None:
             self._observer.close()
 
+    def __del__(self) -> None:
+        # (while it observes it is held by Dask's set of callbacks)
+        observed = getattr(self, "_observed", None)
+        if observed is not None:
+            observed.close()
+
     def _at_exit(self) -> None:
         self._end("kernel-ended")
 
