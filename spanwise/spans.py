@@ -35,7 +35,7 @@ class SpanRecord:
     parent
         The enclosing span, or None.
     opened, closed
-        Seconds of the monotonic clock; `closed` is None while it is open.
+        perf_counter seconds, as in all measurements; `closed` is None while it is open.
     origin
         ``"user"`` for spans written in code.
     """
@@ -52,7 +52,7 @@ class SpanRecord:
         self.id = id if id is not None else str(uuid.uuid4())
         self.tag = tag
         self.parent = parent
-        self.opened = time.monotonic()
+        self.opened = time.perf_counter()
         self.closed: float | None = None
         self.origin = origin
         self._watchers: list[weakref.WeakMethod[Callable[[SpanRecord], None]]] = []
@@ -67,7 +67,7 @@ class SpanRecord:
         self._watchers.append(weakref.WeakMethod(closed))
 
     def close(self) -> None:
-        self.closed = time.monotonic()
+        self.closed = time.perf_counter()
         watchers, self._watchers = self._watchers, []
         for watcher in watchers:
             notify = watcher()

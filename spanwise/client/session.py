@@ -94,7 +94,7 @@ class Session:
         self.dead: str | None = None
         self.provenance = remember_provenance()
         self.names = Names()
-        self.spans = Spans(self._span_closed)
+        self.spans = Spans(self._span_closed, link.clock_offset)
         self.packer = Packer(dump, self.names, self.spans)
         self.peers = Peers(secret)
         self._gathering = Gathering(self)

@@ -55,11 +55,14 @@ class Spans:
     ----------
     closed
         Called with the header row of a span that closes after it was announced.
+    clock_offset
+        Added to perf_counter to get the clock of whoever reads the rows.
     """
 
-    __slots__ = ("__weakref__", "_by_id", "_closed", "_new", "records")
+    __slots__ = ("__weakref__", "_by_id", "_closed", "_new", "_offset", "records")
 
-    def __init__(self, closed: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, closed: Callable[[dict[str, Any]], None], clock_offset: float = 0.0) -> None:
+        self._offset = clock_offset
         self._by_id: dict[str, int] = {}
         self._new: list[dict[str, Any]] = []
         self._closed = closed
@@ -95,8 +98,8 @@ class Spans:
             "id": number,
             "parent": parent,
             "tag": record.tag,
-            "opened": record.opened,
-            "closed": record.closed,
+            "opened": record.opened + self._offset,
+            "closed": None if record.closed is None else record.closed + self._offset,
             "origin": SPAN_ORIGIN[record.origin],
         }
 

@@ -42,7 +42,9 @@ class ClientScheduler:
         Ids that the client released.
     """
 
-    def __init__(self, workers: int = 1) -> None:
+    def __init__(self, workers: int = 1, skew: float | None = None) -> None:
+        #: By so many seconds its clock is ahead of the client's; None: it does not tell.
+        self.skew = skew
         self.secret = secrets.token_bytes(32)
         self.folder = tempfile.TemporaryDirectory(prefix="spanwise-test-")
         Path(self.folder.name).chmod(0o700)
@@ -103,8 +105,10 @@ class ClientScheduler:
 
     def _welcome(self, role: str, intro: dict[str, Any]) -> dict[str, Any]:
         assert intro["launch"]["executable"]
-        now = time.monotonic()
+        now = time.perf_counter() + (self.skew or 0.0)
+        clock = {} if self.skew is None else {"clock": now}
         return {
+            **clock,
             "clusterId": "c1",
             "name": "test",
             "logId": "l1",

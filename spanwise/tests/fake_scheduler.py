@@ -162,7 +162,7 @@ class WorkerHandle:
                     each.span,
                     int(each.wanted),
                     priority,
-                    time.perf_counter(),
+                    self.scheduler.clock(),
                     len(dependencies),
                 )
             )
@@ -318,15 +318,23 @@ class WorkerHandle:
 class FakeScheduler:
     """A door for workers, and the processes behind it."""
 
-    def __init__(self, folder: Path, transport: str = "unix") -> None:
+    def __init__(self, folder: Path, transport: str = "unix", skew: float = 0.0) -> None:
         self.folder = folder
+        #: By so many seconds its clock is ahead of the workers'.
+        self.skew = skew
         folder.mkdir(mode=0o700, exist_ok=True)
         folder.chmod(0o700)
         self.transport = transport
         self.secret = new_secret()
         self.workers: list[WorkerHandle] = []
         self._door = door.listen(
-            folder, "scheduler", self.secret, ["worker"], self._joined, transport=transport
+            folder,
+            "scheduler",
+            self.secret,
+            ["worker"],
+            self._joined,
+            self._welcome if skew else None,
+            transport,
         )
 
     def __enter__(self) -> FakeScheduler:
@@ -334,6 +342,13 @@ class FakeScheduler:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def clock(self) -> float:
+        """Seconds of its own clock."""
+        return time.perf_counter() + self.skew
+
+    def _welcome(self, role: str, intro: dict[str, Any]) -> dict[str, Any]:
+        return {"schedulerStart": self.clock(), "clock": self.clock()}
 
     def _joined(self, link: Link) -> None:
         worker = self.workers[link.intro["worker"]]

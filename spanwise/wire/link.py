@@ -17,10 +17,11 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any
 
 from spanwise.wire import addresses
+from spanwise.wire.clock import clock_offset
 from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
 from spanwise.wire.frame import Blob, Buffer, Message, TableInput, decode, encode
 from spanwise.wire.frame_reader import FrameReader
@@ -59,11 +60,14 @@ class Link:
         On the dialling side: what the acceptor said about itself.
     intro : dict
         On the accepting side: what the initiator said about itself.
+    clock_offset : float
+        On the dialling side: seconds to add to perf_counter to get the other side's clock.
     """
 
     def __init__(self, sock: socket.socket, role: str, sends: str) -> None:
         self.welcome: dict[str, Any] = {}
         self.intro: dict[str, Any] = {}
+        self.clock_offset = 0.0
         self._sock = sock
         self._pid = os.getpid()
         self._sends = sends
@@ -369,11 +373,15 @@ def dial(
         raise LinkClosed(f"Nobody answers at {address}: {error}") from error
     link = Link(sock, role, "up")
     handshake = Initiator(secret, role, build, intro)
+    sent = received = 0.0
     try:
         link.send(*handshake.hello())
         while handshake.welcome is None:
-            answer = handshake.receive(link.read())
+            message = link.read()
+            received = perf_counter()
+            answer = handshake.receive(message)
             if answer is not None:
+                sent = perf_counter()
                 link.send(*answer)
     except TimeoutError as error:
         link.close()
@@ -385,5 +393,6 @@ def dial(
         link.close()
         raise
     link.welcome = handshake.welcome
+    link.clock_offset = clock_offset(handshake.welcome.get("clock"), sent, received)
     link.authenticated()
     return link

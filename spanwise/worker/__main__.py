@@ -92,7 +92,7 @@ def _run(config: dict[str, Any]) -> int:
         }
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)
         fetching = Fetching(worker, secret)
-        worker.connect(link.send, fetching.fetch)
+        worker.connect(link.send, fetching.fetch, link.clock_offset)
         worker.executors = [Executor(worker, i) for i in range(worker.threads)]
         for executor in worker.executors:
             executor.start()
@@ -105,7 +105,7 @@ def _run(config: dict[str, Any]) -> int:
         watch = Watch(
             worker,
             fetching,
-            float(link.welcome.get("schedulerStart", 0.0)),
+            float(link.welcome.get("schedulerStart", 0.0)) - link.clock_offset,
             out_of_memory,
             config.get("recording", True),
         )

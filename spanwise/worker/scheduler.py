@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
 
 
+#: Place of the column `readyAt` in a row of `assign`, a moment of the scheduler's clock.
+READY_AT = 9
+
+
 class SchedulerLink:
     """Reads the scheduler's messages until it is gone or says `close`.
 
@@ -77,8 +81,12 @@ class SchedulerLink:
         for chunk in fields["chunks"]:
             library.add_chunk(chunk["id"], message.blobs[chunk["blob"]])
         dependencies = message.table("dependencies")
+        rows: list[Any] = list(message.table("tasks"))
+        offset = self._worker.clock_offset
+        if offset:
+            rows = [(*row[:READY_AT], row[READY_AT] - offset, *row[READY_AT + 1 :]) for row in rows]
         self._worker.assign(
-            list(message.table("tasks")),  # type: ignore[arg-type]
+            rows,
             dependencies["taskId"].tolist(),
             dependencies["worker"].tolist(),
             dependencies["nbytes"].tolist(),

@@ -21,6 +21,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from spanwise.wire.clock import in_their_clock
 from spanwise.worker.errors import Described
 from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Library
@@ -83,13 +84,24 @@ class Worker:
         self.sending = threading.Lock()
         self.executors: list[Executor] = []
         self.watch: Watch | None = None
+        #: From this process's clock to the scheduler's, in seconds.
+        self.clock_offset = 0.0
         self._send: Send | None = None
         self._fetch: Callable[[list[Fetch]], None] | None = None
 
-    def connect(self, send: Send, fetch: Callable[[list[Fetch]], None]) -> None:
-        """Say how messages reach the scheduler and how inputs are fetched."""
+    def connect(
+        self,
+        send: Send,
+        fetch: Callable[[list[Fetch]], None],
+        clock_offset: float = 0.0,
+    ) -> None:
+        """Say how messages reach the scheduler, how inputs are fetched, and how its clock goes.
+
+        `clock_offset` is added to perf_counter to get it.
+        """
         self._send = send
         self._fetch = fetch
+        self.clock_offset = clock_offset
 
     # ── to the scheduler ──────────────────────────────────────────────────
 
@@ -121,6 +133,8 @@ class Worker:
         assert self._send is not None
         if kind in ("finished", "measured"):
             fields.update(self.names.announcement())
+            if self.clock_offset:
+                tables = in_their_clock(kind, tables, self.clock_offset)
         self._send(kind, fields, tables, blobs)
 
     # ── from the scheduler ────────────────────────────────────────────────

@@ -210,6 +210,8 @@ export const CLIENT_WELCOME = v.looseObject({
   name: text,
   logId: text,
   schedulerStart: seconds,
+  /** What the clock says while this is written: see `spanwise/wire/clock.py`. */
+  clock: v.optional(seconds),
   wallEpoch: seconds,
   observer: v.optional(v.nullable(text), null),
   workers: v.array(worker)

@@ -325,6 +325,7 @@ export class Cluster implements IClientHost, IRosterHost {
       name: settings.name,
       logId: this._logId,
       schedulerStart: this._state.start,
+      clock: this._state.clock(),
       wallEpoch: this._wallEpoch,
       observer: settings.observer?.address ?? null,
       workers: this._roster.list()

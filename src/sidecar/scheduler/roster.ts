@@ -66,7 +66,10 @@ export class Roster {
         'This worker was not started by this scheduler.'
       );
     }
-    return { schedulerStart: this._cluster.start };
+    return {
+      schedulerStart: this._cluster.start,
+      clock: this._cluster.clock()
+    };
   }
 
   came(link: AcceptedLink<'worker'>): void {
