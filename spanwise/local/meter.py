@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter, thread_time
 from typing import Any
@@ -109,7 +110,16 @@ class Meter:
         here = self._here
         if self.closed or here.depth or os.getpid() != self._pid:
             return work.node(values)
-        lane = self._lane_of(work)
+        try:
+            lane = self._lane_of(work)
+        except Exception as error:  # noqa: BLE001 (said; the task runs all the same)
+            self.closed = True
+            warnings.warn(
+                f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return work.node(values)
         wait = lane.core_wait
         assert wait is not None
         row = (work.number, work, 0, 0, 0, work.function, work.span)
