@@ -18,7 +18,8 @@ export class OrderWeights {
 
   /**
    * Negative if `a` sorts before `b`: by total, number of dependencies, number of connected roots, and the largest of them first. What is
-   * still equal keeps the graph's order, so that names do not matter.
+   * still equal is told apart by its place in the graph, never by its name; since large ones are begun first, equal tasks then run in the
+   * graph's order.
    */
   readonly compare = (a: number, b: number): number => {
     const totalA = this._totals[a]!;
@@ -31,7 +32,7 @@ export class OrderWeights {
       degree(this._dependencies, a) - degree(this._dependencies, b) ||
       this._roots[a]! - this._roots[b]! ||
       this._largestRoot[b]! - this._largestRoot[a]! ||
-      a - b
+      b - a
     );
   };
 }

@@ -262,7 +262,8 @@ class StaticOrder {
           this._targets.rootDone(leaf)
         );
       }
-      for (let at = start; at < end; at++) {
+      // What is pushed last comes first.
+      for (let at = end - 1; at >= start; at--) {
         const user = this._dependents.ids[at]!;
         if (this._begun[user] === 0) {
           this._begun[user] = 1;
