@@ -74,8 +74,4 @@ export { getThreads, type ThreadsOptions } from './pools/get-threads';
 export { InterruptedError } from './pools/interrupt';
 export { WorkerEndedError } from './pools/pool-errors';
 export { UnsendableError } from './pools/unsendable';
-export {
-  type PoolOptions,
-  ProcessPool,
-  ThreadPool
-} from './pools/worker-pool';
+export { type PoolOptions, ProcessPool, ThreadPool } from './pools/worker-pool';
