@@ -4,6 +4,7 @@
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
  */
 import type { SelectionModel } from '../feed/selection';
+import { formatCounted } from '../panels/format';
 import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
 
 /** Key of what has no parent: no path's JSON is empty. */
@@ -19,6 +20,8 @@ export type SpanNode = {
   readonly children: readonly SpanNode[];
   readonly seconds: number;
   readonly tasks: number;
+  /** Inner parts of fused tasks, which may run under another span's name. */
+  readonly parts: number;
   readonly running: number;
   readonly failed: number;
   /** Of all thread time, 0…1. */
@@ -42,7 +45,11 @@ export function spanTree(
 ): readonly SpanNode[] {
   // What ran outside every span has a row of its own, but not before something did.
   const rows = result.rows.filter(
-    row => row.origin !== 'default' || row.tasks > 0 || row.running > 0
+    row =>
+      row.origin !== 'default' ||
+      row.tasks > 0 ||
+      row.innerParts > 0 ||
+      row.running > 0
   );
   return arrange === 'path'
     ? byPath({ ...result, rows })
@@ -118,11 +125,22 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
   return {
     seconds,
     tasks: sum(row => row.tasks),
+    parts: sum(row => row.innerParts),
     running: sum(row => row.running),
     failed: sum(row => row.failed),
     share:
       result.totalThreadSeconds > 0 ? seconds / result.totalThreadSeconds : 0
   };
+}
+
+/** What ran: "40 tasks"; "12 parts" where all of it ran within fused tasks of other spans. */
+export function workText(
+  { tasks, parts }: Pick<SpanNode, 'tasks' | 'parts'>,
+  words: { readonly task: string; readonly part: string }
+): string {
+  return tasks === 0 && parts > 0
+    ? formatCounted(parts, words.part)
+    : formatCounted(tasks, words.task);
 }
 
 /** The rows that are shown: not in a collapsed one; with a search, those found and the way to them, all expanded. */

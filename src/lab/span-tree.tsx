@@ -3,14 +3,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { SelectionModel, SpanMatch } from '../feed/selection';
-import {
-  formatCounted,
-  formatCount,
-  formatDuration,
-  formatShare
-} from '../panels/format';
+import { formatCount, formatDuration, formatShare } from '../panels/format';
 import { treeAction } from './span-tree-keys';
-import { type SpanNode, standing, type VisibleSpan } from './span-tree-rows';
+import {
+  type SpanNode,
+  standing,
+  type VisibleSpan,
+  workText
+} from './span-tree-rows';
 
 export type SpanTreeProps = {
   readonly rows: readonly VisibleSpan[];
@@ -172,7 +172,9 @@ function TreeItem(
           {formatDuration(node.seconds)}
         </span>
         <span className="sw-span-tree-tasks" aria-hidden="true">
-          {formatCount(node.tasks)}
+          {node.tasks === 0 && node.parts > 0
+            ? workText(node, words(trans))
+            : formatCount(node.tasks)}
         </span>
       </div>
       {props.children}
@@ -241,6 +243,11 @@ function Marked(props: {
   );
 }
 
+const words = (trans: TranslationBundle) => ({
+  task: trans.__('task'),
+  part: trans.__('part')
+});
+
 function description(node: SpanNode, trans: TranslationBundle): string {
   const parts = [
     trans.__(
@@ -248,7 +255,7 @@ function description(node: SpanNode, trans: TranslationBundle): string {
       formatDuration(node.seconds),
       formatShare(node.share)
     ),
-    formatCounted(node.tasks, trans.__('task'))
+    workText(node, words(trans))
   ];
   if (node.running > 0) {
     parts.push(trans.__('%1 running', formatCount(node.running)));

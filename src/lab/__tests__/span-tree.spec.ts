@@ -5,7 +5,8 @@ import {
   type SpanNode,
   spanTree,
   standing,
-  visibleSpans
+  visibleSpans,
+  workText
 } from '../span-tree-rows';
 import { drawnSpans } from './drawn-spans';
 
@@ -56,6 +57,22 @@ describe('the span tree', () => {
     expect(find(tree, 'flow', 'fit').share).toBeCloseTo(0.3);
     expect(find(tree, 'flow', 'load').term).toEqual({ path: ['flow', 'load'] });
     expect(countSpans(tree)).toBe(7);
+  });
+
+  it('counts parts where a span has no tasks of its own', () => {
+    const words = { task: 'task', part: 'part' };
+    const fused = {
+      ...RESULT,
+      rows: RESULT.rows.map(row =>
+        row.tag === 'read' ? { ...row, tasks: 0, innerParts: 12 } : row
+      )
+    };
+    const tree = spanTree(fused, 'path');
+    const text = (...path: string[]) =>
+      workText(find(tree, ...path), words).replace('\u00a0', ' ');
+    expect(text('flow', 'load', 'read')).toBe('12 parts');
+    expect(text('flow', 'load')).toBe('1 task');
+    expect(workText({ tasks: 0, parts: 0 }, words)).toMatch(/^0.tasks$/);
   });
 
   it('shows a span that was opened again once, with the sum of its figures', () => {
