@@ -56,6 +56,11 @@ export class LanesDrawing implements IDisposable {
     return this._width;
   }
 
+  /** Width of the labels at the left, in CSS pixels. */
+  get gutter(): number {
+    return this._gutter;
+  }
+
   attach(canvases: LanesCanvases): void {
     this._canvases = canvases;
     this._isDisposed = false;
@@ -192,7 +197,14 @@ export class LanesDrawing implements IDisposable {
     this._onMoved();
   }
 
+  /** Sizes are read here and not in each frame: after a move of the whole-run window that would make the browser compute styles anew. */
   private _onResize(): void {
+    const scroller = this._canvases?.scroller;
+    if (scroller !== undefined) {
+      this._gutter = gutterOf(scroller);
+      this._width = Math.max(0, scroller.clientWidth - this._gutter);
+      this._height = scroller.clientHeight;
+    }
     this._layOut();
     this._onMoved();
   }
@@ -207,7 +219,7 @@ export class LanesDrawing implements IDisposable {
       result.lanes,
       result.workers.map(worker => worker.worker).sort((a, b) => a - b),
       this._model.collapsed,
-      canvases.scroller.clientHeight
+      this._height
     );
     const isSame =
       next.height === this._layout.height &&
@@ -234,10 +246,8 @@ export class LanesDrawing implements IDisposable {
     model.tick();
     const palette = this._theme.palette;
     const ratio = window.devicePixelRatio || 1;
-    const gutter = gutterOf(canvases.scroller);
-    const width = Math.max(0, canvases.scroller.clientWidth - gutter);
-    const height = canvases.scroller.clientHeight;
-    this._width = width;
+    const width = this._width;
+    const height = this._height;
     if (width === 0 || height === 0) {
       return;
     }
@@ -336,6 +346,8 @@ export class LanesDrawing implements IDisposable {
   private _resize: ResizeObserver | null = null;
   private _layout: LaneLayout = { laneHeight: 20, height: 0, workers: [] };
   private _width = 0;
+  private _height = 0;
+  private _gutter = 0;
   private _tiles: TileRange = { level: 0, first: 0, count: 0 };
   private _frame = 0;
   private _growth = 0;
@@ -346,7 +358,7 @@ export class LanesDrawing implements IDisposable {
 }
 
 /** Width of the label gutter, from the style sheet; it is narrower in small panels. */
-export function gutterOf(element: Element): number {
+function gutterOf(element: Element): number {
   const text = getComputedStyle(element).getPropertyValue('--sw-gutter');
   return Number.parseFloat(text) || 112;
 }

@@ -7,7 +7,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { SelectionModel } from '../../feed/selection';
 import type { RunDetail } from '../../wire/panel-link';
 import { boxOfRun, neighbourOf } from './box-search';
-import { gutterOf, type LanesDrawing } from './lanes-drawing';
+import type { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { HoveredBox } from './rows';
 import type { Viewport } from './viewport';
@@ -389,12 +389,9 @@ export class LanePointer {
     x: number;
     y: number;
   } {
-    const element = this._element;
-    const box = element?.getBoundingClientRect();
-    const gutter =
-      element === null || element === undefined ? 0 : gutterOf(element);
+    const box = this._element?.getBoundingClientRect();
     return {
-      x: event.clientX - (box?.left ?? 0) - gutter,
+      x: event.clientX - (box?.left ?? 0) - (this._drawing?.gutter ?? 0),
       y: event.clientY - (box?.top ?? 0)
     };
   }

@@ -71,6 +71,7 @@ beforeEach(() => {
   });
   const drawing = {
     width: 1000,
+    gutter: 112,
     layout: layOutLanes(result.lanes, [0, 1, 2, 3], new Set(), 400),
     tiles: { level: 20, first: 0, count: 1 },
     secondsAtX: (x: number) => secondsAt(model.view, 1000, x),
