@@ -4,6 +4,7 @@ import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const START_SECONDS = 120;
@@ -38,7 +39,10 @@ export class JupyterServer {
         'jupyterlab',
         '--allow-root',
         '--config',
-        resolve('ui-tests/jupyter_server_test_config.py')
+        // Seen from the bundle in .build.
+        fileURLToPath(
+          new URL('../ui-tests/jupyter_server_test_config.py', import.meta.url)
+        )
       ],
       {
         cwd: this._folder,
