@@ -13,10 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from spanwise.node import find_node
-
-HERE = Path(__file__).resolve().parent
-CHECKOUT = HERE.parent
+from benchmarks.bundles import node_command
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,13 @@ PARTS = {
     "sampling": Part(
         "sampled shares against thread CPU time", "benchmarks.sampling_shares", ("--seconds", "2")
     ),
+    "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
+    "local-loop": Part(
+        "no-op tasks against Dask's get_sync, alternately",
+        "benchmarks.local_loop",
+        ("--rounds", "2", "--tasks", "200", "--height", "6"),
+    ),
     "local-profilers": Part(
         "profilers of local runs",
         "local-profilers.ts",
@@ -68,28 +71,7 @@ def command_of(part: Part) -> list[str]:
     """The command that runs a part."""
     if not part.source.endswith(".ts"):
         return [sys.executable, "-m", part.source]
-    bundle = CHECKOUT / ".build" / part.source.replace(".ts", ".mjs")
-    bundler = CHECKOUT / "node_modules" / "esbuild" / "bin" / "esbuild"
-    if not bundler.exists():
-        raise SystemExit(
-            f"{bundler} is missing: run `bash scripts/test lint` once; it installs it."
-        )
-    subprocess.run(
-        [
-            str(bundler),
-            str(HERE / part.source),
-            "--bundle",
-            "--platform=node",
-            "--format=esm",
-            "--external:@playwright/test",
-            "--external:piscina",
-            "--log-level=warning",
-            f"--outfile={bundle}",
-        ],
-        check=True,
-        cwd=CHECKOUT,
-    )
-    return [find_node(), "--expose-gc", str(bundle)]
+    return node_command(part.source)
 
 
 def main() -> int:
