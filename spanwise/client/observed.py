@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Protocol
 
 from spanwise.client.errors import ClusterError
@@ -171,6 +173,8 @@ class SessionLog:
         if self._session.dead is not None:
             return 0
         answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
+        if answer.fields["note"]:
+            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=_level_of_asker())
         return int(answer.fields["seq"])
 
 
@@ -211,9 +215,14 @@ class Questions:
         with self._lock:
             try:
                 return self._ask(view, filter or {}, time, params or {}, after)
-            except LinkError as error:
+            except (LinkError, TimeoutError) as error:
                 self.close()
                 raise ClusterError(f"The observer did not answer: {error}") from error
+            except ClusterError:
+                raise  # that was its answer
+            except BaseException:
+                self.close()  # Ctrl-C: the rest of the answer must not be read as the next
+                raise
 
     def _ask(
         self, view: str, filter: dict[str, Any], time: Any, params: dict[str, Any], after: int
@@ -233,8 +242,9 @@ class Questions:
                 "afterSeq": after,
             },
         )
+        give_up = monotonic() + QUERY_SECONDS
         while True:
-            message = link.read()
+            message = link.read(give_up)
             if message.type == "state":
                 raise ClusterError(message.fields["sentence"])
             if message.fields.get("id") != number:

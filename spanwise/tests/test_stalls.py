@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spanwise.client import observed
+from spanwise.client.errors import ClusterError
 from spanwise.client.peers import Peers, Unreachable
 from spanwise.client.session import dump
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
@@ -215,3 +217,29 @@ def test_a_result_is_asked_for_again_after_a_stall(
                 future.result(timeout=STALL_SECONDS)
     finally:
         scheduler.close()
+
+
+@pytest.mark.parametrize("behaviour", [stall_at_once, stall_amid])
+def test_an_observer_that_stalls_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour
+) -> None:
+    monkeypatch.setattr(observed, "QUERY_SECONDS", STALL_SECONDS)
+    tmp_path.chmod(0o700)
+    secret = new_secret()
+
+    def serve(link: Link) -> None:
+        try:
+            while True:
+                link.read()
+                behaviour(link._sock, (1000).to_bytes(4, "little") + bytes(1000))
+        except LinkError:
+            return  # given up
+
+    door = listen(tmp_path, "observer", secret, ["panel"], serve)
+    log = SimpleNamespace(cluster_id="c", wall_epoch=0.0, flush=lambda: 0)
+    place = observed.ObserverAddress(door.address, secret, str(tmp_path / "secret"))
+    questions = observed.Questions(log, lambda: place)  # type: ignore[arg-type]
+    with pytest.raises(ClusterError, match="did not answer: Nothing came in time"):
+        questions.spans()
+    assert questions._link is None, "a late answer is not the next one's"
+    door.close()
