@@ -17,21 +17,24 @@ export type BatchOutcome = {
   readonly workerId: number | null;
   /** In the order of the batch; nothing after the first error. */
   readonly results: readonly TaskOutcome[];
+  /** Where in the batch they begin, if it is answered in parts: in any order, an error ending only its own part. */
+  readonly first?: number;
 };
 
 /** What the scheduling loop needs of threads, processes, or this thread. */
 export type Executor = {
   readonly numWorkers: number;
   /**
-   * How many batches it wants to hold at a time, in place of one per worker; asked again at each hand-out. Executors whose workers are far
-   * away ask for more, so that a worker need not wait for this thread after each small task.
+   * How many tasks it wants to hold at a time, if it keeps a queue of its own: asked again at each hand-out. What is ready, up to that, comes
+   * in one `submit` and is answered in parts; otherwise batches of `chunkSize` come, one per worker. So a worker need not wait for this
+   * thread after each small task.
    */
-  readonly slots?: number;
+  readonly slots?: number | undefined;
   /** Asked once for each task that the request reaches, before anything runs. @throws if it could not run the task. */
   check?(key: Key, node: TaskNode): void;
   /**
-   * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once: later, or (this thread) before
-   * returning. What it throws (a call that cannot be serialised) ends the run.
+   * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once (or for each part): later, or
+   * (this thread) before returning. What it throws (a call that cannot be serialised) ends the run.
    */
   submit(
     batch: readonly TaskCall[],

@@ -109,12 +109,15 @@ export class SchedulingLoop {
     const workers = this._executor.numWorkers;
     let size = this._options.chunkSize;
     let take = ready;
-    if (size === -1) {
+    const { slots } = this._executor;
+    if (slots !== undefined) {
+      take = Math.min(ready, Math.max(slots - this._tables.runningCount, 0));
+      size = take;
+    } else if (size === -1) {
       size = Math.ceil(ready / workers);
     } else {
       const busy = Math.ceil(this._tables.runningCount / size);
-      const slots = this._executor.slots ?? workers;
-      take = Math.min(ready, size * Math.max(slots - busy, 0));
+      take = Math.min(ready, size * Math.max(workers - busy, 0));
     }
     if (take === 1) {
       const id = this._tables.takeReady();
@@ -170,16 +173,20 @@ export class SchedulingLoop {
   }
 
   private _book({ group, outcome }: Arrival): Failure | null {
+    const first = outcome.first ?? 0;
     for (let i = 0; i < outcome.results.length; i++) {
       const result = outcome.results[i]!;
+      const at = first + i;
       if (!('value' in result)) {
-        const call = group.calls[i]!;
+        const call = group.calls[at]!;
         if (!this._options.rerunExceptionsLocally) {
           return { error: result.error, call };
         }
-        return this._rerun(group, i, outcome.workerId);
+        // What is answered in parts goes on without being asked.
+        const end = outcome.first === undefined ? group.calls.length : at + 1;
+        return this._rerun(group, at, end, outcome.workerId);
       }
-      this._finish(group.ids[i]!, result.value, outcome.workerId);
+      this._finish(group.ids[at]!, result.value, outcome.workerId);
       if (this._abort !== null) {
         return this._abort;
       }
@@ -193,19 +200,20 @@ export class SchedulingLoop {
     this._options.listener?.posttask(this._plan.keyOf(id), value, workerId);
   }
 
-  /** Calls a failed task again, here. Should it succeed now, its value counts, and the rest of its batch is submitted anew. */
+  /** Calls a failed task again, here. Should it succeed now, its value counts, and what was to run after it, up to `end`, is submitted anew. */
   private _rerun(
     group: Group,
     at: number,
+    end: number,
     workerId: number | null
   ): Failure | null {
     const call = group.calls[at]!;
     const goOn = (value: unknown) => {
       this._finish(group.ids[at]!, value, workerId);
-      if (at + 1 < group.ids.length) {
+      if (at + 1 < end) {
         this._submit({
-          ids: group.ids.slice(at + 1),
-          calls: group.calls.slice(at + 1)
+          ids: group.ids.slice(at + 1, end),
+          calls: group.calls.slice(at + 1, end)
         });
       }
     };

@@ -1,12 +1,13 @@
 import type { BatchOutcome, TaskCall, TaskOutcome } from '../local/executor';
 import type { PoolExecutor } from './pool-executor';
 
-/** What the loop submitted together; `done` is called when every task of it has an outcome, or one has failed. */
+/** What the loop submitted together. */
 export type Batch = {
   readonly done: (outcome: BatchOutcome) => void;
-  /** By place; with holes while some are missing. */
+  /** By place, with holes while some are missing; empty if it is told in parts. */
   readonly outcomes: TaskOutcome[];
-  readonly size: number;
+  /** Each task is told as it comes, and may run in any worker; else they run in one worker and are told together. */
+  readonly inParts: boolean;
   /** Outcomes end here: after the first failure. */
   end: number;
   /** Tasks before `end` without an outcome. */

@@ -79,13 +79,16 @@ export class PoolExecutor implements Executor {
     return this._isStopped;
   }
 
-  get slots(): number {
-    if (this._isExact || this._meanMs === undefined) {
-      return this.numWorkers;
+  get slots(): number | undefined {
+    if (this._isExact) {
+      return undefined;
     }
     // Twice what a worker is given, so that the queue here does not run dry while results are on their way.
-    const tasks = Math.min(2 * AHEAD_TASKS, (2 * AHEAD_MS) / this._meanMs);
-    return this.numWorkers * Math.max(1, Math.ceil(tasks / this._chunkSize));
+    const tasks =
+      this._meanMs === undefined
+        ? this._chunkSize
+        : Math.min(2 * AHEAD_TASKS, Math.ceil((2 * AHEAD_MS) / this._meanMs));
+    return this.numWorkers * Math.max(this._chunkSize, tasks);
   }
 
   /** @throws NotPortableError if a function of the node cannot be sent. */
@@ -107,7 +110,7 @@ export class PoolExecutor implements Executor {
     const batch: Batch = {
       done,
       outcomes: [],
-      size: calls.length,
+      inParts: !this._isExact,
       end: calls.length,
       left: calls.length
     };
@@ -187,9 +190,7 @@ export class PoolExecutor implements Executor {
     // What the loop submits meanwhile is given out afterwards, all at once.
     this._isReceiving = true;
     const { workerId } = worker;
-    for (let at = 0; at < values.length; at++) {
-      this._settle(pack.entries[from + at]!, { value: values[at] }, workerId);
-    }
+    this._tell(pack.entries, from, values, workerId);
     if (failed !== undefined) {
       const { label } = worker.transport;
       this._settle(
@@ -260,6 +261,33 @@ export class PoolExecutor implements Executor {
     return new WorkerEndedError(message, keys, end.error);
   }
 
+  /** Tells results of entries, from one on: neighbours of one batch together. */
+  private _tell(
+    entries: readonly Entry[],
+    from: number,
+    values: readonly unknown[],
+    workerId: number
+  ): void {
+    let at = 0;
+    while (at < values.length && !this._isStopped) {
+      const entry = entries[from + at]!;
+      const { batch, at: first } = entry;
+      if (!batch.inParts) {
+        this._settle(entry, { value: values[at++] }, workerId);
+        continue;
+      }
+      const results: TaskOutcome[] = [];
+      for (; at < values.length; at++) {
+        const next = entries[from + at]!;
+        if (next.batch !== batch || next.at !== first + results.length) {
+          break;
+        }
+        results.push({ value: values[at] });
+      }
+      batch.done({ workerId, results, first });
+    }
+  }
+
   private _settle(
     entry: Entry,
     outcome: TaskOutcome,
@@ -267,6 +295,10 @@ export class PoolExecutor implements Executor {
   ): void {
     const { batch, at } = entry;
     if (this._isStopped || !isOpen(entry)) {
+      return;
+    }
+    if (batch.inParts) {
+      batch.done({ workerId, results: [outcome], first: at });
       return;
     }
     batch.outcomes[at] = outcome;
@@ -342,14 +374,14 @@ export class PoolExecutor implements Executor {
     const args: unknown[] = [];
     const share = Math.ceil(this._queue.length / this.numWorkers);
     const room = Math.min(share, AHEAD_TASKS - worker.aheadTasks);
-    let last = this._queue[0]!.batch;
+    let last: Batch | null = null;
     let expectedMs = worker.aheadMs;
     let count = 0;
     for (const { batch, call } of this._queue) {
-      // A batch goes whole.
-      const fits =
-        batch === last ||
-        (count < room && expectedMs < AHEAD_MS && !this._isExact);
+      const fits = batch.inParts
+        ? count === 0 ||
+          (count < room && (expectedMs < AHEAD_MS || count < this._chunkSize))
+        : last === null || batch === last;
       if (!fits) {
         break;
       }
@@ -448,7 +480,7 @@ export class PoolExecutor implements Executor {
         }
       } else if (worker.isSilent(now, STUCK_MS)) {
         for (const pack of worker.packs.values()) {
-          if (pack.owner === this && pack.entries[0]!.batch.size === 1) {
+          if (pack.owner === this && pack.entries[0]!.batch.inParts) {
             const { end } = pack;
             const taken = worker.takeBack(pack);
             this._requeue(pack.entries.slice(end - taken, end));
