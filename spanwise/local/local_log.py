@@ -30,9 +30,9 @@ from spanwise.graph.packs import (
     PartNaming,
     outer_key,
 )
+from spanwise.local.log_ids import LogNames, ProcessIds
 from spanwise.local.work import FAILED, Done, Work
 from spanwise.records.log_writer import LogWriter, SealedBlock
-from spanwise.worker.names import OWN
 from spanwise.worker.report import Part
 from spanwise.worker.watch import NOTHING
 
@@ -41,37 +41,6 @@ HOME = 0
 _RUNNING = 0
 _NO_WORKER = 0xFFFF
 _NAN = float("nan")
-
-
-class LogNames:
-    """The log's dictionary. The owner has a lock."""
-
-    def __init__(self, coined: Callable[[int, str], None]) -> None:
-        self._ids: dict[str, int] = {}
-        self._coined = coined
-
-    def id_of(self, text: str) -> int:
-        """The id of a text, new or not."""
-        found = self._ids.get(text)
-        if found is None:
-            found = self._ids[text] = len(self._ids)
-            self._coined(found, text)
-        return found
-
-
-class ProcessIds:
-    """What ids of one process mean in the log: names, stacks, frames, threads."""
-
-    def __init__(self) -> None:
-        self.names: list[int] = []
-        self.stacks: dict[int, int] = {}
-        self.frames: dict[int, int] = {}
-        #: A thread as the process counts them → its place in the worker.
-        self.places: dict[int, int] = {}
-
-    def name(self, number: int) -> int:
-        """The log's id of a name."""
-        return self.names[number & ~OWN] if number & OWN else number
 
 
 class LocalLog:
@@ -297,8 +266,7 @@ class LocalLog:
     def running(self, lane: int, node: int, function: int, span: int, started: float) -> None:
         """A task runs for long on a lane; `node` NOTHING: it does so no more."""
         with self.lock:
-            row = (lane, node, function, span, self.since(started))
-            self._writer.add("running", *row)
+            self._writer.add("running", lane, node, function, span, self.since(started))
 
     def samples(
         self,

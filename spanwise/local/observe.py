@@ -61,7 +61,7 @@ class Observation:
         self._written = written_graphs()
         self._written.begin()
         self._runs = ObservedRuns(recorder, self._written, self)
-        recorder.keep_registered = self._runs.stay_registered
+        recorder.keep_registered = self._runs.return_to_set
         self._runs.stay_registered()
         self.status = "observing"
         atexit.register(self._at_exit)

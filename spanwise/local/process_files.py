@@ -10,7 +10,8 @@ import msgpack
 
 from spanwise.local.away import DONE, NAMES, PROFILE, RUNNING
 from spanwise.local.lanes import ProcessSlot, ProcessSlots
-from spanwise.local.local_log import LocalLog, ProcessIds
+from spanwise.local.local_log import LocalLog
+from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done
 
 _READ_BYTES = 1 << 20

@@ -14,6 +14,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,7 +24,8 @@ import psutil
 from spanwise.client.processes import ObserverAddress
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.lanes import ProcessSlot, ProcessSlots, ThreadLanes, Threads
-from spanwise.local.local_log import HOME, LocalLog, ProcessIds
+from spanwise.local.local_log import HOME, LocalLog
+from spanwise.local.log_ids import ProcessIds
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.observer_link import ObserverLink
 from spanwise.local.process_files import ProcessFiles
@@ -233,14 +235,9 @@ class Recorder:
             self._forget_ended_processes(now)
             for slot in self._slots.all:
                 if slot.pid is not None:
-                    self.log.memory(slot.worker, self._memory_of(slot.pid), now)
-
-    def _memory_of(self, pid: int) -> float:
-        memory = ProcessMemory(pid)
-        try:
-            return memory.read()
-        finally:
-            memory.close()
+                    nbytes = _memory_of(slot.pid)
+                    if not isnan(nbytes):
+                        self.log.memory(slot.worker, nbytes, now)
 
     # -- to the observer ----------------------------------------------------
 
@@ -259,8 +256,9 @@ class Recorder:
                 self._write_rows(perf_counter())
                 self._write_samples()
             seq = self.log.seal()
-        if self._link is not None:
-            self._link.wait_for(seq, _FLUSH_SECONDS)
+        link = self._link
+        if link is not None:
+            link.wait_for(seq, _FLUSH_SECONDS)
         return seq
 
     def end(self, why: str) -> None:
@@ -290,7 +288,17 @@ class Recorder:
             # Whoever still holds the recorder must not hold the observer.
             self._link = None
             self._files.close()
+            self._home_memory.close()
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _memory_of(pid: int) -> float:
+    """Bytes of another process; NaN if that is not to be known."""
+    memory = ProcessMemory(pid)
+    try:
+        return memory.read()
+    finally:
+        memory.close()
 
 
 def _lives(pid: int) -> bool:

@@ -114,6 +114,11 @@ class ObservedRuns(Callback):
         if not self.closed and self._callback not in Callback.active:
             Callback.active = {*Callback.active, self._callback}
 
+    def return_to_set(self) -> None:
+        """As :meth:`stay_registered`, from another thread: between runs, when nobody hurries."""
+        if not self._runs:
+            self.stay_registered()
+
     def leave(self) -> None:
         """Follow nothing any more. Twice is safe."""
         self.closed = True
