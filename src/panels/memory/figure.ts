@@ -210,7 +210,7 @@ function peakNotes(
       // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
       const share = (peak.t - axis.left) / (axis.right - axis.left);
       const isRight = share > 0.5;
-      const isNarrow = Math.max(share, 1 - share) * axis.width < 230;
+      const isNarrow = Math.max(share, 1 - share) * axis.width < 250;
       return {
         x: peak.t,
         y: peak.bytes,
