@@ -239,8 +239,8 @@ class Link:
                     if batch:
                         return batch
         finally:
-            if wait != self._stall and not self._closed:
-                self._sock.settimeout(self._stall)
+            if wait != self._stall:
+                self._set_timeout(self._stall)
 
     def read(self, until: float | None = None, answer_seconds: float | None = None) -> Message:
         """Wait for the next message; see :meth:`read_batch`."""
@@ -254,8 +254,14 @@ class Link:
         if left <= 0:
             raise TimeoutError("Nothing came in time.")
         wait = left if self._stall is None else min(left, self._stall)
-        self._sock.settimeout(wait)
+        self._set_timeout(wait)
         return wait
+
+    def _set_timeout(self, seconds: float | None) -> None:
+        try:
+            self._sock.settimeout(seconds)
+        except OSError:
+            pass  # closed by another thread: whoever reads next is told
 
     def _give_up_if_stalled(self, begin: float, answer_seconds: float | None) -> None:
         """After `_stall` seconds without a byte: whether that is too long."""
