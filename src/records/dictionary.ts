@@ -1,4 +1,4 @@
-/** Texts and their ids, dense from 0. */
+/** Texts and their ids, counted from 0; an id is never given out twice. */
 export class Dictionary {
   /** @param _onNew hears of every new text, in the order of the ids: where a log writes its row of `names`. */
   constructor(
@@ -6,8 +6,9 @@ export class Dictionary {
       undefined
   ) {}
 
+  /** How many texts are kept. */
   get size(): number {
-    return this._texts.length;
+    return this._texts.size;
   }
 
   /** The text's id; a new one if it has none. */
@@ -16,8 +17,8 @@ export class Dictionary {
     if (known !== undefined) {
       return known;
     }
-    const id = this._texts.length;
-    this._texts.push(text);
+    const id = this._next++;
+    this._texts.set(id, text);
     this._ids.set(text, id);
     this._onNew(id, text);
     return id;
@@ -28,15 +29,43 @@ export class Dictionary {
     return this._ids.get(text);
   }
 
-  /** @throws RangeError the id was never given out. */
+  /**
+   * @returns `…` for a text that was forgotten.
+   * @throws RangeError the id was never given out.
+   */
   text(id: number): string {
-    const text = this._texts[id];
-    if (text === undefined) {
-      throw new RangeError(`No name ${id}.`);
+    const text = this._texts.get(id);
+    if (text !== undefined) {
+      return text;
     }
-    return text;
+    if (id >= 0 && id < this._next) {
+      return '…';
+    }
+    throw new RangeError(`No name ${id}.`);
   }
 
-  private readonly _texts: string[] = [];
+  /**
+   * Forgets the oldest texts until `most` are left, sparing those in use. Their ids stay theirs in what was written; a text that comes again
+   * gets a new one.
+   *
+   * @returns how many were forgotten.
+   */
+  forgetOldest(most: number, isUsed: (id: number) => boolean): number {
+    const before = this._texts.size;
+    for (const [id, text] of this._texts) {
+      if (this._texts.size <= most) {
+        break;
+      }
+      if (!isUsed(id)) {
+        this._texts.delete(id);
+        this._ids.delete(text);
+      }
+    }
+    return before - this._texts.size;
+  }
+
+  private _next = 0;
+  // In the order of the ids.
+  private readonly _texts = new Map<number, string>();
   private readonly _ids = new Map<string, number>();
 }

@@ -25,6 +25,7 @@ import {
 import { ClusterState } from './cluster-state';
 import { InstructionPerformer } from './instructions';
 import { MemoryRuns } from './memory-runs';
+import { NameKeeper } from './name-keeper';
 import { ObserverLink, type EndReason } from './observer-link';
 import { CLIENT, TooManyTasks } from './translate';
 import {
@@ -70,6 +71,7 @@ export class Cluster implements IClientHost, IRosterHost {
   private readonly _state: ClusterState;
   private readonly _performer: InstructionPerformer;
   private readonly _roster: Roster;
+  private readonly _names: NameKeeper;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
@@ -95,6 +97,7 @@ export class Cluster implements IClientHost, IRosterHost {
     );
     this._performer = new InstructionPerformer(this._state);
     this._roster = new Roster(this._state, this);
+    this._names = new NameKeeper(this._state);
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
     );
@@ -413,6 +416,7 @@ export class Cluster implements IClientHost, IRosterHost {
       log.finished(worker, message.tables, tasks, rows);
     }
     this._finished = [];
+    this._names.keepBound();
     this._commit();
   }
 
