@@ -10,7 +10,10 @@ export type TaskPlot = {
   readonly keys: readonly string[];
   readonly label: readonly number[];
   readonly row: readonly number[];
+  /** Of the lanes of its row, for tasks that overlap. */
   readonly lane: readonly number[];
+  /** How many lanes share the row's height while it runs; 1 where nothing overlaps. */
+  readonly lanes: readonly number[];
   readonly start: readonly number[];
   readonly duration: readonly number[];
   /** Distinct texts; `label` points into them. */
@@ -21,7 +24,7 @@ export type TaskPlot = {
 
 export type WorkerRow = {
   readonly workerId: number | null;
-  /** How many tasks it had at once; each gets its part of the row's height. */
+  /** The most tasks that it had at once. */
   readonly lanes: number;
 };
 

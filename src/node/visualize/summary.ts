@@ -19,7 +19,8 @@ function plotSummary(plot: Plot): string {
 }
 
 /** `854 tasks on 4 workers in 2.31 s, 83 % of the time busy` */
-function tasksSummary({ start, duration, rows }: TaskPlot): string {
+function tasksSummary(plot: TaskPlot): string {
+  const { start, duration, rows } = plot;
   if (start.length === 0) {
     return 'No task was recorded';
   }
@@ -28,12 +29,26 @@ function tasksSummary({ start, duration, rows }: TaskPlot): string {
     (most, from, index) => Math.max(most, from + duration[index]!),
     first
   );
-  const busy = duration.reduce((sum, seconds) => sum + seconds, 0);
-  const lanes = rows.reduce((sum, row) => sum + row.lanes, 0);
-  const share = last > first ? busy / (lanes * (last - first)) : 1;
+  const share =
+    last > first ? busySeconds(plot) / (rows.length * (last - first)) : 1;
   const tasks = `${start.length.toLocaleString('en')} ${start.length === 1 ? 'task' : 'tasks'}`;
   const workers = `${rows.length} ${rows.length === 1 ? 'worker' : 'workers'}`;
   return `${tasks} on ${workers} in ${formatDuration(last - first)}, ${Math.round(100 * share)} % of the time busy`;
+}
+
+/** Seconds in which a worker had at least one task, summed over workers; tasks are sorted by start. */
+function busySeconds({ row, start, duration }: TaskPlot): number {
+  const busyUntil: number[] = [];
+  let busy = 0;
+  start.forEach((from, task) => {
+    const until = busyUntil[row[task]!] ?? -Infinity;
+    const to = from + duration[task]!;
+    if (to > until) {
+      busy += to - Math.max(from, until);
+      busyUntil[row[task]!] = to;
+    }
+  });
+  return busy;
 }
 
 function resourcesSummary({ cpuPercent, memoryMb }: ResourcePlot): string {

@@ -10,9 +10,9 @@ const MOST_LANES = 100;
  * Rows and lanes of task records.
  *
  * ```
- *   worker 7   aaaa  bb        two rows; worker 9 ran c and d at the same time (getAsync, or a batch),
- *   worker 9   cccccc          so its row is divided into two lanes
- *              dddd
+ *   worker 7   aaaa  bb        two rows; worker 9 had c and d at the same time (getAsync, a batch, or a task that waited in
+ *   worker 9   cccccc  eee     the worker for the one before), so its row is divided into two lanes there, and not at e
+ *              dddd    eee
  * ```
  */
 export function taskPlot(
@@ -41,6 +41,7 @@ export function taskPlot(
     label: order.map(index => label[index]!),
     row: order.map(index => row[index]!),
     lane,
+    lanes: lanes.lanes,
     start: order.map(index =>
       roundedSeconds(records[index]!.startTime - origin)
     ),
@@ -50,7 +51,7 @@ export function taskPlot(
     labels: labels.texts,
     rows: [...rowOfWorker.keys()].map((workerId, at) => ({
       workerId,
-      lanes: lanes.count(at)
+      lanes: lanes.most[at]!
     }))
   };
 }
@@ -81,28 +82,56 @@ function compareLists(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length;
 }
 
-/** Puts each task, in order of start, into the first lane that is free by then. */
+/** Puts each task, in order of start, into the first lane of its row that is free by then. */
 class LaneAssignment {
-  /** Per row and lane, when its last task ends. */
-  private readonly _ends: number[][];
+  /** Per task placed, how many lanes there are while it runs. */
+  readonly lanes: number[] = [];
+  /** Per row the most lanes so far. */
+  readonly most: number[];
+  private readonly _stretches: Stretch[];
 
   constructor(rows: number) {
-    this._ends = Array.from({ length: rows }, () => []);
+    this.most = Array.from({ length: rows }, () => 1);
+    this._stretches = Array.from({ length: rows }, () => new Stretch());
   }
 
   place(row: number, start: number, end: number): number {
-    const ends = this._ends[row]!;
-    let lane = ends.findIndex(laneEnd => laneEnd <= start);
-    if (lane === -1 && ends.length < MOST_LANES) {
-      lane = ends.push(end) - 1;
-    } else if (lane === -1) {
-      lane = ends.indexOf(Math.min(...ends));
+    let stretch = this._stretches[row]!;
+    if (start >= stretch.end) {
+      stretch = this._stretches[row] = new Stretch();
     }
-    ends[lane] = Math.max(ends[lane]!, end);
+    const lane = stretch.place(start, end);
+    stretch.tasks.push(this.lanes.length);
+    this.lanes.push(0);
+    for (const task of stretch.hasGrown
+      ? stretch.tasks
+      : [this.lanes.length - 1]) {
+      this.lanes[task] = stretch.laneEnds.length;
+    }
+    this.most[row] = Math.max(this.most[row]!, stretch.laneEnds.length);
     return lane;
   }
+}
 
-  count(row: number): number {
-    return this._ends[row]!.length;
+/** Tasks of a row that overlap, directly or through others: they share one division into lanes. */
+class Stretch {
+  readonly tasks: number[] = [];
+  /** Per lane, when its last task ends. */
+  readonly laneEnds: number[] = [];
+  end = -Infinity;
+  /** Whether the last task needed a lane more. */
+  hasGrown = false;
+
+  place(start: number, end: number): number {
+    this.end = Math.max(this.end, end);
+    let lane = this.laneEnds.findIndex(laneEnd => laneEnd <= start);
+    this.hasGrown = lane === -1 && this.laneEnds.length < MOST_LANES;
+    if (this.hasGrown) {
+      lane = this.laneEnds.push(end) - 1;
+    } else if (lane === -1) {
+      lane = this.laneEnds.indexOf(Math.min(...this.laneEnds));
+    }
+    this.laneEnds[lane] = Math.max(this.laneEnds[lane]!, end);
+    return lane;
   }
 }

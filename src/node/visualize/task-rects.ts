@@ -13,6 +13,7 @@ import type { TaskPlot } from './plots';
 export type TaskRect = {
   readonly row: number;
   readonly lane: number;
+  readonly lanes: number;
   readonly start: number;
   readonly end: number;
   /** How many tasks it stands for. */
@@ -53,7 +54,9 @@ export function taskRects(
     if (start + duration < from || start > to) {
       continue;
     }
-    const laneId = plot.row[task]! * 1024 + plot.lane[task]!;
+    // Lanes and lane are below 128.
+    const laneId =
+      (plot.row[task]! * 128 + plot.lanes[task]!) * 128 + plot.lane[task]!;
     let group = open.get(laneId);
     if (duration >= 2 * cell) {
       close(group);
@@ -77,6 +80,7 @@ function rectOf(plot: TaskPlot, task: number): TaskRect {
   return {
     row: plot.row[task]!,
     lane: plot.lane[task]!,
+    lanes: plot.lanes[task]!,
     start: plot.start[task]!,
     end: plot.start[task]! + plot.duration[task]!,
     count: 1,

@@ -50,7 +50,7 @@ export function taskTraces(
     }
   }
   return [...groups].map(([rank, rects]) => {
-    const thickness = (rect: TaskRect) => FILLED / plot.rows[rect.row]!.lanes;
+    const thickness = (rect: TaskRect) => FILLED / rect.lanes;
     const widthOf = (rect: TaskRect) =>
       (rect.end - rect.start) * pixelsPerSecond;
     return {
@@ -75,12 +75,7 @@ export function taskTraces(
         }
       },
       text: rects.map(rect =>
-        textInside(
-          plot,
-          rect,
-          widthOf(rect),
-          rowPixels / plot.rows[rect.row]!.lanes
-        )
+        textInside(plot, rect, widthOf(rect), rowPixels / rect.lanes)
       ),
       textposition: 'inside',
       insidetextanchor: 'middle',

@@ -46,6 +46,24 @@ describe('§4.1 the plot of tasks', () => {
     );
     expect(plot.rows).toEqual([{ workerId: null, lanes: 2 }]);
     expect(plot.lane).toEqual([0, 1, 1, 0]);
+    expect(plot.lanes).toEqual([2, 2, 2, 2]);
+  });
+
+  it('§4.1: where nothing overlaps a task has the whole height of its row', () => {
+    const plot = taskPlot(
+      [
+        taskRecord(0, 5, 0, 1),
+        taskRecord(0, 5, 1, 4),
+        taskRecord(0, 5, 2, 3),
+        taskRecord(0, 5, 2, 5),
+        taskRecord(0, 5, 5, 6)
+      ],
+      1000,
+      60
+    );
+    expect(plot.lanes).toEqual([1, 3, 3, 3, 1]);
+    expect(plot.lane).toEqual([0, 0, 1, 2, 0]);
+    expect(plot.rows).toEqual([{ workerId: 5, lanes: 3 }]);
   });
 
   it('§4.1: no two tasks of one lane overlap, and every row is used', () => {
@@ -58,7 +76,8 @@ describe('§4.1 the plot of tasks', () => {
           const lane = `${plot.row[task]} ${plot.lane[task]}`;
           expect(start).toBeGreaterThanOrEqual((ends.get(lane) ?? 0) - 1e-9);
           ends.set(lane, start + plot.duration[task]!);
-          expect(plot.lane[task]).toBeLessThan(
+          expect(plot.lane[task]).toBeLessThan(plot.lanes[task]!);
+          expect(plot.lanes[task]).toBeLessThanOrEqual(
             plot.rows[plot.row[task]!]!.lanes
           );
         });
