@@ -10,7 +10,7 @@ before its result is, and a process that dies leaves what it had written.
     observing process                       process of the pool
     measured node ── pickled ──────────────► RemoteWork
                       folder, ids              └ Meter.run ── result ─► pool
-    reads folder/PID, every 50 ms  ◄────────────┘ msgpack records
+    reads folder/PID-*, each 30 ms  ◄────────────┘ msgpack records
 
 Records are msgpack arrays that begin with one of the numbers below. Ids from 2^31 on
 are the process's own names; the others are the log's, and came with the task.
@@ -19,6 +19,7 @@ are the process's own names; the others are the log's, and came with the task.
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 from functools import lru_cache
 from pathlib import Path
@@ -110,7 +111,8 @@ def _away(folder: str, pid: int) -> Away:
 
     A pool starts its processes itself, so there is no other place to keep it.
     """
-    return Away(Path(folder) / str(pid))
+    # (numbers of processes come again)
+    return Away(Path(folder) / f"{pid}-{secrets.token_hex(8)}")
 
 
 class Away:
@@ -133,7 +135,7 @@ class Away:
         self._watching = False
         self._file: int | None
         try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._file = os.open(path, flags, 0o600)
         except OSError:
             self._file = None

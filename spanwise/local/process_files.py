@@ -20,7 +20,8 @@ _READ_BYTES = 1 << 20
 class _ProcessFile:
     """One process's file, and how far it has been read."""
 
-    def __init__(self, path: Path, slot: ProcessSlot) -> None:
+    def __init__(self, path: Path, pid: int, slot: ProcessSlot) -> None:
+        self.pid = pid
         self.slot = slot
         self.ids = ProcessIds()
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -44,7 +45,7 @@ class ProcessFiles:
     Parameters
     ----------
     folder
-        Of mode 0700; a file per process, named by its pid.
+        Of mode 0700; a file per process, whose name begins with its pid.
     log
         Gets the rows.
     slots
@@ -63,8 +64,9 @@ class ProcessFiles:
         with os.scandir(self._folder) as entries:
             names = [entry.name for entry in entries if entry.name not in self._files]
         for name in names:
-            slot = self._slots.of(int(name))
-            self._files[name] = _ProcessFile(self._folder / name, slot)
+            pid = int(name.partition("-")[0])
+            slot = self._slots.of(pid)
+            self._files[name] = _ProcessFile(self._folder / name, pid, slot)
             new.append(slot)
         for file in self._files.values():
             for record in file.records():
@@ -89,6 +91,15 @@ class ProcessFiles:
     def _lane(self, file: _ProcessFile, number: int) -> int:
         place = file.ids.places.setdefault(number, len(file.ids.places))
         return self._log.lane(file.slot.worker, place)
+
+    def finish(self, pid: int) -> None:
+        """Take over the rest of what a process has written that has ended; remove its file."""
+        for name in [name for name, file in self._files.items() if file.pid == pid]:
+            file = self._files.pop(name)
+            for record in file.records():
+                self._take(file, record)
+            file.close()
+            (self._folder / name).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the files. Twice is safe."""

@@ -141,6 +141,7 @@ class Recorder:
     def _forget_ended_processes(self, now: float) -> None:
         for slot in self._slots.all:
             if slot.pid is not None and not _lives(slot.pid):
+                self._files.finish(slot.pid)
                 self._write_process(slot, now, "Its pool has ended.")
                 # The panel adds up the newest figures: those of the dead are nothing.
                 self.log.memory(slot.worker, 0.0, now)

@@ -403,6 +403,20 @@ def test_a_fork_of_the_observing_process_leaves_it_alone(seen: Observation) -> N
     assert statuses(seen) == {"parent": "OK"}
 
 
+def test_many_pools_leave_no_open_files_and_share_their_workers(seen: Observation) -> None:
+    def run(number: int) -> None:
+        task = dask.delayed(rest)(0.0, dask_key_name=f"run-{number}")
+        task.compute(scheduler="processes", num_workers=1)
+
+    for number in range(3):
+        run(number)
+    assert set(statuses(seen)) == {"run-0", "run-1", "run-2"}
+    assert {record["worker"] for record in seen.get_task_stream()} == {"process 1"}
+    assert seen._recorder is not None
+    folder = Path(seen._recorder.folder)
+    wait_until("what the dead have written is taken over", lambda: not list(folder.iterdir()))
+
+
 def test_a_killed_process_of_a_pool(seen: Observation) -> None:
     def die() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
