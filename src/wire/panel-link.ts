@@ -266,7 +266,7 @@ export type TaskStreamResult = {
   }[];
   readonly tasks: number;
   readonly hidden: number;
-  /** How many parts; failed, lost: how many runs. lost: they ended with their worker, or were given back for want of an input. */
+  /** How many parts; failed, lost: how many runs. lost: they ended with their worker. */
   readonly kinds: Readonly<
     Record<'transfer' | 'disk' | 'serialize' | 'failed' | 'lost', number>
   >;

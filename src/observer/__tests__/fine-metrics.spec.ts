@@ -156,7 +156,7 @@ describe('fine metrics', () => {
     expect(ask(log, 'task-stream')).toMatchObject({
       tasks: 2,
       hidden: 0,
-      kinds: { failed: 0, lost: 1 }
+      kinds: { failed: 0, lost: 0 }
     });
   });
 

@@ -108,7 +108,11 @@ function* scanStrip(
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + stop - start);
-        if (columns.status[j] !== STATUS_OK) {
+        // A run that was given back for want of an input is no trouble of the user's: it runs again, and has no mark.
+        if (
+          columns.status[j] !== STATUS_OK &&
+          columns.status[j] !== STATUS_MISSING
+        ) {
           kinds[columns.status[j] === STATUS_FAILED ? 'failed' : 'lost']++;
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS

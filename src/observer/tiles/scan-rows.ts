@@ -4,7 +4,7 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { STATUS_OK } from '../store/run-book';
+import { STATUS_MISSING, STATUS_OK } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -147,7 +147,9 @@ function runGate(
         spans[columns.span[j]!] === 0 ||
         statuses[status] === 0 ||
         lanes[lane] === 0 ||
-        (fn < known ? functions[fn] : otherFunctions) === 0
+        (fn < known ? functions[fn] : otherFunctions) === 0 ||
+        // Given back before it began.
+        (status === STATUS_MISSING && !(duration > 0))
       ) {
         continue;
       }
@@ -156,7 +158,12 @@ function runGate(
         laneIndices[lane]!,
         start,
         duration,
-        category(status === STATUS_OK ? KIND_COMPUTE : KIND_FAILED, fn)
+        category(
+          status === STATUS_OK || status === STATUS_MISSING
+            ? KIND_COMPUTE
+            : KIND_FAILED,
+          fn
+        )
       );
     }
   };
