@@ -1,0 +1,163 @@
+/**
+ * Makes the folder of the npm package `spanwise`, ready for `npm pack`:
+ *
+ *   package.json  README.md  LICENSE
+ *   dist/index.js, .js.map       src/node as one ES module; packages stay imports
+ *   dist/programs/*              what it starts in other threads and processes
+ *   dist/types/**.d.ts           as the sources are laid out
+ *
+ * Into the folder given as argument, or .build/npm. Versions of dependencies are those of package.json, with which the tests ran.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { bundleNodePrograms } from './bundle-node-programs.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const folder = resolve(process.argv[2] ?? join(root, '.build', 'npm'));
+const dist = join(folder, 'dist');
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+/** What users install with it, and why each is worth that. */
+const dependencies = {
+  acorn: 'reads the text of functions that are sent to workers',
+  'eslint-scope': 'finds the variables such a text takes from around it',
+  pidtree: 'lists child processes where there is no /proc',
+  pidusage: 'reads their memory and CPU time there'
+};
+
+const readme = `# spanwise
+
+Local task schedulers and diagnostics for Node: graphs of function calls, run in this thread, in worker threads or in child processes, with
+callbacks, a progress bar, profilers and pictures of what happened.
+
+\`\`\`ts
+import { getThreads, ref, task } from 'spanwise';
+
+const graph = { a: 1, b: task(x => x + 1, ref('a')) };
+console.log(await getThreads(graph, 'b')); // 2
+\`\`\`
+
+Needs Node 22 or newer. ES modules only.
+
+| dependency | why |
+| --- | --- |
+${Object.entries(dependencies)
+  .map(([name, why]) => `| \`${name}\` | ${why} |`)
+  .join('\n')}
+`;
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(dist, { recursive: true });
+writeFileSync(join(folder, 'README.md'), readme);
+copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
+writeFileSync(
+  join(folder, 'package.json'),
+  `${JSON.stringify(
+    {
+      name: 'spanwise',
+      version: manifest.version,
+      description:
+        'Local task schedulers and diagnostics: where a parallel computation spends its time and memory',
+      license: manifest.license,
+      author: manifest.author,
+      type: 'module',
+      engines: { node: '>=22' },
+      exports: {
+        '.': {
+          types: './dist/types/node/index.d.ts',
+          default: './dist/index.js'
+        }
+      },
+      files: ['dist'],
+      sideEffects: false,
+      dependencies: Object.fromEntries(
+        Object.keys(dependencies).map(name => [
+          name,
+          manifest.dependencies[name] ?? manifest.devDependencies[name]
+        ])
+      )
+    },
+    null,
+    2
+  )}\n`
+);
+
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/node/index.ts'],
+  outfile: join(dist, 'index.js'),
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  charset: 'utf8',
+  sourcemap: true,
+  sourcesContent: true,
+  external: Object.keys(dependencies),
+  logLevel: 'warning'
+});
+await bundleNodePrograms(join(dist, 'programs'));
+emitTypes(join(dist, 'types'));
+console.log(folder);
+
+/** Declarations of everything that index.ts reaches. */
+function emitTypes(into) {
+  const config = join(folder, 'tsconfig.types.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: {
+        noEmit: false,
+        declaration: true,
+        emitDeclarationOnly: true,
+        stripInternal: true,
+        incremental: false,
+        tsBuildInfoFile: null,
+        paths: {},
+        types: ['node'],
+        typeRoots: [join(root, 'node_modules', '@types')],
+        rootDir: join(root, 'src'),
+        outDir: into
+      },
+      files: [join(root, 'src', 'node', 'index.ts')],
+      include: []
+    })
+  );
+  execFileSync(
+    process.execPath,
+    [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', config],
+    { stdio: 'inherit' }
+  );
+  rmSync(config);
+  for (const name of readdirSync(into, { recursive: true })) {
+    if (name.endsWith('.d.ts')) {
+      nameFiles(join(into, name));
+    }
+  }
+}
+
+/** ES modules in Node name files with their ending; our sources do not, as bundlers want it. */
+function nameFiles(path) {
+  const text = readFileSync(path, 'utf8');
+  const named = text.replace(
+    /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]*)(['"])/g,
+    (_, before, specifier, after) => {
+      const target = join(dirname(path), specifier);
+      const ending = existsSync(`${target}.d.ts`) ? '.js' : '/index.js';
+      return `${before}${specifier}${ending}${after}`;
+    }
+  );
+  writeFileSync(path, named);
+}

@@ -1,0 +1,185 @@
+/** Row 8 of the package: the packed tarball, installed in an empty folder, serves JavaScript and TypeScript users. */
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+const checkout = resolve(__dirname, '..', '..', '..');
+const modules = join(checkout, 'node_modules');
+
+let scratch: string;
+let user: string;
+
+/** Runs a command; its output is in the error if it fails. */
+function run(command: string, args: readonly string[], cwd: string): string {
+  return execFileSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    timeout: 240_000,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      // npm starts `node` by name.
+      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`
+    }
+  });
+}
+
+const node = (args: readonly string[]) => run(process.execPath, args, user);
+/** npm as it comes with this Node; `bin/npm` is a link that not every way of installing keeps. */
+const npmProgram = resolve(
+  dirname(process.execPath),
+  '../lib/node_modules/npm/bin/npm-cli.js'
+);
+const npm = (args: readonly string[], cwd: string) =>
+  run(
+    process.execPath,
+    [
+      npmProgram,
+      ...args,
+      '--offline',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error'
+    ],
+    cwd
+  );
+
+/** The packages that were installed for the tests, so that nothing is fetched. */
+function localPackages(names: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  const visit = (name: string) => {
+    if (found[name] === undefined) {
+      found[name] = `file:${join(modules, name)}`;
+      const manifest = JSON.parse(
+        readFileSync(join(modules, name, 'package.json'), 'utf8')
+      ) as { dependencies?: Record<string, string> };
+      Object.keys(manifest.dependencies ?? {}).forEach(visit);
+    }
+  };
+  names.forEach(visit);
+  return found;
+}
+
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'spanwise-package-'));
+  user = join(scratch, 'user');
+  const made = join(scratch, 'package');
+  run(process.execPath, ['scripts/build-npm.mjs', made], checkout);
+  npm(['pack', '--pack-destination', scratch], made);
+  const tarball = readdirSync(scratch).find(name => name.endsWith('.tgz'))!;
+  const { dependencies } = JSON.parse(
+    readFileSync(join(made, 'package.json'), 'utf8')
+  ) as { dependencies: Record<string, string> };
+  mkdirSync(user);
+  writeFileSync(
+    join(user, 'package.json'),
+    JSON.stringify({
+      type: 'module',
+      dependencies: { spanwise: `file:${join(scratch, tarball)}` },
+      overrides: localPackages(Object.keys(dependencies))
+    })
+  );
+  // Packages that are linked from the checkout would build themselves.
+  npm(['install', '--ignore-scripts'], user);
+}, 300_000);
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const program = `
+  const inc = (x) => x + 1;
+  const graph = { a: 1, b: task(inc, ref('a')), c: task(inc, ref('b')) };
+  const seen = [];
+  const callback = new Callback({ pretask: key => { seen.push(key); } });
+  const values = [
+    getSync(graph, 'c', { callbacks: [callback] }),
+    await getAsync(graph, 'c'),
+    await getThreads(graph, 'c'),
+    await getProcesses(graph, 'c')
+  ];
+  console.log(JSON.stringify({ values, seen }));`;
+const names =
+  'Callback, getAsync, getProcesses, getSync, getThreads, ref, task';
+const answer = { values: [3, 3, 3, 3], seen: ['b', 'c'] };
+
+describe('the npm package', () => {
+  it('has ES modules, types and source maps, and nothing of the extension', () => {
+    const files = readdirSync(join(user, 'node_modules', 'spanwise'), {
+      recursive: true,
+      encoding: 'utf8'
+    });
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'LICENSE',
+        'dist/index.js',
+        'dist/index.js.map',
+        'dist/types/node/index.d.ts',
+        'dist/programs/pool-thread.mjs'
+      ])
+    );
+    expect(files.filter(name => /jupyter|panels\/|lab\//.test(name))).toEqual(
+      []
+    );
+  });
+
+  it('runs for a user of JavaScript: every scheduler', () => {
+    writeFileSync(
+      join(user, 'plain.mjs'),
+      `import { ${names} } from 'spanwise';${program}`
+    );
+    expect(JSON.parse(node(['plain.mjs']))).toEqual(answer);
+  });
+
+  it.each([
+    ['node16', 'node16'],
+    ['bundler', 'esnext']
+  ])(
+    'compiles and runs for a user of TypeScript with moduleResolution %s',
+    (moduleResolution, module) => {
+      const typed = program
+        .replace('(x) =>', '(x: number): number =>')
+        .replace('seen = []', 'seen: Key[] = []')
+        .replace('values =', 'values: unknown[] =');
+      writeFileSync(
+        join(user, 'typed.ts'),
+        `import { ${names}, type Key } from 'spanwise';
+        ${typed}
+        // @ts-expect-error -- a task needs a function
+        task('no function');
+        // @ts-expect-error -- numWorkers is a number
+        void getThreads(graph, 'c', { numWorkers: 'two' });
+        `
+          .replace("task('no function');", "() => task('no function');")
+          .replace('void getThreads', '() => getThreads')
+      );
+      writeFileSync(
+        join(user, 'tsconfig.json'),
+        JSON.stringify({
+          compilerOptions: {
+            target: 'es2022',
+            lib: ['es2023', 'esnext.disposable'],
+            module,
+            moduleResolution,
+            strict: true,
+            types: ['node'],
+            typeRoots: [join(modules, '@types')],
+            outDir: `out-${moduleResolution}`
+          },
+          files: ['typed.ts']
+        })
+      );
+      node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.']);
+      expect(JSON.parse(node([`out-${moduleResolution}/typed.js`]))).toEqual(
+        answer
+      );
+    },
+    240_000
+  );
+});
