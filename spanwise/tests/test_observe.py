@@ -153,9 +153,8 @@ def test_seconds_are_those_that_the_tasks_took(seen: Observation, scheduler: str
     assert metrics["thread-noncpu"] + metrics["thread-cpu"] >= asked
     assert metrics["thread-cpu"] <= 0.1
     records = [record for record in seen.get_task_stream() if record["name"] == "rest"]
-    assert sum(stop - start for start, stop in map(computed, records)) == pytest.approx(
-        asked, abs=0.3
-    )
+    # A sleep is never shorter than was asked, and on a busy machine longer.
+    assert asked - 1e-3 <= sum(stop - start for start, stop in map(computed, records)) <= asked + 3
 
 
 def spin(seconds: float) -> float:
@@ -172,7 +171,7 @@ def test_cpu_is_that_of_the_threads(seen: Observation, scheduler: str) -> None:
         tasks = [dask.delayed(spin)(0.1, dask_key_name=f"spin-{n}") for n in range(6)]
     inside = sum(dask.compute(*tasks, scheduler=scheduler, num_workers=2))
     shown = seen.fine_metrics(span="busy").by_activity()["thread-cpu"]
-    assert shown == pytest.approx(inside, rel=0.02, abs=0.005)
+    assert shown == pytest.approx(inside, rel=0.02, abs=0.01)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
