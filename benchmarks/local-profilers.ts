@@ -49,7 +49,7 @@ function treeGraph(leaves: number): {
     for (let at = 0; at < level.length; at += 2) {
       const key = `sum-${height}-${at / 2}`;
       const inputs = level.slice(at, at + 2).map(input => ref(input));
-      graph.set(key, task(nothing as never, ...inputs));
+      graph.set(key, task(nothing, ...inputs));
       next.push(key);
     }
     level = next;

@@ -33,7 +33,7 @@ const tasks = [
   },
   ...Array.from({ length: 10_000 }, (_, index) => ({
     key: ['sum', index] as const,
-    task: task(sum as never, ref('x'), 1),
+    task: task(sum, ref('x'), 1),
     startTime: BEGIN + index / 1000,
     endTime: BEGIN + index / 1000 + 0.0009,
     workerId: 2

@@ -29,9 +29,9 @@ function wait(seconds: number) {
 
 const chain = {
   one: 1,
-  a: task(wait as never, 0.002),
+  a: task(wait, 0.002),
   b: alias('a'),
-  c: task((() => 0) as never, ref('b'), ref('one'))
+  c: task(() => 0, ref('b'), ref('one'))
 };
 
 describe('ProgressBar', () => {
@@ -59,10 +59,7 @@ describe('ProgressBar', () => {
   it('§2: draws between the tasks of a synchronous run', () => {
     const out = output(true);
     const graph = Object.fromEntries(
-      Array.from({ length: 10 }, (_, index) => [
-        `x${index}`,
-        task(wait as never, 0.003)
-      ])
+      Array.from({ length: 10 }, (_, index) => [`x${index}`, task(wait, 0.003)])
     );
     new ProgressBar({ interval: 0.001, out }).run(() =>
       getSync(graph, Object.keys(graph))
@@ -73,7 +70,7 @@ describe('ProgressBar', () => {
   it('§2: draws by a timer while tasks run elsewhere', async () => {
     const out = output(true);
     const graph = {
-      slow: task((() => new Promise(r => setTimeout(r, 100))) as never)
+      slow: task(() => new Promise(r => setTimeout(r, 100)))
     };
     await new ProgressBar({ interval: 0.01, out }).run(() =>
       getAsync(graph, 'slow')
@@ -85,13 +82,10 @@ describe('ProgressBar', () => {
   it('§2: ends its line where it was when a task fails', () => {
     const out = output(true);
     const graph = {
-      a: task((() => 1) as never),
-      b: task(
-        (() => {
-          throw new Error('broken');
-        }) as never,
-        ref('a')
-      )
+      a: task(() => 1),
+      b: task(() => {
+        throw new Error('broken');
+      }, ref('a'))
     };
     const bar = new ProgressBar({ out });
     expect(() => bar.run(() => getSync(graph, 'b'))).toThrow('broken');
@@ -134,8 +128,8 @@ describe('ProgressBar', () => {
     const bar = new ProgressBar({ out });
     await bar.run(() =>
       Promise.all([
-        getAsync({ a: task(pause as never) }, 'a'),
-        getAsync({ b: task(pause as never) }, 'b')
+        getAsync({ a: task(pause) }, 'a'),
+        getAsync({ b: task(pause) }, 'b')
       ])
     );
     expect(out.text.match(/100%/g)).toHaveLength(2);
@@ -146,7 +140,7 @@ describe('ProgressBar', () => {
     const graph = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [
         `x${index}`,
-        task(wait as never, 0.0002)
+        task(wait, 0.0002)
       ])
     );
     new ProgressBar({ interval: 0.001, out }).run(() =>

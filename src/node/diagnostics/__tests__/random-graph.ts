@@ -43,7 +43,7 @@ export const drawnGraphs: fc.Arbitrary<DrawnGraph> = fc
         };
         const references =
           index === 0 ? [] : before.map(each => ref(keyOf(each)));
-        graph.set(keyOf(index), task(fn as never, ...references));
+        graph.set(keyOf(index), task(fn, ...references));
       }
     });
     return {

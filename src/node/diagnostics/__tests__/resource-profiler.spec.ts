@@ -69,7 +69,7 @@ describe('ResourceProfiler', () => {
   it('§3.2: samples time, memory and CPU while a synchronous run blocks this thread', () => {
     const profiler = new ResourceProfiler({ interval: 0.05 });
     const begin = Date.now() / 1000;
-    profiler.run(() => getSync({ a: task(wait as never, 1) }, 'a'));
+    profiler.run(() => getSync({ a: task(wait, 1) }, 'a'));
     const { results } = profiler;
     // 20 are due; how many come is measured by the benchmark, here other tests run beside it.
     expect(results.length).toBeGreaterThanOrEqual(8);
@@ -164,7 +164,7 @@ describe('ResourceProfiler', () => {
 
   it('§3.2: registered, it samples runs and not what lies between', async () => {
     const profiler = new ResourceProfiler({ interval: 0.02 });
-    const graph = { a: task(wait as never, 0.15) };
+    const graph = { a: task(wait, 0.15) };
     profiler.register();
     try {
       getSync(graph, 'a');
@@ -188,12 +188,9 @@ describe('ResourceProfiler', () => {
     const profiler = new ResourceProfiler({ interval: 0.02 });
     const graph = {
       a: task(() => new Promise(resolve => setTimeout(resolve, 100))),
-      b: task(
-        (() => {
-          throw new Error('broken');
-        }) as never,
-        ref('a')
-      )
+      b: task(() => {
+        throw new Error('broken');
+      }, ref('a'))
     };
     await expect(profiler.run(() => getAsync(graph, 'b'))).rejects.toThrow(
       'broken'

@@ -21,7 +21,7 @@ export function taskRecord(
 ): TaskData {
   return {
     key,
-    task: task(functionOf(fn) as never, ref('a'), fn),
+    task: task(functionOf(fn), ref('a'), fn),
     startTime: 1000 + from,
     endTime: 1000 + to,
     workerId
