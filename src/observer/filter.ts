@@ -77,7 +77,7 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
 
 /** Changes whenever a compiled filter must be compiled anew. */
 export function compiledFor(log: LogStore): string {
-  return `${log.spans.version}/${log.names.size}/${log.shape.lanes.length}`;
+  return `${log.spans.version}/${log.namesVersion}/${log.shape.lanes.length}`;
 }
 
 export function passesFunction(filter: CompiledFilter, fn: number): boolean {

@@ -31,7 +31,10 @@ export const TABLES = {
   names: {
     number: 2,
     columns: { id: 'u32', text: 'text' },
-    bound: { rows: 200_000, then: 'other' }
+    bound: {
+      rows: 200_000,
+      then: 'groups that no row uses are dropped, then other'
+    }
   },
   /** origin: 0 user, 1 cell, 2 notebook, 3 default, 4 inferred. closed is NaN while open. Same id again replaces. */
   spans: {

@@ -1,7 +1,10 @@
 import { rowsToBlock } from '../../testing/rows-to-block';
+import { drawRuns } from '../../testing/run-from-text';
 import { runDetail } from '../folds/run-detail';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
+import { makeRoomForName } from '../store/name-bound';
+import { ask } from './ask';
 
 const CHUNK = 65_536;
 
@@ -36,15 +39,42 @@ describe('what a log costs at most', () => {
     expect(log.nodeRows.get(dropped)).toBe(dropped);
   });
 
+  it('forgets names that no row uses when there is no room, and says so', () => {
+    const log = drawRuns('0/0  aabb', { tasks: { a: { function: 'load' } } });
+    const before = [...log.names];
+    const version = log.namesVersion;
+    log.names.set(900, 'paused');
+    for (let id = 1000; log.names.size < 200_000; id++) {
+      log.names.set(id, 'f');
+      log.groupNames.add(id);
+    }
+    const newest = { id: 900_000, text: 'newest' };
+    ingestBlock(log, rowsToBlock(50, 'names', [newest]));
+    expect(log.name(newest.id)).toBe('newest');
+    // No row uses it now, but an event may again.
+    expect(log.name(900)).toBe('paused');
+    expect(log.names.size).toBe(100_001);
+    expect(log.namesVersion).toBeGreaterThan(version);
+    expect(log.gaps.filter(({ table }) => table === 2)).toMatchObject([
+      { rows: 100_000, why: 'no row uses them any more' }
+    ]);
+    // All that is shown is named as before.
+    expect([...log.names].slice(0, before.length)).toEqual(before);
+    expect(ask(log, 'tasks').rows[0]).toMatchObject({ function: 'load' });
+  });
+
   it('names what has no room any more "other"', () => {
     const log = new LogStore('log');
-    for (let id = 0; id < 200_000; id++) {
+    const rows = Array.from({ length: 30 }, (_, i) => ({ node: i, group: i }));
+    ingestBlock(log, rowsToBlock(1, 'nodes', rows));
+    for (let id = 0; id < 20; id++) {
       log.names.set(id, 'f');
     }
-    ingestBlock(
-      log,
-      rowsToBlock(1, 'names', [{ id: 200_001, text: 'too many' }])
-    );
+    expect(makeRoomForName(log, 20)).toBe(false);
+    expect(makeRoomForName(log, 20)).toBe(false);
+    for (let id = 20; id < 200_000; id++) {
+      log.names.set(id, 'f');
+    }
     expect(log.name(200_001)).toBe('other');
     expect(new LogStore('log').name(5)).toBe('#5');
   });

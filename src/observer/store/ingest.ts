@@ -9,6 +9,7 @@ import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
+import { makeRoomForName } from './name-bound';
 import {
   bookRun,
   hasBegun,
@@ -72,10 +73,10 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
   names: (log, block) => {
     const id = column(block, 'id');
     for (let i = 0; i < block.rows; i++) {
-      if (log.names.size >= TABLES.names.bound.rows && !log.names.has(id[i]!)) {
-        continue;
+      if (log.names.has(id[i]!) || makeRoomForName(log)) {
+        log.names.set(id[i]!, textAt(block, 'text', i));
+        log.namesVersion++;
       }
-      log.names.set(id[i]!, textAt(block, 'text', i));
     }
   },
   spans: (log, block) => {
@@ -203,10 +204,14 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
 
 function ingestNodes(log: LogStore, block: BlockRows): void {
   indexed(log, log.nodes, log.nodeRows, block, 'node');
+  const group = column(block, 'group');
   const span = column(block, 'span');
   const origin = column(block, 'origin');
   const submitted = column(block, 'submitted');
   for (let i = 0; i < block.rows; i++) {
+    if (i === 0 || group[i] !== group[i - 1]) {
+      log.groupNames.add(group[i]!);
+    }
     log.figures.addTask(span[i]!, origin[i]!);
     if (submitted[i]! < log.firstSubmitted) {
       log.firstSubmitted = submitted[i]!;

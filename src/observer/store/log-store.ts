@@ -56,6 +56,12 @@ export class LogStore {
   readonly events = new ColumnTable('events');
 
   readonly names = new Map<number, string>();
+  /** Names that keys have begun with: the one kind that every graph brings new ones of. */
+  readonly groupNames = new Set<number>();
+  /** Grows when a name comes or goes. */
+  namesVersion = 0;
+  /** How many runs there were when all names were found to be in use; −1: never. */
+  namesSpared = -1;
   readonly spans = new SpanTree();
   readonly shape = new ClusterShape();
   readonly memoryRuns = new Map<number, MemoryRunRow>();

@@ -61,6 +61,17 @@ export class RetiredCells {
     }
   }
 
+  /** Names of functions that are shown, some more than once. */
+  *functions(): Generator<number> {
+    for (const page of this._pages.values()) {
+      for (let cell = 0; cell < page.runs.length; cell++) {
+        if (page.busy[cell]! > 0) {
+          yield page.function[cell]!;
+        }
+      }
+    }
+  }
+
   private _made(lane: number, index: number): RetiredPage {
     const key = `${lane}/${index}`;
     let page = this._pages.get(key);
