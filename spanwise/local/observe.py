@@ -46,14 +46,13 @@ class Observation:
             return
         try:
             self._observer = find_observer()
+            self._begin(self._observer)
         except (ClusterError, NodeNotFound, OSError) as error:
             warnings.warn(
                 f"Computations run as ever, but nothing is observed: {error}",
                 RuntimeWarning,
                 stacklevel=3,
             )
-            return
-        self._begin(self._observer)
 
     def _begin(self, observer: ObserverAddress) -> None:
         recorder = self._recorder = Recorder(self.name, observer)
