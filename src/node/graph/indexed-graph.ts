@@ -1,5 +1,5 @@
 import { type Edges } from './edges';
-import { type Key, keyId, type ReadonlyKeyMap } from './key';
+import { type Key, keyId, type KeyMap } from './key';
 import { DataNode, type Node } from './nodes';
 import { visitReferences } from './references';
 
@@ -17,12 +17,19 @@ export class IndexedGraph {
   /** Of each node, each dependency once. External keys have none. */
   readonly dependencies: Edges;
 
-  private readonly _ids = new Map<string, number>();
+  /** Ids of the keys that only others name. */
+  private readonly _outside = new Map<string, number>();
 
-  /** @param asked - keys that get an id even if nothing in the graph has or needs them. */
-  constructor(graph: ReadonlyKeyMap<Node>, asked: Iterable<Key> = []) {
-    graph.forEach((node, key) => {
-      this._ids.set(keyId(key), this.keys.length);
+  /**
+   * @param _graph - its places are the ids; it is compacted now and must not lose entries afterwards.
+   * @param asked - keys that get an id even if nothing in the graph has or needs them.
+   */
+  constructor(
+    private readonly _graph: KeyMap<Node>,
+    asked: Iterable<Key> = []
+  ) {
+    _graph.compact();
+    _graph.forEach((node, key) => {
       this.keys.push(key);
       this.nodes.push(node);
     });
@@ -43,7 +50,11 @@ export class IndexedGraph {
 
   /** The id, or −1 for a key of which the graph knows nothing. */
   idOf(key: Key): number {
-    return this._ids.get(keyId(key)) ?? -1;
+    const place = this._graph.placeOf(key);
+    // What a callback adds to the graph during a run has no id in it.
+    return place >= 0 && place < this.nodeCount
+      ? place
+      : (this._outside.get(keyId(key)) ?? -1);
   }
 
   isData(id: number): boolean {
@@ -71,13 +82,11 @@ export class IndexedGraph {
   }
 
   private _idFor(key: Key): number {
-    const name = keyId(key);
-    let id = this._ids.get(name);
-    if (id === undefined) {
-      id = this.keys.length;
-      this._ids.set(name, id);
-      this.keys.push(key);
+    const known = this.idOf(key);
+    if (known >= 0) {
+      return known;
     }
-    return id;
+    this._outside.set(keyId(key), this.keys.length);
+    return this.keys.push(key) - 1;
   }
 }

@@ -83,11 +83,20 @@ export type ReadonlyKeySet = {
   [Symbol.iterator](): IterableIterator<Key>;
 };
 
-/** A map whose tuple keys are compared by value; in the order of insertion, like `Map`. */
+/**
+ * A map whose tuple keys are compared by value; in the order of insertion, like `Map`.
+ *
+ * Entries lie in places one after the other, so that whoever needs dense ids (the scheduler) finds them here. A deleted entry leaves a hole
+ * until {@link KeyMap.compact}.
+ *
+ * ```
+ *   places: 'a' → 0, ['b', 1] → 2        keys [ 'a', hole, ['b', 1] ]        values [ …, undefined, … ]
+ * ```
+ */
 export class KeyMap<V> implements ReadonlyKeyMap<V> {
-  private readonly _values = new Map<string, V>();
-  /** The keys of those ids that are not themselves the key. */
-  private readonly _unlike = new Map<string, Key>();
+  private readonly _places = new Map<string, number>();
+  private _keys: (Key | undefined)[] = [];
+  private _values: (V | undefined)[] = [];
 
   constructor(entries?: Iterable<readonly [Key, V]>) {
     if (entries !== undefined) {
@@ -98,64 +107,102 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   }
 
   get size(): number {
-    return this._values.size;
+    return this._places.size;
   }
 
   get(key: Key): V | undefined {
-    return this._values.get(keyId(key));
+    const place = this._places.get(keyId(key));
+    return place === undefined ? undefined : this._values[place];
   }
 
   has(key: Key): boolean {
-    return this._values.has(keyId(key));
+    return this._places.has(keyId(key));
   }
 
   /** Sets the value; an equal key that is there already stays the one that is listed. */
   set(key: Key, value: V): this {
     const id = keyId(key);
-    if (id !== key && !this._unlike.has(id)) {
-      this._unlike.set(id, key);
+    const place = this._places.get(id);
+    if (place === undefined) {
+      this._places.set(id, this._keys.length);
+      this._keys.push(key);
+      this._values.push(value);
+    } else {
+      this._values[place] = value;
     }
-    this._values.set(id, value);
     return this;
   }
 
   delete(key: Key): boolean {
     const id = keyId(key);
-    this._unlike.delete(id);
-    return this._values.delete(id);
+    const place = this._places.get(id);
+    if (place === undefined) {
+      return false;
+    }
+    this._places.delete(id);
+    this._keys[place] = undefined;
+    this._values[place] = undefined;
+    if (this._keys.length > 2 * this.size + 32) {
+      this.compact();
+    }
+    return true;
   }
 
   clear(): void {
-    this._values.clear();
-    this._unlike.clear();
+    this._places.clear();
+    this._keys = [];
+    this._values = [];
   }
 
-  *keys(): IterableIterator<Key> {
-    for (const id of this._values.keys()) {
-      yield this._keyOf(id);
+  /** Closes the holes: the places are then 0 … size − 1 in the order of the entries. */
+  compact(): void {
+    if (this._keys.length === this.size) {
+      return;
+    }
+    const entries = [...this];
+    this.clear();
+    for (const [key, value] of entries) {
+      this.set(key, value);
     }
   }
 
-  values(): IterableIterator<V> {
-    return this._values.values();
+  /** Where the entry is, or −1. Places change when entries are deleted. */
+  placeOf(key: Key): number {
+    return this._places.get(keyId(key)) ?? -1;
+  }
+
+  *keys(): IterableIterator<Key> {
+    for (const [key] of this) {
+      yield key;
+    }
+  }
+
+  *values(): IterableIterator<V> {
+    for (const [, value] of this) {
+      yield value;
+    }
   }
 
   *entries(): IterableIterator<[Key, V]> {
-    for (const [id, value] of this._values) {
-      yield [this._keyOf(id), value];
+    for (let place = 0; place < this._keys.length; place++) {
+      const key = this._keys[place];
+      if (key !== undefined) {
+        yield [key, this._values[place] as V];
+      }
     }
   }
 
   forEach(visit: (value: V, key: Key) => void): void {
-    this._values.forEach((value, id) => visit(value, this._keyOf(id)));
+    for (let place = 0; place < this._keys.length; place++) {
+      const key = this._keys[place];
+      if (key !== undefined) {
+        visit(this._values[place] as V, key);
+      }
+    }
   }
 
   [Symbol.iterator](): IterableIterator<[Key, V]> {
     return this.entries();
-  }
-
-  private _keyOf(id: string): Key {
-    return id.charCodeAt(0) === 0 ? this._unlike.get(id)! : id;
   }
 }
 

@@ -2,7 +2,7 @@ import { reachableFrom } from '../graph/cull';
 import { type Edges, reversed } from '../graph/edges';
 import { GraphError, MissingDependencyError } from '../graph/graph-errors';
 import { IndexedGraph } from '../graph/indexed-graph';
-import { type Key, keyText, type ReadonlyKeyMap } from '../graph/key';
+import { type Key, type KeyMap, keyText } from '../graph/key';
 import type { Node } from '../graph/nodes';
 import { orderOf } from '../graph/order';
 
@@ -29,7 +29,7 @@ export class RunPlan {
    * @throws MissingDependencyError
    */
   constructor(
-    nodes: ReadonlyKeyMap<Node>,
+    nodes: KeyMap<Node>,
     keys: readonly Key[],
     isCached: (key: Key) => boolean
   ) {
