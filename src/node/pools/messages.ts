@@ -17,6 +17,8 @@ export type FunctionDefinition = {
  *   add(1, 2), neg(5), add(3, 4)    calls  7 2  8 1  7 2      function's id, number of arguments
  *                                   args   1 2  5    3 4
  * ```
+ *
+ * Calls that are all alike, as most packs have them, are told once: `calls` is then one pair, whatever `count` is.
  */
 export type RunMessage = {
   readonly type: 'run';
@@ -24,6 +26,7 @@ export type RunMessage = {
   /** The place in the claim cells that worker and pool share; −1 without. */
   readonly cell: number;
   readonly define: readonly FunctionDefinition[];
+  readonly count: number;
   readonly calls: readonly number[];
   readonly args: readonly unknown[];
 };

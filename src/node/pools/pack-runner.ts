@@ -70,8 +70,8 @@ class PackRun {
   ) {}
 
   async run(): Promise<void> {
-    const { calls, args } = this._pack;
-    const count = calls.length / 2;
+    const { calls, args, count } = this._pack;
+    const step = calls.length === 2 ? 0 : 2;
     const loaded = this._functions.loaded;
     let from = 0;
     let start = this._flushedAt;
@@ -80,8 +80,8 @@ class PackRun {
       if (index >= count) {
         break;
       }
-      const id = calls[2 * index]!;
-      const argCount = calls[2 * index + 1]!;
+      const id = calls[step * index]!;
+      const argCount = calls[step * index + 1]!;
       // What is done must not wait for a task that may take long.
       if (this._values.length > 0 && this._timings.mayTakeLong(id)) {
         if (!(await this._flush(false))) {
@@ -212,7 +212,7 @@ class PackRun {
     if (this._moved.size === 0) {
       return [];
     }
-    if (this._pack.calls.length > 2) {
+    if (this._pack.count > 1) {
       const given = new Set<ArrayBuffer>();
       for (const arg of this._pack.args) {
         collectLargeBuffers(arg, given);

@@ -80,7 +80,8 @@ export class PoolWorker {
         pack: pack.id,
         cell: pack.cell,
         define: functions.definitionsFrom(this._definedUpTo),
-        calls,
+        count: pack.entries.length,
+        calls: areAlike(calls) ? calls.slice(0, 2) : calls,
         args
       },
       args
@@ -137,4 +138,14 @@ export class PoolWorker {
     this.aheadMs =
       this.aheadTasks === 0 ? 0 : this.aheadMs + tasks * pack.taskMs;
   }
+}
+
+/** Whether every pair is the first one. */
+function areAlike(calls: readonly number[]): boolean {
+  for (let at = 2; at < calls.length; at += 2) {
+    if (calls[at] !== calls[0] || calls[at + 1] !== calls[1]) {
+      return false;
+    }
+  }
+  return true;
 }

@@ -34,12 +34,12 @@ const begun = { pack: -1, tasks: 0 };
 const runner = new PackRunner({
   send,
   canSend: canEncode,
-  claim: ({ pack, calls }: RunMessage) => {
+  claim: ({ pack, count }: RunMessage) => {
     if (begun.pack !== pack) {
       begun.pack = pack;
       begun.tasks = 0;
     }
-    return cancelled.delete(pack) ? calls.length : begun.tasks++;
+    return cancelled.delete(pack) ? count : begun.tasks++;
   }
 });
 
