@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { expect, type Lab, test } from '../pages/lab';
 import { TITLES } from '../pages/panel';
+import { boxOf } from '../pages/sidebar';
 
 const ROOT = path.resolve(__dirname, '..', '..');
 const EXAMPLES = path.join(ROOT, 'examples');
@@ -57,6 +58,28 @@ test('the first look, in pictures', async ({ lab }, info) => {
     await take('filtered-dark');
     await lab.sidebar.clearFilter();
     await expect(legend(lab)).toContainText('read_day');
+  });
+
+  await test.step('a range, by Shift-drag', async () => {
+    const { page } = lab;
+    const chart = await boxOf(
+      lab
+        .panel('Task Stream', CLUSTER)
+        .region.getByRole('application', { name: 'Task Stream chart' })
+    );
+    const y = chart.y + chart.height / 2;
+    await page.keyboard.down('Shift');
+    await page.mouse.move(chart.x + chart.width * 0.5, y);
+    await page.mouse.down();
+    await page.mouse.move(chart.x + chart.width * 0.8, y, { steps: 6 });
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
+    for (const title of TITLES) {
+      await expect(lab.panel(title, CLUSTER).chips).toContainText('time');
+    }
+    await page.screenshot({ path: info.outputPath('range.png') });
+    await lab.sidebar.clearFilter();
+    await expect(lab.panel('Profile', CLUSTER).chips).toHaveCount(0);
   });
 
   await test.step('all spans while tasks run, in both themes', async () => {

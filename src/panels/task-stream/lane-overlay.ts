@@ -1,10 +1,11 @@
 /**
  * What is drawn over the bitmaps anew in each frame, since there is little of
  * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
- * of the selected task, the line of now.
+ * of the selected task, the chosen range, the line of now.
  */
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
+import { formatDuration } from '../format';
 import { aggregateRun } from './box-search';
 import {
   boxPixels,
@@ -27,6 +28,7 @@ export class LaneOverlay {
   draw(context: CanvasRenderingContext2D, scene: LaneScene): void {
     this._drawRunning(context, scene);
     this._drawLabels(context, scene);
+    this._drawRange(context, scene);
     this._drawNow(context, scene);
   }
 
@@ -215,6 +217,37 @@ export class LaneOverlay {
     context.textBaseline = 'middle';
     context.fillStyle = textOn(fill);
     context.fillText(text, x, y + height / 2 + ratio * 0.5);
+  }
+
+  /** A tint between two lines, with its length at the top where there is room. */
+  private _drawRange(
+    context: CanvasRenderingContext2D,
+    scene: LaneScene
+  ): void {
+    const { range, palette, pixelRatio: ratio } = scene;
+    if (range === null) {
+      return;
+    }
+    const bottom = scene.height * ratio;
+    const line = Math.max(1, Math.round(2 * ratio));
+    const left = pixelX(scene, range.from);
+    const right = Math.max(left + line, pixelX(scene, range.to));
+    context.fillStyle = palette.brand;
+    context.globalAlpha = 0.12;
+    context.fillRect(left, 0, right - left, bottom);
+    context.globalAlpha = 1;
+    context.fillRect(left, 0, line, bottom);
+    context.fillRect(right - line, 0, line, bottom);
+    const text = formatDuration(range.to - range.from);
+    context.font = `${11 * ratio}px ${palette.uiFont}`;
+    const width = context.measureText(text).width + 10 * ratio;
+    if (right - left >= width) {
+      const x = (left + right - width) / 2;
+      context.fillRect(x, 0, width, 16 * ratio);
+      context.fillStyle = textOn(palette.brand);
+      context.textBaseline = 'middle';
+      context.fillText(text, x + 5 * ratio, 8.5 * ratio);
+    }
   }
 
   private _drawNow(context: CanvasRenderingContext2D, scene: LaneScene): void {

@@ -37,6 +37,8 @@ export type LaneScene = {
   /** Right edge of what runs; null when nothing is live. */
   readonly now: number | null;
   readonly selectedRun: number | null;
+  /** The range in seconds that is chosen, or being drawn out. */
+  readonly range: { readonly from: number; readonly to: number } | null;
 };
 
 export function pixelsPerSecond(scene: LaneScene): number {

@@ -286,7 +286,8 @@ export class LanesDrawing implements IDisposable {
         palette,
         running: model.result.running,
         now: model.isLive ? model.now : null,
-        selectedRun: this._selection.selectedRun
+        selectedRun: this._selection.selectedRun,
+        range: model.brush ?? chosenRange(this._selection)
       };
       const isComplete = this._painter.paint(lanes, scene);
       if (!isComplete) {
@@ -361,4 +362,9 @@ export class LanesDrawing implements IDisposable {
 function gutterOf(element: Element): number {
   const text = getComputedStyle(element).getPropertyValue('--sw-gutter');
   return Number.parseFloat(text) || 112;
+}
+
+function chosenRange(selection: SelectionModel): LaneScene['range'] {
+  const { time } = selection;
+  return time !== 'all' && 'from' in time ? time : null;
 }

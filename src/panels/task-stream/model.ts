@@ -265,6 +265,18 @@ export class TaskStreamModel implements IDisposable {
     this._setView(clamped(view, this.extent));
   }
 
+  /** The range that is being drawn out by Shift-drag; null when none is. */
+  get brush(): Extent | null {
+    return this._brush;
+  }
+
+  setBrush(brush: Extent | null): void {
+    if (brush !== this._brush) {
+      this._brush = brush;
+      this._moved.emit();
+    }
+  }
+
   setFollowing(isFollowing: boolean): void {
     this._isFollowing = isFollowing;
     if (isFollowing) {
@@ -363,6 +375,7 @@ export class TaskStreamModel implements IDisposable {
   private _isFollowing = true;
   private _showsWhole = true;
   private _grown = 0;
+  private _brush: Extent | null = null;
   private _askedFor = '';
   private _colourBy: ColourBy;
   private _collapsed: ReadonlySet<number> = new Set();

@@ -1,7 +1,7 @@
 /**
  * Pointer and keys over the lanes, after ui.md section 6: drag pans, Ctrl-wheel
- * zooms at the pointer, Shift-wheel pans, wheel scrolls, click selects, double
- * click zooms to a task. Holds what is hovered; the card shows it after 80 ms.
+ * zooms at the pointer, Shift-wheel pans, wheel scrolls, Shift-drag chooses a
+ * range, click selects, double click zooms to a task. Holds what is hovered; the card shows it after 80 ms.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { SelectionModel } from '../../feed/selection';
@@ -81,6 +81,10 @@ export class LanePointer {
       y: event.clientY,
       view: this._model.view,
       wasFollowing: this._model.isFollowing,
+      brushFrom:
+        event.shiftKey && this._drawing !== null
+          ? this._drawing.secondsAtX(this._placeOf(event).x)
+          : null,
       isDrag: false
     };
     this._setHovered(null);
@@ -101,6 +105,10 @@ export class LanePointer {
       this._element?.setPointerCapture(event.pointerId);
       this._element?.classList.add('sw-is-dragging');
     }
+    if (press.brushFrom !== null) {
+      this._brushTo(event, press.brushFrom);
+      return;
+    }
     const { from, to } = press.view;
     const width = this._drawing?.width ?? 1;
     const seconds = (-moved / Math.max(1, width)) * (to - from);
@@ -109,7 +117,11 @@ export class LanePointer {
 
   private readonly _onUp = (event: PointerEvent): void => {
     const press = this._press;
+    const { brush } = this._model;
     this._endPress();
+    if (press?.isDrag === true && brush !== null && brush.to > brush.from) {
+      this._selection.setTime(brush);
+    }
     if (press === null || press.isDrag) {
       return;
     }
@@ -160,8 +172,24 @@ export class LanePointer {
     this._setHovered(null);
   };
 
+  private _brushTo(event: PointerEvent, start: number): void {
+    const drawing = this._drawing;
+    if (drawing === null) {
+      return;
+    }
+    const { extent } = this._model;
+    const inside = (seconds: number) =>
+      Math.min(extent.to, Math.max(extent.from, seconds));
+    const end = drawing.secondsAtX(this._placeOf(event).x);
+    this._model.setBrush({
+      from: inside(Math.min(start, end)),
+      to: inside(Math.max(start, end))
+    });
+  }
+
   private _endPress(): void {
     this._press = null;
+    this._model.setBrush(null);
     this._element?.classList.remove('sw-is-dragging');
   }
 
@@ -273,6 +301,11 @@ export class LanePointer {
       case 'Escape':
         return () => {
           this._setHovered(null);
+          if (this._press !== null) {
+            // The range being drawn out is given up, not the selection.
+            this._endPress();
+            return;
+          }
           this._selection.select(null);
         };
       default:
@@ -411,6 +444,8 @@ export class LanePointer {
     readonly y: number;
     readonly view: Viewport;
     readonly wasFollowing: boolean;
+    /** Seconds under the press if it draws out a range. */
+    readonly brushFrom: number | null;
     isDrag: boolean;
   } | null = null;
   private _hovered: Hovered | null = null;

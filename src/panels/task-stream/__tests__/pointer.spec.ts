@@ -119,6 +119,38 @@ describe('the pointer over the lanes', () => {
     expect(model.view.from).toBeCloseTo(4, 9);
   });
 
+  it('chooses a range by Shift-drag, in either direction, within the run', () => {
+    model.setView({ from: 5, to: 15 });
+    const view = { ...model.view };
+    fire('pointerdown', { ...at(500), shiftKey: true });
+    fire('pointermove', at(200));
+    expect(model.brush?.from).toBeCloseTo(7, 9);
+    expect(model.brush?.to).toBeCloseTo(10, 9);
+    expect(selection.time).toBe('all');
+    fire('pointerup', at(200));
+    expect(model.brush).toBeNull();
+    expect(selection.time).toEqual({
+      from: expect.closeTo(7, 9),
+      to: expect.closeTo(10, 9)
+    });
+    expect(model.view).toEqual(view);
+
+    model.setView({ from: -5, to: 5 });
+    fire('pointerdown', { ...at(600), shiftKey: true });
+    fire('pointermove', at(10));
+    fire('pointerup', at(10));
+    expect(selection.time).toMatchObject({ from: model.extent.from });
+  });
+
+  it('gives a range up by Escape', () => {
+    fire('pointerdown', { ...at(500), shiftKey: true });
+    fire('pointermove', at(200));
+    press('Escape');
+    fire('pointerup', at(200));
+    expect(model.brush).toBeNull();
+    expect(selection.time).toBe('all');
+  });
+
   it('zooms at the pointer by Ctrl-wheel and leaves the plain wheel to the scroller', () => {
     model.setView({ from: 5, to: 15 });
     const wheel = (init: object) => {
