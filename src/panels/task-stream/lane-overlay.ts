@@ -219,7 +219,7 @@ export class LaneOverlay {
     context.fillText(text, x, y + height / 2 + ratio * 0.5);
   }
 
-  /** A tint between two lines, with its length at the top where there is room. */
+  /** A tint between two lines, with its length at the foot where there is room; at the top are the workers' names. */
   private _drawRange(
     context: CanvasRenderingContext2D,
     scene: LaneScene
@@ -243,10 +243,10 @@ export class LaneOverlay {
     const width = context.measureText(text).width + 10 * ratio;
     if (right - left >= width) {
       const x = (left + right - width) / 2;
-      context.fillRect(x, 0, width, 16 * ratio);
+      context.fillRect(x, bottom - 16 * ratio, width, 16 * ratio);
       context.fillStyle = textOn(palette.brand);
       context.textBaseline = 'middle';
-      context.fillText(text, x + 5 * ratio, 8.5 * ratio);
+      context.fillText(text, x + 5 * ratio, bottom - 7.5 * ratio);
     }
   }
 
