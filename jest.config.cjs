@@ -45,6 +45,7 @@ module.exports = {
       ...shared,
       displayName: 'pure',
       testEnvironment: 'node',
+      setupFiles: ['<rootDir>/src/testing/disposal-symbols.cjs'],
       testRegex: [
         `${src}/(?!(${browserFolders.join('|')})/).*\\.spec\\.tsx?$`,
         isPure

@@ -17,6 +17,8 @@ export class IndexedGraph {
   /** Of each node, each dependency once. External keys have none. */
   readonly dependencies: Edges;
 
+  /** The ids of the keys asked for, in their order. */
+  readonly asked: Int32Array;
   /** Ids of the keys that only others name. */
   private readonly _outside = new Map<string, number>();
 
@@ -26,7 +28,7 @@ export class IndexedGraph {
    */
   constructor(
     private readonly _graph: KeyMap<Node>,
-    asked: Iterable<Key> = []
+    asked: readonly Key[] = []
   ) {
     _graph.compact();
     _graph.forEach((node, key) => {
@@ -35,9 +37,10 @@ export class IndexedGraph {
     });
     this.nodeCount = this.nodes.length;
     const { starts, ids } = this._findDependencies();
-    for (const key of asked) {
-      this._idFor(key);
-    }
+    this.asked = new Int32Array(asked.length);
+    asked.forEach((key, place) => {
+      this.asked[place] = this._idFor(key);
+    });
     const start = new Int32Array(this.keys.length + 1).fill(ids.length);
     start.set(starts);
     this.dependencies = { start, ids: Int32Array.from(ids) };

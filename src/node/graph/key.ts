@@ -97,6 +97,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   private readonly _places = new Map<string, number>();
   private _keys: (Key | undefined)[] = [];
   private _values: (V | undefined)[] = [];
+  private _longestTuple = 0;
 
   constructor(entries?: Iterable<readonly [Key, V]>) {
     if (entries !== undefined) {
@@ -108,6 +109,11 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
 
   get size(): number {
     return this._places.size;
+  }
+
+  /** No tuple in the map has or had more parts. */
+  get longestTuple(): number {
+    return this._longestTuple;
   }
 
   get(key: Key): V | undefined {
@@ -127,6 +133,9 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
       this._places.set(id, this._keys.length);
       this._keys.push(key);
       this._values.push(value);
+      if (typeof key !== 'string' && key.length > this._longestTuple) {
+        this._longestTuple = key.length;
+      }
     } else {
       this._values[place] = value;
     }

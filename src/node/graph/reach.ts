@@ -50,7 +50,7 @@ export function reachOf(
     missing[id] = degree(edges, id);
     readers[id] = degree(back, id);
     if (missing[id] === 0) {
-      sets[id] = [id >> 5, 1 << (id & 31)];
+      sets[id] = readers[id]! > 0 ? [id >> 5, 1 << (id & 31)] : undefined;
       counts[id] = 1;
       largest[id] = weights(id);
       stack.push(id);

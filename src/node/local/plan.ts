@@ -39,7 +39,7 @@ export class RunPlan {
     for (let id = 0; id < graph.nodeCount; id++) {
       byNumber[numbers[id]!] = id;
     }
-    const ids = keys.map(key => graph.idOf(key));
+    const ids = graph.asked;
     this.requested = new Uint8Array(graph.size);
     for (const id of ids) {
       this.requested[id] = 1;

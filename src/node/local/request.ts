@@ -13,10 +13,15 @@ export type Keys = Key | TaskRef | readonly Keys[];
  * Reads a request.
  *
  * @param has - whether there is such a key.
+ * @param longest - no tuple among the keys has more parts: a list of thousands of texts need not be looked up as one.
  * @throws TypeError for what is neither a key nor a list.
  * @throws GraphError if an array can be read both ways.
  */
-export function requestOf(keys: Keys, has: (key: Key) => boolean): Request {
+export function requestOf(
+  keys: Keys,
+  has: (key: Key) => boolean,
+  longest = Infinity
+): Request {
   if (keys instanceof TaskRef) {
     return { key: keys.key };
   }
@@ -27,7 +32,7 @@ export function requestOf(keys: Keys, has: (key: Key) => boolean): Request {
     keyId(keys as Key);
   }
   if (isTupleKey(keys)) {
-    const isKey = has(keys);
+    const isKey = keys.length <= longest && has(keys);
     const isList = keys.every(part => typeof part === 'string');
     if (isKey && isList && keys.every(part => has(part as Key))) {
       throw ambiguousRequest(keys);
@@ -36,5 +41,5 @@ export function requestOf(keys: Keys, has: (key: Key) => boolean): Request {
       return { key: keys };
     }
   }
-  return (keys as readonly Keys[]).map(part => requestOf(part, has));
+  return (keys as readonly Keys[]).map(part => requestOf(part, has, longest));
 }

@@ -154,9 +154,8 @@ class Run {
     this._graph = checkedGraph(graph);
     this._request = requestOf(
       keys,
-      key =>
-        this._graph.has(key) ||
-        (typeof key !== 'string' && _options.cache?.has(key) === true)
+      key => this._graph.has(key) || _options.cache?.has(key) === true,
+      _options.cache === undefined ? this._graph.longestTuple : Infinity
     );
     this._callbacks =
       _options.callbacks === undefined
@@ -268,7 +267,7 @@ class Run {
       outcome =
         failure !== null
           ? { error: failure.error }
-          : { value: this._answer(this._request) };
+          : { value: this._answer(this._request, { next: 0 }) };
     } catch (error) {
       // A finish hook that throws replaces what went wrong before.
       outcome = { error };
@@ -276,12 +275,14 @@ class Run {
     this._onEnd(outcome);
   }
 
-  private _answer(request: Request): unknown {
+  /** @param cursor - the place of the next key among those of the whole request. */
+  private _answer(request: Request, cursor: { next: number }): unknown {
     if (!('key' in request)) {
-      return request.map(part => this._answer(part));
+      return request.map(part => this._answer(part, cursor));
     }
-    const id = this._plan!.graph.idOf(request.key);
-    if (id >= this._plan!.graph.nodeCount && !this._values!.has(id)) {
+    const { asked, nodeCount } = this._plan!.graph;
+    const id = asked[cursor.next++]!;
+    if (id >= nodeCount && !this._values!.has(id)) {
       throw new UnknownKeyError(request.key);
     }
     return this._values!.get(id);
