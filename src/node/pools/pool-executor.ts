@@ -345,6 +345,7 @@ export class PoolExecutor implements Executor {
       used += worker.worksFor(this) ? 1 : 0;
       const hasRoom =
         worker.canTakePack &&
+        worker.leftOver() === undefined &&
         worker.aheadMs < AHEAD_MS / 2 &&
         worker.aheadTasks < AHEAD_TASKS / 2 &&
         !worker.isSilent(now, STUCK_MS);
@@ -467,7 +468,11 @@ export class PoolExecutor implements Executor {
       used.length < this.numWorkers &&
       (workers.length < size ||
         workers.some(worker => worker.packs.size === 0));
-    return someoneIsFree && used.some(worker => worker.aheadTasks > 1);
+    return (
+      someoneIsFree &&
+      !this._isExact &&
+      used.some(worker => worker.aheadTasks > 1 && worker.transport.canTakeBack)
+    );
   }
 
   private _unstick(): void {

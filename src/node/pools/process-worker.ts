@@ -28,6 +28,7 @@ export class ProcessWorker implements IWorkerTransport {
   readonly workerId: number;
   readonly label: string;
   readonly packLimit = PACKS;
+  readonly canTakeBack = false;
   private readonly _child: ChildProcess;
   private readonly _socket: Socket;
   private _error: unknown;

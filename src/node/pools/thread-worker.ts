@@ -22,6 +22,7 @@ export class ThreadWorker implements IWorkerTransport {
   readonly workerId: number;
   readonly label: string;
   readonly packLimit = CELLS;
+  readonly canTakeBack = true;
   private readonly _claims = new Int32Array(new SharedArrayBuffer(4 * CELLS));
   private readonly _begunBefore = new Int32Array(CELLS);
   private readonly _worker: Worker;

@@ -17,6 +17,8 @@ export interface IWorkerTransport {
   readonly label: string;
   /** How many packs it can hold at a time. */
   readonly packLimit: number;
+  /** Whether tasks that it has not begun can be taken back for certain. */
+  readonly canTakeBack: boolean;
   /** @throws if something in the message cannot be sent. */
   post(message: ToWorker, values: readonly unknown[]): void;
   canSend(value: unknown): boolean;

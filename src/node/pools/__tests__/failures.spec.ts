@@ -1,5 +1,5 @@
 /** Row 8 of the plan for local schedulers: whatever goes wrong is said clearly, nothing hangs, and the pool goes on working. */
-import { readFileSync, rmSync, mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Key } from '../../graph/key';
@@ -398,20 +398,37 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
   });
 
   it('what a failed run still had under way does not disturb the next', async () => {
-    const slow = (ms: number) => {
-      const end = Date.now() + ms;
-      while (Date.now() < end) {
+    // It ends when the test says so: by then the next runs must be over.
+    const gate = join(folder, `left-over-${kind}`);
+    const linger = (path: string) => {
+      const fs = process.getBuiltinModule('node:fs');
+      fs.writeFileSync(`${path}-begun`, '');
+      while (!fs.existsSync(path)) {
         // Busy, not waiting.
       }
     };
-    const fail = () => {
+    const failAfter = (path: string) => {
+      const fs = process.getBuiltinModule('node:fs');
+      while (!fs.existsSync(`${path}-begun`)) {
+        // Until the other has begun.
+      }
       throw new Error('early');
     };
-    const graph = { a: task(slow, 400), b: task(fail) };
+    const graph = { a: task(linger, gate), b: task(failAfter, gate) };
     await expect(
       get(graph, ['b', 'a'], { pool, chunkSize: 1 })
     ).rejects.toThrow('early');
+    // Both workers are asked for; one of them is still lingering.
+    const together = {
+      a: task(linger, `${gate}-1`),
+      b: task(failAfter, `${gate}-1`)
+    };
+    await expect(
+      get(together, ['b', 'a'], { pool, chunkSize: 1 })
+    ).rejects.toThrow('early');
     await expectUsable();
+    writeFileSync(gate, '');
+    writeFileSync(`${gate}-1`, '');
     await expectUsable();
   });
 });
