@@ -102,16 +102,20 @@ export class CacheProfiler extends BlockProfiler {
     run.cacheTimes.push(now);
     run.freeTimes.push(NaN);
     const { released } = state;
-    // Most tasks release nothing, and then nobody need look which.
-    if (released.size !== run.releasedCount) {
+    // Most tasks release nothing, and most others all that they needed: then nobody need look which.
+    const releasedNow = released.size - run.releasedCount;
+    if (releasedNow > 0) {
       run.releasedCount = released.size;
-      state.dependencies.get(key)!.forEach(dependency => {
+      const dependencies: Key[] = [];
+      state.dependencies.get(key)!.forEach(each => dependencies.push(each));
+      const isAll = releasedNow === dependencies.length;
+      for (const dependency of dependencies) {
         const at = run.held.get(dependency);
-        if (at !== undefined && released.has(dependency)) {
+        if (at !== undefined && (isAll || released.has(dependency))) {
           run.held.delete(dependency);
           run.leave(at, now);
         }
-      });
+      }
     }
   }
 
