@@ -105,7 +105,8 @@ export function freeVariables(
   const found = new Map<string, string>();
   const note = (name: string, at: number) => {
     if (!found.has(name)) {
-      found.set(name, lineAt(text, at));
+      // Of the expression: the frame is ours.
+      found.set(name, lineAt(expression, at - text.indexOf(expression)));
     }
   };
   for (const { identifier } of scopes.globalScope?.through ?? []) {
