@@ -24,6 +24,8 @@ export type BatchOutcome = {
 /** What the scheduling loop needs of threads, processes, or this thread. */
 export type Executor = {
   readonly numWorkers: number;
+  /** Whether answers come in the async context of `submit`, as those of promises do; those of sockets and threads do not. */
+  readonly answersInContext?: boolean;
   /**
    * How many tasks it wants to hold at a time, if it keeps a queue of its own: asked again at each hand-out. What is ready, up to that, comes
    * in one `submit` and is answered in parts; otherwise batches of `chunkSize` come, one per worker. So a worker need not wait for this

@@ -60,6 +60,7 @@ type Job = {
 
 /** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
 class PromiseSlots implements Executor {
+  readonly answersInContext = true;
   private readonly _free: number[];
   /** Without a slot. */
   private readonly _waiting: Job[] = [];

@@ -116,6 +116,9 @@ async function stopAfter(executor: Executor, error: unknown): Promise<void> {
 
 /** Answers come from sockets and threads, outside of any run; what they set off belongs to the run that submitted. */
 function within(scope: RunScope, executor: Executor): Executor {
+  if (executor.answersInContext === true) {
+    return executor;
+  }
   return {
     numWorkers: executor.numWorkers,
     get slots() {
