@@ -4,7 +4,7 @@
 
 The same graph (20,000 independent tasks; a binary tree of 2**14 leaves) is made once on either
 side and run alternately, so that a busy moment of the machine meets both. Node and Python run in
-one process each; collectors run before the clock starts. The first two rounds, before Node's
+one process each; collectors run before the clock starts. The first five rounds, before Node's
 compiler has warmed up, are left out of the medians and shown apart. The goal is 20 times.
 """
 
@@ -27,7 +27,7 @@ from dask.local import get_sync
 from benchmarks.bundles import node_command
 
 #: Rounds until Node has compiled what runs often.
-WARM_UP = 2
+WARM_UP = 5
 GOAL = 20
 
 Times = dict[str, float]
