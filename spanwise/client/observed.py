@@ -26,6 +26,9 @@ QUERY_SECONDS = 30.0
 #: Rows of the task table per question; the most that the observer gives.
 PAGE_ROWS = 500
 
+#: Its entries divide seconds that other contexts hold already.
+DIVIDING_CONTEXT = "noncpu"
+
 #: In which the view adds up.
 VIEW_UNITS = ("seconds", "bytes", "count")
 
@@ -93,7 +96,9 @@ class FineMetrics(Mapping[FineKey, float]):
 
     Seconds of context ``execute`` add up to the time that tasks held threads. Context
     ``noncpu`` divides its ``thread-noncpu`` once more, where that is known: waiting for a
-    ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``.
+    ``core``, for the interpreter lock (``gil``, an estimate), and ``blocked``. These are the
+    same seconds again, so the sums :meth:`by_activity` and :meth:`by_function` leave them out;
+    ``{key[2]: value for key, value in metrics.items() if key[0] == "noncpu"}`` has them.
     """
 
     def __init__(self, entries: dict[FineKey, float], summary: Mapping[str, Any]) -> None:
@@ -114,17 +119,17 @@ class FineMetrics(Mapping[FineKey, float]):
         return f"FineMetrics({len(self)} entries)"
 
     def by_activity(self, unit: str = "seconds") -> dict[str, float]:
-        """Values added up over functions."""
+        """Values added up over functions; no second is counted twice."""
         return self._sum(2, unit)
 
     def by_function(self, unit: str = "seconds") -> dict[str, float]:
-        """Values added up over activities."""
+        """Values added up over activities; no second is counted twice."""
         return self._sum(1, unit)
 
     def _sum(self, position: int, unit: str) -> dict[str, float]:
         totals: dict[str, float] = {}
         for key, value in self._entries.items():
-            if key[3] == unit:
+            if key[3] == unit and key[0] != DIVIDING_CONTEXT:
                 totals[key[position]] = totals.get(key[position], 0.0) + value
         return totals
 

@@ -1,0 +1,49 @@
+"""What the client makes of the observer's answers, without one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.client.observed import FineKey, FineMetrics
+
+NAPS: dict[FineKey, float] = {
+    ("execute", "nap", "thread-cpu", "seconds"): 0.004,
+    ("execute", "nap", "thread-noncpu", "seconds"): 0.996,
+    ("execute", "nap", "thread-noncpu", "count"): 2.0,
+    ("noncpu", "nap", "core", "seconds"): 0.1,
+    ("noncpu", "nap", "gil", "seconds"): 0.2,
+    ("noncpu", "nap", "blocked", "seconds"): 0.696,
+    ("background", "nap", "transfer", "seconds"): 0.3,
+}
+
+
+def test_no_second_is_counted_twice() -> None:
+    metrics = FineMetrics(NAPS, {})
+    assert metrics.by_function() == {"nap": pytest.approx(0.004 + 0.996 + 0.3)}
+    assert metrics.by_activity() == {
+        "thread-cpu": pytest.approx(0.004),
+        "thread-noncpu": pytest.approx(0.996),
+        "transfer": pytest.approx(0.3),
+    }
+    assert metrics.by_function("count") == {"nap": 2.0}
+
+
+@given(
+    st.dictionaries(
+        st.tuples(
+            st.sampled_from(["execute", "background", "noncpu", "mine"]),
+            st.sampled_from(["f", "g"]),
+            st.sampled_from(["thread-cpu", "thread-noncpu", "core", "gil"]),
+            st.sampled_from(["seconds", "bytes"]),
+        ),
+        st.integers(0, 1000).map(float),
+    )
+)
+def test_sums_are_those_of_all_contexts_but_the_dividing_one(entries: dict[FineKey, float]) -> None:
+    metrics = FineMetrics(entries, {})
+    for unit in ("seconds", "bytes"):
+        whole = sum(v for key, v in entries.items() if key[3] == unit and key[0] != "noncpu")
+        assert sum(metrics.by_function(unit).values()) == whole
+        assert sum(metrics.by_activity(unit).values()) == whole
