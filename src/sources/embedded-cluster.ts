@@ -324,7 +324,7 @@ export class EmbeddedClusterLog {
       return;
     }
     const { node, functionId, span, submitted, attempts } = facts;
-    const { lastStarts } = logged.runs;
+    const { lastStarts, lastRuns } = logged.runs;
     let unknown = 0;
     for (let i = 0; i < runs.rows; i++) {
       const task = tasks[i]!;
@@ -336,6 +336,7 @@ export class EmbeddedClusterLog {
       const hasBegun = status === RunStatus.Ok || !Number.isNaN(waitThread);
       if (hasBegun) {
         lastStarts[runs.thread[i]!] = start;
+        lastRuns[runs.thread[i]!] = runs.runId[i]!;
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
       if (task < 0 && (gone === undefined || !hasBegun)) {

@@ -1,3 +1,6 @@
+/** No run has this number. */
+const NO_RUN = 0xffffffff;
+
 /** A run that a worker said was going on. */
 export type GoingRun = {
   readonly run: number;
@@ -12,17 +15,23 @@ export type GoingRun = {
 /**
  * What each thread of one worker was last said to be running: should the worker die, these are the runs that end with it.
  *
- * Workers say it of runs from a tenth of a second on, and what they say may come after the report that the run has ended; a run whose start
- * is not behind the last one reported has ended.
+ * Workers say it of runs from a tenth of a second on, and what they say may come after the report that the run has ended:
+ *
+ *     thread 0   told 7 ── reported 7 ── told 7 (late)            has ended, though what was told began after what was reported
+ *                told 7 ── reported 7 ── reported 8 ── told 7     has ended: it began before the last one reported
+ *                told 7 ── reported 7 ── told 8                   8 is going on
  */
 export class LaneRuns {
   private readonly _going: (GoingRun | null)[];
   /** By thread: when the newest reported run began. Written for every run, so a column. */
   readonly lastStarts: Float64Array;
+  /** By thread: that run's number. The start alone does not tell a run: a worker tells it by another clock reading than it reports. */
+  readonly lastRuns: Uint32Array;
 
   constructor(threads: number) {
     this._going = new Array<GoingRun | null>(threads).fill(null);
     this.lastStarts = new Float64Array(threads).fill(-Infinity);
+    this.lastRuns = new Uint32Array(threads).fill(NO_RUN);
   }
 
   /** @param run - null: the thread runs nothing that is worth telling. */
@@ -35,7 +44,11 @@ export class LaneRuns {
   /** Runs that were begun and not reported, with their threads. */
   *unreported(): Generator<readonly [thread: number, run: GoingRun]> {
     for (const [thread, run] of this._going.entries()) {
-      if (run !== null && run.started > this.lastStarts[thread]!) {
+      if (
+        run !== null &&
+        run.run !== this.lastRuns[thread] &&
+        run.started > this.lastStarts[thread]!
+      ) {
         yield [thread, run];
       }
     }

@@ -278,6 +278,30 @@ describe('the log of an embedded cluster', () => {
     expect(columns.cpu[1]).toBeNaN();
   });
 
+  it('has no run lost that was reported, however late it is still told', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    const facts = oneTask();
+    log.finished(
+      0,
+      runsOf([{ runId: 1, taskId: 70, start: 102, duration: 1 }]),
+      Int32Array.of(0),
+      facts
+    );
+    // Its result is being written to disk: told by a later start than the one reported.
+    log.measured.running(
+      0,
+      running([{ thread: 0, taskId: 70, runId: 1, started: 102.5 }]),
+      () => 0,
+      facts
+    );
+    log.workerLeft(104, 0, 'was ended by SIGKILL');
+    log.seal(105);
+    const { columns } = block('runs');
+    expect([...columns.run]).toEqual([1]);
+    expect([...columns.status]).toEqual([0]);
+  });
+
   it('gives the stacks and frames of different workers different ids', () => {
     const { log, block } = newLog();
     join(log, 0, 1);
