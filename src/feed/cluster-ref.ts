@@ -7,7 +7,7 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
-import type { ClusterInfo } from '../wire/panel-link';
+import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import type { IFeed } from './feed-types';
 
 /** Nothing given: the first cluster there is, and that one's notebook or name from then on. */
@@ -117,11 +117,14 @@ export namespace ClusterRef {
   }
 }
 
-/** The lasting description of a cluster: its notebook if it has one, else its name. */
+/** The lasting description of a cluster: its notebook if it has one, else its name. Where none was let in, the next one is meant. */
 export function targetOf(
   info: ClusterInfo,
   notebookOf: NotebookOf
 ): ClusterTarget {
+  if (info.cluster === REFUSED_CLUSTER) {
+    return {};
+  }
   const notebook = notebookOf(info);
   return notebook === undefined ? { name: info.name } : { notebook };
 }
@@ -146,8 +149,12 @@ export function belongsTo(
   );
 }
 
-/** The newest that has not ended; if all have, the newest. */
+/** The newest that has not ended; if all have, the newest. One that was turned away only where there is nothing else to show. */
 export function newestOf(infos: readonly ClusterInfo[]): ClusterInfo | null {
-  const byAge = [...infos].sort((a, b) => b.startedAt - a.startedAt);
-  return byAge.find(info => info.state !== 'ended') ?? byAge[0] ?? null;
+  const byAge = infos
+    .filter(info => info.cluster !== REFUSED_CLUSTER)
+    .sort((a, b) => b.startedAt - a.startedAt);
+  return (
+    byAge.find(info => info.state !== 'ended') ?? byAge[0] ?? infos[0] ?? null
+  );
 }

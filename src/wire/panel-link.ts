@@ -96,6 +96,8 @@ export type Clusters = {
   readonly clusters: readonly ClusterInfo[];
 };
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
+/** The id that stands in for clusters that were turned away: a sentence, no cluster. */
+export const REFUSED_CLUSTER = 'refused';
 export type ClusterInfo = {
   readonly cluster: string;
   readonly name: string;

@@ -1,5 +1,5 @@
-import type { ClusterInfo } from '../../wire/panel-link';
-import { ClusterRef, type ClusterTarget } from '../cluster-ref';
+import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
+import { ClusterRef, newestOf, type ClusterTarget } from '../cluster-ref';
 import { clusterInfo, FakeFeed } from './fake-feed';
 
 const notebookOf = (info: ClusterInfo) => info.notebook?.path;
@@ -67,6 +67,21 @@ describe('ClusterRef', () => {
     const script = of('first_look', { notebook: undefined });
     const { ref } = make({}, script);
     expect(ref.target).toEqual({ name: 'first_look' });
+  });
+
+  it('shows that a cluster was turned away only while it knows no other', () => {
+    const refused = of(REFUSED_CLUSTER, {
+      startedAt: 99,
+      state: 'reconnecting',
+      notebook: undefined
+    });
+    expect(newestOf([refused, a1])).toBe(a1);
+    const { feed, ref } = make({}, refused);
+    expect(ref.current).toBe(refused);
+    // It is not held to what it was shown in the meantime.
+    feed.setClusters(refused, a1);
+    expect(ref.current).toBe(a1);
+    expect(ref.target).toEqual({ notebook: 'a.ipynb' });
   });
 
   it('shows a forgotten cluster as it was last seen', () => {

@@ -1,5 +1,5 @@
 /** Clusters that may not be shown here because they speak another protocol. In the observer process. */
-import type { ClusterInfo } from '../../wire/panel-link';
+import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import { PROTOCOL } from '../../wire/handshake-messages';
 import { refusedSourceSentence } from './sentences';
 
@@ -32,7 +32,7 @@ export class RefusedSources {
     const why = refusedSourceSentence(protocol, PROTOCOL);
     if (this._info?.why !== why) {
       this._info = {
-        cluster: 'refused',
+        cluster: REFUSED_CLUSTER,
         name: 'a cluster of another version',
         kind: 'embedded',
         logId: '',
