@@ -69,6 +69,9 @@ class Executor(threading.Thread):
         self.row: Row | None = None
         #: Of a fused task: the inner part (see `Opened.parts`) that is being run.
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
+        #: `row` has ended and is being reported: it is not to be told as running. (It stays
+        #: for the sampler, whose looks come when a thread sends: else short tasks had none.)
+        self.reporting = False
         #: Wall and CPU stamps at the start of `row`.
         self.clock = 0.0
         self.cpu = 0.0
@@ -101,13 +104,18 @@ class Executor(threading.Thread):
                         self._flush()
             entry = self._run(entry)
             if worker.table.managed > worker.spill.target:
+                # May take seconds, which are not the ended task's.
+                self.row = None
                 worker.spill.make_room(worker)
                 self._stamp()
+                self._wake_watch()
 
     def _flush(self) -> None:
         begin = self.clock
+        self.reporting = True
         self.worker.flush()
         self._stamp()
+        self.reporting = False
         self.worker.ledger.add(self.clock, "report", "serialize", "seconds", self.clock - begin)
 
     def _stamp(self) -> None:
@@ -135,10 +143,13 @@ class Executor(threading.Thread):
             # The thread stood still for what this task fetched: its run begins there.
             first = min(arrival.asked for arrival, _ in waiting.arrivals)
             self.clock = min(self.clock, max(idle_since, first))
-        watch = worker.watch
+        self._wake_watch()
+        return entry
+
+    def _wake_watch(self) -> None:
+        watch = self.worker.watch
         if watch is not None and watch.parked:
             watch.wake()
-        return entry
 
     # ── one task ──────────────────────────────────────────────────────────
 

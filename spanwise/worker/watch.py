@@ -150,7 +150,9 @@ class Watch(threading.Thread):
     def _tell_running(self, now: float) -> None:
         said = self._said
         for executor in self._worker.executors:
-            row, started = executor.row, executor.clock
+            # (asked first: once it is over, the clock is no more the ended run's)
+            reporting = executor.reporting
+            row, started = None if reporting else executor.row, executor.clock
             before = said.get(executor.number)
             if before is not None and row is not before:
                 del said[executor.number]
