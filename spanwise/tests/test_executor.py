@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import sys
 import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +15,13 @@ from typing import Any
 import pytest
 
 from spanwise.worker.executor import Executor
-from spanwise.worker.report import OK, Report
+from spanwise.worker.fine import Ledger
+from spanwise.worker.library import NO_CHUNK
+from spanwise.worker.names import Names
+from spanwise.worker.report import COMPUTE, DESERIALIZE, OK, Part, Report
+from spanwise.worker.steps import run_parts
 from spanwise.worker.tasks import Entry, Row
+from spanwise.worker.waits import Waits
 from spanwise.worker.watch import RUNNING_SECONDS, Watch
 from spanwise.worker.worker import Worker
 
@@ -117,3 +126,105 @@ def test_a_run_that_has_ended_is_not_told_as_running(
     slow.go_on.set()
     executor.join(LIMIT_SECONDS)
     assert not executor.is_alive()
+
+
+# ── what a part waited for ────────────────────────────────────────────────
+
+SHORT, LONG = 11, 12  # functions
+NAP_SECONDS = 0.05
+
+
+@pytest.fixture
+def computing() -> Iterator[None]:
+    """Another thread computes outside the lock, so that somebody might have held it."""
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(0.0005)  # as workers have it
+    stop = threading.Event()
+
+    def compute() -> None:
+        while not stop.is_set():
+            hashlib.pbkdf2_hmac("sha256", b"", b"", 20_000)
+
+    thread = threading.Thread(target=compute, daemon=True)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(LIMIT_SECONDS)
+    sys.setswitchinterval(switching)
+
+
+def switch_often(*_: Any) -> None:
+    """Leave the core 60 times: as often as somebody who waits 30 ms for the lock."""
+    for _each in range(60):
+        time.sleep(0.00001)
+
+
+def for_the_lock(ledger: Ledger) -> float:
+    """Seconds in the middle, and their error."""
+    names = Names()
+    wanted = {names.id_of("gil"), names.id_of("gil-error")}
+    return sum(row[6] for row in ledger.rows(names) if row[4] in wanted)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a thread's switches")
+@pytest.mark.usefixtures("computing")
+def test_a_nap_does_not_inherit_what_short_parts_waited_for(worker: Worker) -> None:
+    executor = Executor(worker, 0)
+    executor.core_wait = Waits(worker.ledger)
+
+    def short(_literals: Any, _values: Any) -> None:
+        time.sleep(0.00001)
+
+    def nap(_literals: Any, _values: Any) -> None:
+        time.sleep(NAP_SECONDS)
+
+    inner = [(short, (), SHORT, 0, None)] * 60 + [(nap, (), LONG, 0, None)]
+    opened: Any = SimpleNamespace(parts=inner)
+    executor._stamp()
+    parts: list[Part] = []
+    start = executor.clock
+    run_parts(executor, opened, (), [], start, start, executor.cpu, parts)
+    assert [part[1] for part in parts[-2:]] == [SHORT, LONG]
+    assert parts[-1][6] == parts[-1][6], "NaN: the nap was not asked what it waited for"
+    assert for_the_lock(worker.ledger) < 0.005
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a thread's switches")
+@pytest.mark.usefixtures("computing")
+def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = Executor(worker, 0)
+    executor.core_wait = Waits(worker.ledger)
+    opened = SimpleNamespace(
+        run=lambda _literals, _inputs: time.sleep(NAP_SECONDS), parts=None, quick=False
+    )
+
+    def open_template(_template: int) -> tuple[Any, int]:
+        switch_often()
+        return opened, 1
+
+    monkeypatch.setattr(worker.library, "open_template", open_template)
+    executor._stamp()
+    entry = entry_of(1)
+    row = (*entry[2][:3], NO_CHUNK, *entry[2][4:])
+    executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
+    deserialize, compute = worker.report.parts
+    assert (deserialize[0], compute[0]) == (DESERIALIZE, COMPUTE)
+    assert compute[6] == compute[6], "NaN: the nap was not asked what it waited for"
+    assert for_the_lock(worker.ledger) < 0.005
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a thread's switches")
+@pytest.mark.usefixtures("computing")
+def test_a_nap_after_short_runs_is_not_told_what_those_waited_for(worker: Worker) -> None:
+    executor = Executor(worker, 0)
+    executor.core_wait = Waits(worker.ledger)
+    executor._stamp()
+    switch_often()
+    start, cpu = time.perf_counter(), time.thread_time()
+    time.sleep(NAP_SECONDS)
+    row = entry_of(1)[2]
+    part = executor._compute(row, start, start, time.perf_counter(), time.thread_time() - cpu)
+    assert part[6] != part[6], "not NaN"
+    assert for_the_lock(worker.ledger) == 0.0

@@ -19,6 +19,8 @@ class CoreWait:
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
         self.fd: int | None = None
+        #: perf_counter at the last mark.
+        self.marked = time.perf_counter()
         try:
             self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             self._last = self.read()
@@ -44,6 +46,7 @@ class CoreWait:
         now = self.read()
         waited = now - self._last
         self._last = now
+        self.marked = time.perf_counter()
         return waited
 
     def of_part(self, function: int, span: int, seconds: float, cpu: float) -> float:

@@ -26,7 +26,14 @@ from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
-from spanwise.worker.steps import LONG_SECONDS, open_blobs, own_part, read_back, run_parts
+from spanwise.worker.steps import (
+    LONG_SECONDS,
+    UNMARKED_SECONDS,
+    open_blobs,
+    own_part,
+    read_back,
+    run_parts,
+)
 from spanwise.worker.tasks import Entry, Row
 from spanwise.worker.waits import Waits
 
@@ -192,6 +199,9 @@ class Executor(threading.Thread):
                 if read:
                     parts = [*parts, *read] if parts else read
             if opened.parts is None:
+                wait = self.core_wait
+                if begin != start and begin - wait.marked > UNMARKED_SECONDS:  # type: ignore[union-attr]
+                    wait.mark()  # type: ignore[union-attr]
                 value = opened.run(literals, inputs)
             else:
                 parts = [] if parts is None else parts
@@ -293,8 +303,13 @@ class Executor(threading.Thread):
 
     def _compute(self, row: Row, start: float, begin: float, stop: float, cpu: float) -> Part:
         waited = _NAN
-        if stop - begin >= LONG_SECONDS and self.core_wait is not None:
-            waited = self.core_wait.of_part(row[5], row[6], stop - begin, cpu)
+        wait = self.core_wait
+        if stop - begin >= LONG_SECONDS and wait is not None:
+            if begin - wait.marked <= UNMARKED_SECONDS:
+                waited = wait.of_part(row[5], row[6], stop - begin, cpu)
+            else:
+                # Short runs were before it, and whose the waits are cannot be told.
+                wait.mark()
         return own_part(COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
     # ── other ends ────────────────────────────────────────────────────────
