@@ -1,8 +1,10 @@
+import type { FineMetricsResult } from '../../wire/panel-link';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import { ingestBlock } from '../store/ingest';
 import type { LogStore } from '../store/log-store';
-import { ask } from './ask';
+import { foldView } from '../folds/fold-view';
+import { ask, contextOf } from './ask';
 
 /** Rows as workers write them, in the seconds of the run. */
 function noteLockWaits(
@@ -112,6 +114,42 @@ describe('fine metrics', () => {
     expect(entries.get('noncpu inc blocked seconds')).toBe(2);
     expect(entries.get('execute late thread-noncpu seconds')).toBe(1);
     expect(entries.has('noncpu late gil seconds')).toBe(false);
+  });
+
+  it('keeps the estimate for the lock when its rows are gone, and looks at rows in slices', () => {
+    const chunk = 65_536;
+    const log = drawRuns('0/0  aaaaaaaaaa', {
+      tasks: {
+        a: {
+          parts: [{ kind: 4, offset: 0, duration: 10, cpu: 4, coreWait: 1 }]
+        }
+      },
+      bounds: { fine: 2 * chunk }
+    });
+    noteLockWaits(log, [{ function: 'inc', seconds: [3, 0.5] }]);
+    const gilOf = (result: FineMetricsResult): number | undefined =>
+      result.byActivity.find(({ activity }) => activity === 'gil')?.value;
+    expect(gilOf(ask(log, 'fine-metrics'))).toBe(3);
+    const later = Array.from({ length: chunk }, () => ({ second: 9 }));
+    ingestBlock(log, rowsToBlock(62, 'fine', later));
+    ingestBlock(log, rowsToBlock(63, 'fine', later));
+    ingestBlock(log, rowsToBlock(64, 'fine', later));
+    expect(log.fine.firstRow).toBeGreaterThan(0);
+    expect(gilOf(ask(log, 'fine-metrics'))).toBe(3);
+    // A range knows only what is kept.
+    expect(gilOf(ask(log, 'fine-metrics', { time: { last: 5 } }))).toBe(
+      undefined
+    );
+    const slices = foldView(
+      'fine-metrics',
+      contextOf(log, { time: { last: 5 } }),
+      {}
+    );
+    let yields = 0;
+    while (slices.next().done !== true) {
+      yields++;
+    }
+    expect(yields).toBeGreaterThanOrEqual(8);
   });
 
   it('shows what a run took that ended with its worker as lost', () => {

@@ -8,11 +8,13 @@ import {
   THREAD_NONCPU
 } from '../store/activity-cells';
 import type { ActivityCells } from '../store/activity-cells';
+import type { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { cellPasses, fineCells } from './fine-cells';
 import type { FineCells } from './fine-cells';
+import { fineSums } from './fine-rows';
 import { accountIdle, IDLE_CAUSES } from './idle';
 import type { IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
@@ -48,7 +50,8 @@ export function* foldFineMetrics(
   const cells = yield* fineCells(context);
   const range = resolveRange(context);
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
-  const waits = new LockWaits(context, context.time === 'all' ? null : range);
+  const fine = yield* fineSums(context);
+  const waits = new LockWaits(log, fine);
   const byFunction = sumByFunction(context, cells.held, waits, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
   let attributedNanoseconds = 0;
@@ -97,7 +100,7 @@ export function* foldFineMetrics(
       })).filter(({ seconds }) => seconds > 0),
       background: [
         ...backgroundOf(context, cells.background),
-        ...outsideTasks(context, range)
+        ...outsideTasks(context, fine)
       ],
       otherSpansSeconds: (cells.totalNanoseconds - attributedNanoseconds) / 1e9,
       otherIdleSeconds: Math.max(
@@ -108,7 +111,7 @@ export function* foldFineMetrics(
       attributedNanoseconds,
       totalNanoseconds: cells.totalNanoseconds,
       ...(params.entries === true
-        ? { entries: entriesOf(context, cells, waits) }
+        ? { entries: entriesOf(context, cells, waits, fine) }
         : {})
     },
     honoured: EXACT
@@ -252,7 +255,8 @@ const OFF_CORE: readonly number[] = [CORE, GIL, BLOCKED];
 function entriesOf(
   context: FoldContext,
   cells: FineCells,
-  waits: LockWaits
+  waits: LockWaits,
+  fine: FineSums
 ): NonNullable<FineMetricsResult['entries']> {
   const { log } = context;
   const sums = new Map<string, { key: EntryKey; value: number }>();
@@ -295,7 +299,7 @@ function entriesOf(
         const shown = unit === 'seconds' ? value / 1e9 : value;
         return [where, fn, activity, unit, shown] as const;
       }),
-    ...fineEntries(context)
+    ...fineEntries(context, fine)
   ];
 }
 
@@ -303,35 +307,25 @@ type EntryKey = readonly [string, string, string, string];
 
 /** What was measured outside tasks, or by the user's own meters, as it was given. */
 function fineEntries(
-  context: FoldContext
+  { log, filter }: FoldContext,
+  fine: FineSums
 ): (readonly [string, string, string, string, number])[] {
-  const { log, filter } = context;
-  const { from, to } =
-    context.time === 'all'
-      ? { from: -Infinity, to: Infinity }
-      : resolveRange(context);
-  const sums = new Map<string, number>();
-  const meaning = new Map<number, boolean>();
-  for (const chunk of log.fine.chunks) {
-    const c = chunk.columns;
-    for (let i = 0; i < chunk.rows; i++) {
-      const second = c.second[i]!;
-      if (
-        isLockWait(log, meaning, c.context[i]!) ||
-        second + 1 <= from ||
-        second >= to ||
-        filter.spans[c.span[i]!] === 0 ||
-        filter.workers[c.worker[i]!] === 0
-      ) {
-        continue;
-      }
-      const key = [c.context[i]!, c.function[i]!, c.activity[i]!, c.unit[i]!];
-      const text = key.join(' ');
-      sums.set(text, (sums.get(text) ?? 0) + c.value[i]!);
+  const sums = new Map<string, { ids: readonly number[]; value: number }>();
+  for (const row of fine.all()) {
+    if (isLockWait(log, row.context) || filter.spans[row.span] === 0) {
+      continue;
+    }
+    const ids = [row.context, row.function, row.activity, row.unit];
+    const text = ids.join(' ');
+    const sum = sums.get(text);
+    if (sum === undefined) {
+      sums.set(text, { ids, value: row.value });
+    } else {
+      sum.value += row.value;
     }
   }
-  return [...sums].map(([text, value]) => {
-    const [where, fn, activity, unit] = text.split(' ').map(Number);
+  return [...sums.values()].map(({ ids, value }) => {
+    const [where, fn, activity, unit] = ids;
     return [
       log.name(where!),
       fineFunction(log, fn!),

@@ -1,8 +1,8 @@
 import { BLOCKED, GIL } from '../store/activity-cells';
 import type { ActivityCells } from '../store/activity-cells';
-import { nanoseconds } from '../store/run-book';
+import type { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
-import type { FoldContext, Range } from './context';
+import { nanoseconds } from '../store/run-book';
 
 /** Context of the rows of `fine` that divide what tasks spent off their core. */
 const NONCPU = 'noncpu';
@@ -22,33 +22,22 @@ type Estimate = { nanoseconds: number; errorNanoseconds: number };
 export class LockWaits {
   private readonly _estimates = new Map<number, Estimate>();
 
-  /** @param range - null: all times. Rows are per whole second: those count whose second reaches into it. */
-  constructor({ log, filter }: FoldContext, range: Range | null) {
-    const meaning = new Map<number, boolean>();
-    for (const chunk of log.fine.chunks) {
-      const { context, activity, second, worker, value, span, ...columns } =
-        chunk.columns;
-      for (let i = 0; i < chunk.rows; i++) {
-        if (
-          !isLockWait(log, meaning, context[i]!) ||
-          filter.workers[worker[i]!] === 0 ||
-          (range !== null &&
-            (second[i]! + 1 <= range.from || second[i]! >= range.to))
-        ) {
-          continue;
-        }
-        const key = span[i]! * 0x100000000 + columns.function[i]!;
-        let estimate = this._estimates.get(key);
-        if (estimate === undefined) {
-          estimate = { nanoseconds: 0, errorNanoseconds: 0 };
-          this._estimates.set(key, estimate);
-        }
-        const name = log.name(activity[i]!);
-        if (name === ESTIMATE) {
-          estimate.nanoseconds += nanoseconds(value[i]!);
-        } else if (name === ERROR) {
-          estimate.errorNanoseconds += nanoseconds(value[i]!);
-        }
+  constructor(log: LogStore, sums: FineSums) {
+    for (const sum of sums.all()) {
+      if (!isLockWait(log, sum.context)) {
+        continue;
+      }
+      const key = sum.span * 0x100000000 + sum.function;
+      let estimate = this._estimates.get(key);
+      if (estimate === undefined) {
+        estimate = { nanoseconds: 0, errorNanoseconds: 0 };
+        this._estimates.set(key, estimate);
+      }
+      const name = log.name(sum.activity);
+      if (name === ESTIMATE) {
+        estimate.nanoseconds += nanoseconds(sum.value);
+      } else if (name === ERROR) {
+        estimate.errorNanoseconds += nanoseconds(sum.value);
       }
     }
   }
@@ -87,15 +76,6 @@ export class LockWaits {
 }
 
 /** Whether rows of `fine` with this context are estimates of {@link LockWaits} and no measures of their own. */
-export function isLockWait(
-  log: LogStore,
-  known: Map<number, boolean>,
-  context: number
-): boolean {
-  let is = known.get(context);
-  if (is === undefined) {
-    is = log.name(context) === NONCPU;
-    known.set(context, is);
-  }
-  return is;
+export function isLockWait(log: LogStore, context: number): boolean {
+  return log.name(context) === NONCPU;
 }

@@ -149,7 +149,7 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
       }
     }
   },
-  fine: (log, block) => appended(log, log.fine, block),
+  fine: ingestFine,
   totals: (log, block) => appended(log, log.totals, block),
   stacks: (log, block) => {
     indexed(log, log.stacks, log.stackRows, block, 'stack');
@@ -218,6 +218,26 @@ function ingestNodes(log: LogStore, block: BlockRows): void {
     }
   }
   noteNewest(log, submitted);
+}
+
+function ingestFine(log: LogStore, block: BlockRows): void {
+  appended(log, log.fine, block);
+  const context = column(block, 'context');
+  const activity = column(block, 'activity');
+  const unit = column(block, 'unit');
+  const span = column(block, 'span');
+  const fn = column(block, 'function');
+  const value = column(block, 'value');
+  for (let i = 0; i < block.rows; i++) {
+    log.fineSums.add(
+      context[i]!,
+      activity[i]!,
+      unit[i]!,
+      span[i]!,
+      fn[i]!,
+      value[i]!
+    );
+  }
 }
 
 function ingestEvents(log: LogStore, block: BlockRows): void {

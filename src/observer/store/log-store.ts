@@ -3,6 +3,7 @@ import { ActivityCells } from './activity-cells';
 import { ClusterShape } from './cluster-shape';
 import { CHUNK_MASK, ColumnTable, NO_ROW } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
+import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
 import { RetiredCells } from './retired-cells';
 import type { PartFigures } from './run-book';
@@ -31,7 +32,11 @@ export type MemoryRunRow = {
   readonly stopped: number;
   readonly label: string;
 };
-export type StoreBounds = { readonly runs?: number; readonly parts?: number };
+export type StoreBounds = {
+  readonly runs?: number;
+  readonly parts?: number;
+  readonly fine?: number;
+};
 
 /**
  * Everything the observer knows of one log: the tables, and what is kept up to date row by row because every question needs it (indices,
@@ -44,7 +49,7 @@ export class LogStore {
   readonly runs: ColumnTable<'runs'>;
   /** previous: the run's part before this one, one higher (0 = none); runRow: one higher (0 = the run is not here yet). */
   readonly parts: ColumnTable<'parts', { previous: 'u32'; runRow: 'u32' }>;
-  readonly fine = new ColumnTable('fine');
+  readonly fine: ColumnTable<'fine'>;
   readonly totals = new ColumnTable('totals');
   readonly stacks = new ColumnTable('stacks');
   readonly frames = new ColumnTable('frames');
@@ -87,6 +92,8 @@ export class LogStore {
   });
   /** Time of parts behind other work. */
   readonly background = new ActivityCells();
+  /** What rows of `fine` add up to; never forgets a row either. */
+  readonly fineSums = new FineSums();
   /** Σ of all runs' durations in whole nanoseconds, added up apart from `held`. */
   totalNanoseconds = 0;
   runCount = 0;
@@ -136,6 +143,7 @@ export class LogStore {
       { previous: 'u32', runRow: 'u32' },
       bounds.parts
     );
+    this.fine = new ColumnTable('fine', {}, bounds.fine);
   }
 
   name(id: number): string {

@@ -67,6 +67,10 @@ function usedNames(log: LogStore): ReadonlySet<number> {
       add(columns.unit, rows);
     }
   }
+  for (const sum of log.fineSums.all()) {
+    used.add(sum.context).add(sum.function);
+    used.add(sum.activity).add(sum.unit);
+  }
   for (const { columns, rows } of log.frames.chunks) {
     add(columns.function, rows);
     add(columns.file, rows);

@@ -1,0 +1,46 @@
+import { FineSums } from '../store/fine-sums';
+import { resolveRange, ROWS_PER_SLICE } from './context';
+import type { FoldContext, Slices } from './context';
+
+/**
+ * The rows of `fine` that the filter's workers and the range let pass, added up; spans and functions are told apart by the sums.
+ *
+ * The whole run is what the log keeps up to date anyway, and forgets nothing; a range of time or workers need a scan of the rows that are
+ * kept. They are per whole second: those count whose second reaches into the range.
+ */
+export function* fineSums(context: FoldContext): Slices<FineSums> {
+  const { log, filter, time } = context;
+  if (time === 'all' && !filter.byWorker) {
+    return log.fineSums;
+  }
+  const { from, to } =
+    time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
+  const sums = new FineSums();
+  // What comes or goes between two slices changes nothing: the newest chunk may be given larger columns meanwhile.
+  for (const chunk of [...log.fine.chunks]) {
+    const { second, worker, context, activity, unit, span, value, ...rest } =
+      chunk.columns;
+    const { rows } = chunk;
+    for (let first = 0; first < rows; first += ROWS_PER_SLICE) {
+      const end = Math.min(rows, first + ROWS_PER_SLICE);
+      for (let i = first; i < end; i++) {
+        if (
+          second[i]! + 1 > from &&
+          second[i]! < to &&
+          filter.workers[worker[i]!] === 1
+        ) {
+          sums.add(
+            context[i]!,
+            activity[i]!,
+            unit[i]!,
+            span[i]!,
+            rest.function[i]!,
+            value[i]!
+          );
+        }
+      }
+      yield;
+    }
+  }
+  return sums;
+}

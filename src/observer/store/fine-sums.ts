@@ -1,0 +1,87 @@
+import { OTHER_FUNCTION } from './activity-cells';
+
+/** Which sums there may be; beyond them rows are added up under {@link OTHER_FUNCTION} of span 0. */
+const MOST_SUMS = 200_000;
+/** A key is span × 2^32 + function. */
+const SPAN = 0x100000000;
+
+/** Rows of `fine` of one context, activity and unit (ids of names), added up. */
+type Kind = {
+  readonly context: number;
+  readonly activity: number;
+  readonly unit: number;
+  /** By span and function. */
+  readonly values: Map<number, number>;
+};
+
+export type FineSum = {
+  /** Ids of names. */
+  readonly context: number;
+  readonly activity: number;
+  readonly unit: number;
+  readonly span: number;
+  /** A name id, or {@link OTHER_FUNCTION}. */
+  readonly function: number;
+  /** In the unit. */
+  readonly value: number;
+};
+
+/**
+ * Rows of `fine` without their seconds and workers.
+ *
+ *     second worker context activity  span function value        kind                       span function value
+ *     17     0      noncpu  gil       1    inc      0.25         noncpu, gil, seconds   ─┬─ 1    inc      0.75
+ *     18     1      noncpu  gil       1    inc      0.5                                  └─ 2    add      0.5
+ *     18     1      noncpu  gil       2    add      0.5
+ *
+ * There are a handful of kinds, so a row costs a look at the last one and one look into a map.
+ */
+export class FineSums {
+  private readonly _kinds: Kind[] = [];
+  private _last: Kind | undefined;
+  private _size = 0;
+
+  add(
+    context: number,
+    activity: number,
+    unit: number,
+    span: number,
+    fn: number,
+    value: number
+  ): void {
+    const { values } = this._kind(context, activity, unit);
+    const own = span * SPAN + fn;
+    const key =
+      this._size < MOST_SUMS || values.has(own) ? own : OTHER_FUNCTION;
+    const sum = values.get(key);
+    if (sum === undefined) {
+      this._size++;
+    }
+    values.set(key, (sum ?? 0) + value);
+  }
+
+  *all(): Generator<FineSum> {
+    for (const { context, activity, unit, values } of this._kinds) {
+      for (const [key, value] of values) {
+        const span = Math.floor(key / SPAN);
+        const fn = key - span * SPAN;
+        yield { context, activity, unit, span, function: fn, value };
+      }
+    }
+  }
+
+  private _kind(context: number, activity: number, unit: number): Kind {
+    const isSame = (kind: Kind): boolean =>
+      kind.activity === activity &&
+      kind.context === context &&
+      kind.unit === unit;
+    if (this._last === undefined || !isSame(this._last)) {
+      this._last = this._kinds.find(isSame);
+      if (this._last === undefined) {
+        this._last = { context, activity, unit, values: new Map() };
+        this._kinds.push(this._last);
+      }
+    }
+    return this._last;
+  }
+}
