@@ -84,7 +84,9 @@ class Gathering:
 
         `until`: when the caller's patience ends, in seconds of the monotonic clock.
         """
-        give_up = time.monotonic() + LOST_RESULT_SECONDS
+        # From when something is first missing: a transfer may take longer, and so may a worker
+        # that stalls, before anybody knows that its results have to be asked for elsewhere.
+        give_up: float | None = None
         pause = 0.01
         while entries:
             by_worker: dict[int, list[Entry]] = {}
@@ -103,7 +105,9 @@ class Gathering:
             now = time.monotonic()
             if until is not None and now > until:
                 raise TimeoutError(f"{len(again)} results have not come in time.")
-            if now > give_up:
+            if give_up is None:
+                give_up = now + LOST_RESULT_SECONDS
+            elif now > give_up:
                 raise ClusterError(
                     f"The result of {again[0].key!r} is on no worker that answers{why}. "
                     "Compute it again."
