@@ -92,7 +92,7 @@ export const TABLES = {
       firstEdge: 'u32',
       suffix: 'text'
     },
-    bound: { rows: 2_000_000, then: 'oldest are dropped with their runs' }
+    bound: { rows: 2_000_000, then: 'oldest are dropped' }
   },
   /** Inputs of the nodes of the same block: row i of nodes owns edges [firstEdge[i], firstEdge[i+1]) counted since the log's start. */
   edges: {
@@ -174,9 +174,9 @@ export const TABLES = {
       unit: 'u32',
       value: 'f64'
     },
-    bound: { rows: 2_000_000, then: '1 s for 10 min, 10 s for 2 h, then 60 s' }
+    bound: { rows: 2_000_000, then: 'oldest are kept only as sums' }
   },
-  /** fine without second: exact sums, never dropped. */
+  /** fine without second: exact sums. */
   totals: {
     number: 13,
     columns: {
@@ -188,18 +188,18 @@ export const TABLES = {
       unit: 'u32',
       value: 'f64'
     },
-    bound: { rows: 200_000, then: 'other' }
+    bound: { rows: 200_000, then: 'oldest are dropped' }
   },
   /** A stack is a path in a tree: its parent and its last frame; parent 0xffffffff = root. */
   stacks: {
     number: 14,
     columns: { stack: 'u32', parent: 'u32', frame: 'u32' },
-    bound: { rows: 500_000, then: 'truncated' }
+    bound: { rows: 500_000, then: 'oldest are dropped' }
   },
   frames: {
     number: 15,
     columns: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' },
-    bound: { rows: 500_000, then: 'truncated' }
+    bound: { rows: 500_000, then: 'oldest are dropped' }
   },
   /** n samples in this second. state: 0 on core, 1 waiting for a core, 2 blocked, 3 unknown. */
   samples: {
@@ -213,7 +213,7 @@ export const TABLES = {
       state: 'u8',
       n: 'u16'
     },
-    bound: { rows: 4_000_000, then: 'coarsened as fine' }
+    bound: { rows: 4_000_000, then: 'oldest are dropped' }
   },
   /** Bytes. managed = results kept; spilled = on disk; process = RSS less shared part. */
   memory: {
@@ -226,7 +226,7 @@ export const TABLES = {
       spilled: 'f64',
       unmanagedOld: 'f64'
     },
-    bound: { rows: 200_000, then: 'min, max, last per 5 s' }
+    bound: { rows: 200_000, then: 'oldest are dropped' }
   },
   /** kind: 0 stored, 1 released, 2 spilled, 3 read back, 4 replica. change is signed bytes. */
   stored: {
@@ -239,7 +239,7 @@ export const TABLES = {
       kind: 'u8',
       change: 'f64'
     },
-    bound: { rows: 2_000_000, then: 'sums per second' }
+    bound: { rows: 2_000_000, then: 'oldest are dropped' }
   },
   /** A labelled run of MemorySampler; stopped is NaN while it runs. measure: name id. */
   memoryRuns: {
@@ -257,7 +257,7 @@ export const TABLES = {
   memorySamples: {
     number: 20,
     columns: { run: 'u32', t: 'f64', bytes: 'f64' },
-    bound: { rows: 500_000, then: 'oldest runs are dropped' }
+    bound: { rows: 500_000, then: 'oldest are dropped' }
   },
   transfers: {
     number: 21,
