@@ -97,10 +97,16 @@ class Future(TaskRef):
     def result(self, timeout: float | str | None = None) -> Any:
         """Wait and return the value; in an asynchronous client, return a coroutine.
 
+        Parameters
+        ----------
+        timeout
+            Seconds to wait until the task is done. A result that is done may take some
+            seconds more to come from its worker, also with 0.
+
         Raises
         ------
         TimeoutError
-            Not done after `timeout` seconds.
+            Not done after `timeout` seconds, or its worker stalls.
         BaseException
             What the task raised, with the worker's traceback as its cause.
         """

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NO_WORKER = 0xFFFF
 #: A result that no worker has is asked for again for this long before it is an error.
 LOST_RESULT_SECONDS = 120.0
+#: A result that is done may take at least this long to come, however short the caller's
+#: patience: else one who asks again and again would begin a large transfer anew each time.
+TRANSFER_SECONDS = 5.0
 
 _ONE_PART = struct.Struct("<IId")
 
@@ -41,6 +44,9 @@ class Gathering:
 
         Parameters
         ----------
+        timeout
+            Seconds to wait until all are done. Bringing them may take what is left of it, and
+            :data:`TRANSFER_SECONDS` at least.
         errors
             ``"raise"``, or ``"skip"``: leave failed ones out.
 
@@ -74,6 +80,8 @@ class Gathering:
                 values[entry] = None
                 remote.append(entry)
         if remote:
+            if until is not None:
+                until = max(until, time.monotonic() + TRANSFER_SECONDS)
             self._fetch(remote, values, errors, until)
         return values
 

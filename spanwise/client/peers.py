@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from spanwise.wire.errors import LinkClosed, LinkError
-from spanwise.wire.link import ANSWER_SECONDS, Link, dial
+from spanwise.wire.link import ANSWER_SECONDS, TIME_LIMIT, Link, dial
 
 #: `status` of an item in `data`.
 OK, MISSING, CANNOT_PICKLE = 0, 1, 2
@@ -72,7 +72,7 @@ class Peers:
         peer = self._peer(address)
         with self._turn(peer, until, len(task_ids)):
             try:
-                link = self._open(peer, address)
+                link = self._open(peer, address, until)
                 link.send("get", {"request": request}, {"ids": [(i,) for i in task_ids]})
                 more = True
                 while more:
@@ -89,6 +89,8 @@ class Peers:
                 raise TimeoutError(f"{len(task_ids)} results have not come in time.") from None
             except (LinkError, OSError) as error:
                 self._drop(peer)
+                if until is not None and time.monotonic() >= until:
+                    raise TimeoutError(f"{len(task_ids)} results have not come in time.") from error
                 raise Unreachable(f"{address} does not answer: {error}") from error
             except BaseException:
                 # Ctrl-C: part of an answer may be read, and the next would begin within it.
@@ -141,9 +143,12 @@ class Peers:
         with self._lock:
             return self._peers.setdefault(address, _Peer())
 
-    def _open(self, peer: _Peer, address: str) -> Link:
+    def _open(self, peer: _Peer, address: str, until: float | None = None) -> Link:
         if peer.link is None or peer.link.closed:
-            peer.link = dial(address, self._secret, "peer", {"worker": None})
+            limit = TIME_LIMIT
+            if until is not None:
+                limit = min(limit, max(0.001, until - time.monotonic()))  # 0: not to wait at all
+            peer.link = dial(address, self._secret, "peer", {"worker": None}, limit)
         return peer.link
 
     @staticmethod

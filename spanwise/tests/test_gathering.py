@@ -71,3 +71,17 @@ def test_what_nobody_answers_for_is_an_error() -> None:
     with pytest.raises(ClusterError, match=r"on no worker that answers \(worker 1 stalls\)"):
         Gathering(session).gather([remote()])  # type: ignore[arg-type]
     assert session.located >= 1
+
+
+def test_no_patience_bounds_the_wait_and_not_the_transfer() -> None:
+    session = FakeSession({0: "found", 1: None})
+    assert Gathering(session).gather([remote()], timeout=0) == ["found"]  # type: ignore[arg-type]
+    (patience,) = session.patience
+    assert patience == pytest.approx(gathering.TRANSFER_SECONDS, abs=1.0)
+
+
+def test_more_patience_than_a_transfer_takes_is_kept() -> None:
+    session = FakeSession({0: "found", 1: None})
+    Gathering(session).gather([remote()], timeout=100)  # type: ignore[arg-type]
+    (patience,) = session.patience
+    assert patience == pytest.approx(100, abs=2.0)

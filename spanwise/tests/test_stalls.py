@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -150,6 +151,20 @@ def test_the_callers_patience_counts_while_bytes_move(
     assert len(peers.get(peer.address, [7])) == 1, "the next one begins at a message's start"
 
 
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets")
+def test_patience_counts_while_a_peer_does_not_greet(tmp_path: Path) -> None:
+    deaf = socket.socket(socket.AF_UNIX)
+    deaf.bind(str(tmp_path / "deaf.sock"))
+    deaf.listen()
+    silent = Peers(new_secret())
+    begin = time.monotonic()
+    with pytest.raises(TimeoutError, match="1 results have not come in time"):
+        silent.get(f"unix:{tmp_path / 'deaf.sock'}", [7], until=begin + STALL_SECONDS)
+    assert time.monotonic() - begin < wire_link.TIME_LIMIT
+    silent.close()
+    deaf.close()
+
+
 def test_patience_counts_behind_another_threads_transfer(peer: Peer, peers: Peers) -> None:
     peer.behaviours = [dawdle]
     first = threading.Thread(target=peers.get, args=(peer.address, [1]))
@@ -212,9 +227,11 @@ def test_a_result_is_asked_for_again_after_a_stall(
         with LocalClient(scheduler) as client:
             future = client.submit(increment, 1)
             np.testing.assert_array_equal(future.result(), VALUE)
+            np.testing.assert_array_equal(future.result(timeout=0), VALUE)
+            monkeypatch.setattr("spanwise.client.gathering.TRANSFER_SECONDS", STALL_SECONDS)
             peer.behaviours = [stall_at_once]
             with pytest.raises(TimeoutError):
-                future.result(timeout=STALL_SECONDS)
+                future.result(timeout=0)
     finally:
         scheduler.close()
 
