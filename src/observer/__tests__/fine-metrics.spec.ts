@@ -4,7 +4,7 @@ import { drawRuns } from '../../testing/run-from-text';
 import { ingestBlock } from '../store/ingest';
 import type { LogStore } from '../store/log-store';
 import { foldView } from '../folds/fold-view';
-import { ask, contextOf } from './ask';
+import { answer, ask, contextOf } from './ask';
 
 /** Rows as workers write them, in the seconds of the run. */
 function noteLockWaits(
@@ -114,6 +114,38 @@ describe('fine metrics', () => {
     expect(entries.get('noncpu inc blocked seconds')).toBe(2);
     expect(entries.get('execute late thread-noncpu seconds')).toBe(1);
     expect(entries.has('noncpu late gil seconds')).toBe(false);
+  });
+
+  it('does not give the waits of all tasks to those of one status', () => {
+    const parts = [{ kind: 4, offset: 0, duration: 5, cpu: 1, coreWait: 1 }];
+    const log = drawRuns('0/0  aaaaabbbbb', {
+      tasks: { a: { parts }, b: { parts, status: 1 } }
+    });
+    noteLockWaits(log, [{ function: 'inc', seconds: [3, 0.5] }]);
+    const { result, honoured } = answer(log, 'fine-metrics', {
+      filter: { status: ['failed'] },
+      params: { entries: true }
+    });
+    expect(result).toMatchObject({ gilErrorSeconds: 0 });
+    expect(
+      (result as FineMetricsResult).byActivity.map(({ activity, value }) => [
+        activity,
+        value
+      ])
+    ).toEqual([
+      ['thread-cpu', 1],
+      ['core', 1],
+      ['blocked', 3]
+    ]);
+    expect(honoured).toMatchObject({
+      how: 'approximate',
+      why: expect.stringContaining('GIL') as string
+    });
+    // Where nothing is known of the lock, nothing is missing.
+    expect(
+      answer(drawRuns('0/0 aa'), 'fine-metrics', { filter: { status: ['ok'] } })
+        .honoured.how
+    ).toBe('exact');
   });
 
   it('keeps the estimate for the lock when its rows are gone, and looks at rows in slices', () => {

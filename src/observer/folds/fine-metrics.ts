@@ -8,7 +8,7 @@ import {
   THREAD_NONCPU
 } from '../store/activity-cells';
 import type { ActivityCells } from '../store/activity-cells';
-import type { FineSums } from '../store/fine-sums';
+import { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
@@ -29,6 +29,11 @@ type Unit = 'seconds' | 'bytes' | 'count';
 const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];
 const DEFAULT_TOP = 12;
 const MOST_TOP = 500;
+
+const UNDIVIDED: Honoured = {
+  how: 'approximate',
+  why: 'How long tasks waited for the GIL is not known by status: it is part of "blocked" here.'
+};
 
 /** One function's figures in the unit asked for. */
 type FunctionSum = {
@@ -51,7 +56,9 @@ export function* foldFineMetrics(
   const range = resolveRange(context);
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
   const fine = yield* fineSums(context);
-  const waits = new LockWaits(log, fine);
+  const known = new LockWaits(log, fine);
+  // Workers tell it of all runs together: those of one status are not known, so their blocked time stays whole.
+  const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
   const byFunction = sumByFunction(context, cells.held, waits, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
   let attributedNanoseconds = 0;
@@ -62,6 +69,7 @@ export function* foldFineMetrics(
       gilErrorNanoseconds += waits.errorNanoseconds(cells.held, cell);
     }
   }
+  const isUndivided = filter.byStatus && known.anyOf(context, cells.held);
   for (const sum of byFunction) {
     sum.byActivity.forEach((value, a) => (byActivity[a]! += value));
   }
@@ -114,7 +122,7 @@ export function* foldFineMetrics(
         ? { entries: entriesOf(context, cells, waits, fine) }
         : {})
     },
-    honoured: EXACT
+    honoured: isUndivided ? UNDIVIDED : EXACT
   };
 }
 

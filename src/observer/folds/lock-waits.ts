@@ -3,6 +3,8 @@ import type { ActivityCells } from '../store/activity-cells';
 import type { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
 import { nanoseconds } from '../store/run-book';
+import type { FoldContext } from './context';
+import { cellPasses } from './fine-cells';
 
 /** Context of the rows of `fine` that divide what tasks spent off their core. */
 const NONCPU = 'noncpu';
@@ -53,6 +55,16 @@ export class LockWaits {
       default:
         return own;
     }
+  }
+
+  /** Whether anything would be divided in these cells. */
+  anyOf(context: FoldContext, cells: ActivityCells): boolean {
+    for (let cell = 0; cell < cells.length; cell++) {
+      if (cellPasses(context, cells, cell) && this._of(cells, cell) > 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** How far off the estimate for a cell may be. */
