@@ -34,6 +34,8 @@ from dask._expr import Expr
 from dask._task_spec import Alias, Task, TaskRef, _execute_subgraph
 from dask.highlevelgraph import Layer
 
+from spanwise.graph.living_layers import LivingLayers
+
 Annotation = Mapping[str, Any]
 
 #: Names kept for layers; the oldest are forgotten first (about 100 bytes each).
@@ -120,10 +122,8 @@ class Provenance:
         self._layers: dict[str, Source | str] = {}
         #: delayed attributes, whose layers are made long after they were written
         self._pinned: set[str] = set()
-        #: name → the living layers of that name as users wrote them
-        self._living: dict[str, list[weakref.KeyedRef[str, Layer]]] = {}
-        #: names whose living layers were written in spans of different tags
-        self._shared: set[str] = set()
+        #: The layers as users wrote them.
+        self._living = LivingLayers()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
         #: Counts what users write, so that what was derived before is told from after.
         self._written = 0
@@ -140,7 +140,7 @@ class Provenance:
                 state["_spanwise_seen"] = True
                 if isinstance(name, str):
                     self._note_layer(name, layer)
-            elif name in self._shared:
+            elif isinstance(name, str) and self._living.is_shared(name):
                 # Of equal layers a graph keeps one, and the others may be gone tomorrow.
                 state["_spanwise_shared"] = True
 
@@ -163,43 +163,21 @@ class Provenance:
             if name in self._layers:
                 return
         else:
-            self._note_living(name, layer)
+            self._living.add(name, layer, None if span is None else tuple(span["name"]))
         if name not in self._pinned:
             self._remember(name, source)
         for other in inner:
             if not self._is_known(other):
                 self._remember(other, name)
 
-    def _note_living(self, name: str, layer: Layer) -> None:
-        """Find out whether an equal layer of another span is still in use."""
-        living = self._living.setdefault(name, [])
-        living.append(weakref.KeyedRef(layer, self._layer_gone, name))
-        self._compare(name, living)
-
-    def _layer_gone(self, gone: weakref.KeyedRef[str, Layer]) -> None:
-        # Not list.remove(): it compares layers, which compares all their tasks.
-        living = [each for each in self._living.get(gone.key, ()) if each is not gone]
-        if living:
-            self._living[gone.key] = living
-        else:
-            self._living.pop(gone.key, None)
-        if gone.key in self._shared:
-            self._compare(gone.key, living)
-
-    def _compare(self, name: str, living: list[weakref.KeyedRef[str, Layer]]) -> None:
-        layers = [layer for ref in living if (layer := ref()) is not None]
-        spans = [_span_of(layer) for layer in layers]
-        if all(same_tags(spans[0], other) for other in spans[1:]):
-            self._shared.discard(name)
-        else:
-            self._shared.add(name)
-
     def is_shared(self, name: str, layer: Layer | None = None) -> bool:
         """Whether equal layers of this name were written in spans of different tags.
 
         In a graph they are one layer, whose tasks run once for all of them.
         """
-        return name in self._shared or (layer is not None and "_spanwise_shared" in layer.__dict__)
+        return self._living.is_shared(name) or (
+            layer is not None and "_spanwise_shared" in layer.__dict__
+        )
 
     def note_delayed(self, key: Any) -> None:
         """Remember a delayed attribute or leaf at the moment it is written."""
@@ -231,7 +209,7 @@ class Provenance:
             found = self._layers.get(name)
         if not isinstance(found, Source):
             return None
-        return Source(found.span, False) if name in self._shared else found
+        return Source(found.span, False) if self._living.is_shared(name) else found
 
     def is_pinned(self, name: str) -> bool:
         return name in self._pinned

@@ -1,0 +1,92 @@
+"""Counting living layers of equal name, whoever comes and goes when."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from typing import Any
+
+from dask.highlevelgraph import MaterializedLayer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.graph.living_layers import LivingLayers, Tags
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["x", "y"]), st.sampled_from([None, ("A",), ("A", "B")]), st.booleans()
+    ),
+    max_size=40,
+)
+
+
+@given(steps)
+def test_a_name_is_shared_while_layers_of_different_tags_are_alive(
+    steps: list[tuple[str, Tags, bool]],
+) -> None:
+    living = LivingLayers()
+    held: list[tuple[str, Tags, Any]] = []
+    for name, tags, comes in steps:
+        if comes:
+            layer = MaterializedLayer({})
+            living.add(name, layer, tags)
+            held.append((name, tags, layer))
+            del layer
+        elif held:
+            del held[0]
+        for each in "xy":
+            assert living.count(each) == sum(other == each for other, *_ in held)
+            different = {tags for other, tags, _ in held if other == each}
+            assert living.is_shared(each) == (len(different) > 1)
+
+
+def cost(count: int) -> float:
+    """CPU seconds for so many equal layers to come and go."""
+    living = LivingLayers()
+    layers = [MaterializedLayer({}) for _ in range(count)]
+    begin = time.thread_time()
+    for layer in layers:
+        living.add("x", layer, ("A",))
+    del layer
+    layers.clear()
+    spent = time.thread_time() - begin
+    assert living.count("x") == 0
+    return spent
+
+
+def test_ten_times_as_many_equal_layers_cost_about_ten_times_as_much() -> None:
+    few = min(cost(1_000) for _ in range(3))
+    # One that looked at the others would take 100 times as long.
+    assert cost(10_000) < 40 * few + 0.05
+
+
+def test_nothing_is_lost_when_layers_end_in_the_middle_of_changes() -> None:
+    living = LivingLayers()
+    failed: list[BaseException] = []
+
+    def come_and_go(tags: Tags) -> None:
+        try:
+            for number in range(2_000):
+                layer: Any = MaterializedLayer({})
+                layer.itself = layer  # ends in a garbage collection: anywhere, in any thread
+                living.add("x", layer, tags)
+                if number % 3:
+                    del layer.itself
+        except BaseException as error:  # noqa: BLE001 (told by the main thread)
+            failed.append(error)
+
+    threshold = gc.get_threshold()
+    gc.set_threshold(5)
+    try:
+        threads = [threading.Thread(target=come_and_go, args=((tag,),)) for tag in "ABCD"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        gc.set_threshold(*threshold)
+    gc.collect()
+    assert not failed
+    assert living.count("x") == 0 and not living.is_shared("x")
+    assert not living._awaited and not living._counts
