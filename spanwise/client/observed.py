@@ -420,7 +420,8 @@ def _level_of_asker() -> int:
     """How far above the caller the first frame lies that is not the client's own."""
     level = 1
     frame = sys._getframe(1)
-    while frame.f_back and frame.f_globals["__name__"].startswith("spanwise.client."):
+    # (what exec() is given may have no name)
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("spanwise.client."):
         frame = frame.f_back
         level += 1
     return level

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.client.observed import FineKey, FineMetrics
+from spanwise.client.observed import FineKey, FineMetrics, SessionLog
 
 NAPS: dict[FineKey, float] = {
     ("execute", "nap", "thread-cpu", "seconds"): 0.004,
@@ -47,3 +50,14 @@ def test_sums_are_those_of_all_contexts_but_the_dividing_one(entries: dict[FineK
         whole = sum(v for key, v in entries.items() if key[3] == unit and key[0] != "noncpu")
         assert sum(metrics.by_function(unit).values()) == whole
         assert sum(metrics.by_activity(unit).values()) == whole
+
+
+def test_a_note_reaches_code_that_has_no_name() -> None:
+    session: Any = SimpleNamespace(
+        cluster_id="c",
+        wall_epoch=0.0,
+        dead=None,
+        ask=lambda *_, **__: SimpleNamespace(fields={"note": "the log has gaps", "seq": 3}),
+    )
+    with pytest.warns(RuntimeWarning, match="the log has gaps"):
+        exec("log.flush()", {"log": SessionLog(session)})
