@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,12 +28,21 @@ _install_lock = threading.Lock()
 _installed: list[WrittenGraphs] = []
 
 
-class _Newest(threading.local):
-    """The graph that this thread has made last."""
+class _Newest:
+    """The graph that a thread has made last."""
 
     def __init__(self) -> None:
         self.working = False
         self.noted: tuple[Attribution, frozenset[Any]] | None = None
+
+
+class _OfThread(threading.local):
+    """Each thread's own."""
+
+    def __init__(self, all_threads: weakref.WeakSet[_Newest], lock: threading.Lock) -> None:
+        self.newest = _Newest()
+        with lock:
+            all_threads.add(self.newest)
 
 
 class WrittenGraphs:
@@ -46,8 +56,9 @@ class WrittenGraphs:
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        self._newest = _Newest()
         self._lock = threading.Lock()
+        self._all_threads: weakref.WeakSet[_Newest] = weakref.WeakSet()
+        self._here = _OfThread(self._all_threads, self._lock)
         self._failed = False
         self.observers = 0
 
@@ -57,13 +68,17 @@ class WrittenGraphs:
             self.observers += 1
 
     def end(self) -> None:
-        """One observer less."""
+        """One observer less; after the last one no graph is remembered that never ran."""
         with self._lock:
             self.observers -= 1
+            if not self.observers:
+                for newest in self._all_threads:
+                    newest.noted = None
 
     def take(self, dsk: Mapping[Any, Any]) -> Attribution:
         """Where the keys of a graph that is about to run were written."""
-        noted, self._newest.noted = self._newest.noted, None
+        newest = self._here.newest
+        noted, newest.noted = newest.noted, None
         if noted is not None and next(iter(dsk), None) in noted[1]:
             return noted[0]
         # A plain dict: names are all there is.
@@ -71,7 +86,7 @@ class WrittenGraphs:
 
     def make(self, expression: Expr, make: Callable[[Expr], Any]) -> Any:
         """Make a graph as Dask does, and note where it was written."""
-        newest = self._newest
+        newest = self._here.newest
         if not self.observers or newest.working or self._failed:
             return make(expression)
         newest.working = True
@@ -89,7 +104,10 @@ class WrittenGraphs:
             return graph
         finally:
             newest.working = False
-        newest.noted = (attribution, frozenset(graph))
+        noted = (attribution, frozenset(graph))
+        with self._lock:
+            if self.observers:
+                newest.noted = noted
         return graph
 
 
