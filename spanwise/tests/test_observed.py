@@ -60,4 +60,4 @@ def test_a_note_reaches_code_that_has_no_name() -> None:
         ask=lambda *_, **__: SimpleNamespace(fields={"note": "the log has gaps", "seq": 3}),
     )
     with pytest.warns(RuntimeWarning, match="the log has gaps"):
-        exec("log.flush()", {"log": SessionLog(session)})
+        exec("log.flush()", {"log": SessionLog(session)})  # noqa: S102
