@@ -6,6 +6,7 @@ whoever asks for it, never by the thread that reads the scheduler's messages.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from spanwise.client.entries import CANCELLED, ERROR, Entry
@@ -20,6 +21,9 @@ from spanwise.wire.frame import Message
 
 #: Reasons that are kept; dependents of an older failure only learn that they failed.
 KEPT = 10_000
+#: Bytes of pickled exceptions that are kept unopened; of older ones type, message and
+#: traceback are left.
+KEPT_BYTES = 64 << 20
 
 #: `status` of a cancelled task in the message `report`.
 _CANCELLED = 4
@@ -57,6 +61,16 @@ class Reason:
             self._blob = None
         return self._error
 
+    @property
+    def nbytes(self) -> int:
+        """Of the pickle that is kept."""
+        blob = self._blob
+        return 0 if blob is None else len(blob)
+
+    def drop_exception(self) -> None:
+        """Keep but type, message and traceback."""
+        self._blob = None
+
     def _open(self) -> BaseException:
         stand_in: BaseException
         if self.kind == "KilledWorker":
@@ -65,7 +79,8 @@ class Reason:
             stand_in = RemoteTaskError(
                 f"{self.kind}: {self.message}" if self.kind else self.message
             )
-        return stand_in if self._blob is None else open_error(self._blob, stand_in)
+        blob = self._blob  # another thread may drop it
+        return stand_in if blob is None else open_error(blob, stand_in)
 
 
 def open_error(blob: Any, stand_in: BaseException) -> BaseException:
@@ -97,6 +112,9 @@ class Failures:
 
     def __init__(self) -> None:
         self._known: dict[int, Reason] = {}
+        #: Those with a pickle, oldest first, with its bytes, and their sum.
+        self._pickled: deque[tuple[Reason, int]] = deque()
+        self._pickled_bytes = 0
 
     def learn(self, message: Message) -> None:
         """Keep the errors of a report."""
@@ -105,8 +123,15 @@ class Failures:
             blob = bytes(message.blobs[told["blob"]]) if told["blob"] >= 0 else None
             reason = Reason(told["type"], told["message"], told["text"], blob)
             self._known[told["cause"]] = reason
+            if reason.nbytes:
+                self._pickled.append((reason, reason.nbytes))
+                self._pickled_bytes += reason.nbytes
         while len(self._known) > KEPT:
             del self._known[next(iter(self._known))]
+        while self._pickled_bytes > KEPT_BYTES or len(self._pickled) > KEPT:
+            oldest, nbytes = self._pickled.popleft()
+            oldest.drop_exception()
+            self._pickled_bytes -= nbytes
 
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""

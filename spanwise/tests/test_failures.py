@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spanwise import as_completed, wait
+from spanwise.client import failures
+from spanwise.client.entries import Entry
 from spanwise.client.errors import ClusterError, RemoteTaskError
+from spanwise.client.session import dump
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment
 
@@ -166,3 +170,20 @@ def test_deep_recursion_while_opening(client: LocalClient, on_opening: list[Any]
     on_opening.append(deeper)
     with pytest.raises(RemoteTaskError, match="own words"):
         future.result(LIMIT)
+
+
+def test_pickled_exceptions_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "KEPT_BYTES", 3_500)
+    known = failures.Failures()
+    reasons = []
+    for cause in range(10):
+        blob = dump({"exception": ValueError(cause, "x" * 900), "text": ""})
+        told = {"cause": cause, "type": "ValueError", "message": f"no {cause}", "text": "there"}
+        known.learn(SimpleNamespace(fields={"errors": [{**told, "blob": 0}]}, blobs=[blob]))  # type: ignore[arg-type]
+        entry = Entry("x", cause)
+        known.mark(entry, 2, cause)
+        reasons.append(entry.reason)
+    assert sum(reason.nbytes for reason in reasons if reason) <= 3_500
+    opened = [reason.error() for reason in reasons if reason]
+    assert [type(error) for error in opened] == [RemoteTaskError] * 7 + [ValueError] * 3
+    assert str(opened[0]) == "ValueError: no 0"
