@@ -72,6 +72,20 @@ def test_what_is_safe(short: Path) -> None:
     assert not is_safe(str(file)) and not is_safe("relative") and not is_safe(str(short / "none"))
 
 
+def test_a_folder_is_as_safe_as_those_above_it(short: Path) -> None:
+    inner = short / "mine" / "inner"
+    inner.mkdir(parents=True, mode=0o700)
+    link = short / "link"
+    link.symlink_to(inner)
+    assert is_safe(str(inner)) and is_safe(str(link))
+    short.chmod(0o777)
+    assert not is_safe(str(inner)), "somebody may put another folder in the place of mine"
+    assert not is_safe(str(link))
+    short.chmod(0o1777)
+    assert is_safe(str(inner))
+    short.chmod(0o700)
+
+
 def test_tcp_needs_no_short_path(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPANWISE_TRANSPORT", "tcp")
     assert make_private_folder().parent == long

@@ -63,15 +63,22 @@ def is_safe(base: str) -> bool:
     """Whether nobody else can take away or replace a folder that is made in `base`.
 
     That is so in a folder that only its owner writes to, this user or root, and in one that
-    all write to, if it lets each take away only what is his (the sticky bit of /tmp).
+    all write to, if it lets each take away only what is his (the sticky bit of /tmp). The
+    same must hold for every folder above it, or `base` itself could be replaced.
     """
+    if not Path(base).is_absolute() or not os.access(base, os.W_OK | os.X_OK):
+        return False
     try:
-        found = Path(base).stat()
+        resolved = Path(base).resolve(strict=True)
+        return all(map(_keeps_what_it_holds, (resolved, *resolved.parents)))
     except OSError:
         return False
-    if not Path(base).is_absolute() or not stat.S_ISDIR(found.st_mode):
-        return False
-    if found.st_uid not in (0, os.getuid()) or not os.access(base, os.W_OK | os.X_OK):
+
+
+def _keeps_what_it_holds(folder: Path) -> bool:
+    """Whether only this user and root can take away what they have in it."""
+    found = folder.stat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (0, os.getuid()):
         return False
     open_to_others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return not open_to_others or bool(found.st_mode & stat.S_ISVTX)
