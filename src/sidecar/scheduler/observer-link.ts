@@ -40,6 +40,11 @@ const LASTING_BYTES = 16 * 2 ** 20;
 const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
 const LONGEST_PAUSE_SECONDS = 2;
+/** An observer that has opened its door says at once what it has. */
+const RESUME_SECONDS = 10;
+/** Refusals that do not pass by themselves; of others (a busy machine, a broken frame) the user hears when they have come so often. */
+const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
+const PASSING_REFUSALS = 5;
 
 export type ObserverPlace = {
   readonly address: string;
@@ -63,6 +68,12 @@ type KeptBlock = {
   readonly bytes: Uint8Array;
   readonly at: number;
 };
+/** What a gap tells of a block. */
+type KeptRows = {
+  readonly table: number;
+  readonly rows: number;
+  readonly at: number;
+};
 
 export type ObserverLinkOptions = {
   readonly place: ObserverPlace;
@@ -76,6 +87,8 @@ export type ObserverLinkOptions = {
   onRefused(sentence: string): void;
   /** How many bytes of blocks are kept. */
   readonly ringBytes?: number;
+  /** How long an observer that has let this cluster in may take to say what it has. */
+  readonly resumeSeconds?: number;
 };
 
 export class ObserverLink {
@@ -106,6 +119,11 @@ export class ObserverLink {
   private _isConnecting = false;
   private _lastNote = '';
   private _refusedBecause = '';
+  /** One after another. */
+  private _refusals = 0;
+  private _resumeLimit: NodeJS.Timeout | undefined;
+  /** Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. */
+  private _uncertain: RingEntry<KeptRows>[] = [];
 
   constructor(private readonly _options: ObserverLinkOptions) {
     this._ring = new ByteRing(_options.ringBytes ?? RING_BYTES, entry => {
@@ -154,6 +172,7 @@ export class ObserverLink {
   close(): void {
     this._closed = true;
     clearTimeout(this._retry);
+    clearTimeout(this._resumeLimit);
     this._link?.close('The cluster has ended.');
   }
 
@@ -189,6 +208,13 @@ export class ObserverLink {
         closed: why => this._lost(why)
       });
       link.send('open', open);
+      const seconds = this._options.resumeSeconds ?? RESUME_SECONDS;
+      this._resumeLimit = setTimeout(() => {
+        // It does not read: what is to be sent would never be.
+        link.destroy(
+          `The observer did not say within ${seconds} s from where to go on.`
+        );
+      }, seconds * 1000);
     } catch (error) {
       this._isConnecting = false;
       this._onChange?.();
@@ -206,10 +232,20 @@ export class ObserverLink {
       this._told = this._told.filter(({ after }) => after >= seq);
       return;
     }
-    tally(this._dropped, value);
-    // What was sent over a link that stands arrives.
-    if (seq > (this._isOpen ? this._sentSeq : this._ackedSeq)) {
-      tally(this._untold, value);
+    tally(this._dropped, rowsOf(value));
+    if (seq > this._sentSeq) {
+      tally(this._untold, rowsOf(value));
+    } else if (seq > this._ackedSeq) {
+      this._uncertain.push({ seq, nbytes: 0, value: rowsOf(value) });
+    }
+  }
+
+  /** The observer has every block up to this one, and of those that were sent no other if the link is a new one. */
+  private _settle(haveSeq: number, isNewLink: boolean): void {
+    const open = this._uncertain.filter(({ seq }) => seq > haveSeq);
+    this._uncertain = isNewLink ? [] : open;
+    if (isNewLink) {
+      open.forEach(({ value }) => tally(this._untold, value));
     }
   }
 
@@ -217,6 +253,10 @@ export class ObserverLink {
     this._isOpen = true;
     this._pauseSeconds = FIRST_PAUSE_SECONDS;
     this._lastNote = '';
+    this._refusedBecause = '';
+    this._refusals = 0;
+    clearTimeout(this._resumeLimit);
+    this._settle(haveSeq, true);
     this._sentSeq = haveSeq;
     this._ackedSeq = haveSeq;
     if (this._ring.droppedUpTo <= haveSeq) {
@@ -259,6 +299,7 @@ export class ObserverLink {
 
   private _acked(seq: number): void {
     this._ackedSeq = Math.max(this._ackedSeq, seq);
+    this._settle(this._ackedSeq, false);
     this._pump();
     this._onChange?.();
   }
@@ -290,6 +331,7 @@ export class ObserverLink {
   }
 
   private _lost(why: string): void {
+    clearTimeout(this._resumeLimit);
     this._link = null;
     this._isOpen = false;
     this._isConnecting = false;
@@ -309,7 +351,11 @@ export class ObserverLink {
   }
 
   private _refusedOnce({ code, sentence }: HandshakeRefused): void {
-    if (sentence === this._refusedBecause) {
+    this._refusals++;
+    if (
+      sentence === this._refusedBecause ||
+      (!LASTING_REFUSALS.includes(code) && this._refusals < PASSING_REFUSALS)
+    ) {
       return;
     }
     this._refusedBecause = sentence;
@@ -361,11 +407,14 @@ function tableOf({ bytes }: KeptBlock): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint16(8, true);
 }
 
-/** Adds a block's rows to the gaps. */
-function tally(gaps: Map<number, LogGap>, block: KeptBlock): void {
+function rowsOf(block: KeptBlock): KeptRows {
   const { bytes, at } = block;
-  const table = tableOf(block);
   const rows = new DataView(bytes.buffer, bytes.byteOffset).getUint32(12, true);
+  return { table: tableOf(block), rows, at };
+}
+
+/** Adds a block's rows to the gaps. */
+function tally(gaps: Map<number, LogGap>, { table, rows, at }: KeptRows): void {
   const gap = gaps.get(table);
   if (gap === undefined) {
     gaps.set(table, { table, rows, from: at, to: at });

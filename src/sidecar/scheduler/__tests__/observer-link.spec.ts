@@ -12,12 +12,14 @@ const secret = Buffer.alloc(32, 7);
 
 describe('the link to the observer', () => {
   let folder: string;
-  let door: Door<'source'> | null = null;
+  let door: Door<'source' | 'panel'> | null = null;
   let link: ObserverLink | null = null;
   let blocks: Block[];
   let gaps: readonly LogGap[];
   let notes: string[];
   let refused: string[];
+  /** The observer lets clusters in and says nothing. */
+  let isMute: boolean;
   const sources: AcceptedLink<'source'>[] = [];
   let onGap: (gaps: readonly LogGap[]) => void;
 
@@ -28,6 +30,8 @@ describe('the link to the observer', () => {
     gaps = [];
     notes = [];
     refused = [];
+    isMute = false;
+    sources.length = 0;
     onGap = () => undefined;
   });
   afterEach(async () => {
@@ -37,16 +41,24 @@ describe('the link to the observer', () => {
   });
 
   /** An observer that has blocks up to `haveSeq`. */
-  async function openDoor(haveSeq: number): Promise<void> {
+  async function openDoor(
+    haveSeq: number,
+    roles: readonly ('source' | 'panel')[] = ['source']
+  ): Promise<void> {
     door = await Door.open({
       transport: 'unix',
       folder,
       name: 'observer',
       secret,
       build: 'test',
-      roles: ['source'],
-      onLink: link => {
+      roles,
+      onLink: accepted => {
+        const link = accepted as AcceptedLink<'source'>;
         sources.push(link);
+        if (isMute) {
+          link.start({ messages: () => undefined, closed: () => undefined });
+          return;
+        }
         link.start({
           messages: batch =>
             batch.forEach(message => {
@@ -83,7 +95,8 @@ describe('the link to the observer', () => {
       },
       note: sentence => notes.push(sentence),
       onRefused: sentence => refused.push(sentence),
-      ringBytes: 2000
+      ringBytes: 2000,
+      resumeSeconds: 1
     });
   }
 
@@ -140,6 +153,85 @@ describe('the link to the observer', () => {
     await writeFile(join(folder, 'secret'), secret);
     await waitFor('the link', () => sources.length > 0);
     expect(refused).toHaveLength(1);
+  });
+
+  it('says so again when an observer that had let it in turns it away', async () => {
+    await openDoor(0);
+    await writeFile(join(folder, 'secret'), Buffer.alloc(32, 8));
+    link = openLink();
+    await waitFor('the first refusal', () => refused.length === 1);
+    await writeFile(join(folder, 'secret'), secret);
+    const log = new LogWriter(block => link!.push(block, 0));
+    log.table('names').append({ id: 0, text: 'inc' });
+    log.seal();
+    await waitFor('the link', () => blocks.length > 0);
+    await writeFile(join(folder, 'secret'), Buffer.alloc(32, 8));
+    sources[0]!.destroy();
+    await waitFor('the second refusal', () => refused.length === 2);
+  });
+
+  it('tells of a refusal that may pass when it has come several times', async () => {
+    await openDoor(0, ['panel']);
+    const since = performance.now();
+    link = openLink();
+    await waitFor('the sentence', () => refused.length > 0);
+    // Four pauses: 0.1, 0.2, 0.4 and 0.8 s.
+    expect(performance.now() - since).toBeGreaterThan(1000);
+    expect(refused).toEqual([expect.stringContaining('not for "source"')]);
+  });
+
+  it('tries again when an observer lets it in and says nothing', async () => {
+    isMute = true;
+    await openDoor(0);
+    link = openLink();
+    await waitFor('a second link', () => sources.length > 1);
+    expect(notes).toContainEqual(
+      expect.stringContaining('did not say within 1 s')
+    );
+    isMute = false;
+    const log = new LogWriter(block => link!.push(block, 0));
+    log.table('names').append({ id: 0, text: 'inc' });
+    log.seal();
+    await waitFor('the block', () => blocks.length > 0);
+  });
+
+  it('tells of rows that were sent, left the ring, and never arrived', async () => {
+    await openDoor(0);
+    link = openLink();
+    const kept = link;
+    await waitFor('the link', () => sources.length > 0);
+    const log = new LogWriter(block => kept.push(block, 0));
+    const write = (): void => {
+      log.table('memory').append({
+        t: 0,
+        worker: 0,
+        process: 0,
+        managed: 0,
+        spilled: 0,
+        unmanagedOld: 0
+      });
+      log.seal();
+    };
+    // One after another, so that each is sent before it leaves the ring. None is acknowledged.
+    for (let written = 1; written <= 50; written++) {
+      write();
+      await waitFor('the block', () => blocks.length === written);
+    }
+    expect(gaps).toEqual([]);
+    await door!.close();
+    sources.splice(0).forEach(source => source.destroy());
+    await waitFor('the link breaks', () =>
+      notes.some(note => note.startsWith('The link to the observer ended'))
+    );
+    blocks = [];
+    // The same observer, which got ten of them.
+    await openDoor(10);
+    await waitFor('the newest block', () => blocks.at(-1)?.seq === log.seq);
+    await waitFor('the gap', () => gaps.length > 0);
+    expect(blocks.length).toBeLessThan(40);
+    expect(gaps).toMatchObject([
+      { table: TABLES.memory.number, rows: 40 - blocks.length }
+    ]);
   });
 
   it('tells of each missing row once, however many observers come', async () => {
