@@ -10,37 +10,31 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from typing import Any
 
 from spanwise.client.errors import ClusterError
+from spanwise.client.fork_hook import ForkHook
 from spanwise.client.session import Session
 
 
 def stay_out_of_forks(session: Session) -> None:
     """Let forks of this process refuse to use the session."""
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_Forked(weakref.ref(session)))
+    _SESSIONS.add(session)
 
 
-class _Forked:
-    """Runs in the fork, in its only thread, before anything else."""
+def _refuse_from_now_on(session: Session) -> None:
+    session.__class__ = ForkedSession
+    # Whoever held one of these in the parent is not here to give it back.
+    session.sending = threading.Lock()
+    session.scattering = threading.RLock()
+    session.lock = threading.Lock()
+    session._changed = threading.Condition(session.lock)
+    # Spans that are open here are the parent's to close.
+    session._closing = True
+    session.abandon_links()
 
-    def __init__(self, session: weakref.ref[Session]) -> None:
-        self._session = session
 
-    def __call__(self) -> None:
-        session = self._session()
-        if session is None:
-            return
-        session.__class__ = ForkedSession
-        # Whoever held one of these in the parent is not here to give it back.
-        session.sending = threading.Lock()
-        session.scattering = threading.RLock()
-        session.lock = threading.Lock()
-        # Spans that are open here are the parent's to close.
-        session._closing = True
-        session.abandon_links()
+_SESSIONS = ForkHook(_refuse_from_now_on)
 
 
 class ForkedSession(Session):
@@ -54,6 +48,9 @@ class ForkedSession(Session):
         )
 
     submit_graph: Any = _refuse
+    send_submit: Any = _refuse
+    reserve_ids: Any = _refuse
+    new_entries: Any = _refuse
     send: Any = _refuse
     send_all: Any = _refuse
     watch: Any = _refuse
@@ -67,12 +64,15 @@ class ForkedSession(Session):
     retry: Any = _refuse
     ask: Any = _refuse
     open_request: Any = _refuse
+    next_answer: Any = _refuse
     wait_for_workers: Any = _refuse
     _check_alive: Any = _refuse
 
     def _nothing(self, *args: Any, **options: Any) -> None:
         """Futures go, and the client is closed: here nothing follows from that."""
 
+    withdraw: Any = _nothing
+    close_request: Any = _nothing
     unwatch: Any = _nothing
     drop: Any = _nothing
     drop_later: Any = _nothing

@@ -20,6 +20,7 @@ from typing import Any
 
 from spanwise.client.ending import Ending
 from spanwise.client.errors import ClusterError
+from spanwise.client.fork_hook import ForkHook
 from spanwise.client.launch import (
     default_name,
     kernel_id,
@@ -76,8 +77,7 @@ class NodeProcess:
         self._ending = Ending(self.process, self.folder)
         # One that is forgotten ends too; the interpreter's end waits by itself.
         weakref.finalize(self, self._ending.begin).atexit = False
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_Forked(weakref.ref(self)))
+        _OWNED.add(self)
         try:
             self.address = self._wait_until_ready()
         except BaseException:
@@ -125,16 +125,13 @@ class NodeProcess:
         self.close()
 
 
-class _Forked:
-    """Lets go of the lifeline in a fork: a child that outlives its parent would hold it."""
+def _let_go(owned: NodeProcess) -> None:
+    """In a fork: a child that outlives its parent would hold the lifeline."""
+    if owned.process.stdin is not None:
+        owned.process.stdin.close()
 
-    def __init__(self, owned: weakref.ref[NodeProcess]) -> None:
-        self._owned = owned
 
-    def __call__(self) -> None:
-        owned = self._owned()
-        if owned is not None and owned.process.stdin is not None:
-            owned.process.stdin.close()
+_OWNED = ForkHook(_let_go)
 
 
 def _write_private(path: Path, text: str) -> None:

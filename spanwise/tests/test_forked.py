@@ -18,8 +18,14 @@ from dask import delayed
 
 from spanwise import MemorySampler, as_completed, span, wait
 from spanwise.client.errors import ClusterError
+from spanwise.client.fork_hook import ForkHook
+from spanwise.client.forked import ForkedSession
+from spanwise.client.processes import NodeProcess
+from spanwise.client.session import Session
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment
+from spanwise.wire.addresses import default_transport
+from spanwise.wire.schema import PROTOCOL
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
@@ -171,3 +177,66 @@ def test_a_fork_may_have_a_client_of_its_own(client: LocalClient, tmp_path: Path
 
     in_fork(use, tmp_path / "said")
     assert client.submit(increment, 1).result(LIMIT) == 2
+
+
+def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
+    public = {
+        name for name, each in vars(Session).items() if callable(each) and not name.startswith("_")
+    }
+    here = vars(ForkedSession)
+    refused = {name for name in public if here.get(name) is ForkedSession._refuse}
+    nothing = {name for name in public if here.get(name) is ForkedSession._nothing}
+    assert nothing == {"withdraw", "close_request", "unwatch", "drop", "drop_later", "close"}
+    # The one reads what was known at the fork, the other is what the fork itself does.
+    assert public - refused - nothing == {"running_workers", "abandon_links"}
+
+
+def test_waiting_in_a_fork_does_not_use_the_parents_lock(
+    client: LocalClient, tmp_path: Path
+) -> None:
+    session = client._session
+
+    def look() -> None:
+        with session._changed:
+            assert session.lock.locked()
+
+    with session._changed:
+        in_fork(look, tmp_path / "said")
+
+
+def test_clients_leave_no_hooks_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks: list[Any] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **hook: hooks.append(hook))
+    for _ in range(2):
+        scheduler = ClientScheduler()
+        with LocalClient(scheduler) as client:
+            assert client.submit(increment, 1).result(LIMIT) == 2
+        scheduler.close()
+    config = {
+        "protocol": PROTOCOL,
+        "secretHex": bytes(32).hex(),
+        "transport": default_transport(),
+        "budgetBytes": 1 << 20,
+    }
+    NodeProcess("observer", config, bytes(32)).close()
+    assert not hooks
+
+
+def test_a_hook_forgets_what_is_gone_and_gives_everybody_a_turn() -> None:
+    class Owner:
+        turns = 0
+
+    def after(owner: Owner) -> None:
+        owner.turns += 1
+        raise ValueError("no")
+
+    hook = ForkHook(after)
+    owners = [Owner(), Owner(), Owner()]
+    for owner in owners:
+        hook.add(owner)
+    del owner, owners[0]
+    gc.collect()
+    with pytest.raises(ExceptionGroup) as caught:
+        hook._in_fork()
+    assert len(caught.value.exceptions) == 2
+    assert [owner.turns for owner in owners] == [1, 1]
