@@ -1,11 +1,15 @@
+import { LoggedStatus } from '../records/run-status';
 import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
 import { DEFAULT_SPAN } from './store/span-tree';
 import type { LogStore } from './store/log-store';
 import { STATUS_REPLACED } from './store/log-store';
 
-/** status column of runs, by the filter's word. `lost` covers inputs that were missing: neither gave a result, neither failed. */
-const STATUS_OF: Readonly<Record<'ok' | 'failed' | 'lost', readonly number[]>> =
-  { ok: [0], failed: [1], lost: [2, 3] };
+/** By the filter's word. What was given back for want of an input has none: it runs again, and that run has one. */
+const STATUS_OF: Readonly<Record<'ok' | 'failed' | 'lost', LoggedStatus>> = {
+  ok: LoggedStatus.Ok,
+  failed: LoggedStatus.Failed,
+  lost: LoggedStatus.Lost
+};
 
 /**
  * A filter compiled for one log: per row four look-ups in byte tables decide.
@@ -198,9 +202,7 @@ function statusTable(
 ): Uint8Array {
   const table = new Uint8Array(256).fill(statuses.length > 0 ? 0 : 1);
   for (const status of statuses) {
-    for (const number of STATUS_OF[status]) {
-      table[number] = 1;
-    }
+    table[STATUS_OF[status]] = 1;
   }
   table[STATUS_REPLACED] = 0;
   return table;

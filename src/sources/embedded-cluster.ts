@@ -1,6 +1,7 @@
 import type { BlockBuilder } from '../records/block-builder';
 import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
+import { LoggedStatus } from '../records/run-status';
 import { TABLES, type TableName } from '../records/tables';
 import { RunStatus } from '../scheduler';
 import { GivenUpTasks } from './given-up-tasks';
@@ -15,17 +16,12 @@ const NONE_U32 = 0xffffffff;
 /** No worker. */
 const NO_WORKER = 0xffff;
 
-/** The log's `runs.status`. */
-const RUN_OK = 0;
-const RUN_FAILED = 1;
-const RUN_LOST = 2;
-const RUN_WITHOUT_INPUTS = 3;
-/** The same by what the worker says of a run that ended; {@link RunStatus}. */
-const LOGGED_STATUS: readonly number[] = [
-  RUN_OK,
-  RUN_FAILED,
-  RUN_WITHOUT_INPUTS,
-  RUN_WITHOUT_INPUTS
+/** By what the worker says of a run that ended; {@link RunStatus}. */
+const LOGGED_STATUS: readonly LoggedStatus[] = [
+  LoggedStatus.Ok,
+  LoggedStatus.Failed,
+  LoggedStatus.Missing,
+  LoggedStatus.Missing
 ];
 
 /** Of a traceback in `events`. The first two thousand, 6 MB, are written down; of later ones, a hundred thousand tasks may fail, the last line. */
@@ -361,7 +357,7 @@ export class EmbeddedClusterLog {
         gone.attempts = Math.min(255, gone.attempts + 1);
       }
       out.lane[row] = logged.firstLane + runs.thread[i]!;
-      out.status[row] = LOGGED_STATUS[status] ?? RUN_FAILED;
+      out.status[row] = LOGGED_STATUS[status] ?? LoggedStatus.Failed;
       out.start[row] = start;
       out.duration[row] = duration;
       out.waitReady[row] = Math.max(
@@ -485,7 +481,7 @@ export class EmbeddedClusterLog {
       function: run.functionId,
       span: run.span,
       lane,
-      status: RUN_LOST,
+      status: LoggedStatus.Lost,
       attempt: run.attempt,
       start: run.started,
       duration: Math.max(0, left - run.started),

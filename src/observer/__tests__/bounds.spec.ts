@@ -9,6 +9,18 @@ import { ask } from './ask';
 const CHUNK = 65_536;
 
 describe('what a log costs at most', () => {
+  it('leaves no trace in the task stream of what never began', () => {
+    const log = new LogStore('log', { runs: CHUNK });
+    const rows = Array.from({ length: CHUNK }, () => ({
+      status: 3,
+      waitThread: NaN
+    }));
+    ingestBlock(log, rowsToBlock(1, 'runs', rows));
+    ingestBlock(log, rowsToBlock(2, 'runs', rows));
+    expect(log.runs.firstRow).toBe(CHUNK);
+    expect(log.retired.isEmpty).toBe(true);
+  });
+
   it('is said in gaps, one per table', () => {
     const log = new LogStore('log');
     const block = rowsToBlock(

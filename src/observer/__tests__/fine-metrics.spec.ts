@@ -223,6 +223,10 @@ describe('fine metrics', () => {
       'missing',
       'ok'
     ]);
+    // It is no trouble of the user's: it runs again.
+    expect(
+      ask(log, 'tasks', { filter: { status: ['failed', 'lost'] } }).rows
+    ).toEqual([]);
     expect(ask(log, 'task-stream')).toMatchObject({
       tasks: 2,
       hidden: 0,

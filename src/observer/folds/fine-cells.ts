@@ -1,3 +1,4 @@
+import { LoggedStatus } from '../../records/run-status';
 import { passesFunction } from '../filter';
 import {
   ACTIVITY_OF_PART,
@@ -9,9 +10,7 @@ import {
   bookRun,
   clippedNanoseconds,
   nanoseconds,
-  PART_COMPUTE,
-  STATUS_FAILED,
-  STATUS_MISSING
+  PART_COMPUTE
 } from '../store/run-book';
 import type { Clip, NanosecondSink } from '../store/run-book';
 import { resolveRange, ROWS_PER_SLICE } from './context';
@@ -96,7 +95,7 @@ class ScanBook {
     }
     // Rows that were replaced pass no status table.
     const status = columns.status[i]!;
-    if (status > STATUS_MISSING) {
+    if (status > LoggedStatus.Missing) {
       return;
     }
     const ns = clippedNanoseconds(start, duration, clip);
@@ -108,9 +107,9 @@ class ScanBook {
     const span = columns.span[i]!;
     const fn = columns.function[i]!;
     const startsInRange = clip === null || start >= clip.from;
-    if (startsInRange && status !== STATUS_MISSING) {
+    if (startsInRange && status !== LoggedStatus.Missing) {
       const cell = this._held.cell(span, fn);
-      this._held.addRun(cell, status === STATUS_FAILED, 1);
+      this._held.addRun(cell, status === LoggedStatus.Failed, 1);
     }
     const partRows = log.partRows(columns.run[i]!);
     const cpu = columns.cpu[i]!;

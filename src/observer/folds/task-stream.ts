@@ -1,9 +1,9 @@
+import { LoggedStatus } from '../../records/run-status';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { STATUS_FAILED, STATUS_MISSING, STATUS_OK } from '../store/run-book';
 import { DEFAULT_SPAN } from '../store/span-tree';
 import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
@@ -104,16 +104,18 @@ function* scanStrip(
       const run = columns.run[j]!;
       const hasParts = log.lastParts.get(run) >= 0;
       if (own) {
-        tasks += columns.status[j] === STATUS_MISSING ? 0 : 1;
+        tasks += columns.status[j] === LoggedStatus.Missing ? 0 : 1;
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + stop - start);
         // A run that was given back for want of an input is no trouble of the user's: it runs again, and has no mark.
         if (
-          columns.status[j] !== STATUS_OK &&
-          columns.status[j] !== STATUS_MISSING
+          columns.status[j] !== LoggedStatus.Ok &&
+          columns.status[j] !== LoggedStatus.Missing
         ) {
-          kinds[columns.status[j] === STATUS_FAILED ? 'failed' : 'lost']++;
+          kinds[
+            columns.status[j] === LoggedStatus.Failed ? 'failed' : 'lost'
+          ]++;
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
           );

@@ -1,3 +1,4 @@
+import { LoggedStatus } from '../../records/run-status';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
 
@@ -18,7 +19,11 @@ export function dropOverdueRuns(log: LogStore): void {
         continue;
       }
       const length = duration[i]! > 0 ? duration[i]! : 0;
-      log.retired.add(log.shape.laneIndex(lane[i]!), fn[i]!, start[i]!, length);
+      // What was given back before it began is not drawn while it is here either.
+      if (status[i] !== LoggedStatus.Missing || length > 0) {
+        const index = log.shape.laneIndex(lane[i]!);
+        log.retired.add(index, fn[i]!, start[i]!, length);
+      }
       log.droppedBefore = Math.max(log.droppedBefore, start[i]! + length);
       rows++;
     }

@@ -1,3 +1,4 @@
+import { LoggedStatus } from '../../records/run-status';
 import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
 import { CHUNK_MASK, decodeText, NO_ROW } from './column-table';
@@ -10,14 +11,7 @@ import type { IdIndex } from './id-index';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
 import { makeRoomForName } from './name-bound';
-import {
-  bookRun,
-  hasBegun,
-  nanoseconds,
-  PART_COMPUTE,
-  STATUS_FAILED,
-  STATUS_MISSING
-} from './run-book';
+import { bookRun, hasBegun, nanoseconds, PART_COMPUTE } from './run-book';
 import type { NanosecondSink, PartFigures } from './run-book';
 
 /** A block of the record log, decoded. */
@@ -455,10 +449,14 @@ function countRun(
   status: number,
   sign: 1 | -1
 ): void {
-  if (status === STATUS_MISSING) {
+  if (status === LoggedStatus.Missing) {
     return;
   }
-  log.held.addRun(log.held.cell(span, fn), status === STATUS_FAILED, sign);
+  log.held.addRun(
+    log.held.cell(span, fn),
+    status === LoggedStatus.Failed,
+    sign
+  );
   log.runCount += sign;
 }
 

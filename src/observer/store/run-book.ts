@@ -1,3 +1,4 @@
+import { LoggedStatus } from '../../records/run-status';
 import {
   ACTIVITY_OF_PART,
   BLOCKED,
@@ -11,14 +12,6 @@ import {
 
 /** part.kind of compute: an inner part of a fused task, or the compute of a run that has other parts. */
 export const PART_COMPUTE = 4;
-
-/** The column `runs.status`. */
-export const STATUS_OK = 0;
-export const STATUS_FAILED = 1;
-/** It ended with its worker. */
-export const STATUS_LOST = 2;
-/** It was given back for want of an input. */
-export const STATUS_MISSING = 3;
 
 /** Whether a thread had it. Tasks that could not begin have a row that says so, which takes no time on any lane. */
 export function hasBegun(duration: number, waitThread: number): boolean {
@@ -79,7 +72,7 @@ export function bookRun(
   sink: NanosecondSink
 ): void {
   const whole = clippedNanoseconds(run.start, run.duration, clip);
-  if (run.status === STATUS_LOST) {
+  if (run.status === LoggedStatus.Lost) {
     sink(run.span, run.function, LOST, sign * whole);
     return;
   }

@@ -1,10 +1,10 @@
+import { LoggedStatus } from '../../records/run-status';
 import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { STATUS_MISSING, STATUS_OK } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -149,7 +149,7 @@ function runGate(
         lanes[lane] === 0 ||
         (fn < known ? functions[fn] : otherFunctions) === 0 ||
         // Given back before it began.
-        (status === STATUS_MISSING && !(duration > 0))
+        (status === LoggedStatus.Missing && !(duration > 0))
       ) {
         continue;
       }
@@ -159,7 +159,7 @@ function runGate(
         start,
         duration,
         category(
-          status === STATUS_OK || status === STATUS_MISSING
+          status === LoggedStatus.Ok || status === LoggedStatus.Missing
             ? KIND_COMPUTE
             : KIND_FAILED,
           fn
