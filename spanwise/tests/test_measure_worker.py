@@ -435,8 +435,10 @@ class TestSampling:
             double, [(105, burn, 0.1), (106, time.sleep, 0.1)], 2.0
         )
         assert on_core[106] < 0.05 * samples[106]
-        # A built-in has no Python frame; it stands for itself.
-        assert functions[106, "sleep"] == samples[106]
+        # A built-in has no Python frame; it stands for itself. A look may also fall on the few
+        # microseconds before or after the call, which are the worker's own.
+        assert {name for span, name in functions if span == 106} <= {"sleep", "(worker)"}
+        assert functions[106, "sleep"] >= 0.95 * samples[106]
 
     def test_looking_does_not_keep_inputs_alive(self, single):
         """All stacks at once hold the looker's own frame: a cycle, if it is not broken."""

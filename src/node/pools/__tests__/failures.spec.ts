@@ -306,33 +306,6 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
     await expectUsable();
   });
 
-  it('a worker that runs out of memory is named', async () => {
-    const grow = () => {
-      const hoard: unknown[] = [];
-      for (;;) {
-        hoard.push(new Array(10_000).fill(hoard.length).map(x => ({ x })));
-      }
-    };
-    // A limit of its own: the usual one is gigabytes.
-    const smallPool =
-      kind === 'threads'
-        ? (new ThreadPool({
-            size: 1,
-            maxHeapMegabytes: 32
-          }) as unknown as ProcessPool)
-        : new ProcessPool({ size: 1, maxHeapMegabytes: 32 });
-    try {
-      const error = await failureOf(
-        get({ hog: task(grow) }, 'hog', { pool: smallPool, chunkSize: 1 })
-      );
-      expect(error).toBeInstanceOf(WorkerEndedError);
-      expect(error.message).toMatch(/^The worker that ran hog is gone/);
-      expect(await get({ a: task(inc, 1) }, 'a', { pool: smallPool })).toBe(2);
-    } finally {
-      await smallPool.close();
-    }
-  });
-
   it('an abort ends the run at once with its reason, also in the middle of a task that never ends', async () => {
     const place = join(folder, `busy-${kind}`);
     const forever = (path: string) => {

@@ -39,6 +39,7 @@ async function start(name: string, text: string): Promise<Program> {
         import { task, ref } from './src/node/graph/nodes';
         import { getThreads } from './src/node/pools/get-threads';
         import { getProcesses } from './src/node/pools/get-processes';
+        import { ProcessPool, ThreadPool } from './src/node/pools/worker-pool';
         ${text}`,
       resolveDir: checkout,
       loader: 'ts'
@@ -135,6 +136,29 @@ describe.each(['getThreads', 'getProcesses'])(
       program.child.kill('SIGKILL');
       await program.ended;
       await waitFor('its workers are gone', () => !pids.some(isAlive));
+    });
+
+    // Here, for jest ends its own process when that says "heap out of memory" on its error output, as the worker does.
+    it('names the task of a worker that runs out of memory, and goes on', async () => {
+      const program = await start(
+        `hoards-${name}`,
+        `const grow = () => {
+         const hoard: unknown[] = [];
+         for (;;) hoard.push(new Array(10_000).fill(hoard.length).map(x => ({ x })));
+       };
+       const pool = new ${name === 'getThreads' ? 'ThreadPool' : 'ProcessPool'}({ size: 1, maxHeapMegabytes: 32 });
+       await ${name}({ hog: task(grow) }, 'hog', { pool, chunkSize: 1 })
+         .catch(error => console.log('error ' + error.name + ' ' + error.message));
+       console.log('next ' + await ${name}({ a: task((x: number) => x + 1, 1) }, 'a', { pool }));
+       await pool.close();`
+      );
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(program.said('error')).toEqual([
+        expect.stringMatching(
+          /^WorkerEndedError The worker that ran hog is gone/
+        )
+      ]);
+      expect(program.said('next')).toEqual(['2']);
     });
 
     it('can end with process.exit in the middle of a run', async () => {
