@@ -178,11 +178,14 @@ def bob(scale: float) -> dict[str, int]:
 
 
 def summary(client: Client) -> str:
-    """One line per span: tasks, wall, CPU, non-CPU, transfer and idle seconds.
+    """One line per span: tasks, wall, CPU, non-CPU, transfer, other and idle seconds.
 
     Spans of one name (each ``with`` opens a new one) share a line.
     """
-    head = f"{'span':<32}{'tasks':>8}{'wall':>9}{'CPU':>9}{'non-CPU':>9}{'transfer':>10}{'idle':>9}"
+    head = (
+        f"{'span':<32}{'tasks':>8}{'wall':>9}{'CPU':>9}{'non-CPU':>9}{'transfer':>10}"
+        f"{'other':>9}{'idle':>9}"
+    )
     lines = [head, "─" * len(head)]
     by_name: dict[tuple[str, ...], list[Any]] = {}
     for each in client.spans():
@@ -194,13 +197,18 @@ def summary(client: Client) -> str:
         stops = [each.stop for each in spans if each.stop is not None]
         wall = max(stops) - min(starts) if starts else 0.0
         idle = sum(each.idle or 0.0 for each in spans)
+        shown = [activity.get(each, 0.0) for each in ("thread-cpu", "thread-noncpu", "transfer")]
+        # Mostly deserialising: a worker's first task imports what it needs.
+        other = sum(activity.values()) - sum(shown)
         label = "  " * (len(name) - 1) + name[-1]
         lines.append(
             f"{label:<32}{sum(each.tasks for each in spans):>8,}{wall:>9.2f}"
-            f"{activity.get('thread-cpu', 0.0):>9.2f}{activity.get('thread-noncpu', 0.0):>9.2f}"
-            f"{activity.get('transfer', 0.0):>10.2f}{idle:>9.2f}"
+            f"{shown[0]:>9.2f}{shown[1]:>9.2f}{shown[2]:>10.2f}{other:>9.2f}{idle:>9.2f}"
         )
-    lines.append("seconds; a span's figures include those of the spans inside it")
+    lines += [
+        "wall: elapsed seconds; the others: seconds of all threads, added up",
+        "a span's figures include those of the spans inside it; a fused task counts once",
+    ]
     return "\n".join(lines)
 
 
