@@ -7,16 +7,15 @@ never waits for it. The same protocol as the scheduler's
 
 from __future__ import annotations
 
-import os
 import selectors
 import socket
 import threading
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 
+from spanwise.client.fork_hook import ForkHook
 from spanwise.client.processes import ObserverAddress
 from spanwise.local.replay_ring import LogGap, ReplayRing
 from spanwise.records.log_writer import SealedBlock
@@ -73,8 +72,7 @@ class ObserverLink:
         self._bell, self._ringer = socket.socketpair()
         self._bell.setblocking(False)
         self._ringer.setblocking(False)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_Forked(weakref.ref(self)))
+        _LINKS.add(self)
         self._thread = threading.Thread(target=self._run, name="spanwise-source", daemon=True)
         self._thread.start()
 
@@ -232,13 +230,5 @@ class ObserverLink:
             self._changed.notify_all()
 
 
-class _Forked:
-    """Lets go of the connection in a fork: a child that outlives its parent would hold it."""
-
-    def __init__(self, owned: weakref.ref[ObserverLink]) -> None:
-        self._owned = owned
-
-    def __call__(self) -> None:
-        owned = self._owned()
-        if owned is not None:
-            owned.forget_in_child()
+#: A child that outlives its parent would hold its connection.
+_LINKS: ForkHook[ObserverLink] = ForkHook(ObserverLink.forget_in_child)
