@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
@@ -35,3 +36,18 @@ def _nothing_left_running() -> Iterator[None]:
     left = wait_until_gone(known, limit_seconds=30)
     if left:
         pytest.fail("processes left running:\n" + "\n".join(left))
+
+
+@pytest.fixture
+def scheduler() -> Iterator[ClientScheduler]:
+    """A scheduler in this process, with workers of its own."""
+    made = ClientScheduler()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
+    """A client of it. Tests of whole clusters have a fixture of the same name instead."""
+    with LocalClient(scheduler) as made:
+        yield made

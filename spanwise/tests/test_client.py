@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import dask
@@ -17,19 +16,6 @@ from spanwise.client.current import default_client
 from spanwise.client.errors import CancelledError, ClusterError, SchedulerLost
 from spanwise.client.memory_sampler import MemorySampler
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
-
-
-@pytest.fixture
-def scheduler() -> Iterator[ClientScheduler]:
-    made = ClientScheduler()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
-    with LocalClient(scheduler) as made:
-        yield made
 
 
 def until(condition: Any, seconds: float = 20) -> None:

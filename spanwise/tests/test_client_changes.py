@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import dask
 import numpy as np
@@ -17,19 +16,6 @@ from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
 
 LIMIT = 20
-
-
-@pytest.fixture
-def scheduler() -> Iterator[ClientScheduler]:
-    made = ClientScheduler()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
-    with LocalClient(scheduler) as made:
-        yield made
 
 
 class TestCancel:

@@ -20,19 +20,6 @@ from spanwise.tests.test_client import fail, increment, until
 from spanwise.wire.errors import FrameTooLong
 
 
-@pytest.fixture
-def scheduler() -> Iterator[ClientScheduler]:
-    made = ClientScheduler()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
-    with LocalClient(scheduler) as made:
-        yield made
-
-
 def test_waiting_a_little_at_a_time_leaves_nothing_behind(client: LocalClient) -> None:
     client.fake.hold.clear()
     futures = client.map(increment, range(5))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import distributed
@@ -15,15 +14,7 @@ import spanwise
 from spanwise.client import distributed_names as names
 from spanwise.client.errors import AbsentAttribute, AbsentImport
 from spanwise.tests import names_table
-from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
-
-
-@pytest.fixture
-def client() -> Iterator[LocalClient]:
-    scheduler = ClientScheduler()
-    with LocalClient(scheduler) as made:
-        yield made
-    scheduler.close()
+from spanwise.tests.client_scheduler import LocalClient
 
 
 def test_the_page_is_what_the_code_says(checkout: Path) -> None:

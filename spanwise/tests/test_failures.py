@@ -21,14 +21,6 @@ from spanwise.tests.test_client import increment
 LIMIT = 20.0
 
 
-@pytest.fixture
-def client() -> Iterator[LocalClient]:
-    scheduler = ClientScheduler()
-    with LocalClient(scheduler) as made:
-        yield made
-    scheduler.close()
-
-
 #: What opening the exceptions below does in this process; the workers' side only writes them.
 opening: list[Any] = []
 

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +35,6 @@ pytestmark = [
 
 LIMIT = 20
 SENTENCE = "make a new Client() here"
-
-
-@pytest.fixture
-def client() -> Iterator[LocalClient]:
-    scheduler = ClientScheduler()
-    with LocalClient(scheduler) as made:
-        yield made
-    scheduler.close()
 
 
 def in_fork(function: Callable[[], Any], said: Path) -> None:

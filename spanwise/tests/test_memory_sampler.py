@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,6 @@ from spanwise import MemorySampler
 from spanwise.client.errors import ClusterError, SchedulerLost
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment, until
-
-
-@pytest.fixture
-def scheduler() -> Iterator[ClientScheduler]:
-    made = ClientScheduler()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(scheduler: ClientScheduler) -> Iterator[LocalClient]:
-    with LocalClient(scheduler) as made:
-        yield made
 
 
 def end(client: LocalClient) -> None:

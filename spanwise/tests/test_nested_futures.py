@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,18 +13,10 @@ import pytest
 from dask import delayed
 from dask._task_spec import Task
 
-from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.test_client import increment
 
 LIMIT = 20
-
-
-@pytest.fixture
-def client() -> Iterator[LocalClient]:
-    scheduler = ClientScheduler()
-    with LocalClient(scheduler) as made:
-        yield made
-    scheduler.close()
 
 
 def test_partials_are_taken_apart(client: LocalClient) -> None:
