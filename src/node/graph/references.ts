@@ -35,10 +35,7 @@ export function visitReferences(
 
 /** Whether the value holds a reference or a nested task, so that it must be built before it is used. */
 export function holdsNodes(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) {
-    return false;
-  }
-  return anyNode(value, new Set());
+  return typeof value === 'object' && value !== null && holdsAny(value, isNode);
 }
 
 /**
@@ -139,7 +136,7 @@ function visitObject(
   } else if (!(value instanceof DataNode) && isContainer(value)) {
     const around = within ?? new Set<object>();
     if (around.has(value)) {
-      if (anyNode(value, new Set())) {
+      if (holdsAny(value, isNode)) {
         throw new GraphError(
           'An argument contains itself and holds references: it cannot be rebuilt with their values. Wrap it in data(…) if it is a value.'
         );
@@ -156,21 +153,38 @@ function visitObject(
   }
 }
 
-function anyNode(value: object, seen: Set<object>): boolean {
-  if (
+function isNode(value: object): boolean {
+  return (
     value instanceof TaskRef ||
     value instanceof Task ||
     value instanceof Alias ||
     value instanceof DataNode
-  ) {
+  );
+}
+
+/** Whether the value is such a one, or a container that holds one at any depth; containers may contain themselves. */
+export function holdsAny(
+  value: object,
+  isSought: (part: object) => boolean,
+  seen?: Set<object>
+): boolean {
+  if (isSought(value)) {
     return true;
   }
-  if (seen.has(value) || !isContainer(value)) {
+  if (!isContainer(value)) {
     return false;
   }
-  seen.add(value);
+  const around = seen ?? new Set<object>();
+  if (around.has(value)) {
+    return false;
+  }
+  around.add(value);
   for (const part of partsOf(value)) {
-    if (typeof part === 'object' && part !== null && anyNode(part, seen)) {
+    if (
+      typeof part === 'object' &&
+      part !== null &&
+      holdsAny(part, isSought, around)
+    ) {
       return true;
     }
   }
@@ -191,7 +205,7 @@ function built(value: unknown, inputs: Inputs): unknown {
   if (value instanceof DataNode) {
     return value.value;
   }
-  if (!isContainer(value) || !anyNode(value, new Set())) {
+  if (!isContainer(value) || !holdsAny(value, isNode)) {
     return value;
   }
   if (value instanceof Map) {

@@ -17,6 +17,7 @@ import {
   type TaskFunction
 } from '../graph/nodes';
 import {
+  holdsAny,
   type Inputs,
   isContainer,
   partsOf,
@@ -169,22 +170,10 @@ function keyOf(value: TaskRef | Alias): Key {
 }
 
 /** Whether a call is nested in the value. A value may contain itself; such a one holds no nodes (the graph was checked). */
-function holdsCall(value: object, seen?: Set<object>): boolean {
-  if (value instanceof Task) {
-    return true;
-  }
-  if (!isContainer(value)) {
-    return false;
-  }
-  const around = seen ?? new Set<object>();
-  if (around.has(value)) {
-    return false;
-  }
-  around.add(value);
-  for (const part of partsOf(value)) {
-    if (typeof part === 'object' && part !== null && holdsCall(part, around)) {
-      return true;
-    }
-  }
-  return false;
+function holdsCall(value: object): boolean {
+  return holdsAny(value, isCall);
+}
+
+function isCall(value: object): boolean {
+  return value instanceof Task;
 }
