@@ -102,3 +102,23 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     }
   }
 }
+
+/** From the first begin to the last end of records in any order; null without records. */
+export function rangeOf<R>(
+  records: readonly R[],
+  begin: (record: R) => number,
+  end: (record: R) => number
+): TimeRange | null {
+  return records.length === 0
+    ? null
+    : {
+        start: records.reduce(
+          (first, record) => Math.min(first, begin(record)),
+          Infinity
+        ),
+        end: records.reduce(
+          (last, record) => Math.max(last, end(record)),
+          -Infinity
+        )
+      };
+}

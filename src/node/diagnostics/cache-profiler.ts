@@ -2,7 +2,7 @@ import type { Key } from '../graph/key';
 import type { RunGraph, RunState } from '../local/state';
 import { cachePlot } from '../visualize/cache-plot';
 import type { CachePlot, TimeRange } from '../visualize/plots';
-import { BlockProfiler } from './block-profiler';
+import { BlockProfiler, rangeOf } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { CacheData } from './records';
 import { sizeOf } from './size-of';
@@ -142,19 +142,11 @@ export class CacheProfiler extends BlockProfiler {
   }
 
   protected recordedRange(): TimeRange | null {
-    const { results } = this;
-    return results.length === 0
-      ? null
-      : {
-          start: results.reduce(
-            (first, { cacheTime }) => Math.min(first, cacheTime),
-            Infinity
-          ),
-          end: results.reduce(
-            (last, { freeTime }) => Math.max(last, freeTime),
-            -Infinity
-          )
-        };
+    return rangeOf(
+      this.results,
+      record => record.cacheTime,
+      record => record.freeTime
+    );
   }
 
   private _read({

@@ -2,7 +2,7 @@ import type { Key } from '../graph/key';
 import type { RunGraph, RunState } from '../local/state';
 import type { TaskPlot, TimeRange } from '../visualize/plots';
 import { taskPlot } from '../visualize/task-plot';
-import { BlockProfiler } from './block-profiler';
+import { BlockProfiler, rangeOf } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { TaskData } from './records';
 
@@ -104,18 +104,10 @@ export class Profiler extends BlockProfiler {
   }
 
   protected recordedRange(): TimeRange | null {
-    const { results } = this;
-    return results.length === 0
-      ? null
-      : {
-          start: results.reduce(
-            (first, { startTime }) => Math.min(first, startTime),
-            Infinity
-          ),
-          end: results.reduce(
-            (last, { endTime }) => Math.max(last, endTime),
-            -Infinity
-          )
-        };
+    return rangeOf(
+      this.results,
+      record => record.startTime,
+      record => record.endTime
+    );
   }
 }
