@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { encodeBlock } from '../src/records/block';
-import { dial } from '../src/sidecar/link/dial';
-import type { Link } from '../src/sidecar/link/link';
+import { dial } from '../src/link/dial';
+import type { Link } from '../src/link/link';
 import { syntheticLog } from '../src/testing/synthetic-log';
 import type { Connection } from './panning-server';
 

@@ -7,9 +7,9 @@
  * The secret comes as a line of hex on stdin; the end of stdin ends the process.
  */
 import { createInterface } from 'node:readline';
-import { dial } from '../sidecar/link/dial';
-import { Door } from '../sidecar/link/door';
-import type { Transport } from '../sidecar/link/addresses';
+import { dial } from '../link/dial';
+import { Door } from '../link/door';
+import type { Transport } from '../link/addresses';
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);

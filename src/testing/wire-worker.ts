@@ -1,5 +1,5 @@
-import { dial } from '../sidecar/link/dial';
-import type { Link } from '../sidecar/link/link';
+import { dial } from '../link/dial';
+import type { Link } from '../link/link';
 import type {
   FleetOptions,
   IWorkerFleet

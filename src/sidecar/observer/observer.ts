@@ -1,8 +1,8 @@
 /** The observer: a door for sources and panels, and what it knows of their clusters. In the observer process, and in its tests. */
 import { warmUp } from '../../observer/warm-up';
-import { Door } from '../link/door';
-import type { AcceptedLink } from '../link/door';
-import type { Transport } from '../link/addresses';
+import { Door } from '../../link/door';
+import type { AcceptedLink } from '../../link/door';
+import type { Transport } from '../../link/addresses';
 import { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';
 import { PanelSession } from './panel-session';

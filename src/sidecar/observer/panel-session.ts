@@ -1,5 +1,5 @@
 /** One viewer's link: a browser page through the relay, or the Python client. In the observer process. */
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import { runDetail } from '../../observer/folds/run-detail';
 import type { Message } from '../../wire/schema';
 import type { Answer } from './answers';

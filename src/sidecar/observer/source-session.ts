@@ -1,5 +1,5 @@
 /** One source's link: blocks in, acknowledgements out. In the observer process. */
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import type { Message } from '../../wire/schema';
 import type { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';

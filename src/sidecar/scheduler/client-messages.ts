@@ -3,7 +3,7 @@ import { assertUnreachable } from '../../base/assert';
 import { FailureReason, NONE, ReportStatus, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import type { ClusterState } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
 import { WireFlag } from './task-rows';

@@ -16,7 +16,7 @@ import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
 import { build, version } from '../build';
-import { Door, type AcceptedLink } from '../link/door';
+import { Door, type AcceptedLink } from '../../link/door';
 import {
   ClientSession,
   type ExtraReport,
@@ -26,7 +26,7 @@ import { ClusterState } from './cluster-state';
 import { InstructionPerformer } from './instructions';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
-import { ObserverLink, type EndReason } from './observer-link';
+import { ObserverLink, type EndReason } from '../../link/observer-link';
 import { CLIENT, TooManyTasks } from './translate';
 import {
   WorkerFleet,
@@ -306,6 +306,9 @@ export class Cluster implements IClientHost, IRosterHost {
           this._commit();
         },
         onRefused: sentence => this.warn(sentence),
+        who: 'This cluster',
+        remedy:
+          'Restart JupyterLab, then this kernel, so that both know the same connection file.',
         note
       });
     }

@@ -2,7 +2,7 @@
 import { assertUnreachable } from '../../base/assert';
 import type { Forgotten, Instruction, Release } from '../../scheduler';
 import { StoredKind } from '../../sources';
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import { AssignBuilder } from './assign-message';
 import type { ExtraReport } from './client-messages';
 import type { ClusterState } from './cluster-state';

@@ -5,7 +5,7 @@
 import { build } from '../build';
 import { removeOwnFolder } from '../own-folder';
 import { Cluster } from './cluster';
-import { monotonicClock } from './monotonic';
+import { monotonicClock } from '../../link/monotonic';
 import { readSettings } from './settings';
 
 /** What the client writes for the scheduler, its socket, and what workers that were killed leave (docs/contracts.md §8). */

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import type { ClusterState } from './cluster-state';
 import type { IWorkerFleet } from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';

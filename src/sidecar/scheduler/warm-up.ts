@@ -4,7 +4,7 @@
  */
 import { FrameDecoder, FrameEncoder } from '../../wire/frame';
 import type { Message, TablesInput } from '../../wire/schema';
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import { ClientSession, type IClientHost } from './client-messages';
 import { ClusterState } from './cluster-state';
 import { InstructionPerformer } from './instructions';

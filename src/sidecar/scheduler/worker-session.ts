@@ -1,6 +1,6 @@
 /** One worker that has joined: its link and what was told to it. In the scheduler process. */
 import type { WorkerIntro } from '../../wire/worker-link';
-import type { AcceptedLink } from '../link/door';
+import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
 import type { MemoryUse } from './memory-runs';
 

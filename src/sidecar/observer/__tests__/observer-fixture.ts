@@ -5,8 +5,8 @@ import type { BlockRows } from '../../../observer/store/ingest';
 import { encodeBlock } from '../../../records/block';
 import type { Snapshot } from '../../../wire/panel-link';
 import type { Message } from '../../../wire/schema';
-import { dial } from '../../link/dial';
-import type { Link } from '../../link/link';
+import { dial } from '../../../link/dial';
+import type { Link } from '../../../link/link';
 import { Observer } from '../observer';
 import type { ObserverOptions } from '../observer';
 

@@ -9,7 +9,7 @@ import type {
 } from '../../../wire/panel-link';
 import { FrameEncoder } from '../../../wire/frame';
 import { PROTOCOL } from '../../../wire/handshake-messages';
-import { connectOptions } from '../../link/addresses';
+import { connectOptions } from '../../../link/addresses';
 import { ObserverFixture } from './observer-fixture';
 
 const drawing = `

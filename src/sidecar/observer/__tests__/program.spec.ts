@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buildSync } from 'esbuild';
-import { dial } from '../../link/dial';
+import { dial } from '../../../link/dial';
 
 /** The program as it ships: bundled, in a process of its own. */
 describe('spanwise observer', () => {

@@ -8,9 +8,9 @@ import { WireClient } from '../../../testing/wire-client';
 import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
 import { HandshakeRefused } from '../../../wire/handshake';
 import type { Message } from '../../../wire/schema';
-import { Door } from '../../link/door';
+import { Door } from '../../../link/door';
 import { Cluster } from '../cluster';
-import { monotonicClock } from '../monotonic';
+import { monotonicClock } from '../../../link/monotonic';
 
 const secret = Buffer.alloc(32, 7);
 

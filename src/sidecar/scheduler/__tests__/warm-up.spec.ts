@@ -1,4 +1,4 @@
-import { monotonicClock } from '../monotonic';
+import { monotonicClock } from '../../../link/monotonic';
 import { warmUp } from '../warm-up';
 
 it('warms up without a word, and stops when real work comes', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BrokenFrame } from '../../../wire/broken-frame';
+import { BrokenFrame } from '../../wire/broken-frame';
 import { FrameSplitter } from '../frame-splitter';
 
 const framed = (body: Uint8Array): Buffer => {

@@ -1,14 +1,14 @@
 /** A door: a listening socket that lets in only who holds its secret. Runs in the Node programs. */
 import { createServer, type Server, type Socket } from 'node:net';
-import { BrokenFrame } from '../../wire/broken-frame';
-import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../../wire/frame';
+import { BrokenFrame } from '../wire/broken-frame';
+import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../wire/frame';
 import {
   Acceptor,
   HANDSHAKE_SECONDS,
   HandshakeRefused,
   type Intro
-} from '../../wire/handshake';
-import type { Role } from '../../wire/handshake-messages';
+} from '../wire/handshake';
+import type { Role } from '../wire/handshake-messages';
 import { addressOf, listenOptions, type Transport } from './addresses';
 import { FramedSocket } from './framed-socket';
 import { Link, refusal } from './link';

@@ -3,7 +3,7 @@
  * Knows nothing of messages; `link.ts` stands on it once the handshake is over.
  */
 import type { Socket } from 'node:net';
-import type { EncodedFrame } from '../../wire/frame';
+import type { EncodedFrame } from '../wire/frame';
 import { FrameSplitter } from './frame-splitter';
 
 /** How long the last bytes may take to leave. */

@@ -3,7 +3,7 @@
  *
  * Bodies are pulled one at a time, because the one before may change the limit of the next (the welcome ends the 64 KiB of strangers).
  */
-import { BrokenFrame } from '../../wire/broken-frame';
+import { BrokenFrame } from '../wire/broken-frame';
 
 const PREFIX_BYTES = 4;
 

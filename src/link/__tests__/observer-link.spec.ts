@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { decodeBlock, type Block } from '../../../records/block';
-import { LogWriter } from '../../../records/log-writer';
-import { TABLES } from '../../../records/tables';
-import { waitFor } from '../../../testing/wait-for';
-import { Door, type AcceptedLink } from '../../link/door';
+import { decodeBlock, type Block } from '../../records/block';
+import { LogWriter } from '../../records/log-writer';
+import { TABLES } from '../../records/tables';
+import { waitFor } from '../../testing/wait-for';
+import { Door, type AcceptedLink } from '../door';
 import { ObserverLink, type LogGap } from '../observer-link';
 
 const secret = Buffer.alloc(32, 7);
@@ -95,6 +95,8 @@ describe('the link to the observer', () => {
       },
       note: sentence => notes.push(sentence),
       onRefused: sentence => refused.push(sentence),
+      who: 'This cluster',
+      remedy: 'Restart JupyterLab.',
       ringBytes: 2000,
       resumeSeconds: 1
     });

@@ -2,22 +2,22 @@
  * One open, authenticated link: messages in batches, one batch per read of the socket; writes leave together at the end of the turn.
  * Runs in the Node programs.
  */
-import { BrokenFrame } from '../../wire/broken-frame';
-import type { Direction } from '../../wire/describe';
+import { BrokenFrame } from '../wire/broken-frame';
+import type { Direction } from '../wire/describe';
 import {
   BODY_LIMIT,
   FrameDecoder,
   FrameEncoder,
   type EncodedFrame
-} from '../../wire/frame';
-import type { Intro } from '../../wire/handshake';
+} from '../wire/frame';
+import type { Intro } from '../wire/handshake';
 import type {
   FieldsInput,
   LinkName,
   Message,
   TablesInput,
   TypeOf
-} from '../../wire/schema';
+} from '../wire/schema';
 import type { FramedSocket } from './framed-socket';
 
 type Back<S extends Direction> = S extends 'up' ? 'down' : 'up';

@@ -1,14 +1,14 @@
 /** Go to another's door. Runs in the Node programs. */
 import { connect } from 'node:net';
-import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../../wire/frame';
+import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../wire/frame';
 import {
   HANDSHAKE_SECONDS,
   HandshakeRefused,
   Initiator,
   type InitiatorAnswer,
   type Intro
-} from '../../wire/handshake';
-import type { Role } from '../../wire/handshake-messages';
+} from '../wire/handshake';
+import type { Role } from '../wire/handshake-messages';
 import { connectOptions } from './addresses';
 import { FramedSocket } from './framed-socket';
 import { Link, refusal } from './link';

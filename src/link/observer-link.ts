@@ -1,6 +1,6 @@
 /**
  * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; whoever listens gets what it has not got, and the
- * computation never waits for it. In the scheduler process.
+ * computation never waits for it. In the scheduler process, and beside a Node program that is observed.
  *
  * Names, spans, workers and lanes outlast the ring: without them an observer that comes anew could not tell what the rows that are left
  * speak of.
@@ -10,13 +10,13 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ByteRing, type RingEntry } from '../../base/byte-ring';
-import type { SealedBlock } from '../../records/log-writer';
-import { TABLES, type TableName } from '../../records/tables';
-import { HandshakeRefused } from '../../wire/handshake';
-import type { FieldsInput } from '../../wire/schema';
-import { dial } from '../link/dial';
-import type { Link } from '../link/link';
+import { ByteRing, type RingEntry } from '../base/byte-ring';
+import type { SealedBlock } from '../records/log-writer';
+import { TABLES, type TableName } from '../records/tables';
+import { HandshakeRefused } from '../wire/handshake';
+import type { FieldsInput } from '../wire/schema';
+import { dial } from './dial';
+import type { Link } from './link';
 
 const RING_BYTES = 64 * 2 ** 20;
 /** What other rows refer to, or what holds until a later row says otherwise. Small: a long run's names are some hundred KB. */
@@ -59,7 +59,7 @@ export type LogGap = {
   /** The table's number. */
   readonly table: number;
   rows: number;
-  /** When the first and the last of their blocks were sealed, in seconds since the scheduler's start. */
+  /** When the first and the last of their blocks were sealed, in seconds since the log's start. */
   readonly from: number;
   to: number;
 };
@@ -83,8 +83,11 @@ export type ObserverLinkOptions = {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
-  /** The observer turned this cluster away: for the user, once for each reason. */
+  /** The observer turned this source away: for the user, once for each reason. */
   onRefused(sentence: string): void;
+  /** In that sentence: who goes on computing, and what to do (where it is the protocol, the observer says it). */
+  readonly who: string;
+  readonly remedy: string;
   /** How many bytes of blocks are kept. */
   readonly ringBytes?: number;
   /** How long an observer that has let this cluster in may take to say what it has. */
@@ -139,7 +142,7 @@ export class ObserverLink {
   /**
    * Takes a block; sends it when there is somebody to send it to, in one message with those that were sealed together with it.
    *
-   * @param at - seconds since the scheduler's start.
+   * @param at - seconds since the log's start.
    */
   push({ seq, bytes }: SealedBlock, at: number): void {
     this._newestSeq = seq;
@@ -173,7 +176,7 @@ export class ObserverLink {
     this._closed = true;
     clearTimeout(this._retry);
     clearTimeout(this._resumeLimit);
-    this._link?.close('The cluster has ended.');
+    this._link?.close('The source has ended.');
   }
 
   private async _connect(): Promise<void> {
@@ -360,12 +363,10 @@ export class ObserverLink {
     }
     this._refusedBecause = sentence;
     // Which side is to be upgraded is said already; of the rest it is known only that both sides are to begin anew.
-    const advice =
-      code === 'protocol'
-        ? ''
-        : ' Restart JupyterLab, then this kernel, so that both know the same connection file.';
+    const { who, remedy } = this._options;
+    const advice = code === 'protocol' ? '' : ` ${remedy}`;
     this._options.onRefused(
-      `This cluster computes, but no panel can show it: the observer turned it away. ${sentence}${advice}`
+      `${who} computes, but no panel can show it: the observer turned it away. ${sentence}${advice}`
     );
   }
 

@@ -1,6 +1,6 @@
 /** The handshake's cryptography by Node. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { IHandshakeCrypto } from '../../wire/handshake';
+import type { IHandshakeCrypto } from '../wire/handshake';
 
 export const NODE_CRYPTO: IHandshakeCrypto = {
   random: byteLength => randomBytes(byteLength),
