@@ -2,7 +2,7 @@
 
 Blocks are kept in a ring; whoever listens gets what it has not got, and the computation
 never waits for it. The same protocol as the scheduler's
-(``src/sidecar/scheduler/observer-link.ts``; docs/contracts.md §6).
+(``src/link/observer-link.ts``; docs/contracts.md §6).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ObserverLink:
     describe
         Returns the fields of ``open``.
     on_gap
-        Told what left the ring before this observer had it.
+        Told what left the ring before this observer had it; writes it into the log.
     ring
         What is kept for replay.
     """
@@ -60,7 +60,6 @@ class ObserverLink:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._newest = 0
-        self._sent = 0
         self._acknowledged = 0
         self._is_open = False
         self._connecting = True
@@ -187,12 +186,11 @@ class ObserverLink:
                     self._pump(link)
 
     def _take(self, kind: str, fields: dict[str, Any]) -> None:
-        gaps: list[LogGap] = []
         with self._changed:
             if kind == "resume":
                 have = int(fields["haveSeq"])
-                gaps = self._ring.resume(have)
-                self._sent = self._acknowledged = have
+                self._ring.resume(have)
+                self._acknowledged = have
                 self._is_open = True
                 self._connecting = False
                 self._end_sent = False
@@ -200,18 +198,19 @@ class ObserverLink:
                 self._acknowledged = max(self._acknowledged, int(fields["seq"]))
                 self._ring.acknowledge(self._acknowledged)
             self._changed.notify_all()
-        if gaps:
-            self._on_gap(gaps)
 
     def _pump(self, link: Link) -> None:
         while True:
             with self._lock:
-                blocks = self._ring.after(self._sent, _MESSAGE_BYTES)
-                if blocks:
-                    self._sent = blocks[-1].seq
-                end = None if blocks or self._end_sent else self._end
+                blocks = self._ring.take(_MESSAGE_BYTES)
+                gaps = self._ring.take_gaps()
+                end = None if blocks or gaps or self._end_sent else self._end
             if blocks:
                 link.send("block", {}, {}, [block.data for block in blocks])
+            if gaps:
+                # Not with the lock: the log pushes its blocks while it holds its own.
+                self._on_gap(gaps)
+            if blocks or gaps:
                 continue
             if end is not None:
                 link.send("end", end)

@@ -249,6 +249,9 @@ class Recorder:
     def _gaps(self, gaps: list[LogGap]) -> None:
         for gap in gaps:
             self.log.gap(gap.table, gap.start, gap.stop, gap.rows)
+        if self._ended:
+            # The watch thread, which seals, is gone.
+            self.log.seal()
 
     def flush(self) -> int:
         """Send what was measured so far, wait until it is there; returns the log's place."""

@@ -1,16 +1,19 @@
 """Blocks that were sent, kept for an observer that comes anew.
 
 Names, spans, workers and lanes outlast the ring: without them the observer could not
-tell what the rows that are left speak of (as in ``src/sidecar/scheduler/observer-link.ts``)::
+tell what the rows that are left speak of (as in ``src/link/observer-link.ts``)::
 
     seq   1 … 40 000              40 001 … 50 000
           lasting: 1 2 17 …       ring: all
+
+What is gone is told to the observer by rows of the table ``gaps``, which are blocks as
+all others: one that comes anew gets those that are kept, and is told the rest.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass
+from collections import Counter, deque
+from dataclasses import dataclass, replace
 from itertools import chain, takewhile
 
 from spanwise.records.log_writer import SealedBlock
@@ -29,6 +32,7 @@ _LASTING = (
     "stacks",
     "frames",
     "memoryRuns",
+    "gaps",
 )
 
 
@@ -52,6 +56,11 @@ class ReplayRing:
     ----------
     ring_bytes, lasting_bytes
         How much is kept.
+
+    Attributes
+    ----------
+    sent
+        Number of the last block that was taken for the observer.
     """
 
     def __init__(self, ring_bytes: int = RING_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
@@ -60,13 +69,22 @@ class ReplayRing:
         self._ring_bytes, self._lasting_bytes = ring_bytes, lasting_bytes
         self._ring_left, self._lasting_left = ring_bytes, lasting_bytes
         self._lasting_tables = {record_tables()[name].number for name in _LASTING}
+        self._gap_table = record_tables()["gaps"].number
+        self.sent = 0
+        self._newest = 0
         self._acknowledged = 0
-        #: All that is gone, and what of it was gone before it was acknowledged; by table.
+        #: All that is gone, by table.
         self._gone: dict[int, LogGap] = {}
-        self._gone_unseen: dict[int, LogGap] = {}
+        #: What of it this observer has not got and has not been told of.
+        self._untold: dict[int, LogGap] = {}
+        #: Lost after it was sent, before it was acknowledged: whether it arrived is known later.
+        self._uncertain: list[_Lost] = []
+        #: Gaps that are rows of the log, in a block behind the number.
+        self._told: list[tuple[int, list[LogGap]]] = []
 
     def push(self, block: SealedBlock, at: float) -> None:
         """Keep a block that was sealed `at` seconds after the log's start."""
+        self._newest = block.seq
         self._ring.append((block, at))
         self._ring_left -= len(block.data)
         while self._ring_left < 0 and len(self._ring) > 1:
@@ -86,35 +104,55 @@ class ReplayRing:
             self._lose(old)
 
     def _lose(self, kept: _Kept) -> None:
-        _tally(self._gone, kept)
-        if kept[0].seq > self._acknowledged:
-            _tally(self._gone_unseen, kept)
+        block, at = kept
+        if block.table == self._gap_table:
+            # Whoever comes anew is not told by this block any more.
+            self._told = [told for told in self._told if told[0] >= block.seq]
+            return
+        lost = _Lost(block.seq, LogGap(block.table, at, at, block.rows))
+        _tally(self._gone, lost.gap)
+        if block.seq > self.sent:
+            _tally(self._untold, lost.gap)
+        elif block.seq > self._acknowledged:
+            self._uncertain.append(lost)
 
     def acknowledge(self, seq: int) -> None:
         """The observer has every block up to this one."""
         self._acknowledged = max(self._acknowledged, seq)
+        self._uncertain = [lost for lost in self._uncertain if lost.seq > seq]
 
-    def resume(self, have: int) -> list[LogGap]:
-        """An observer has the blocks up to `have`: what it will never get.
+    def resume(self, have: int) -> None:
+        """An observer has come, or come back: it has the blocks up to `have`, 0 if none."""
+        if have == 0:
+            self._untold = self._gone_less_told()
+        else:
+            for lost in self._uncertain:
+                if lost.seq > have:
+                    _tally(self._untold, lost.gap)
+        self._uncertain = []
+        self.sent = self._acknowledged = have
 
-        One that has some blocks lacks only what it did not acknowledge; a new one all
-        that is gone.
-        """
-        gaps = self._gone_unseen if have > 0 else self._gone
-        found = list(gaps.values())
-        self._gone_unseen = {}
-        self._acknowledged = have
-        return found
+    def _gone_less_told(self) -> dict[int, LogGap]:
+        told: Counter[int] = Counter()
+        for _, gaps in self._told:
+            for gap in gaps:
+                told[gap.table] += gap.rows
+        return {
+            table: replace(gap, rows=gap.rows - told[table])
+            for table, gap in self._gone.items()
+            if gap.rows > told[table]
+        }
 
-    def after(self, seq: int, most_bytes: int) -> list[SealedBlock]:
-        """Return the kept blocks behind `seq`, oldest first, about `most_bytes` of them."""
+    def take(self, most_bytes: int) -> list[SealedBlock]:
+        """Return the next blocks for the observer, oldest first, about `most_bytes` of them."""
         # Backwards: what has not been sent is the ring's end.
         newer = [
-            kept[0] for kept in takewhile(lambda kept: kept[0].seq > seq, reversed(self._ring))
+            kept[0]
+            for kept in takewhile(lambda kept: kept[0].seq > self.sent, reversed(self._ring))
         ]
         older: list[SealedBlock] = []
         if newer and len(newer) == len(self._ring):
-            older = [kept[0] for kept in self._lasting if kept[0].seq > seq]
+            older = [kept[0] for kept in self._lasting if kept[0].seq > self.sent]
         found = []
         nbytes = 0
         for block in chain(older, reversed(newer)):
@@ -122,14 +160,36 @@ class ReplayRing:
                 break
             nbytes += len(block.data)
             found.append(block)
+        if found:
+            self.sent = found[-1].seq
         return found
 
+    def take_gaps(self) -> list[LogGap]:
+        """Return what the observer lacks, to be written into the log by the caller.
 
-def _tally(gaps: dict[int, LogGap], kept: _Kept) -> None:
-    block, at = kept
-    gap = gaps.get(block.table)
+        Nothing before all else was taken: the rows may push others out of the ring.
+        """
+        if self.sent < self._newest or not self._untold:
+            return []
+        gaps = list(self._untold.values())
+        self._untold = {}
+        self._told.append((self._newest, gaps))
+        return gaps
+
+
+@dataclass
+class _Lost:
+    """A block that is gone."""
+
+    seq: int
+    gap: LogGap
+
+
+def _tally(gaps: dict[int, LogGap], lost: LogGap) -> None:
+    gap = gaps.get(lost.table)
     if gap is None:
-        gaps[block.table] = LogGap(block.table, at, at, block.rows)
+        gaps[lost.table] = replace(lost)
     else:
-        gap.rows += block.rows
-        gap.stop = at
+        gap.rows += lost.rows
+        gap.start = min(gap.start, lost.start)
+        gap.stop = max(gap.stop, lost.stop)
