@@ -57,6 +57,17 @@ describe('§1.6: forms of callbacks', () => {
     expect(log).toEqual(['made b', 'sub b', 'plain b']);
   });
 
+  it('§1.6: hooks are read anew for each run', () => {
+    const log: string[] = [];
+    const callback = new Callback();
+    callback.run(() => {
+      getSync(graph, 'b');
+      callback.pretask = key => void log.push(String(key));
+      getSync(graph, 'b');
+    });
+    expect(log).toEqual(['b']);
+  });
+
   it('§1.6: an explicit list replaces the active ones, also when empty, and keeps its order', () => {
     const active = counted();
     const log: string[] = [];
