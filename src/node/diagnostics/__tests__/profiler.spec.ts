@@ -4,6 +4,7 @@ import { alias, data, ref, Task, task } from '../../graph/nodes';
 import { Callback } from '../../local/callback';
 import { getAsync } from '../../local/get-async';
 import { getSync } from '../../local/get-sync';
+import { epochSeconds } from '../clock';
 import { Profiler } from '../profiler';
 import { drawnGraphs } from './random-graph';
 
@@ -56,6 +57,53 @@ describe('Profiler', () => {
     const graph = { ...chain, z: task(fail, ref('y')) };
     expect(() => profiler.run(() => getSync(graph, 'z'))).toThrow('broken');
     expect(profiler.results.map(({ key }) => key)).toEqual(['x', 'y']);
+  });
+
+  it('§3.1: what is under way when another task fails is dropped', async () => {
+    const profiler = new Profiler();
+    const graph = {
+      never: task(() => new Promise(() => undefined)),
+      done: task(() => 1),
+      broken: task(fail, ref('done'))
+    };
+    await expect(
+      profiler.run(() => getAsync(graph, ['never', 'broken']))
+    ).rejects.toThrow('broken');
+    expect(profiler.results.map(({ key }) => key)).toEqual(['done']);
+  });
+
+  it('§3.1: tasks of one batch begin with its hand-out and end when it is back', () => {
+    const profiler = new Profiler();
+    let first = Infinity;
+    let last = 0;
+    const spin = () => {
+      const begin = epochSeconds();
+      first = Math.min(first, begin);
+      while (epochSeconds() < begin + 0.003) {
+        // Computing.
+      }
+      last = epochSeconds();
+    };
+    const batch = { a: task(spin), b: task(spin), c: task(spin) };
+    profiler.run(() => getSync(batch, ['a', 'b', 'c'], { chunkSize: 3 }));
+    expect(profiler.results).toHaveLength(3);
+    for (const { startTime, endTime } of profiler.results) {
+      expect(startTime).toBeLessThanOrEqual(first);
+      expect(endTime).toBeGreaterThanOrEqual(last);
+    }
+  });
+
+  it('§3: the clock is no wall clock: it goes on when that is set', () => {
+    const now = epochSeconds();
+    const wallClock = jest.spyOn(Date, 'now').mockReturnValue(0);
+    try {
+      const profiler = new Profiler();
+      profiler.run(() => getSync(chain, 'z'));
+      expect(profiler.startTime!).toBeGreaterThanOrEqual(now);
+      expect(profiler.endTime! - now).toBeLessThan(60);
+    } finally {
+      wallClock.mockRestore();
+    }
   });
 
   it('§3: entering forgets earlier records and notes the times of the block', () => {

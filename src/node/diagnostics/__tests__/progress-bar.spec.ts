@@ -108,6 +108,50 @@ describe('ProgressBar', () => {
     expect(bar.lastDuration).toBeGreaterThan(0.001);
   });
 
+  it('§2: a longer run is shown from the minimum on', () => {
+    const out = output(true);
+    const graph = Object.fromEntries(
+      Array.from({ length: 12 }, (_, index) => [`x${index}`, task(wait, 0.01)])
+    );
+    const bar = new ProgressBar({ minimum: 0.05, interval: 0.001, out });
+    bar.run(() => getSync(graph, Object.keys(graph)));
+    const [, first] = / (\d+)%/.exec(out.writes[0]!)!;
+    expect(Number(first)).toBeGreaterThan(0);
+    expect(out.text).toMatch(/100% .*\n$/);
+  });
+
+  it('§2: of a graph that cannot run it ends its line at 0%', () => {
+    const out = output(true);
+    const cycle = { a: task(wait, ref('a') as never) };
+    const bar = new ProgressBar({ out });
+    expect(() => bar.run(() => getSync(cycle, 'a'))).toThrow('Cycle');
+    expect(out.text).toMatch(/^\r\[ {40}\] \| 0% Completed \| .*\n$/);
+  });
+
+  it('§2: writes to the standard output of when it was made', () => {
+    const out = output(true);
+    const own = Object.getOwnPropertyDescriptor(process, 'stdout')!;
+    Object.defineProperty(process, 'stdout', { ...own, get: () => out });
+    let bar: ProgressBar;
+    try {
+      bar = new ProgressBar();
+    } finally {
+      Object.defineProperty(process, 'stdout', own);
+    }
+    bar.run(() => getSync(chain, 'c'));
+    expect(out.text).toContain('100% Completed');
+  });
+
+  it('§2: several at once all draw', () => {
+    const out = output(true);
+    const [wide, narrow] = [30, 5].map(
+      width => new ProgressBar({ width, out })
+    );
+    wide!.run(() => narrow!.run(() => getSync(chain, 'c')));
+    expect(out.text).toMatch(/\[#{30}\] \| 100%/);
+    expect(out.text).toMatch(/\[#{5}\] \| 100%/);
+  });
+
   it('§2: registered, it shows every run; unregistered, none', () => {
     const out = output(true);
     const bar = new ProgressBar({ out });

@@ -45,6 +45,10 @@ function samplers(): number[] {
     });
 }
 
+function isZombie(pid: number): boolean {
+  return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+}
+
 /** A child whose own child holds `megabytes` and computes. */
 async function grandchild(megabytes: number): Promise<ChildProcess> {
   const program = `const held = Buffer.alloc(${megabytes} * 1e6, 1); process.stdout.write('ready'); for (;;) held[0]++;`;
@@ -182,6 +186,31 @@ describe('ResourceProfiler', () => {
     expect(samplers()).toHaveLength(1);
     profiler.close();
     profiler.close();
+    await waitFor('the sampler’s end', () => samplers().length === 0);
+    // Used again, it starts another one.
+    const before = profiler.results.length;
+    profiler.register();
+    try {
+      getSync(graph, 'a');
+    } finally {
+      profiler.unregister();
+    }
+    expect(profiler.results.length).toBeGreaterThan(before);
+    profiler.close();
+  });
+
+  it('§3.2: a process that is gone, or has ended and is not yet forgotten, counts nothing', async () => {
+    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
+    const tree = new LinuxProcessTree(child.pid!, 0);
+    // Until the event loop has its turn the child stays a zombie.
+    const limit = performance.now() + 10_000;
+    while (!isZombie(child.pid!) && performance.now() < limit) {
+      wait(0.01);
+    }
+    expect(isZombie(child.pid!)).toBe(true);
+    expect(tree.read()).toEqual([]);
+    await once(child, 'exit');
+    expect(tree.read()).toEqual([]);
   });
 
   it('§3.2: samples of a run that fails are kept', async () => {
