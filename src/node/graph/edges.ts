@@ -53,7 +53,8 @@ export function reversed(edges: Edges, inOrder?: Int32Array): Edges {
   return { start, ids };
 }
 
-function idsUpTo(count: number): Int32Array {
+/** 0 … `count` − 1. */
+export function idsUpTo(count: number): Int32Array {
   const ids = new Int32Array(count);
   for (let id = 0; id < count; id++) {
     ids[id] = id;

@@ -10,9 +10,15 @@ import { nodeOf } from './references';
  */
 export function checkedGraph(graph: Graph): KeyMap<Node> {
   const checked = new KeyMap<Node>();
-  const add = (key: Key, value: unknown) => {
+  const add = (key: Key, value: unknown, isListedOnce = true) => {
     const node = nodeOf(value);
-    if (!(node instanceof Alias && sameKey(node.target, key))) {
+    if (node instanceof Alias && sameKey(node.target, key)) {
+      return;
+    }
+    // Equal tuples may be several arrays, texts are equal or not.
+    if (isListedOnce && typeof key === 'string') {
+      checked.append(key, node);
+    } else {
       checked.set(key, node);
     }
   };
@@ -28,7 +34,7 @@ export function checkedGraph(graph: Graph): KeyMap<Node> {
   // Other maps (an immutable one, a view) are known by being iterable, which plain objects are not.
   if (Symbol.iterator in graph && typeof graph.entries === 'function') {
     for (const [key, value] of graph.entries() as Iterable<[Key, unknown]>) {
-      add(key, value);
+      add(key, value, false);
     }
     return checked;
   }

@@ -1,8 +1,38 @@
 /**
- * Keys: the names of a graph's nodes. A key is a text or a tuple that begins with one, `'total'` or `['block', 0, 3]`. Tuples are compared
- * by value, which JavaScript's own `Map` and `Set` do not do; {@link KeyMap} and {@link KeySet} do.
+ * A key of several parts: a text, then texts and finite numbers. Tuples are compared by value.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { getSync, KeyMap, ref, task, type TupleKey } from 'spanwise';
+ *
+ * const block = (row: number, column: number): TupleKey => ['block', row, column];
+ * const graph = new KeyMap<unknown>()
+ *   .set(block(0, 0), 1)
+ *   .set(block(0, 1), task((x: number) => x + 1, ref(block(0, 0))));
+ * console.log(getSync(graph, block(0, 1))); // → 2
+ * ```
  */
 export type TupleKey = readonly [string, ...(string | number)[]];
+
+/**
+ * The name of a node in a graph: a text or a tuple that begins with one, `'total'` or `['block', 0, 3]`.
+ *
+ * Tuples are compared by value, which JavaScript's own `Map` and `Set` do not do; {@link KeyMap} and {@link KeySet} do.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { getSync, type Key } from 'spanwise';
+ *
+ * const wanted: Key[] = ['total', ['block', 0]];
+ * const graph = new Map<Key, unknown>([
+ *   ['total', 10],
+ *   [['block', 0], 3]
+ * ]);
+ * console.log(getSync(graph, wanted)); // → [ 10, 3 ]
+ * ```
+ */
 export type Key = string | TupleKey;
 
 /**
@@ -46,7 +76,18 @@ export function isTupleKey(value: unknown): value is TupleKey {
   );
 }
 
-/** A key as people read it: `total`, `('block', 0, 3)`. Not unique: see {@link keyId}. */
+/**
+ * A key as people read it. Two keys may have the same text: do not look anything up by it.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { keyText } from 'spanwise';
+ *
+ * console.log(keyText('total')); // → total
+ * console.log(keyText(['block', 0, 3])); // → ('block', 0, 3)
+ * ```
+ */
 export function keyText(key: Key): string {
   if (typeof key === 'string') {
     return key;
@@ -61,25 +102,66 @@ export function sameKey(a: Key, b: Key): boolean {
   return a === b || (typeof a !== 'string' && keyId(a) === keyId(b));
 }
 
-/** What can be read of a {@link KeyMap}; views of a run's state have this form. */
+/**
+ * What can be read of a {@link KeyMap}; the parts of a run's state have this form.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { KeyMap, keyText, type ReadonlyKeyMap } from 'spanwise';
+ *
+ * function largest(sizes: ReadonlyKeyMap<number>): string {
+ *   const [[key] = ['nothing']] = [...sizes].sort(([, a], [, b]) => b - a);
+ *   return keyText(key);
+ * }
+ * console.log(largest(new KeyMap([['a', 3], [['block', 0], 8]]))); // → ('block', 0)
+ * ```
+ */
 export type ReadonlyKeyMap<V> = {
+  /** How many entries there are. */
   readonly size: number;
+  /** The value of an equal key; undefined if there is none. */
   get(key: Key): V | undefined;
+  /** Whether there is an equal key. */
   has(key: Key): boolean;
+  /** The keys, in the order of insertion. */
   keys(): IterableIterator<Key>;
+  /** The values, in the order of insertion. */
   values(): IterableIterator<V>;
+  /** Keys and values, in the order of insertion. */
   entries(): IterableIterator<[Key, V]>;
+  /** Calls `visit` with each value and its key, in the order of insertion. */
   forEach(visit: (value: V, key: Key) => void): void;
+  /** The same as `entries`. */
   [Symbol.iterator](): IterableIterator<[Key, V]>;
 };
 
-/** What can be read of a {@link KeySet}. */
+/**
+ * What can be read of a {@link KeySet}.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { Callback, getSync, task, type ReadonlyKeySet } from 'spanwise';
+ *
+ * let finished: ReadonlyKeySet | undefined;
+ * const callback = new Callback({ finish: (graph, state) => (finished = state.finished) });
+ * callback.run(() => getSync({ a: task(() => 1), b: 2 }, ['a', 'b']));
+ * console.log(finished?.has('a'), finished?.has('b')); // → true false
+ * ```
+ */
 export type ReadonlyKeySet = {
+  /** How many keys there are. */
   readonly size: number;
+  /** Whether there is an equal key. */
   has(key: Key): boolean;
+  /** The keys, in the order of insertion. */
   keys(): IterableIterator<Key>;
+  /** The same as `keys`. */
   values(): IterableIterator<Key>;
+  /** Calls `visit` with each key, in the order of insertion. */
   forEach(visit: (key: Key) => void): void;
+  /** The same as `keys`. */
   [Symbol.iterator](): IterableIterator<Key>;
 };
 
@@ -87,10 +169,20 @@ export type ReadonlyKeySet = {
  * A map whose tuple keys are compared by value; in the order of insertion, like `Map`.
  *
  * Entries lie in places one after the other, so that whoever needs dense ids (the scheduler) finds them here. A deleted entry leaves a hole
- * until {@link KeyMap.compact}.
+ * until the map closes its holes.
  *
  * ```
  *   places: 'a' → 0, ['b', 1] → 2        keys [ 'a', hole, ['b', 1] ]        values [ …, undefined, … ]
+ * ```
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { KeyMap } from 'spanwise';
+ *
+ * const rows = new KeyMap<number>([[['block', 0], 80]]);
+ * console.log(rows.get(['block', 0])); // → 80
+ * console.log(new Map([[['block', 0], 80]]).get(['block', 0])); // → undefined
  * ```
  */
 export class KeyMap<V> implements ReadonlyKeyMap<V> {
@@ -107,11 +199,12 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     }
   }
 
+  /** How many entries there are. */
   get size(): number {
     return this._places.size;
   }
 
-  /** No tuple in the map has or had more parts. */
+  /** No tuple in the map has or had more parts. @internal */
   get longestTuple(): number {
     return this._longestTuple;
   }
@@ -142,6 +235,14 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     return this;
   }
 
+  /** Removes the entry of an equal key; false if there is none. */
+  /** Sets the value of a text that is no key of this map yet: saves looking for it. */
+  append(key: string, value: V): void {
+    this._places.set(keyId(key), this._keys.length);
+    this._keys.push(key);
+    this._values.push(value);
+  }
+
   delete(key: Key): boolean {
     const id = keyId(key);
     const place = this._places.get(id);
@@ -157,13 +258,14 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     return true;
   }
 
+  /** Removes all entries. */
   clear(): void {
     this._places.clear();
     this._keys = [];
     this._values = [];
   }
 
-  /** Closes the holes: the places are then 0 … size − 1 in the order of the entries. */
+  /** Closes the holes: the places are then 0 … size − 1 in the order of the entries. @internal */
   compact(): void {
     if (this._keys.length === this.size) {
       return;
@@ -175,7 +277,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     }
   }
 
-  /** Where the entry is, or −1. Places change when entries are deleted. */
+  /** Where the entry is, or −1. Places change when entries are deleted. @internal */
   placeOf(key: Key): number {
     return this._places.get(keyId(key)) ?? -1;
   }
@@ -215,7 +317,18 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   }
 }
 
-/** A set of keys, tuples compared by value. */
+/**
+ * A set of keys, tuples compared by value; in the order of insertion, like `Set`.
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { KeySet } from 'spanwise';
+ *
+ * const done = new KeySet(['a', ['block', 0]]);
+ * console.log(done.has(['block', 0]), done.has(['block', 1])); // → true false
+ * ```
+ */
 export class KeySet implements ReadonlyKeySet {
   private readonly _map = new KeyMap<true>();
 
@@ -227,6 +340,7 @@ export class KeySet implements ReadonlyKeySet {
     }
   }
 
+  /** How many keys there are. */
   get size(): number {
     return this._map.size;
   }
@@ -235,15 +349,18 @@ export class KeySet implements ReadonlyKeySet {
     return this._map.has(key);
   }
 
+  /** Adds the key; an equal one that is there already stays the one that is listed. */
   add(key: Key): this {
     this._map.set(key, true);
     return this;
   }
 
+  /** Removes an equal key; false if there is none. */
   delete(key: Key): boolean {
     return this._map.delete(key);
   }
 
+  /** Removes all keys. */
   clear(): void {
     this._map.clear();
   }

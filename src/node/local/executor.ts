@@ -3,6 +3,8 @@ import type { TaskNode } from '../graph/nodes';
 
 /** A task together with the values that it needs. */
 export type TaskCall = {
+  /** The run's own number of the task, for nobody else. */
+  readonly id: number;
   readonly key: Key;
   readonly node: TaskNode;
   /** The value of each dependency, by key. */
@@ -21,6 +23,12 @@ export type BatchOutcome = {
   readonly first?: number;
 };
 
+/** Takes the answer to a batch: one function for all batches of a run, so that a small task pays for none. */
+export type BatchDone = (
+  batch: readonly TaskCall[],
+  outcome: BatchOutcome
+) => void;
+
 /** What the scheduling loop needs of threads, processes, or this thread. */
 export type Executor = {
   readonly numWorkers: number;
@@ -38,10 +46,7 @@ export type Executor = {
    * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once (or for each part): later, or
    * (this thread) before returning. What it throws (a call that cannot be serialised) ends the run.
    */
-  submit(
-    batch: readonly TaskCall[],
-    done: (outcome: BatchOutcome) => void
-  ): void;
+  submit(batch: readonly TaskCall[], done: BatchDone): void;
   /**
    * After an error or an abort: forget what was submitted. Resolves when nothing of this run is running any more in a pool that the run
    * owns; of borrowed pools, at once.

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type { BatchOutcome, Executor, TaskCall, TaskOutcome } from './executor';
+import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
 import { isThenable } from './loop';
 import type { Keys } from './request';
 import {
@@ -53,9 +53,9 @@ export async function getAsync<R = unknown>(
 
 type Job = {
   readonly batch: readonly TaskCall[];
-  readonly done: (outcome: BatchOutcome) => void;
+  readonly done: BatchDone;
   readonly results: TaskOutcome[];
-  slot: number;
+  failed: boolean;
 };
 
 /** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
@@ -64,11 +64,12 @@ class PromiseSlots implements Executor {
   private readonly _free: number[];
   /** Without a slot. */
   private readonly _waiting: Job[] = [];
-  /** With a slot, until timers and sockets have had their turn. */
-  private _postponed: Job[] = [];
+  /** Whether somebody is filling slots already: a job that ends at once brings the next ones, whatever their number. */
+  private _filling = false;
   private _turnStart = performance.now();
+  /** Resolves when timers and sockets have had their turn; null while it is the tasks'. */
+  private _nextTurn: Promise<void> | null = null;
   private _stopped = false;
-  private _starting = false;
 
   constructor(readonly numWorkers: number) {
     this._free = Array.from(
@@ -77,88 +78,112 @@ class PromiseSlots implements Executor {
     );
   }
 
-  submit(
-    batch: readonly TaskCall[],
-    done: (outcome: BatchOutcome) => void
-  ): void {
-    this._waiting.push({ batch, done, results: [], slot: -1 });
-    this._startWaiting();
+  submit(batch: readonly TaskCall[], done: BatchDone): void {
+    this._waiting.push({ batch, done, results: [], failed: false });
+    this._fill();
   }
 
   /** Promises cannot be stopped: they are forgotten. */
   stop(): Promise<void> {
     this._stopped = true;
     this._waiting.length = 0;
-    this._postponed.length = 0;
     return Promise.resolve();
   }
 
-  private _startWaiting(): void {
-    // A job that ends at once comes back here: one loop for all, whatever their number.
-    if (this._starting) {
+  private _fill(): void {
+    if (this._filling) {
       return;
     }
-    this._starting = true;
+    this._filling = true;
     while (this._free.length > 0 && this._waiting.length > 0) {
+      const slot = this._free.pop()!;
       const job = this._waiting.shift()!;
-      job.slot = this._free.pop()!;
-      this._proceed(job);
+      const pending = this._proceed(job);
+      if (pending === null) {
+        this._answer(job, slot);
+        this._free.push(slot);
+      } else {
+        void this._hold(slot, job, pending);
+      }
     }
-    this._starting = false;
+    this._filling = false;
   }
 
-  /** Goes on with a job until a promise comes, the turn is over, or the job is done. */
-  private _proceed(job: Job): void {
-    while (job.results.length < job.batch.length && !this._stopped) {
-      if (performance.now() - this._turnStart >= TURN_MS) {
-        this._postpone(job);
-        return;
-      }
-      const call = job.batch[job.results.length]!;
-      let value: unknown;
-      try {
-        value = callNode(call.node, call.inputs);
-      } catch (error) {
-        job.results.push({ error });
-        break;
-      }
-      if (isThenable(value)) {
-        Promise.resolve(value).then(
-          resolved => {
-            job.results.push({ value: resolved });
-            this._proceed(job);
-          },
-          (error: unknown) => {
-            job.results.push({ error });
-            this._answer(job);
+  /**
+   * Waits for what a job waits for, goes on with it, and then with the next ones in the same slot: a promise costs one `await`, and no
+   * further promise or closure.
+   */
+  private async _hold(
+    slot: number,
+    first: Job,
+    firstPending: PromiseLike<unknown>
+  ): Promise<void> {
+    let job: Job | undefined = first;
+    let pending: PromiseLike<unknown> | null = firstPending;
+    while (job !== undefined) {
+      if (pending !== null) {
+        const isTurn: boolean = pending === this._nextTurn;
+        try {
+          const value: unknown = await pending;
+          if (!isTurn) {
+            job.results.push({ value });
           }
-        );
-        return;
+        } catch (error) {
+          job.results.push({ error });
+          job.failed = true;
+        }
       }
-      job.results.push({ value });
+      pending = this._proceed(job);
+      if (pending !== null) {
+        this._fill();
+      } else {
+        // What becomes ready now is for this slot first.
+        this._filling = true;
+        this._answer(job, slot);
+        this._filling = false;
+        job = this._waiting.shift();
+      }
     }
-    this._answer(job);
+    this._free.push(slot);
+    this._fill();
   }
 
-  private _postpone(job: Job): void {
-    this._postponed.push(job);
-    if (this._postponed.length === 1) {
+  /** Calls a job's tasks up to its end (null), or up to something to wait for: a task's promise, or the next turn. */
+  private _proceed(job: Job): PromiseLike<unknown> | null {
+    const { batch, results } = job;
+    while (results.length < batch.length && !job.failed && !this._stopped) {
+      if (performance.now() - this._turnStart >= TURN_MS) {
+        return this._turn();
+      }
+      const call = batch[results.length]!;
+      try {
+        const value = callNode(call.node, call.inputs);
+        if (isThenable(value)) {
+          return value;
+        }
+        results.push({ value });
+      } catch (error) {
+        results.push({ error });
+        job.failed = true;
+      }
+    }
+    return null;
+  }
+
+  private _answer({ batch, results, done }: Job, slot: number): void {
+    if (!this._stopped) {
+      done(batch, { workerId: slot, results });
+    }
+  }
+
+  private _turn(): Promise<void> {
+    this._nextTurn ??= new Promise(resolve => {
       setImmediate(() => {
         this._turnStart = performance.now();
-        const jobs = this._postponed;
-        this._postponed = [];
-        for (const postponed of jobs) {
-          this._proceed(postponed);
-        }
+        this._nextTurn = null;
+        resolve();
       });
-    }
-  }
-
-  private _answer(job: Job): void {
-    if (!this._stopped) {
-      this._free.push(job.slot);
-      job.done({ workerId: job.slot, results: job.results });
-      this._startWaiting();
-    }
+    });
+    return this._nextTurn;
   }
 }

@@ -1,7 +1,7 @@
 import { keyText } from '../graph/key';
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type { BatchOutcome, Executor, TaskCall, TaskOutcome } from './executor';
+import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
 import { isThenable } from './loop';
 import type { Keys } from './request';
 import { runNow, type RunOptions } from './run';
@@ -36,10 +36,7 @@ class ThisThread implements Executor {
 
   constructor(private readonly _signal: AbortSignal | undefined) {}
 
-  submit(
-    batch: readonly TaskCall[],
-    done: (outcome: BatchOutcome) => void
-  ): void {
+  submit(batch: readonly TaskCall[], done: BatchDone): void {
     const results: TaskOutcome[] = [];
     for (const call of batch) {
       this._signal?.throwIfAborted();
@@ -49,7 +46,7 @@ class ThisThread implements Executor {
         break;
       }
     }
-    done({ workerId: null, results });
+    done(batch, { workerId: null, results });
   }
 
   stop(): Promise<void> {

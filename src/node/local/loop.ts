@@ -1,7 +1,7 @@
 import type { Key } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type { BatchOutcome, Executor, TaskCall } from './executor';
+import type { BatchDone, BatchOutcome, Executor, TaskCall } from './executor';
 import type { RunPlan } from './plan';
 import type { RunTables } from './tables';
 import { InputValues, type Values } from './values';
@@ -23,8 +23,10 @@ export type LoopOptions = {
 /** Why a run ended early. `call` is the task that threw, if it was one. */
 export type Failure = { readonly error: unknown; readonly call?: TaskCall };
 
-type Group = { readonly ids: readonly number[]; readonly calls: TaskCall[] };
-type Arrival = { readonly group: Group; readonly outcome: BatchOutcome };
+type Arrival = {
+  readonly batch: readonly TaskCall[];
+  readonly outcome: BatchOutcome;
+};
 
 /**
  * The scheduling loop: hands out what is ready, waits for one batch, books it, and again, until nothing is left.
@@ -109,6 +111,9 @@ export class SchedulingLoop {
     const workers = this._executor.numWorkers;
     let size = this._options.chunkSize;
     let take = ready;
+    if (ready === 0) {
+      return;
+    }
     const { slots } = this._executor;
     if (slots !== undefined) {
       take = Math.min(ready, Math.max(slots - this._tables.runningCount, 0));
@@ -119,27 +124,13 @@ export class SchedulingLoop {
       const busy = Math.ceil(this._tables.runningCount / size);
       take = Math.min(ready, size * Math.max(workers - busy, 0));
     }
-    if (take === 1) {
-      const id = this._tables.takeReady();
-      const call = this._prepare(id);
-      if (this._abort === null) {
-        this._submit({ ids: [id], calls: [call] });
-      }
-      return;
-    }
     // Everything is prepared before anything is submitted.
-    const ids: number[] = [];
     const calls: TaskCall[] = [];
     for (let i = 0; i < take && this._abort === null; i++) {
-      const id = this._tables.takeReady();
-      ids.push(id);
-      calls.push(this._prepare(id));
+      calls.push(this._prepare(this._tables.takeReady()));
     }
     for (let at = 0; at < take && this._abort === null; at += size) {
-      this._submit({
-        ids: ids.slice(at, at + size),
-        calls: calls.slice(at, at + size)
-      });
+      this._submit(size >= take ? calls : calls.slice(at, at + size));
     }
   }
 
@@ -160,33 +151,35 @@ export class SchedulingLoop {
       }
       inputs = new InputValues(keys, values);
     }
-    return { key, node: this._plan.graph.nodes[id] as TaskNode, inputs };
+    return { id, key, node: this._plan.graph.nodes[id] as TaskNode, inputs };
   }
 
-  private _submit(group: Group): void {
-    this._executor.submit(group.calls, outcome => {
-      if (!this._ended) {
-        this._arrivals.push({ group, outcome });
-        this._pump();
-      }
-    });
+  private _submit(batch: readonly TaskCall[]): void {
+    this._executor.submit(batch, this._onDone);
   }
 
-  private _book({ group, outcome }: Arrival): Failure | null {
+  private readonly _onDone: BatchDone = (batch, outcome) => {
+    if (!this._ended) {
+      this._arrivals.push({ batch, outcome });
+      this._pump();
+    }
+  };
+
+  private _book({ batch, outcome }: Arrival): Failure | null {
     const first = outcome.first ?? 0;
     for (let i = 0; i < outcome.results.length; i++) {
       const result = outcome.results[i]!;
       const at = first + i;
       if (!('value' in result)) {
-        const call = group.calls[at]!;
+        const call = batch[at]!;
         if (!this._options.rerunExceptionsLocally) {
           return { error: result.error, call };
         }
         // What is answered in parts goes on without being asked.
-        const end = outcome.first === undefined ? group.calls.length : at + 1;
-        return this._rerun(group, at, end, outcome.workerId);
+        const end = outcome.first === undefined ? batch.length : at + 1;
+        return this._rerun(batch, at, end, outcome.workerId);
       }
-      this._finish(group.ids[at]!, result.value, outcome.workerId);
+      this._finish(batch[at]!.id, result.value, outcome.workerId);
       if (this._abort !== null) {
         return this._abort;
       }
@@ -202,19 +195,16 @@ export class SchedulingLoop {
 
   /** Calls a failed task again, here. Should it succeed now, its value counts, and what was to run after it, up to `end`, is submitted anew. */
   private _rerun(
-    group: Group,
+    batch: readonly TaskCall[],
     at: number,
     end: number,
     workerId: number | null
   ): Failure | null {
-    const call = group.calls[at]!;
+    const call = batch[at]!;
     const goOn = (value: unknown) => {
-      this._finish(group.ids[at]!, value, workerId);
+      this._finish(call.id, value, workerId);
       if (at + 1 < end) {
-        this._submit({
-          ids: group.ids.slice(at + 1, end),
-          calls: group.calls.slice(at + 1, end)
-        });
+        this._submit(batch.slice(at + 1, end));
       }
     };
     let value: unknown;

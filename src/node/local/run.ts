@@ -126,7 +126,9 @@ function within(scope: RunScope, executor: Executor): Executor {
     },
     check: (key, node) => executor.check?.(key, node),
     submit: (batch, done) =>
-      executor.submit(batch, outcome => scope.run(() => done(outcome))),
+      executor.submit(batch, (answered, outcome) =>
+        scope.run(() => done(answered, outcome))
+      ),
     stop: reason => executor.stop(reason)
   };
 }

@@ -13,7 +13,7 @@ import { type Key, keyText } from '../graph/key';
 import { Task, type TaskNode } from '../graph/nodes';
 import { NotPortableError } from '../graph/portable';
 import type {
-  BatchOutcome,
+  BatchDone,
   Executor,
   TaskCall,
   TaskOutcome
@@ -103,12 +103,9 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  submit(
-    calls: readonly TaskCall[],
-    done: (outcome: BatchOutcome) => void
-  ): void {
+  submit(calls: readonly TaskCall[], done: BatchDone): void {
     const batch: Batch = {
-      done,
+      done: outcome => done(calls, outcome),
       outcomes: [],
       inParts: !this._isExact,
       end: calls.length,

@@ -1,5 +1,5 @@
 import { ref, task } from '../../graph/nodes';
-import type { BatchOutcome, Executor, TaskCall } from '../executor';
+import type { BatchDone, BatchOutcome, Executor, TaskCall } from '../executor';
 import { getAsync } from '../get-async';
 import { getSync } from '../get-sync';
 import { runGraph } from '../run';
@@ -15,11 +15,8 @@ class HeldExecutor implements Executor {
 
   constructor(readonly numWorkers: number) {}
 
-  submit(
-    batch: readonly TaskCall[],
-    done: (outcome: BatchOutcome) => void
-  ): void {
-    this.held.push({ batch, done });
+  submit(batch: readonly TaskCall[], done: BatchDone): void {
+    this.held.push({ batch, done: outcome => done(batch, outcome) });
   }
 
   stop(reason: unknown): Promise<void> {
