@@ -7,13 +7,38 @@ import { epochSeconds } from './clock';
 import type { CacheData } from './records';
 import { sizeOf } from './size-of';
 
-/** How much a result counts. Called once per task, in the scheduling thread. */
+/**
+ * How much a result counts. Called once per task, in the scheduling thread.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { CacheProfiler, getSync, task, type CacheMetric } from 'spanwise';
+ *
+ * const rows: CacheMetric = result => (Array.isArray(result) ? result.length : 0);
+ * const profiler = new CacheProfiler({ metric: rows });
+ * profiler.run(() => getSync({ a: task(() => [1, 2, 3]) }, 'a'));
+ * console.log(profiler.metricName, profiler.results[0]?.metric); // → rows 3
+ * ```
+ */
 export type CacheMetric = (result: unknown) => number;
 
+/**
+ * Options of {@link CacheProfiler}.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { CacheProfiler, type CacheProfilerOptions } from 'spanwise';
+ *
+ * const options: CacheProfilerOptions = { metric: 'count', metricName: 'results held' };
+ * console.log(new CacheProfiler(options).metricName, new CacheProfiler().metricName); // → results held bytes
+ * ```
+ */
 export type CacheProfilerOptions = {
   /** `'bytes'` of each result (the default), `'count'` of results, or a function of yours. */
   readonly metric?: 'bytes' | 'count' | CacheMetric;
-  /** Shown in pictures; else the metric's own name. */
+  /** Shown in pictures; by default the metric's own name. */
   readonly metricName?: string;
 };
 
@@ -42,16 +67,29 @@ class RunColumns {
 /**
  * Records of every result how long the scheduler held it, and how much it counted.
  *
- * ```ts
- * const profiler = new CacheProfiler({ metric: result => result.length, metricName: 'rows' });
- * profiler.run(() => getSync(graph, 'total'));
- * profiler.results[0];     // { key: 'x', task: Task, metric: 100, cacheTime: 1764…, freeTime: 1764… }
- * ```
- *
  * A result enters when its task finishes and leaves when the last task that needed it does, or with the run; `results` are in the order of
  * leaving. A task that fails never enters.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { CacheProfiler, getSync, ref, task } from 'spanwise';
+ *
+ * const graph = {
+ *   block: task((n: number) => new Float64Array(n), 1000),
+ *   sum: task((block: Float64Array) => block.reduce((a, b) => a + b), ref('block'))
+ * };
+ * const profiler = new CacheProfiler();
+ * profiler.run(() => getSync(graph, 'sum'));
+ * for (const { key, metric } of profiler.results) {
+ *   console.log(`${key}: ${metric} ${profiler.metricName}`);
+ * }
+ * // → block: 8000 bytes
+ * // → sum: 8 bytes
+ * ```
  */
 export class CacheProfiler extends BlockProfiler {
+  /** What `metric` of the records counts. */
   readonly metricName: string;
   private readonly _metric: CacheMetric;
   private readonly _results: CacheData[] = [];
@@ -83,10 +121,12 @@ export class CacheProfiler extends BlockProfiler {
     return this._results;
   }
 
+  /** A run begins. @hidden */
   override start(graph: RunGraph): void {
     this._runs.set(graph, new RunColumns(graph));
   }
 
+  /** A task is over. @hidden */
   override posttask(
     key: Key,
     result: unknown,
@@ -119,6 +159,7 @@ export class CacheProfiler extends BlockProfiler {
     }
   }
 
+  /** A run is over. @hidden */
   override finish(graph: RunGraph): void {
     const now = epochSeconds();
     const run = this._runs.get(graph)!;
@@ -137,6 +178,7 @@ export class CacheProfiler extends BlockProfiler {
     });
   }
 
+  /** What {@link visualize} draws. */
   plot(origin: number, labelSize: number): CachePlot {
     return cachePlot(this.results, this.metricName, origin, labelSize);
   }

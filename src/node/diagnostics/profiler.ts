@@ -25,15 +25,21 @@ class RunColumns {
 /**
  * Records of every task when it ran, and where.
  *
- * ```ts
- * const profiler = new Profiler();
- * profiler.run(() => getSync(graph, 'total'));
- * profiler.results[0];     // { key: 'x', task: Task, startTime: 1764…, endTime: 1764…, workerId: null }
- * profiler.visualize({ filename: 'profile.html' });
- * ```
- *
  * `results` grows when a run ends, in the order in which tasks were handed out. Tasks that failed, or were still running when another one
  * failed, have no record; data has none either.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { getSync, Profiler, ref, task } from 'spanwise';
+ *
+ * const graph = { a: task(Math.abs, -16), b: task(Math.sqrt, ref('a')) };
+ * const profiler = new Profiler();
+ * console.log(profiler.run(() => getSync(graph, 'b'))); // → 4
+ * // Each is { key: 'a', task: Task, startTime: 1764…, endTime: 1764…, workerId: null }
+ * console.log(profiler.results.map(({ key }) => key)); // → [ 'a', 'b' ]
+ * profiler.visualize({ filename: 'profile.html' });
+ * ```
  */
 export class Profiler extends BlockProfiler {
   private readonly _results: TaskData[] = [];
@@ -60,10 +66,12 @@ export class Profiler extends BlockProfiler {
     return this._results;
   }
 
+  /** A run begins. @hidden */
   override start(graph: RunGraph): void {
     this._runs.set(graph, new RunColumns(graph));
   }
 
+  /** A task begins. @hidden */
   override pretask(key: Key, graph: RunGraph): void {
     const run = this._runs.get(graph)!;
     run.open.set(key, run.keys.length);
@@ -73,6 +81,7 @@ export class Profiler extends BlockProfiler {
     run.starts.push(epochSeconds());
   }
 
+  /** A task is over. @hidden */
   override posttask(
     key: Key,
     _result: unknown,
@@ -88,6 +97,7 @@ export class Profiler extends BlockProfiler {
     run.workerIds[at] = workerId;
   }
 
+  /** A run is over. @hidden */
   override finish(graph: RunGraph): void {
     this._finished.push(this._runs.get(graph)!);
     this._runs.delete(graph);
@@ -99,6 +109,7 @@ export class Profiler extends BlockProfiler {
     this._results.length = 0;
   }
 
+  /** What {@link visualize} draws. */
   plot(origin: number, labelSize: number): TaskPlot {
     return taskPlot(this.results, origin, labelSize);
   }

@@ -10,9 +10,22 @@ import {
   type RunOptions
 } from './run';
 
+/**
+ * Options of {@link getAsync}.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { setTimeout as sleep } from 'node:timers/promises';
+ * import { getAsync, task, type AsyncOptions } from 'spanwise';
+ *
+ * const options: AsyncOptions = { numWorkers: 2, signal: AbortSignal.timeout(20_000) };
+ * console.log(await getAsync({ a: task(sleep, 10, 'slept') }, 'a', options)); // → slept
+ * ```
+ */
 export type AsyncOptions = RunOptions &
   RerunOption & {
-    /** How many tasks are under way at once. */
+    /** How many tasks are under way at once, 16 by default. */
     readonly numWorkers?: number;
   };
 
@@ -25,13 +38,23 @@ const TURN_MS = 10;
 /**
  * Computes keys of a graph in this thread with functions that may return promises, several under way at once.
  *
- * ```ts
- * await getAsync({ page: task(fetchText, url), words: task(countWords, ref('page')) }, 'words', { numWorkers: 4 });
- * ```
- *
  * @param keys - a key, or keys in lists nested at will: the answer has the same form.
  * @returns a promise of the answer; rejected with a `GraphError` for a graph or a request that cannot be run, else with what a task or a
  * callback throws, or with the signal's reason. Tasks that are under way then are not waited for.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { readFile, writeFile } from 'node:fs/promises';
+ * import { getAsync, ref, task } from 'spanwise';
+ *
+ * await writeFile('a.txt', 'to be or not to be');
+ * const graph = {
+ *   text: task(readFile, 'a.txt', 'utf8'),
+ *   words: task((text: string) => text.split(' ').length, ref('text'))
+ * };
+ * console.log(await getAsync(graph, 'words', { numWorkers: 4 })); // → 6
+ * ```
  */
 export async function getAsync<R = unknown>(
   graph: Graph,

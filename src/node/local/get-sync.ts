@@ -9,13 +9,21 @@ import { runNow, type RunOptions } from './run';
 /**
  * Computes keys of a graph in this thread, one task after the other, and returns when they are done.
  *
- * ```ts
- * getSync({ a: 1, b: task(inc, ref('a')), c: task(inc, ref('b')) }, ['b', ['c']]);   // [2, [3]]
- * ```
- *
  * @param keys - a key, or keys in lists nested at will: the answer has the same form.
  * @throws GraphError for a graph or a request that cannot be run, else what a task or a callback throws. A promise as a task's result is
  * an error: use `getAsync`.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getSync, ref, task } from 'spanwise';
+ *
+ * const inc = (x: number) => x + 1;
+ * const graph = { a: 1, b: task(inc, ref('a')), c: task(inc, ref('b')) };
+ * console.log(getSync(graph, ['b', ['c']])); // → [ 2, [ 3 ] ]
+ * const c = getSync<number>(graph, 'c'); // the type of the answer is yours to say
+ * console.log(c.toFixed(1)); // → 3.0
+ * ```
  */
 export function getSync<R = unknown>(
   graph: Graph,
@@ -25,8 +33,25 @@ export function getSync<R = unknown>(
   return runNow(graph, keys, new ThisThread(options.signal), options) as R;
 }
 
-/** A task gave a promise to a scheduler that cannot wait. */
+/**
+ * A task gave a promise to `getSync`, which cannot wait.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getAsync, getSync, PromiseResultError, task } from 'spanwise';
+ *
+ * const graph = { a: task(async () => 42) };
+ * try {
+ *   getSync(graph, 'a');
+ * } catch (error) {
+ *   console.log(error instanceof PromiseResultError); // → true
+ * }
+ * console.log(await getAsync(graph, 'a')); // → 42
+ * ```
+ */
 export class PromiseResultError extends TypeError {
+  /** The class's name. */
   override readonly name = 'PromiseResultError';
 }
 

@@ -17,20 +17,43 @@ import { RunTables } from './tables';
 import { noteTask } from './task-note';
 import { CachedValues, OwnValues, type Values } from './values';
 
-/** Options of every scheduler. */
+/**
+ * Options of every scheduler.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getSync, ref, task, type RunOptions } from 'spanwise';
+ *
+ * const options: RunOptions = {
+ *   callbacks: [{ pretask: key => console.log(key) }],
+ *   signal: AbortSignal.timeout(20_000)
+ * };
+ * const graph = { a: task(Math.abs, -16), b: task(Math.sqrt, ref('a')) };
+ * console.log(getSync(graph, 'b', options));
+ * // → a
+ * // → b
+ * // → 4
+ * ```
+ */
 export type RunOptions = {
   /** Where values are kept: read for keys that the graph lacks, given every result, told to drop what is no longer needed. */
   readonly cache?: Cache;
-  /** Tasks per batch; −1 divides what is ready evenly; 0 is the default. */
+  /** Tasks per batch: 1 by default, for processes 6; −1 divides what is ready evenly; 0 is the default. */
   readonly chunkSize?: number;
-  /** Exactly these callbacks, instead of the active ones. */
+  /** Exactly these callbacks; by default the active ones. */
   readonly callbacks?: readonly CallbackHooks[];
   /** Ends the run early, with the signal's reason. */
   readonly signal?: AbortSignal;
 };
 
+/**
+ * What schedulers have whose tasks fail elsewhere.
+ *
+ * @inline
+ */
 export type RerunOption = {
-  /** Call a failing task again in this thread, so that a debugger sees it. */
+  /** Call a failing task again in this thread, so that a debugger sees it; if it succeeds then, that value counts. False by default. */
   readonly rerunExceptionsLocally?: boolean;
 };
 
