@@ -4,6 +4,7 @@ import { defaultOptions, type FigureOptions } from '../options';
 import type { Plot } from '../plots';
 import { resourcePlot } from '../resource-plot';
 import { taskPlot } from '../task-plot';
+import { themes } from '../theme';
 import { cacheRecord, taskRecord } from './records';
 
 const tasks = [
@@ -89,10 +90,35 @@ describe('§4.1 the figure of tasks', () => {
     );
   });
 
+  it('§4.1: equal labels have one colour, and every rectangle a grey outline', () => {
+    const colours = new Map<string, Set<string>>();
+    for (const { marker, customdata } of bars) {
+      const { color, line } = marker as {
+        color: string[];
+        line: { color: string; width: number[] };
+      };
+      expect(line).toEqual({
+        color: themes.light.outline,
+        width: color.map(() => 1)
+      });
+      (customdata as string[][]).forEach(([, label], at) => {
+        const known = colours.get(label!) ?? new Set();
+        colours.set(label!, known.add(color[at]!));
+      });
+    }
+    expect([...colours.keys()].sort()).toEqual(['add(_, *)', 'mul(_, *)']);
+    const [one, other] = [...colours.values()].map(set => [...set]);
+    expect([one!.length, other!.length]).toEqual([1, 1]);
+    expect(one).not.toEqual(other);
+  });
+
   it('§4.1: without tasks eight empty rows, and no error', () => {
     const empty = drawn([taskPlotOf([])]);
     expect(empty.bars).toEqual([]);
-    expect(empty.layout['yaxis']).toMatchObject({ range: [-0.5, 7.5] });
+    expect(empty.layout['yaxis']).toMatchObject({
+      range: [-0.5, 7.5],
+      ticktext: ['0', '1', '2', '3', '4', '5', '6', '7']
+    });
   });
 
   it('§4.1: many rows are numbered as far as there is room', () => {
@@ -219,6 +245,30 @@ describe('§4.4 several profilers', () => {
         expect(colours[index]).toBe(colourOf.get(label))
       );
     }
+  });
+
+  it('§4.4: left and right there is room for the axes of all', () => {
+    const { l, r } = layout['margin'] as unknown as { l: number; r: number };
+    expect(l).toBeGreaterThanOrEqual(75);
+    expect(r).toBeGreaterThanOrEqual(75);
+  });
+
+  it('§4, §4.1, §4.2, §4.3: the wheel zooms and the mouse moves, along the time only', () => {
+    const axes = Object.keys(layout).filter(name => name.startsWith('yaxis'));
+    expect(axes.sort()).toEqual(['yaxis', 'yaxis3', 'yaxis4', 'yaxis5']);
+    axes.forEach(name => expect(layout[name]!['fixedrange']).toBe(true));
+    expect(layout['xaxis']).not.toHaveProperty('fixedrange');
+    expect(layout['dragmode']).toBe('pan');
+    const whole = picture([taskPlotOf()]);
+    expect(figureOf(whole, wholeView(whole)).config).toMatchObject({
+      scrollZoom: true,
+      doubleClick: 'reset'
+    });
+  });
+
+  it('§4: one plot is 800 pixels wide and 300 high', () => {
+    const alone = drawn([taskPlotOf()]).layout;
+    expect([alone['width'], alone['height']]).toEqual([800, 300]);
   });
 
   it('§4: title, width, height, palette and label size can be chosen', () => {

@@ -16,9 +16,11 @@ import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
 import { CacheProfiler } from '../../diagnostics/cache-profiler';
 import { Profiler } from '../../diagnostics/profiler';
+import { ResourceProfiler } from '../../diagnostics/resource-profiler';
 import { ref, task } from '../../graph/nodes';
 import { getSync } from '../../local/get-sync';
 import { cachePlot } from '../cache-plot';
+import type { TimeRange } from '../plots';
 import { resourcePlot } from '../resource-plot';
 import { taskPlot } from '../task-plot';
 import { visualize } from '../visualize';
@@ -82,6 +84,39 @@ describe('visualize', () => {
       registered.unregister();
     }
     expect(registered.visualize().data.length).toBeGreaterThan(0);
+  });
+
+  it('§4.2: the time of resources alone is 1 s at least; without samples too', () => {
+    const rangeOf = (timeRange: TimeRange | null) =>
+      visualize(
+        plottable(
+          origin => resourcePlot([{ time: 1000.1, mem: 1, cpu: 1 }], origin),
+          timeRange
+        )
+      ).layout['xaxis'];
+    expect(rangeOf({ start: 1000, end: 1000.25 })).toMatchObject({
+      range: [0, 1]
+    });
+    expect(rangeOf({ start: 1000, end: 1003 })).toMatchObject({
+      range: [0, 3]
+    });
+    expect(rangeOf(null)).toMatchObject({ range: [0, 1] });
+  });
+
+  it('§4.1, §4.3, §4.4: without any records', () => {
+    const profilers = [
+      new Profiler(),
+      new ResourceProfiler(),
+      new CacheProfiler()
+    ];
+    const { data, layout } = visualize(profilers);
+    expect(data.flatMap(({ x }) => x ?? []).filter(x => x !== null)).toEqual(
+      []
+    );
+    expect(layout['xaxis']).toMatchObject({ range: [0, 10] });
+    expect(profilers[2]!.visualize().layout['xaxis']).toMatchObject({
+      range: [0, 10]
+    });
   });
 
   it('§4.4: plots begin at the earliest block, so that equal moments lie below each other', () => {
