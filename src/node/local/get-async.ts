@@ -13,6 +13,7 @@ import {
 /**
  * Options of {@link getAsync}.
  *
+ * @interface
  * @group Schedulers
  * @example
  * ```ts

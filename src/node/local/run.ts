@@ -47,11 +47,7 @@ export type RunOptions = {
   readonly signal?: AbortSignal;
 };
 
-/**
- * What schedulers have whose tasks fail elsewhere.
- *
- * @inline
- */
+/** Option of the schedulers whose tasks may run elsewhere. */
 export type RerunOption = {
   /** Call a failing task again in this thread, so that a debugger sees it; if it succeeds then, that value counts. False by default. */
   readonly rerunExceptionsLocally?: boolean;
