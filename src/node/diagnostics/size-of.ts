@@ -1,14 +1,15 @@
 /**
  * About how many bytes a value holds: the default measure of {@link CacheProfiler}.
  *
- * Exact for what is large in practice (typed arrays, buffers), an estimate for everything else. No package is used: the best known one
- * writes values out as JSON, which takes seconds for an object that holds typed arrays, counts them tenfold, and gives up on cycles; and a
- * measure taken after every task must take bounded time.
+ * Exact for what is large in practice (typed arrays, buffers), an estimate for everything else. No package is used: docs/local-diagnostics.md
+ * has what three of them say of nine values and how long they take.
  */
 
 const WORD = 8;
 /** Header of an object, an array, a string in V8, rounded. */
 const HEADER = 2 * WORD;
+/** A number that is no whole number of 32 bits lies outside of the place that refers to it; arrays of numbers alone hold them. */
+const BOXED_NUMBER = 2 * WORD;
 /** Elements looked at in one container; the others are taken to be like them. */
 const SAMPLED = 64;
 /** Values looked at in all, so that nested containers stay cheap too. */
@@ -69,7 +70,9 @@ class SizeWalk {
       return HEADER;
     }
     if (Array.isArray(value)) {
-      return HEADER + this._elementsSize(value, value.length, WORD, depth);
+      return (
+        HEADER + this._elementsSize(value, value.length, WORD, depth, true)
+      );
     }
     if (value instanceof Set) {
       return HEADER + this._elementsSize(value, value.size, 3 * WORD, depth);
@@ -86,7 +89,7 @@ class SizeWalk {
       HEADER +
       WORD +
       this._elementsSize(
-        names.map(name => (value as Record<string, unknown>)[name]),
+        fieldsOf(value as Record<string, unknown>, names),
         names.length,
         WORD,
         depth
@@ -99,31 +102,38 @@ class SizeWalk {
     elements: Iterable<unknown>,
     count: number,
     slot: number,
-    depth: number
+    depth: number,
+    holdsNumbers = false
   ): number {
     let looked = 0;
     let beyond = 0;
+    let boxed = 0;
+    let numbers = 0;
     for (const element of sampled(elements, count)) {
       if (this._left <= 0 || looked >= SAMPLED) {
         break;
       }
       looked++;
+      if (typeof element === 'number') {
+        this._left--;
+        numbers++;
+        boxed += (element | 0) === element ? 0 : BOXED_NUMBER;
+        continue;
+      }
       const size = this.sizeOf(element, depth + 1);
       beyond += liesInSlot(element) ? 0 : size;
+    }
+    if (!holdsNumbers || numbers < looked) {
+      beyond += boxed;
     }
     return count * slot + (looked === 0 ? 0 : (beyond / looked) * count);
   }
 }
 
-/** Numbers, booleans and the like need no room beyond the place itself. */
+/** Booleans and the like need no room beyond the place itself. */
 function liesInSlot(element: unknown): boolean {
   const type = typeof element;
-  return (
-    element === null ||
-    type === 'number' ||
-    type === 'boolean' ||
-    type === 'undefined'
-  );
+  return element === null || type === 'boolean' || type === 'undefined';
 }
 
 /** Of an array, elements evenly over its length; of other collections, the first ones: reaching the others would mean walking through all. */
@@ -137,6 +147,15 @@ function* sampled(
   }
   for (let index = 0; index < SAMPLED; index++) {
     yield elements[Math.floor((index * count) / SAMPLED)];
+  }
+}
+
+function* fieldsOf(
+  value: Record<string, unknown>,
+  names: readonly string[]
+): IterableIterator<unknown> {
+  for (const name of sampled(names, names.length)) {
+    yield value[name as string];
   }
 }
 

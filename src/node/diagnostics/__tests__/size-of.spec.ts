@@ -29,6 +29,25 @@ describe('sizeOf', () => {
     expect(sizeOf('日'.repeat(10_000))).toBe(2 * narrow - 16);
   });
 
+  it('counts numbers that lie outside of a field, and not those within an array of numbers', () => {
+    const whole = sizeOf({ x: 1, y: 2 });
+    expect(sizeOf({ x: 0.5, y: 2 ** 40 })).toBe(whole + 32);
+    expect(sizeOf([1, 2, 3])).toBe(sizeOf([0.5, 1.5, 2.5]));
+    expect(sizeOf([0.5, 'a'])).toBe(sizeOf([1, 'a']) + 16);
+    expect(sizeOf(new Map([['a', 0.5]]))).toBe(
+      sizeOf(new Map([['a', 1]])) + 16
+    );
+  });
+
+  it('is near to what V8 takes for rows of numbers', () => {
+    // 80 bytes a row: a place of the array, three words, two fields, two numbers of two words each.
+    const rows = Array.from({ length: 1000 }, (_, at) => ({
+      x: at + 0.5,
+      y: at + 0.25
+    }));
+    expect(sizeOf(rows) / 80_000).toBeCloseTo(1, 2);
+  });
+
   it('counts what is met twice once, and ends on cycles', () => {
     const shared = new Float64Array(1000);
     expect(sizeOf([shared, shared])).toBeLessThan(8100);
