@@ -2,7 +2,7 @@
  * What the diagnostics of local runs cost, and whether they keep what they promise (issue 4, row 5 and point 6).
  *
  *     python -m benchmarks local-profilers
- *     node --expose-gc .build/local-profilers.mjs [--tasks 20000] [--rounds 15] [--seconds 5] [--json FILE]
+ *     node .build/local-profilers.mjs [--tasks 20000] [--rounds 15] [--seconds 5] [--json FILE]
  *
  * Each round runs the same graph of tasks that do nothing bare, with profilers, and bare again; the cost is the median of what the profiled
  * run needs more than the mean of its neighbours, in CPU time, which repeats on a shared machine where wall time does not.
@@ -57,9 +57,8 @@ function treeGraph(leaves: number): {
   return { graph, top: level[0]! };
 }
 
-/** CPU microseconds that `body` takes. */
+/** CPU microseconds that `body` takes. The collector is not called before: it would throw compiled code and warm pages away. */
 function cpuMicroseconds(body: () => void): number {
-  globalThis.gc?.();
   const before = process.cpuUsage();
   body();
   const { user, system } = process.cpuUsage(before);
@@ -76,7 +75,7 @@ function profilerCost(): { bare: number; both: number } {
     profiler.run(() => cache.run(() => getSync(graph, top)));
   };
   // The compiler warms up.
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 5; round++) {
     bare();
     both();
   }

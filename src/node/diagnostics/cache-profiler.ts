@@ -1,10 +1,13 @@
-import type { Key } from '../graph/key';
-import type { RunGraph, RunState } from '../local/state';
+import { type Key, KeyMap, KeySet, type ReadonlyKeySet } from '../graph/key';
+import { visitReferences } from '../graph/references';
+import type { EmptyState, RunGraph, RunState } from '../local/state';
+import { fixedSet } from '../local/state-view';
 import { cachePlot } from '../visualize/cache-plot';
 import type { CachePlot, TimeRange } from '../visualize/plots';
 import { BlockProfiler, rangeOf } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { CacheData } from './records';
+import { RunsUnderWay } from './runs-under-way';
 import { sizeOf } from './size-of';
 
 /**
@@ -43,24 +46,91 @@ export type CacheProfilerOptions = {
 };
 
 /**
- * The results of a run in the order of entering, as columns: objects are made when somebody reads them.
+ * The results of a run in the order of entering, as columns: a run pays for writing down three of them, and who reads them finds out which
+ * result left when.
+ *
+ * What is released leaves when the last task that needs it has finished, which is in the columns too:
+ *
+ * ```
+ *   keys        a  b  c = a + b  d = 2 a        a leaves with d, b with c
+ *   cacheTimes  1  2  3          4
+ *   lastUses    3  2  −          −              places, as far as they have been looked for
+ * ```
  */
 class RunColumns {
   readonly keys: Key[] = [];
   readonly metrics: number[] = [];
   readonly cacheTimes: number[] = [];
-  readonly freeTimes: number[] = [];
-  /** Where the results are that are held, by key object. */
-  readonly held = new Map<Key, number>();
-  /** In the order of leaving. */
-  readonly left: number[] = [];
-  releasedCount = 0;
+  /** Which keys are released; null before the first task. While the run goes on, this is part of its state. */
+  released: ReadonlyKeySet | null = null;
+  /** When the run ended; NaN while it goes on. */
+  end = NaN;
+
+  private readonly _places = new KeyMap<number>();
+  private readonly _lastUses: number[] = [];
+  private readonly _told = new Set<number>();
 
   constructor(readonly graph: RunGraph) {}
 
-  leave(at: number, time: number): void {
-    this.freeTimes[at] = time;
-    this.left.push(at);
+  /** Records of what has left since the last call, in the order of leaving. */
+  takeLeft(): CacheData[] {
+    this._findLastUses();
+    const left: number[] = [];
+    this.keys.forEach((key, at) => {
+      const isOver =
+        !Number.isNaN(this.end) || this.released?.has(key) === true;
+      if (isOver && !this._told.has(at)) {
+        this._told.add(at);
+        left.push(at);
+      }
+    });
+    return left
+      .map(at => this._recordOf(at))
+      .sort((a, b) => a.freeTime - b.freeTime);
+  }
+
+  /** Forgets all results that are held now, too. */
+  clear(): void {
+    for (const column of [
+      this.keys,
+      this.metrics,
+      this.cacheTimes,
+      this._lastUses
+    ]) {
+      column.length = 0;
+    }
+    this._places.clear();
+    this._told.clear();
+  }
+
+  private _findLastUses(): void {
+    for (let at = this._lastUses.length; at < this.keys.length; at++) {
+      const key = this.keys[at]!;
+      this._places.set(key, at);
+      this._lastUses.push(-1);
+      visitReferences(this.graph.get(key), dependency => {
+        const place = this._places.get(dependency);
+        if (place !== undefined) {
+          this._lastUses[place] = at;
+        }
+      });
+    }
+  }
+
+  private _recordOf(at: number): CacheData {
+    const key = this.keys[at]!;
+    const isReleased = this.released?.has(key) === true;
+    const lastUse = isReleased
+      ? this.cacheTimes[this._lastUses[at]!]
+      : undefined;
+    return {
+      key,
+      task: this.graph.get(key)!,
+      metric: this.metrics[at]!,
+      cacheTime: this.cacheTimes[at]!,
+      // The metric may have thrown for its last user, which ended the run.
+      freeTime: lastUse ?? this.end
+    };
   }
 }
 
@@ -93,7 +163,7 @@ export class CacheProfiler extends BlockProfiler {
   readonly metricName: string;
   private readonly _metric: CacheMetric;
   private readonly _results: CacheData[] = [];
-  private readonly _runs = new Map<RunGraph, RunColumns>();
+  private readonly _runs = new RunsUnderWay<RunColumns>();
   /** Runs that are over and not in `_results` yet. */
   private _finished: RunColumns[] = [];
 
@@ -123,7 +193,7 @@ export class CacheProfiler extends BlockProfiler {
 
   /** A run begins. @hidden */
   override start(graph: RunGraph): void {
-    this._runs.set(graph, new RunColumns(graph));
+    this._runs.begin(graph, new RunColumns(graph));
   }
 
   /** A task is over. @hidden */
@@ -135,47 +205,27 @@ export class CacheProfiler extends BlockProfiler {
   ): void {
     const now = epochSeconds();
     const metric = this._metric(result);
-    const run = this._runs.get(graph)!;
-    run.held.set(key, run.keys.length);
+    const run = this._runs.of(graph);
     run.keys.push(key);
     run.metrics.push(metric);
     run.cacheTimes.push(now);
-    run.freeTimes.push(NaN);
-    const { released } = state;
-    // Most tasks release nothing, and most others all that they needed: then nobody need look which.
-    const releasedNow = released.size - run.releasedCount;
-    if (releasedNow > 0) {
-      run.releasedCount = released.size;
-      const dependencies: Key[] = [];
-      state.dependencies.get(key)!.forEach(each => dependencies.push(each));
-      const isAll = releasedNow === dependencies.length;
-      for (const dependency of dependencies) {
-        const at = run.held.get(dependency);
-        if (at !== undefined && (isAll || released.has(dependency))) {
-          run.held.delete(dependency);
-          run.leave(at, now);
-        }
-      }
-    }
+    run.released = state.released;
   }
 
   /** A run is over. @hidden */
-  override finish(graph: RunGraph): void {
-    const now = epochSeconds();
-    const run = this._runs.get(graph)!;
-    run.held.forEach(at => run.leave(at, now));
+  override finish(graph: RunGraph, state: RunState | EmptyState): void {
+    const run = this._runs.end(graph);
+    run.end = epochSeconds();
+    // The state itself would keep the values that were asked for.
+    run.released = fixedSet((state as Partial<RunState>).released ?? NONE);
     this._finished.push(run);
-    this._runs.delete(graph);
   }
 
   override clear(): void {
     super.clear();
     this._results.length = 0;
     this._finished = [];
-    this._runs.forEach(run => {
-      run.held.clear();
-      run.left.length = 0;
-    });
+    this._runs.forEach(run => run.clear());
   }
 
   /** What {@link visualize} draws. */
@@ -191,23 +241,11 @@ export class CacheProfiler extends BlockProfiler {
     );
   }
 
-  private _read({
-    graph,
-    keys,
-    metrics,
-    cacheTimes,
-    freeTimes,
-    left
-  }: RunColumns): void {
-    for (const at of left.splice(0)) {
-      const key = keys[at]!;
-      this._results.push({
-        key,
-        task: graph.get(key)!,
-        metric: metrics[at]!,
-        cacheTime: cacheTimes[at]!,
-        freeTime: freeTimes[at]!
-      });
+  private _read(run: RunColumns): void {
+    for (const record of run.takeLeft()) {
+      this._results.push(record);
     }
   }
 }
+
+const NONE: ReadonlyKeySet = new KeySet();

@@ -1,25 +1,57 @@
-import type { Key } from '../graph/key';
+import { type Key, KeyMap } from '../graph/key';
 import type { RunGraph, RunState } from '../local/state';
 import type { TaskPlot, TimeRange } from '../visualize/plots';
 import { taskPlot } from '../visualize/task-plot';
 import { BlockProfiler, rangeOf } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { TaskData } from './records';
+import { RunsUnderWay } from './runs-under-way';
 
 /**
- * The tasks of a run, in the order of handing out, as columns: a run pays for four numbers per task, and objects are made when somebody reads
- * them.
+ * The tasks of a run as columns, one set in the order of handing out, one in the order of finishing: a run pays for writing them down, and who
+ * reads them puts the two together.
+ *
+ * ```
+ *   keys     a  b  c        starts     1  1  3
+ *   doneKeys b  a           ends       2  3            c failed, or was under way when another one did
+ * ```
  */
 class RunColumns {
   readonly keys: Key[] = [];
   readonly starts: number[] = [];
-  /** NaN for what has not finished. */
+  readonly doneKeys: Key[] = [];
   readonly ends: number[] = [];
   readonly workerIds: (number | null)[] = [];
-  /** Where the tasks in progress are. A key is one object from `pretask` to `posttask`. */
-  readonly open = new Map<Key, number>();
 
   constructor(readonly graph: RunGraph) {}
+
+  /** The records of what has finished, in the order of handing out. */
+  records(): TaskData[] {
+    const records: TaskData[] = [];
+    const places = this._placesOfDone();
+    this.keys.forEach((key, at) => {
+      const place = places(key, at);
+      if (place !== undefined) {
+        records.push({
+          key,
+          task: this.graph.get(key)!,
+          startTime: this.starts[at]!,
+          endTime: this.ends[place]!,
+          workerId: this.workerIds[place]!
+        });
+      }
+    });
+    return records;
+  }
+
+  /** Finds a task among those that finished. One after the other they finish as they were handed out, and nothing need be looked up. */
+  private _placesOfDone(): (key: Key, at: number) => number | undefined {
+    if (this.doneKeys.every((key, at) => key === this.keys[at])) {
+      return (_, at) => (at < this.doneKeys.length ? at : undefined);
+    }
+    const places = new KeyMap(this.doneKeys.map((key, at) => [key, at]));
+    return key => places.get(key);
+  }
 }
 
 /**
@@ -43,24 +75,16 @@ class RunColumns {
  */
 export class Profiler extends BlockProfiler {
   private readonly _results: TaskData[] = [];
-  private readonly _runs = new Map<RunGraph, RunColumns>();
+  private readonly _runs = new RunsUnderWay<RunColumns>();
   /** Runs that are over and not in `_results` yet. */
   private _finished: RunColumns[] = [];
 
   /** All records; the same list every time. */
   get results(): readonly TaskData[] {
-    for (const { graph, keys, starts, ends, workerIds } of this._finished) {
-      keys.forEach((key, at) => {
-        if (!Number.isNaN(ends[at])) {
-          this._results.push({
-            key,
-            task: graph.get(key)!,
-            startTime: starts[at]!,
-            endTime: ends[at]!,
-            workerId: workerIds[at]!
-          });
-        }
-      });
+    for (const run of this._finished) {
+      for (const record of run.records()) {
+        this._results.push(record);
+      }
     }
     this._finished = [];
     return this._results;
@@ -68,17 +92,14 @@ export class Profiler extends BlockProfiler {
 
   /** A run begins. @hidden */
   override start(graph: RunGraph): void {
-    this._runs.set(graph, new RunColumns(graph));
+    this._runs.begin(graph, new RunColumns(graph));
   }
 
   /** A task begins. @hidden */
   override pretask(key: Key, graph: RunGraph): void {
-    const run = this._runs.get(graph)!;
-    run.open.set(key, run.keys.length);
-    run.keys.push(key);
-    run.ends.push(NaN);
-    run.workerIds.push(null);
-    run.starts.push(epochSeconds());
+    const { keys, starts } = this._runs.of(graph);
+    keys.push(key);
+    starts.push(epochSeconds());
   }
 
   /** A task is over. @hidden */
@@ -90,17 +111,15 @@ export class Profiler extends BlockProfiler {
     workerId: number | null
   ): void {
     const now = epochSeconds();
-    const run = this._runs.get(graph)!;
-    const at = run.open.get(key)!;
-    run.open.delete(key);
-    run.ends[at] = now;
-    run.workerIds[at] = workerId;
+    const { doneKeys, ends, workerIds } = this._runs.of(graph);
+    doneKeys.push(key);
+    ends.push(now);
+    workerIds.push(workerId);
   }
 
   /** A run is over. @hidden */
   override finish(graph: RunGraph): void {
-    this._finished.push(this._runs.get(graph)!);
-    this._runs.delete(graph);
+    this._finished.push(this._runs.end(graph));
   }
 
   override clear(): void {

@@ -1,5 +1,10 @@
 import type { Edges } from '../graph/edges';
-import type { Key, ReadonlyKeyMap, ReadonlyKeySet } from '../graph/key';
+import {
+  type Key,
+  KeySet,
+  type ReadonlyKeyMap,
+  type ReadonlyKeySet
+} from '../graph/key';
 import type { RunPlan } from './plan';
 import type { Cache, RunState } from './state';
 import { Phase, type RunTables } from './tables';
@@ -59,6 +64,11 @@ export class StateView implements RunState {
   }
 }
 
+/** A set of a run's state as it is now, whatever the run does next. Keeps the plan of the run alive, but none of its values. */
+export function fixedSet(set: ReadonlyKeySet): ReadonlyKeySet {
+  return set instanceof IdSet ? set.fixed() : new KeySet(set);
+}
+
 /** The ids for which a test holds. */
 class IdSet implements ReadonlyKeySet {
   constructor(
@@ -84,6 +94,14 @@ class IdSet implements ReadonlyKeySet {
     }
   }
 
+  fixed(): IdSet {
+    const holds = new Uint8Array(this._plan.graph.size);
+    for (const id of this.ids()) {
+      holds[id] = 1;
+    }
+    return setOf(this._plan, holds, this.size);
+  }
+
   *keys(): IterableIterator<Key> {
     for (const id of this.ids()) {
       yield this._plan.keyOf(id);
@@ -103,6 +121,15 @@ class IdSet implements ReadonlyKeySet {
   [Symbol.iterator](): IterableIterator<Key> {
     return this.keys();
   }
+}
+
+// On its own, so that the set's functions hold nothing else of the run.
+function setOf(plan: RunPlan, holds: Uint8Array, size: number): IdSet {
+  return new IdSet(
+    plan,
+    () => size,
+    id => holds[id] === 1
+  );
 }
 
 /** The ids in one list of edges, but for those that do not count any more. */

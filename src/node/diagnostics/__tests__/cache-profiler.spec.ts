@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { type Key, keyText } from '../../graph/key';
 import { alias, ref, task } from '../../graph/nodes';
@@ -99,6 +101,55 @@ describe('CacheProfiler', () => {
     const profiler = new CacheProfiler({ metric: fail });
     expect(() => profiler.run(() => getSync(fork, 'c'))).toThrow('broken');
     expect(profiler.results).toEqual([]);
+  });
+
+  it('§3.3: what was released by a task without a record leaves at the end', () => {
+    // The last task finishes and releases; then its metric throws.
+    const profiler = new CacheProfiler({
+      metric: result => (result === 'last' ? fail() : 1)
+    });
+    const graph = { a: task(list), last: task(() => 'last', ref('a')) };
+    expect(() => profiler.run(() => getSync(graph, 'last'))).toThrow('broken');
+    const [only, ...others] = profiler.results;
+    expect(others).toEqual([]);
+    expect(only!.key).toBe('a');
+    expect(only!.freeTime).toBeGreaterThanOrEqual(only!.cacheTime);
+    expect(only!.freeTime).toBeLessThanOrEqual(profiler.endTime!);
+  });
+
+  it('§3.3: records read during a run are those of what has left, and stay', () => {
+    const profiler = new CacheProfiler({ metric: 'count' });
+    const seen: unknown[] = [];
+    const look = new Callback({
+      posttask: key => seen.push([key, profiler.results.map(r => r.key)])
+    });
+    profiler.run(() => look.run(() => getSync(fork, 'c')));
+    expect(seen).toEqual([
+      ['a', []],
+      ['b', []],
+      ['c', ['a', 'b']]
+    ]);
+    expect(profiler.results.map(({ key }) => key)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('keeps no value of a run alive', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const profiler = new CacheProfiler({ metric: 'count' });
+    let value: WeakRef<object>;
+    const make = () => {
+      const made = { large: true };
+      value = new WeakRef(made);
+      return made;
+    };
+    profiler.run(() => {
+      getSync({ a: task(make), b: task(list, ref('a')) }, ['a', 'b']);
+    });
+    return new Promise(resolve => setImmediate(resolve)).then(() => {
+      collect();
+      expect(value!.deref()).toBeUndefined();
+      expect(profiler.results).toHaveLength(2);
+    });
   });
 
   it('§3.3: clear forgets records, times, and what is held', () => {
