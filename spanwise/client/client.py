@@ -28,6 +28,7 @@ from spanwise.client.failures import open_error
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.html import client_html
+from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo
 from spanwise.client.processes import (
     NodeProcess,
@@ -758,8 +759,9 @@ class Client:
             )
         return self._call(self._observed.task_stream, start, stop, count)
 
-    def _next_memory_run(self) -> int:
-        return next(self._memory_runs)
+    def _begin_memory_run(self, label: str, measure: str, interval: float) -> ClusterMemoryRun:
+        number = next(self._memory_runs)
+        return ClusterMemoryRun(self._session, number, label, measure, interval)
 
     # -- how it looks -----------------------------------------------------
 

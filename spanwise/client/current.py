@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import dask
+from dask.callbacks import Callback
 
 #: Settings while a client is current: without a distributed client the shuffle would
 #: go through a shared local file, and p2p needs distributed's workers.
@@ -69,6 +70,31 @@ def default_client(c: Any = None) -> Any:
     if not hasattr(found, "_session"):
         raise ValueError("No Spanwise client is open: make one with spanwise.Client()")
     return found
+
+
+def sampled(c: Any = None) -> Any:
+    """Whose memory is sampled: `c`, the current client, or the newest observation that is on.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    scheduler = dask.config.get("scheduler", default=None)
+    if c is not None:
+        return c
+    if hasattr(scheduler, "_session"):
+        return scheduler
+    # An observation is found by its callback.
+    callbacks = (getattr(hooks[0], "__self__", None) for hooks in list(Callback.active))
+    owners: list[Any] = [getattr(each, "owner", None) for each in callbacks]
+    observations = [each for each in owners if hasattr(each, "_begin_memory_run")]
+    if not observations:
+        raise ValueError(
+            "Nothing is there whose memory could be sampled: make a client with "
+            "spanwise.Client(), or observe Dask's own schedulers with spanwise.observe()"
+        )
+    return max(observations, key=lambda each: each.began)
 
 
 def get_client(address: str | None = None, timeout: float | None = None) -> Any:

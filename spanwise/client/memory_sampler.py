@@ -1,7 +1,7 @@
 """Samples the cluster's memory during a block, under a label.
 
-The samples are taken by the scheduler and shown live by the Memory panel; they are
-also kept here when the block ends.
+The samples are taken by the scheduler, or by the process that observes Dask's own
+schedulers, and shown live by the Memory panel; they are also kept here when the block ends.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import uuid
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-from spanwise.client.current import default_client
+from spanwise.client.current import sampled
 
 MEASURES = ("process", "managed", "unmanaged", "spilled")
 
@@ -53,9 +53,11 @@ class MemorySampler:
         label
             Name of the curve; the same name again replaces it.
         client
-            Default: the current one.
+            A client, or what :func:`spanwise.observe` returned. Default: the current client;
+            without one, the newest observation that is on.
         measure
-            ``"process"``, ``"managed"``, ``"unmanaged"`` or ``"spilled"``.
+            ``"process"``, ``"managed"``, ``"unmanaged"`` or ``"spilled"``; of an observation
+            ``"process"`` alone, for Dask's own schedulers do not say which results they keep.
         interval
             Seconds between samples.
 
@@ -112,6 +114,53 @@ class MemorySampler:
         return (resampled / 2**30).plot(xlabel="time", ylabel="Cluster memory (GiB)", **options)
 
 
+class MemoryRun(Protocol):
+    """A block that is being sampled."""
+
+    def stop(self) -> list[tuple[float, float]]:
+        """End it; returns (seconds since the epoch, bytes over all workers)."""
+
+
+class ClusterMemoryRun:
+    """A block that the scheduler samples.
+
+    Parameters
+    ----------
+    session
+        The client's link to the scheduler.
+    number
+        Of the run, not used before by this client.
+    """
+
+    def __init__(
+        self, session: Any, number: int, label: str, measure: str, interval: float
+    ) -> None:
+        self._session = session
+        self._number = number
+        self._fields = {
+            "run": number,
+            "label": label,
+            "measure": measure,
+            "intervalSeconds": interval,
+        }
+        _, self._answers = session.open_request(-number)
+        try:
+            session.send("memoryRun", {**self._fields, "state": "start"})
+        except BaseException:
+            session.close_request(-number)
+            raise
+
+    def stop(self) -> list[tuple[float, float]]:
+        session = self._session
+        try:
+            session.send("memoryRun", {**self._fields, "state": "stop"})
+            answer = session.next_answer(self._answers, "memoryRun", _STOP_SECONDS)
+        finally:
+            session.close_request(-self._number)
+        offset = session.wall_epoch - session.scheduler_start
+        return [(t + offset, nbytes) for t, nbytes in answer.table("samples")]
+
+
 class _Sampling:
     """One block being sampled; single use."""
 
@@ -128,52 +177,28 @@ class _Sampling:
         self._client = client
         self._measure = measure
         self._interval = interval
-        self._run: int | None = None
-        self._answers: Any = None
+        self._run: MemoryRun | None = None
 
     def _start(self) -> None:
         if self._run is not None:
             raise RuntimeError("this sampling has been used; call sample() again")
-        client = self._client = self._client or default_client()
-        session = client._session
-        self._run = client._next_memory_run()
-        _, self._answers = session.open_request(-self._run)
-        try:
-            session.send("memoryRun", self._fields("start"))
-        except BaseException:
-            session.close_request(-self._run)
-            raise
-
-    def _fields(self, state: str) -> dict[str, Any]:
-        return {
-            "run": self._run,
-            "label": self._label,
-            "measure": self._measure,
-            "intervalSeconds": self._interval,
-            "state": state,
-        }
+        begin = getattr(sampled(self._client), "_begin_memory_run", None)
+        if begin is None:
+            raise TypeError(
+                "client is a spanwise.Client or what spanwise.observe() returned, "
+                f"not {type(self._client).__name__}"
+            )
+        self._run = begin(self._label, self._measure, self._interval)
 
     def _end(self, error: BaseException | None) -> None:
         """Stop; what fails in that is only a note to what failed in the block."""
+        assert self._run is not None
         try:
-            self._stop()
+            self._sampler.samples[self._label] = self._run.stop()
         except Exception as own:
             if error is None:
                 raise
             error.add_note(f"(Besides, the memory samples of {self._label!r} are lost: {own})")
-
-    def _stop(self) -> None:
-        session = self._client._session
-        assert self._run is not None
-        try:
-            session.send("memoryRun", self._fields("stop"))
-            answer = session.next_answer(self._answers, "memoryRun", _STOP_SECONDS)
-        finally:
-            session.close_request(-self._run)
-        offset = session.wall_epoch - session.scheduler_start
-        self._sampler.samples[self._label] = [
-            (t + offset, nbytes) for t, nbytes in answer.table("samples")
-        ]
 
     def __enter__(self) -> None:
         self._start()

@@ -307,6 +307,20 @@ class LocalLog:
         with self.lock:
             self._writer.add("memory", self.since(now), worker, process, _NAN, _NAN, _NAN)
 
+    def memory_run(
+        self, run: int, label: str, interval: float, start: float, stopped: float | None
+    ) -> None:
+        """A labelled curve of process memory has begun, or has stopped."""
+        with self.lock:
+            measure = self.names.id_of("process")
+            until = _NAN if stopped is None else self.since(stopped)
+            self._writer.add("memoryRuns", run, measure, interval, self.since(start), until, label)
+
+    def memory_sample(self, run: int, now: float, nbytes: float) -> None:
+        """A point of such a curve."""
+        with self.lock:
+            self._writer.add("memorySamples", run, self.since(now), nbytes)
+
     def gap(self, table: int, start: float, stop: float, rows: int) -> None:
         """Rows that the observer will never get; times of the log."""
         with self.lock:

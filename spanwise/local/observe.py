@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import warnings
+from time import perf_counter
 from typing import Any
 
 import dask
@@ -15,6 +16,7 @@ from spanwise.client.launch import default_name
 from spanwise.client.observed import FineMetrics, Questions, SpanInfo
 from spanwise.client.processes import ObserverAddress, find_observer
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
+from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder
 from spanwise.local.runs import ObservedRuns
 from spanwise.node import NodeNotFound
@@ -29,12 +31,15 @@ class Observation:
         Shown by the panels.
     status
         ``"observing"``, ``"ended"``, or ``"off"`` if there is no observer.
+    began
+        When, by ``time.perf_counter``.
     """
 
     def __init__(self, name: str | None = None) -> None:
         # Half a surrogate pair is text for Python only.
         self.name = (name or default_name()).encode("utf-8", "replace").decode()
         self.status = "off"
+        self.began = perf_counter()
         self._has_block = False
         self._observer: ObserverAddress | None = None
         self._observed: Questions | None = None
@@ -140,6 +145,25 @@ class Observation:
     ) -> list[dict[str, Any]]:
         """Records of finished tasks in the order of their start."""
         return self._asked().task_stream(start, stop, count)
+
+    def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:
+        """Called by :class:`spanwise.MemorySampler`.
+
+        Raises
+        ------
+        ClusterError
+            It does not observe, or no longer.
+        ValueError
+            The measure is not known of Dask's own schedulers.
+        """
+        if measure != "process":
+            raise ValueError(
+                f"{measure} memory is not known: Dask's own schedulers do not say which results "
+                'they keep. Sample with measure="process", the default.'
+            )
+        if self._recorder is None:
+            raise ClusterError("Nothing is observed: there is no observer, see the warning.")
+        return self._recorder.begin_memory_run(label, interval)
 
     # -- showing ----------------------------------------------------------
 

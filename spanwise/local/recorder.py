@@ -14,6 +14,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 from math import isnan
 from pathlib import Path
 from time import perf_counter
@@ -21,11 +22,13 @@ from typing import Any
 
 import psutil
 
+from spanwise.client.errors import ClusterError
 from spanwise.client.processes import ObserverAddress
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.lanes import ProcessSlot, ProcessSlots, ThreadLanes, Threads
 from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.log_ids import ProcessIds
+from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.observer_link import ObserverLink
 from spanwise.local.process_files import ProcessFiles
@@ -87,6 +90,8 @@ class Recorder:
         #: Called now and then: runs take callbacks away and may not bring them back.
         self.keep_registered: Callable[[], None] = lambda: None
         self._runs = 0
+        self._memory_runs: list[LocalMemoryRun] = []
+        self._memory_run_numbers = count(1)
         self._wake = threading.Event()
         self._ending = False
         self._ended = False
@@ -240,6 +245,29 @@ class Recorder:
                     if not isnan(nbytes):
                         self.log.memory(slot.worker, nbytes, now)
 
+    def memory_use(self) -> float:
+        """Bytes of this process and of its pools' together; NaN if that is not known."""
+        with self._lock:
+            pids = [slot.pid for slot in self._slots.all if slot.pid is not None]
+        pools = (_memory_of(pid) for pid in pids)
+        return self._home_memory.read() + sum(each for each in pools if not isnan(each))
+
+    def begin_memory_run(self, label: str, interval: float) -> LocalMemoryRun:
+        """Sample this process and its pools until the run is stopped, or this ends.
+
+        Raises
+        ------
+        ClusterError
+            It has ended.
+        """
+        with self._lock:
+            if self._ending:
+                raise ClusterError(f"{self.log.name} has ended: it samples no more.")
+            number = next(self._memory_run_numbers)
+            run = LocalMemoryRun(self.log, number, label, interval, self.memory_use)
+            self._memory_runs = [*(each for each in self._memory_runs if not each.is_over), run]
+        return run
+
     # -- to the observer ----------------------------------------------------
 
     def _push(self, block: SealedBlock, at: float) -> None:
@@ -281,6 +309,8 @@ class Recorder:
         try:
             if self._thread is not threading.current_thread():
                 self._thread.join(_END_SECONDS)
+            for run in self._memory_runs:
+                run.stop()
             with self._turn:
                 self._write_rows(perf_counter())
                 self._write_samples()

@@ -1,0 +1,110 @@
+"""The memory sampler without a cluster: on what ``observe()`` returned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import pytest
+
+import spanwise
+from spanwise import MemorySampler
+from spanwise.client.errors import ClusterError
+from spanwise.local.observe import Observation
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.processes import wait_until
+
+pytestmark = pytest.mark.timeout(120)
+
+MIB = 2**20
+
+
+@pytest.fixture
+def seen() -> Iterator[Observation]:
+    with spanwise.observe("test") as seen:
+        yield seen
+    seen.close()
+
+
+def held(nbytes: int, seconds: float) -> int:
+    """Keep so much memory for so long."""
+    block = b"x" * nbytes
+    time.sleep(seconds)
+    return len(block)
+
+
+def shown(seen: Observation) -> dict[str, dict[str, Any]]:
+    """The runs of the Memory Sampler's panel by label."""
+    return {run["label"]: run for run in seen._asked().query("memory")["runs"]}
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_a_block_is_sampled_and_shown(seen: Observation, scheduler: str) -> None:
+    sampler = MemorySampler()
+    task = dask.delayed(held)(64 * MIB, 0.5)
+    begin = time.time()
+    with sampler.sample("block", client=seen, interval=0.05):
+        task.compute(scheduler=scheduler, num_workers=1)
+    end = time.time()
+    samples = sampler.samples["block"]
+    times = [t for t, _ in samples]
+    assert times == sorted(times)
+    assert begin - 0.1 <= times[0] and times[-1] <= end + 0.1
+    # Of 0.5 s and more, a sample each 50 ms: some are late on a busy machine.
+    assert len(samples) >= 4
+    sizes = [nbytes for _, nbytes in samples]
+    assert max(sizes) >= sizes[0] + 60 * MIB
+    run = shown(seen)["block"]
+    assert run["bytes"] == sizes
+    assert run["peak"] == max(sizes)
+    assert run["stopped"] is not None and run["measure"] == "process"
+
+
+def test_it_is_shown_while_it_goes_on(seen: Observation) -> None:
+    with MemorySampler().sample("long", client=seen, interval=0.02):
+        wait_until("samples are there", lambda: len(shown(seen).get("long", {}).get("t", [])) > 2)
+        assert shown(seen)["long"]["stopped"] is None
+
+
+def test_without_a_client_it_is_the_newest_observation(
+    seen: Observation, scheduler: ClientScheduler
+) -> None:
+    with spanwise.observe("newer") as newer:
+        with MemorySampler().sample("here"):
+            pass
+        assert "here" in shown(newer) and "here" not in shown(seen)
+        with LocalClient(scheduler) as client:
+            sampler = MemorySampler()
+            with sampler.sample("there"):
+                client.submit(len, "ab").result()
+            assert "there" in sampler.samples and "there" not in shown(newer)
+    newer.close()
+
+
+def test_an_end_in_the_midst_keeps_the_samples() -> None:
+    sampler = MemorySampler()
+    seen = spanwise.observe("short")
+    with sampler.sample("cut", client=seen, interval=0.02):
+        seen._end("closed")
+    assert len(sampler.samples["cut"]) >= 2
+    assert shown(seen)["cut"]["stopped"] is not None
+    seen.close()
+    with pytest.raises(ClusterError, match="short has ended"), sampler.sample("late", client=seen):
+        pytest.fail("the block has begun")
+
+
+@pytest.mark.parametrize("measure", ["managed", "unmanaged", "spilled"])
+def test_what_dask_does_not_say_is_refused(seen: Observation, measure: str) -> None:
+    sampling = MemorySampler().sample("x", client=seen, measure=measure)
+    with pytest.raises(ValueError, match='Sample with measure="process"'), sampling:
+        pytest.fail("the block has begun")
+
+
+def test_with_nothing_there_it_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r"spanwise\.observe\(\)"), MemorySampler().sample("x"):
+        pytest.fail("the block has begun")
+    sampling = MemorySampler().sample("x", client=object())
+    with pytest.raises(TypeError, match=r"a spanwise\.Client or what"), sampling:
+        pytest.fail("the block has begun")
