@@ -25,6 +25,15 @@ class RunColumns {
 
   constructor(readonly graph: RunGraph) {}
 
+  /** Forgets what has begun so far, too. */
+  clear(): void {
+    this.keys.length = 0;
+    this.starts.length = 0;
+    this.doneKeys.length = 0;
+    this.ends.length = 0;
+    this.workerIds.length = 0;
+  }
+
   /** The records of what has finished, in the order of handing out. */
   records(): TaskData[] {
     const records: TaskData[] = [];
@@ -126,6 +135,7 @@ export class Profiler extends BlockProfiler {
     super.clear();
     this._finished = [];
     this._results.length = 0;
+    this._runs.forEach(run => run.clear());
   }
 
   /** What {@link visualize} draws. */

@@ -3,10 +3,27 @@ import type { Key } from '../graph/key';
 import type { EmptyState, RunGraph, RunState } from './state';
 
 /**
- * What a callback may hear of a run, in this order:
+ * The hooks of a callback: what it may hear of a run, in this order. A plain object with some of them is a callback, too. A hook that throws
+ * ends the run with its error.
  *
  * ```
  *   start → startState → ( pretask … posttask )* → finish
+ * ```
+ *
+ * @group Callbacks
+ * @example
+ * ```ts
+ * import { getSync, ref, task, type CallbackHooks } from 'spanwise';
+ *
+ * const heard: string[] = [];
+ * const hooks: CallbackHooks = {
+ *   start: graph => heard.push(`start with ${graph.size} keys`),
+ *   pretask: key => heard.push(`before ${key}`),
+ *   posttask: (key, result) => heard.push(`after ${key}: ${result}`),
+ *   finish: (graph, state, errored) => heard.push(errored ? 'failed' : 'done')
+ * };
+ * getSync({ a: 1, b: task((x: number) => x + 1, ref('a')) }, 'b', { callbacks: [hooks] });
+ * console.log(heard.join(', ')); // → start with 2 keys, before b, after b: 2, done
  * ```
  */
 export type CallbackHooks = {
@@ -16,7 +33,10 @@ export type CallbackHooks = {
   startState?(graph: RunGraph, state: RunState): void;
   /** `key` is in `state.running` and its inputs in `state.cache`; it is not submitted yet. */
   pretask?(key: Key, graph: RunGraph, state: RunState): void;
-  /** `key` is in `state.finished`; what it made superfluous is already released. */
+  /**
+   * `key` is in `state.finished`; what it made superfluous is already released. `workerId` is null if this thread did it, else the slot
+   * (`getAsync`), the thread's or the process's id.
+   */
   posttask?(
     key: Key,
     result: unknown,
@@ -33,17 +53,45 @@ export type CallbackHooks = {
 };
 
 /**
- * Hears of runs while it is active: around a body (`callback.run(() => …)`), in the rest of a block (`using active = callback.enter()`), or
- * everywhere (`register`). Define hooks in a subclass or hand them in.
+ * A callback: hears of runs while it is active, around a body (`callback.run(() => …)`), in the rest of a block
+ * (`using active = callback.enter()`), or everywhere (`register`). Define hooks in a subclass or hand them in.
  *
+ * @group Callbacks
+ * @example
  * ```ts
- * new Callback({ pretask: key => console.log(`Computing: ${key}`) }).run(() => getSync(graph, 'total'));
+ * import { Callback, getSync, ref, task } from 'spanwise';
+ *
+ * const graph = { a: task(Math.abs, -1), b: task(Math.sqrt, ref('a')) };
+ * const printing = new Callback({ pretask: key => console.log(`Computing: ${key}`) });
+ * printing.run(() => getSync(graph, 'b'));
+ * // → Computing: a
+ * // → Computing: b
+ * ```
+ * @example
+ * ```ts
+ * import { Callback, getAsync, task, type Key } from 'spanwise';
+ *
+ * class Count extends Callback {
+ *   finished = 0;
+ *   override posttask(key: Key): void {
+ *     this.finished++;
+ *   }
+ * }
+ *
+ * const count = new Count();
+ * {
+ *   using active = count.enter(); // until the end of this block
+ *   await getAsync({ a: task(() => active.finished) }, 'a');
+ * }
+ * await getAsync({ a: task(() => 1) }, 'a'); // not heard
+ * console.log(count.finished); // → 1
  * ```
  */
 export class Callback implements CallbackHooks {
   /** Whether this is active in the block that entered it, innermost last. */
   private readonly _memberships: Membership[] = [];
 
+  /** @param hooks - any of them; a subclass defines its own instead */
   constructor(hooks: CallbackHooks = {}) {
     for (const name of hookNames) {
       const hook = hooks[name];
@@ -110,9 +158,23 @@ export class Callback implements CallbackHooks {
 }
 
 /**
- * Calls `body` with callbacks active, in it and in what it awaits; runs call them in this order.
+ * Calls `body` with several callbacks active, in it and in what it awaits; runs call them in this order.
  *
+ * @returns what `body` returns.
  * @throws TypeError for what is neither a `Callback` nor an object with hooks.
+ *
+ * @group Callbacks
+ * @example
+ * ```ts
+ * import { addCallbacks, getSync, Profiler, ProgressBar, task } from 'spanwise';
+ *
+ * const profiler = new Profiler();
+ * const value = addCallbacks([profiler, new ProgressBar()], () =>
+ *   getSync({ a: task(Math.sqrt, 16) }, 'a')
+ * );
+ * // → 100% Completed | 1 of 1 tasks | …s
+ * console.log(value, profiler.results.length); // → 4 1
+ * ```
  */
 export function addCallbacks<T>(
   callbacks: readonly CallbackHooks[],
@@ -150,7 +212,11 @@ export class RunScope {
   }
 }
 
-/** @throws TypeError unless every member is an object. */
+/**
+ * A list of callbacks, each once.
+ *
+ * @throws TypeError unless every member is an object.
+ */
 export function checkedCallbacks(
   callbacks: readonly CallbackHooks[]
 ): readonly CallbackHooks[] {
@@ -164,7 +230,7 @@ export function checkedCallbacks(
       );
     }
   }
-  return callbacks;
+  return [...new Set(callbacks)];
 }
 
 const hookNames = [

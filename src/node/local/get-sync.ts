@@ -2,7 +2,7 @@ import { keyText } from '../graph/key';
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
-import { isThenable } from './loop';
+import { isThenable } from './thenable';
 import type { Keys } from './request';
 import { runNow, type RunOptions } from './run';
 
@@ -83,14 +83,14 @@ function outcomeOf(call: TaskCall): TaskOutcome {
   let value: unknown;
   try {
     value = callNode(call.node, call.inputs);
+    if (!isThenable(value)) {
+      return { value };
+    }
   } catch (error) {
     return { error };
   }
-  if (!isThenable(value)) {
-    return { value };
-  }
   // Nobody waits for it: what becomes of it must not end the program as an unhandled rejection.
-  value.then(undefined, () => undefined);
+  Promise.resolve(value).catch(() => undefined);
   return {
     error: new PromiseResultError(
       `Task ${keyText(call.key)} returned a promise, for which getSync cannot wait: use getAsync.`

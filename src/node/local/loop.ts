@@ -4,6 +4,7 @@ import { callNode } from '../graph/references';
 import type { BatchDone, BatchOutcome, Executor, TaskCall } from './executor';
 import type { RunPlan } from './plan';
 import type { RunTables } from './tables';
+import { isThenable } from './thenable';
 import { InputValues, type Values } from './values';
 
 /** What the loop tells, when somebody listens. What these throw ends the run. */
@@ -208,12 +209,14 @@ export class SchedulingLoop {
       }
     };
     let value: unknown;
+    let isPending: boolean;
     try {
       value = callNode(call.node, call.inputs);
+      isPending = isThenable(value);
     } catch (error) {
       return { error, call };
     }
-    if (!isThenable(value)) {
+    if (!isPending) {
       goOn(value);
       return null;
     }
@@ -241,13 +244,3 @@ export class SchedulingLoop {
 }
 
 const NO_INPUTS = new InputValues([], []);
-
-/** Whether a value is a promise or behaves like one. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'then' in value &&
-    typeof value.then === 'function'
-  );
-}

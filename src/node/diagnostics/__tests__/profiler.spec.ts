@@ -173,6 +173,25 @@ describe('Profiler', () => {
     expect(profiler.timeRange).toBeNull();
   });
 
+  it('§3.1: clear in the middle of a run forgets what has begun', () => {
+    const profiler = new Profiler();
+    const clear = new Callback({
+      posttask: key => {
+        if (key === 'y') {
+          profiler.clear();
+        }
+      }
+    });
+    profiler.run(() => clear.run(() => getSync(chain, 'z')));
+    expect(profiler.results.map(({ key }) => key)).toEqual(['z']);
+  });
+
+  it('§3: given twice it records once', () => {
+    const profiler = new Profiler();
+    getSync(chain, 'z', { callbacks: [profiler, profiler] });
+    expect(profiler.results.map(({ key }) => key)).toEqual(['x', 'y', 'z']);
+  });
+
   it('§3: a body that promises something ends when it is kept', async () => {
     const profiler = new Profiler();
     const pause = () => new Promise(resolve => setTimeout(resolve, 5));
