@@ -34,7 +34,9 @@ describe('results that behave like promises', () => {
       const keys = ['before', 'bad', 'after'];
       for (const rerunExceptionsLocally of [false, true]) {
         const options = { chunkSize, rerunExceptionsLocally };
-        const error = await getAsync(graph, keys, options).catch(e => e);
+        const error = await getAsync<Error>(graph, keys, options).catch(
+          (reason: Error) => reason
+        );
         expect(error.message).toBe('no then');
         expect(taskKeyOf(error)).toBe('bad');
       }
