@@ -139,6 +139,9 @@ class Recorder:
             for slot in slots:
                 if slot.users == 0:
                     self.log.capacity(slot.worker, 0, now)
+                    if slot.pid is None:
+                        # Whether it lives is not to be seen: nobody knows which process it was.
+                        self._write_process(slot, now, "Its pool gave it no task.")
 
     def _write_process(self, slot: ProcessSlot, now: float, why: str = "") -> None:
         self.log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)

@@ -287,3 +287,18 @@ def test_where_the_time_between_tasks_went(seen: Observation) -> None:
     }
     assert causes.get("unknown", 0.0) == 0.0
     assert causes["nothing-runnable"] >= 0.4
+
+
+def test_processes_of_a_pool_leave_with_it(seen: Observation) -> None:
+    """Also one that got no task; the slots are used again."""
+
+    def left() -> dict[str, bool]:
+        workers = seen._asked().query("task-stream")["workers"]
+        return {worker["name"]: worker["left"] is not None for worker in workers}
+
+    for _ in range(2):
+        dask.delayed(rest)(0.01).compute(scheduler="processes", num_workers=2)
+        wait_until(
+            "both have left",
+            lambda: left() == {"this process": False, "process 1": True, "process 2": True},
+        )
