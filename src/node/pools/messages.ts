@@ -37,9 +37,22 @@ export const NESTED = -1;
 /** Stops a pack before its next task, where there are no claim cells. */
 export type CancelMessage = { readonly type: 'cancel'; readonly pack: number };
 
-export type ToWorker = RunMessage | CancelMessage;
+/** What to do before the first pack; answered by an {@link InitializedMessage}. */
+export type InitializeMessage = {
+  readonly type: 'initialize';
+  readonly form: PortableForm;
+  readonly args: readonly unknown[];
+};
+
+export type ToWorker = RunMessage | CancelMessage | InitializeMessage;
 
 export type ReadyMessage = { readonly type: 'ready' };
+
+/** With a failure the worker runs no pack: the pool ends it. */
+export type InitializedMessage = {
+  readonly type: 'initialized';
+  readonly failure?: RemoteFailure;
+};
 
 /** Results of the next tasks of a pack, in order. */
 export type ResultsMessage = {
@@ -61,7 +74,8 @@ export type OutputMessage = {
   readonly text: string;
 };
 
-export type FromWorker = ReadyMessage | ResultsMessage | OutputMessage;
+export type FromWorker =
+  ReadyMessage | InitializedMessage | ResultsMessage | OutputMessage;
 
 /** What a task threw, in a form that can be sent: structured cloning would forget class, code and more. */
 export type RemoteFailure =

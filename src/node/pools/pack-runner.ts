@@ -3,6 +3,7 @@ import { type CallTree, decodeArg } from './call-encoding';
 import { collectLargeBuffers } from './large-buffers';
 import {
   type FromWorker,
+  type InitializeMessage,
   NESTED,
   type RemoteFailure,
   type ResultsMessage,
@@ -10,7 +11,11 @@ import {
 } from './messages';
 import { packFailure } from './remote-error';
 import { describeUnsendable } from './unsendable';
-import { type LoadedFunction, WorkerFunctions } from './worker-functions';
+import {
+  loadedForm,
+  type LoadedFunction,
+  WorkerFunctions
+} from './worker-functions';
 
 /** Results older than this are sent before the next task runs. */
 const FLUSH_MS = 1;
@@ -41,6 +46,21 @@ export class PackRunner {
     if (!this._isRunning) {
       void this._runAll();
     }
+  }
+
+  /** Comes before any pack; packs that come meanwhile wait, and after a failure for ever: the pool ends this worker. */
+  async initialize({ form, args }: InitializeMessage): Promise<void> {
+    this._isRunning = true;
+    try {
+      const { call } = await loadedForm(form);
+      await call(...args);
+    } catch (error) {
+      const failure = packFailure(error, value => this._link.canSend(value));
+      await this._link.send({ type: 'initialized', failure }, []);
+      return;
+    }
+    await this._link.send({ type: 'initialized' }, []);
+    await this._runAll();
   }
 
   private async _runAll(): Promise<void> {

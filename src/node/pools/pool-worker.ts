@@ -1,13 +1,15 @@
 import type { FunctionTable } from './function-table';
 import type { Pack } from './pack';
 import type { PoolExecutor } from './pool-executor';
-import type { IWorkerTransport } from './worker-transport';
+import type { IWorkerTransport, WorkerEnd } from './worker-transport';
 
 /** A worker of a pool, and what it has been given. */
 export class PoolWorker {
   /** In the order in which they run. */
   readonly packs = new Map<number, Pack>();
   isReady = false;
+  /** Why it is ended before it was ready, if its initializer failed. */
+  startFailure: WorkerEnd | null = null;
   /** Gone, or on its way: gets nothing any more. */
   isEnding = false;
   /** Expected time of the tasks it has been given and has not sent results of. */

@@ -47,6 +47,8 @@ const reader = new FrameReader(message => {
   const known = message as ToWorker;
   if (known.type === 'run') {
     runner.add(known);
+  } else if (known.type === 'initialize') {
+    void runner.initialize(known);
   } else {
     cancelled.add(known.pack);
   }

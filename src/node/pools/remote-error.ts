@@ -62,6 +62,16 @@ export function unpackFailure(
   }
 }
 
+/** Runs at the caller, for what an initializer threw; always an error. */
+export function unpackInitializerFailure(
+  failure: RemoteFailure,
+  where: string
+): Error {
+  return failure.kind === 'error'
+    ? rebuild(failure, `\n    at the initializer (${where})`)
+    : new Error(String(inner(failure)));
+}
+
 function rebuild(record: RemoteErrorRecord, line: string): Error {
   const options: ErrorOptions =
     record.cause === undefined ? {} : { cause: inner(record.cause) };

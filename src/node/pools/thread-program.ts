@@ -28,6 +28,8 @@ forwardOutput(message => send(message, []));
 port.on('message', (message: ToWorker) => {
   if (message.type === 'run') {
     runner.add(message);
+  } else if (message.type === 'initialize') {
+    void runner.initialize(message);
   }
 });
 send({ type: 'ready' }, []);

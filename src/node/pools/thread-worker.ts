@@ -17,6 +17,15 @@ export type ThreadData = {
   readonly claims: SharedArrayBuffer;
 };
 
+export function canClone(value: unknown): boolean {
+  try {
+    structuredClone(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The parent's end of a worker thread. */
 export class ThreadWorker implements IWorkerTransport {
   readonly workerId: number;
@@ -64,12 +73,7 @@ export class ThreadWorker implements IWorkerTransport {
   }
 
   canSend(value: unknown): boolean {
-    try {
-      structuredClone(value);
-      return true;
-    } catch {
-      return false;
-    }
+    return canClone(value);
   }
 
   begun(cell: number): number {

@@ -33,20 +33,24 @@ export class WorkerFunctions {
     if (form === undefined) {
       throw new Error(`Function ${id} was never defined in this worker.`);
     }
-    const loaded =
-      form.kind === 'text'
-        ? { call: compile(form.expression, form.name), movesResults: true }
-        : {
-            call: exportedFunction(
-              (await import(form.url)) as Record<string, unknown>,
-              form.url,
-              form.exportName
-            ),
-            movesResults: form.movesResult
-          };
+    const loaded = await loadedForm(form);
     this.loaded[id] = loaded;
     return loaded;
   }
+}
+
+/** @throws what compiling or importing throws. */
+export async function loadedForm(form: PortableForm): Promise<LoadedFunction> {
+  return form.kind === 'text'
+    ? { call: compile(form.expression, form.name), movesResults: true }
+    : {
+        call: exportedFunction(
+          (await import(form.url)) as Record<string, unknown>,
+          form.url,
+          form.exportName
+        ),
+        movesResults: form.movesResult
+      };
 }
 
 function compile(

@@ -1,10 +1,18 @@
 import { availableParallelism } from 'node:os';
+import type { TaskFunction } from '../graph/nodes';
 import { FunctionTable } from './function-table';
-import type { FromWorker } from './messages';
+import { initializeMessage } from './initializer';
+import type {
+  FromWorker,
+  InitializedMessage,
+  InitializeMessage
+} from './messages';
 import type { PoolExecutor } from './pool-executor';
 import { PoolWorker } from './pool-worker';
+import { canEncode } from './process-frames';
 import { ProcessWorker } from './process-worker';
-import { ThreadWorker } from './thread-worker';
+import { unpackInitializerFailure } from './remote-error';
+import { canClone, ThreadWorker } from './thread-worker';
 import type {
   IWorkerTransport,
   WorkerEnd,
@@ -16,6 +24,13 @@ export type PoolOptions = {
   readonly size?: number;
   /** Limit of each worker's JavaScript heap; Node's own by default. A worker that reaches it ends, and its task fails. */
   readonly maxHeapMegabytes?: number;
+  /**
+   * Called once in each new worker, before its first task; a promise is awaited. As portable as a task's function. If it fails, so does the
+   * run whose task the worker was started for.
+   */
+  readonly initializer?: TaskFunction<never[]>;
+  /** Arguments of the initializer, copied to each worker. */
+  readonly initializerArgs?: readonly unknown[];
 };
 
 /**
@@ -29,6 +44,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   /** Those that can be given tasks. @internal */
   readonly workers: PoolWorker[] = [];
   protected readonly _maxHeapMegabytes: number | undefined;
+  private readonly _initialize: InitializeMessage | null;
   /** Given nothing any more, but still at something. */
   private readonly _retired = new Set<PoolWorker>();
   /** Ended for the pool but not yet gone. */
@@ -40,7 +56,9 @@ export abstract class WorkerPool implements AsyncDisposable {
 
   constructor({
     size = availableParallelism(),
-    maxHeapMegabytes
+    maxHeapMegabytes,
+    initializer,
+    initializerArgs = []
   }: PoolOptions = {}) {
     this._maxHeapMegabytes = maxHeapMegabytes;
     if (!Number.isInteger(size) || size < 1) {
@@ -49,6 +67,12 @@ export abstract class WorkerPool implements AsyncDisposable {
       );
     }
     this.size = size;
+    this._initialize =
+      initializer === undefined
+        ? null
+        : initializeMessage(initializer, initializerArgs, value =>
+            this.canSend(value)
+          );
   }
 
   /** Ends every worker, also in the middle of a task; runs that use the pool fail. Resolves when all are gone. */
@@ -105,6 +129,9 @@ export abstract class WorkerPool implements AsyncDisposable {
       })
     );
     this.workers.push(worker);
+    if (this._initialize !== null) {
+      worker.transport.post(this._initialize, this._initialize.args);
+    }
     return worker;
   }
 
@@ -123,11 +150,15 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   protected abstract start(events: WorkerEvents): IWorkerTransport;
+  protected abstract canSend(value: unknown): boolean;
 
   private _receive(worker: PoolWorker, message: FromWorker): void {
     switch (message.type) {
       case 'ready':
-        worker.isReady = true;
+        worker.isReady = this._initialize === null;
+        return;
+      case 'initialized':
+        this._initialized(worker, message);
         return;
       case 'output':
         (message.stream === 1 ? process.stdout : process.stderr).write(
@@ -147,8 +178,25 @@ export abstract class WorkerPool implements AsyncDisposable {
     }
   }
 
-  private _ended(worker: PoolWorker, end: WorkerEnd): void {
+  private _initialized(
+    worker: PoolWorker,
+    { failure }: InitializedMessage
+  ): void {
+    if (failure === undefined) {
+      worker.isReady = true;
+      return;
+    }
+    const { label } = worker.transport;
+    worker.startFailure = {
+      how: 'failed in its initializer',
+      error: unpackInitializerFailure(failure, label)
+    };
+    void this.end(worker);
+  }
+
+  private _ended(worker: PoolWorker, cause: WorkerEnd): void {
     this._remove(worker);
+    const end = worker.startFailure ?? cause;
     const how = this._isClosed
       ? 'was ended because its pool was closed'
       : end.how;
@@ -178,11 +226,19 @@ export class ThreadPool extends WorkerPool {
   protected override start(events: WorkerEvents): IWorkerTransport {
     return new ThreadWorker(events, this._maxHeapMegabytes);
   }
+
+  protected override canSend(value: unknown): boolean {
+    return canClone(value);
+  }
 }
 
 /** A pool of child processes. They end when this process does, however it does. */
 export class ProcessPool extends WorkerPool {
   protected override start(events: WorkerEvents): IWorkerTransport {
     return new ProcessWorker(events, this._maxHeapMegabytes);
+  }
+
+  protected override canSend(value: unknown): boolean {
+    return canEncode(value);
   }
 }

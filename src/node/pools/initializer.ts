@@ -1,0 +1,36 @@
+import type { TaskFunction } from '../graph/nodes';
+import { NotPortableError, PortableForms } from '../graph/portable';
+import type { PortableForm } from '../graph/portable-form';
+import type { InitializeMessage } from './messages';
+import { describeUnsendable, UnsendableError } from './unsendable';
+
+/**
+ * What a pool has each new worker do before its first task.
+ *
+ * @param canSend - whether a value can go to the pool's workers
+ * @throws NotPortableError if the function cannot leave this thread
+ * @throws UnsendableError if an argument cannot
+ */
+export function initializeMessage(
+  fn: TaskFunction<never[]>,
+  args: readonly unknown[],
+  canSend: (value: unknown) => boolean
+): InitializeMessage {
+  if (!canSend(args)) {
+    throw new UnsendableError(
+      `The initializer cannot be sent to a worker: ${describeUnsendable(args, 'initializerArgs', canSend)}.`
+    );
+  }
+  return { type: 'initialize', form: formOf(fn as TaskFunction), args };
+}
+
+function formOf(fn: TaskFunction): PortableForm {
+  try {
+    return new PortableForms().formOf(fn);
+  } catch (error) {
+    if (error instanceof NotPortableError) {
+      error.message = `The initializer cannot run in a worker: ${error.message}`;
+    }
+    throw error;
+  }
+}
