@@ -2,17 +2,22 @@
  * Bundles what the npm package `spanwise` starts or embeds instead of importing it:
  *
  *   src/node/diagnostics/sampler-main.ts -> sampler.mjs          a process beside the one that is measured
+ *   src/node/observe/sender-program.ts   -> sender.mjs           a thread beside a program that is observed
  *   src/node/visualize/page/main.ts      -> visualize-page.js    inside the HTML files of visualize
  *   src/node/pools/{thread,process}-program.ts -> pool-{thread,process}.mjs   the programs of workers
  *
  * Into the folder given as argument, or .build/node-programs, where the tests find them; only those named after it, or all.
  */
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+
+const { version } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8')
+);
 
 const programs = [
   {
@@ -31,6 +36,15 @@ const programs = [
     format: 'esm',
     target: 'node22'
   })),
+  {
+    entryPoints: ['src/node/observe/sender-program.ts'],
+    outfile: 'sender.mjs',
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    legalComments: 'inline',
+    define: { SPANWISE_VERSION: JSON.stringify(version) }
+  },
   {
     entryPoints: ['src/node/visualize/page/main.ts'],
     outfile: 'visualize-page.js',

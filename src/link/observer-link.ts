@@ -17,6 +17,7 @@ import { HandshakeRefused } from '../wire/handshake';
 import type { FieldsInput } from '../wire/schema';
 import { dial } from './dial';
 import type { Link } from './link';
+import { readSecret } from './secret-file';
 
 const RING_BYTES = 64 * 2 ** 20;
 /** What other rows refer to, or what holds until a later row says otherwise. Small: a long run's names are some hundred KB. */
@@ -76,7 +77,8 @@ type KeptRows = {
 };
 
 export type ObserverLinkOptions = {
-  readonly place: ObserverPlace;
+  /** Asked before each try: where an observer is, or was. */
+  place(): ObserverPlace | Promise<ObserverPlace>;
   readonly build: string;
   readonly open: OpenFields;
   /** Rows left the ring before this observer had them. */
@@ -118,7 +120,7 @@ export class ObserverLink {
   private _closed = false;
   private _pumpIsDue = false;
   /** Told when something came from the observer, or the link broke. */
-  private _onChange: (() => void) | null = null;
+  private readonly _onChange = new Set<() => void>();
   private _isConnecting = false;
   private _lastNote = '';
   private _refusedBecause = '';
@@ -156,6 +158,22 @@ export class ObserverLink {
     }
   }
 
+  /** Waits until an observer is there, at most `limitSeconds`: the successor of one that has died, for one. */
+  opened(limitSeconds: number): Promise<void> {
+    return this._wait(
+      () => this._isOpen || this._closed,
+      performance.now() + limitSeconds * 1000
+    );
+  }
+
+  /** Waits until the observer has the blocks up to `seq`: at most `limitSeconds`, and no longer than there is somebody to wait for. */
+  delivered(seq: number, limitSeconds: number): Promise<void> {
+    return this._until(
+      () => this._ackedSeq >= seq,
+      performance.now() + limitSeconds * 1000
+    );
+  }
+
   /** Sends what is left and why the log ends, waits until the observer has it, at most `limitSeconds`, and closes. */
   async end(why: EndReason, at: number, limitSeconds: number): Promise<void> {
     const limit = performance.now() + limitSeconds * 1000;
@@ -180,9 +198,10 @@ export class ObserverLink {
   }
 
   private async _connect(): Promise<void> {
-    const { place, build, open } = this._options;
+    const { build, open } = this._options;
     this._isConnecting = true;
     try {
+      const place = await this._options.place();
       const link = await dial({
         address: await currentAddress(place),
         secret: await readSecret(place.secretFile),
@@ -206,7 +225,7 @@ export class ObserverLink {
         },
         drained: () => {
           this._pump();
-          this._onChange?.();
+          this._changed();
         },
         closed: why => this._lost(why)
       });
@@ -220,7 +239,7 @@ export class ObserverLink {
       }, seconds * 1000);
     } catch (error) {
       this._isConnecting = false;
-      this._onChange?.();
+      this._changed();
       this._noteOnce(`The observer cannot be reached: ${String(error)}`);
       if (error instanceof HandshakeRefused) {
         this._refusedOnce(error);
@@ -270,7 +289,7 @@ export class ObserverLink {
     }
     this._isConnecting = false;
     this._pump();
-    this._onChange?.();
+    this._changed();
   }
 
   /** Writes into the log what its observer lacks: as the last, for its rows may push others out of the ring. */
@@ -304,7 +323,7 @@ export class ObserverLink {
     this._ackedSeq = Math.max(this._ackedSeq, seq);
     this._settle(this._ackedSeq, false);
     this._pump();
-    this._onChange?.();
+    this._changed();
   }
 
   private _pump(): void {
@@ -338,7 +357,7 @@ export class ObserverLink {
     this._link = null;
     this._isOpen = false;
     this._isConnecting = false;
-    this._onChange?.();
+    this._changed();
     if (!this._closed) {
       this._options.note(`The link to the observer ended: ${why}`);
       this._tryAgain();
@@ -386,20 +405,32 @@ export class ObserverLink {
 
   /** Waits for a condition that the observer's messages may bring about; no longer than there is somebody to wait for. */
   private _until(condition: () => boolean, limit: number): Promise<void> {
+    return this._wait(
+      () => condition() || (!this._isOpen && !this._isConnecting),
+      limit
+    );
+  }
+
+  private _wait(condition: () => boolean, limit: number): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
         clearTimeout(timer);
-        this._onChange = null;
+        this._onChange.delete(look);
         resolve();
       };
       const timer = setTimeout(done, Math.max(0, limit - performance.now()));
-      this._onChange = () => {
-        if (condition() || (!this._isOpen && !this._isConnecting)) {
+      const look = (): void => {
+        if (condition()) {
           done();
         }
       };
-      this._onChange();
+      this._onChange.add(look);
+      look();
     });
+  }
+
+  private _changed(): void {
+    [...this._onChange].forEach(look => look());
   }
 }
 
@@ -432,12 +463,4 @@ async function currentAddress(place: ObserverPlace): Promise<string> {
   } catch {
     return place.address;
   }
-}
-
-/** A secret file holds 32 bytes, or their 64 hexadecimal digits. */
-async function readSecret(path: string): Promise<Uint8Array> {
-  const content = await readFile(path);
-  return content.length === 32
-    ? content
-    : Buffer.from(content.toString('ascii').trim(), 'hex');
 }

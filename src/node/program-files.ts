@@ -7,7 +7,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export type ProgramName =
-  'pool-process.mjs' | 'pool-thread.mjs' | 'sampler.mjs' | 'visualize-page.js';
+  | 'pool-process.mjs'
+  | 'pool-thread.mjs'
+  | 'sampler.mjs'
+  | 'sender.mjs'
+  | 'visualize-page.js';
 
 /** Where they lie below the package's root, and below the checkout's. */
 const FOLDERS = ['programs', join('.build', 'node-programs')];

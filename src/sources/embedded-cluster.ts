@@ -4,6 +4,7 @@ import { LogWriter, type SealedBlock } from '../records/log-writer';
 import { LoggedStatus } from '../records/run-status';
 import { TABLES, type TableName } from '../records/tables';
 import { RunStatus } from '../scheduler';
+import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
@@ -550,12 +551,4 @@ export class EmbeddedClusterLog {
   private _table<T extends TableName>(name: T): BlockBuilder<T> {
     return this._writer.table(name);
   }
-}
-
-/** The beginning says where it was called, the end what went wrong. */
-function cutInTheMiddle(text: string, most: number): string {
-  const half = most / 2;
-  return text.length <= most
-    ? text
-    : `${text.slice(0, half)} … ${text.slice(-half)}`;
 }

@@ -5,6 +5,13 @@ export {
   type JoinedWorker,
   type SpanRow
 } from './embedded-cluster';
+export {
+  LAST_SPAN,
+  LocalLog,
+  type LocalNode,
+  type LocalRun,
+  type LocalWorker
+} from './local-log';
 export type { MeasuredTable } from './measured-log';
 export { NamesOf } from './names-of';
 export { StoredKind } from './stored-sums';

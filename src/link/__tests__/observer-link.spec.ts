@@ -76,10 +76,10 @@ describe('the link to the observer', () => {
 
   function openLink(): ObserverLink {
     return new ObserverLink({
-      place: {
+      place: () => ({
         address: `unix:${join(folder, 'observer.sock')}`,
         secretFile: join(folder, 'secret')
-      },
+      }),
       build: 'test',
       open: {
         logId: 'l',

@@ -1,6 +1,7 @@
 import { type Key, KeyMap } from './key';
 import { type Graph, ref, Task, type TaskFunction } from './nodes';
 import { isContainer, partsOf } from './references';
+import { noteWritten, writtenAs } from './written-in';
 
 /** A scheduler's entry: `getSync`, `getAsync`, … */
 export type Get = (graph: Graph, keys: Key, options?: never) => unknown;
@@ -44,7 +45,9 @@ export class Delayed<T = unknown> {
     readonly fn: TaskFunction,
     readonly args: readonly unknown[],
     readonly name: string
-  ) {}
+  ) {
+    noteWritten(this);
+  }
 
   /**
    * Computes the value.
@@ -75,7 +78,9 @@ export class Delayed<T = unknown> {
       const args = call.args.map(arg =>
         withReferences(arg, other => keys.get(other)!)
       );
-      graph.set(key, new Task(call.fn, args));
+      const node = new Task(call.fn, args);
+      writtenAs(node, call);
+      graph.set(key, node);
     }
     return { graph, key: keys.get(this)! };
   }

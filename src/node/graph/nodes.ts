@@ -1,4 +1,5 @@
 import { type Key, keyId } from './key';
+import { noteWritten } from './written-in';
 
 /**
  * What a graph holds under its keys.
@@ -42,6 +43,7 @@ export class Task {
     }
     this.fn = fn;
     this.args = args;
+    noteWritten(this);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Key, ReadonlyKeyMap } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
+import type { RemoteWorkers } from './execution';
 
 /** A task together with the values that it needs. */
 export type TaskCall = {
@@ -40,6 +41,8 @@ export type Executor = {
    * thread after each small task.
    */
   readonly slots?: number | undefined;
+  /** Of executors whose tasks run elsewhere: how to learn when they ran there. */
+  readonly remote?: RemoteWorkers | undefined;
   /** Asked once for each task that the request reaches, before anything runs. @throws if it could not run the task. */
   check?(key: Key, node: TaskNode): void;
   /**

@@ -12,6 +12,12 @@ import { type Failure, type LoopListener, SchedulingLoop } from './loop';
 import { keysIn, type Request, RunPlan } from './plan';
 import { type Keys, requestOf } from './request';
 import type { Cache, RunGraph, RunState } from './state';
+import {
+  FOLLOW,
+  type FollowedRun,
+  isFollower,
+  type RunFollower
+} from './run-follower';
 import { StateView } from './state-view';
 import { RunTables } from './tables';
 import { noteTask } from './task-note';
@@ -143,6 +149,7 @@ function within(scope: RunScope, executor: Executor): Executor {
     get slots() {
       return executor.slots;
     },
+    remote: executor.remote,
     check: (key, node) => executor.check?.(key, node),
     submit: (batch, done) =>
       executor.submit(batch, (answered, outcome) =>
@@ -158,6 +165,8 @@ class Run {
   private readonly _request: Request;
   private readonly _chunkSize: number;
   private readonly _callbacks: readonly CallbackHooks[];
+  private readonly _followers: readonly RunFollower[];
+  private readonly _followed: FollowedRun[] = [];
   private readonly _started: CallbackHooks[] = [];
   private _state: RunState | null = null;
   private _values: Values | null = null;
@@ -181,10 +190,12 @@ class Run {
       key => this._graph.has(key) || _options.cache?.has(key) === true,
       _options.cache === undefined ? this._graph.longestTuple : Infinity
     );
-    this._callbacks =
+    const callbacks =
       _options.callbacks === undefined
         ? activeCallbacks()
-        : checkedCallbacks(_options.callbacks).slice();
+        : checkedCallbacks(_options.callbacks);
+    this._callbacks = callbacks.filter(callback => !isFollower(callback));
+    this._followers = callbacks.filter(isFollower);
   }
 
   /** @param onEnd - called once, at the latest when the executor has answered everything. */
@@ -238,7 +249,7 @@ class Run {
       plan,
       tables,
       values,
-      this._executor,
+      this._followedExecutor(plan),
       {
         chunkSize: this._chunkSize,
         rerunExceptionsLocally: this._options.rerunExceptionsLocally === true,
@@ -246,6 +257,19 @@ class Run {
       },
       failure => this._end(failure)
     );
+  }
+
+  /** The executor, with everybody who follows the run standing before it. */
+  private _followedExecutor(plan: RunPlan): Executor {
+    let executor = this._executor;
+    for (const follower of this._followers) {
+      const followed = follower[FOLLOW](plan, executor);
+      if (followed !== null) {
+        this._followed.push(followed);
+        executor = followed.executor;
+      }
+    }
+    return executor;
   }
 
   /** What cannot run is said before anything does. */
@@ -285,6 +309,7 @@ class Run {
       if (failure?.call !== undefined) {
         noteTask(failure.error, failure.call, key => this._graph.has(key));
       }
+      this._followed.forEach(followed => followed.ended());
       for (const callback of this._started) {
         callback.finish?.(this._graph, this._state ?? {}, failure !== null);
       }

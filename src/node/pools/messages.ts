@@ -25,6 +25,8 @@ export type RunMessage = {
   readonly pack: number;
   /** The place in the claim cells that worker and pool share; −1 without. */
   readonly cell: number;
+  /** Somebody wants to know when each task ran and what it used. */
+  readonly isMeasured: boolean;
   readonly define: readonly FunctionDefinition[];
   readonly count: number;
   readonly calls: readonly number[];
@@ -63,6 +65,8 @@ export type ResultsMessage = {
   readonly failure?: RemoteFailure;
   /** Per function that ran: its id, how often, milliseconds in all. */
   readonly timings: readonly number[];
+  /** Of a measured pack: the numbers of a {@link TaskMeter} for each task that has ended since the message before. */
+  readonly measures?: readonly number[];
   /** The worker is done with the pack. */
   readonly ended: boolean;
 };

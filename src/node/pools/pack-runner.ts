@@ -10,6 +10,7 @@ import {
   type RunMessage
 } from './messages';
 import { packFailure } from './remote-error';
+import { TaskMeter } from './task-meter';
 import { describeUnsendable } from './unsendable';
 import {
   loadedForm,
@@ -81,13 +82,16 @@ class PackRun {
   private _values: unknown[] = [];
   private readonly _moved = new Set<ArrayBuffer>();
   private _flushedAt = performance.now();
+  private readonly _meter: TaskMeter | null;
 
   constructor(
     private readonly _pack: RunMessage,
     private readonly _functions: WorkerFunctions,
     private readonly _timings: FunctionTimings,
     private readonly _link: RunnerLink
-  ) {}
+  ) {
+    this._meter = _pack.isMeasured ? new TaskMeter() : null;
+  }
 
   async run(): Promise<void> {
     const { calls, args, count } = this._pack;
@@ -112,6 +116,7 @@ class PackRun {
       try {
         let value: unknown;
         const fn = loaded[id] ?? (await this._functions.load(id));
+        this._meter?.begin();
         if (argCount === NESTED) {
           value = await this._callTree(args[from] as CallTree);
           from += 1;
@@ -122,11 +127,13 @@ class PackRun {
             value = await value;
           }
         }
+        this._meter?.end(value);
         this._values.push(value);
         if (typeof value === 'object' && fn.movesResults) {
           collectLargeBuffers(value, this._moved);
         }
       } catch (error) {
+        this._meter?.fail();
         await this._fail(
           packFailure(error, value => this._link.canSend(value))
         );
@@ -155,7 +162,8 @@ class PackRun {
   private _message(
     values: readonly unknown[],
     ended: boolean,
-    failure?: RemoteFailure
+    failure?: RemoteFailure,
+    measures = this._meter?.take()
   ): ResultsMessage {
     return {
       type: 'results',
@@ -163,6 +171,7 @@ class PackRun {
       values,
       timings: this._timings.take(),
       ended,
+      ...(measures === undefined ? {} : { measures }),
       ...(failure === undefined ? {} : { failure })
     };
   }
@@ -173,11 +182,12 @@ class PackRun {
     const moved = this._takeMoved();
     this._values = [];
     this._flushedAt = performance.now();
+    const message = this._message(values, ended);
     try {
-      await this._sendMoving(this._message(values, ended), moved);
+      await this._sendMoving(message, moved);
       return true;
     } catch (error) {
-      await this._sendUntilUnsendable(values, error);
+      await this._sendUntilUnsendable(message, error);
       return false;
     }
   }
@@ -199,7 +209,7 @@ class PackRun {
   }
 
   private async _sendUntilUnsendable(
-    values: readonly unknown[],
+    { values, measures }: ResultsMessage,
     error: unknown
   ): Promise<void> {
     const at = values.findIndex(value => !this._link.canSend(value));
@@ -213,7 +223,7 @@ class PackRun {
             )
           };
     await this._link.send(
-      this._message(values.slice(0, Math.max(at, 0)), true, failure),
+      this._message(values.slice(0, Math.max(at, 0)), true, failure, measures),
       []
     );
   }

@@ -28,6 +28,8 @@ export type Entry = {
 export class Pack {
   /** How many have an outcome; they get theirs in order. */
   received = 0;
+  /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
+  measures: readonly number[] = [];
   /** Tasks of this pack are the entries before this one; those from here on were taken back. */
   end: number;
 

@@ -18,12 +18,14 @@ import type {
   TaskCall,
   TaskOutcome
 } from '../local/executor';
+import type { Execution, RemoteWorkers } from '../local/execution';
 import { encodeCall, visitFunctions } from './call-encoding';
 import type { ResultsMessage } from './messages';
 import { type Batch, type Entry, Pack } from './pack';
 import { namesOf, WorkerEndedError } from './pool-errors';
 import type { PoolWorker } from './pool-worker';
 import { unpackFailure } from './remote-error';
+import { MEASURES } from './task-meter';
 import { describeUnsendable, UnsendableError } from './unsendable';
 import type { WorkerEnd } from './worker-transport';
 import type { WorkerPool } from './worker-pool';
@@ -62,6 +64,7 @@ export class PoolExecutor implements Executor {
   private _isStopped = false;
   /** Of this run's tasks; undefined before the first result. */
   private _meanMs: number | undefined;
+  private _takeExecution: ((execution: Execution) => void) | null = null;
   private _timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -77,6 +80,21 @@ export class PoolExecutor implements Executor {
 
   get isStopped(): boolean {
     return this._isStopped;
+  }
+
+  /** Whether somebody wants to know when tasks ran and what they used. */
+  get isMeasured(): boolean {
+    return this._takeExecution !== null;
+  }
+
+  get remote(): RemoteWorkers {
+    return {
+      kind: this._pool.kind,
+      pool: this._pool,
+      measure: take => {
+        this._takeExecution = take;
+      }
+    };
   }
 
   get slots(): number | undefined {
@@ -176,6 +194,14 @@ export class PoolExecutor implements Executor {
     const from = pack.received;
     const failed =
       failure === undefined ? undefined : pack.entries[from + values.length];
+    const failedWith =
+      failed === undefined
+        ? undefined
+        : unpackFailure(failure!, failed.call.key, worker.transport.label);
+    if (message.measures !== undefined) {
+      pack.measures = pack.measures.concat(message.measures);
+      this._tellExecutions(worker, pack, values.length, failed, failedWith);
+    }
     worker.received(pack, values.length + (failed === undefined ? 0 : 1));
     if (message.ended) {
       worker.close(pack);
@@ -189,12 +215,7 @@ export class PoolExecutor implements Executor {
     const { workerId } = worker;
     this._tell(pack.entries, from, values, workerId);
     if (failed !== undefined) {
-      const { label } = worker.transport;
-      this._settle(
-        failed,
-        { error: unpackFailure(failure!, failed.call.key, label) },
-        workerId
-      );
+      this._settle(failed, { error: failedWith }, workerId);
     }
     this._isReceiving = false;
     if (message.ended && !this._isStopped) {
@@ -256,6 +277,36 @@ export class PoolExecutor implements Executor {
           ? `The worker that ran ${namesOf(keys)} is gone (${label} ${reason}).`
           : `The worker that ran one of ${namesOf(keys)} is gone (${label} ${reason}).`;
     return new WorkerEndedError(message, keys, end.error);
+  }
+
+  /** Tells when the next `count` tasks of a pack ran, and the failed one after them. */
+  private _tellExecutions(
+    { workerId }: PoolWorker,
+    pack: Pack,
+    count: number,
+    failed: Entry | undefined,
+    failedWith: unknown
+  ): void {
+    const told = count + (failed === undefined ? 0 : 1);
+    for (let at = 0; at < told; at++) {
+      const [start, stop, cpu, nbytes] = pack.measures.slice(
+        MEASURES * at,
+        MEASURES * (at + 1)
+      );
+      if (start === undefined) {
+        break;
+      }
+      this._takeExecution?.({
+        call: pack.entries[pack.received + at]!.call,
+        workerId,
+        start,
+        stop: stop!,
+        cpu: cpu!,
+        nbytes: nbytes!,
+        ...(at < count ? {} : { failure: { error: failedWith } })
+      });
+    }
+    pack.measures = pack.measures.slice(MEASURES * told);
   }
 
   /** Tells results of entries, from one on: neighbours of one batch together. */

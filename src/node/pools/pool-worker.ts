@@ -81,6 +81,7 @@ export class PoolWorker {
         type: 'run',
         pack: pack.id,
         cell: pack.cell,
+        isMeasured: pack.owner.isMeasured,
         define: functions.definitionsFrom(this._definedUpTo),
         count: pack.entries.length,
         calls: areAlike(calls) ? calls.slice(0, 2) : calls,

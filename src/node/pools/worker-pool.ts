@@ -39,6 +39,8 @@ export type PoolOptions = {
  */
 export abstract class WorkerPool implements AsyncDisposable {
   readonly size: number;
+  /** What its workers are. */
+  abstract readonly kind: 'threads' | 'processes';
   /** @internal */
   readonly functions = new FunctionTable();
   /** Those that can be given tasks. @internal */
@@ -223,6 +225,8 @@ export abstract class WorkerPool implements AsyncDisposable {
 
 /** A pool of worker threads. They share this process's memory limit and end with it. */
 export class ThreadPool extends WorkerPool {
+  override readonly kind = 'threads';
+
   protected override start(events: WorkerEvents): IWorkerTransport {
     return new ThreadWorker(events, this._maxHeapMegabytes);
   }
@@ -234,6 +238,8 @@ export class ThreadPool extends WorkerPool {
 
 /** A pool of child processes. They end when this process does, however it does. */
 export class ProcessPool extends WorkerPool {
+  override readonly kind = 'processes';
+
   protected override start(events: WorkerEvents): IWorkerTransport {
     return new ProcessWorker(events, this._maxHeapMegabytes);
   }

@@ -294,9 +294,10 @@ export class Cluster implements IClientHost, IRosterHost {
       }
     };
     log.header(clock(), open);
-    if (settings.observer !== null) {
+    const place = settings.observer;
+    if (place !== null) {
       this._observer = new ObserverLink({
-        place: settings.observer,
+        place: () => place,
         build,
         open,
         onGap: gaps => {

@@ -1,0 +1,24 @@
+import type { TaskCall } from './executor';
+
+/** One task as it ran, measured where it ran. Times are seconds of the clock that all processes of a machine share. */
+export type Execution = {
+  readonly call: TaskCall;
+  readonly workerId: number;
+  readonly start: number;
+  readonly stop: number;
+  /** CPU seconds of its thread; NaN where that is not to be had. */
+  readonly cpu: number;
+  /** Of the result, about; NaN without one. */
+  readonly nbytes: number;
+  /** What it threw. */
+  readonly failure?: { readonly error: unknown };
+};
+
+/** What an executor with workers of its own tells whoever measures. */
+export type RemoteWorkers = {
+  readonly kind: 'threads' | 'processes';
+  /** Runs with the same pool share its workers. */
+  readonly pool: object;
+  /** To be called before the first task: every execution is told, at the latest with its result. */
+  measure(take: (execution: Execution) => void): void;
+};

@@ -1,0 +1,178 @@
+/** Finds the Jupyter servers of this user and machine that have Spanwise, by the connection files which they write; docs/contracts.md §8. */
+import { lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Doorbell } from '../../link/ring-doorbell';
+import { jupyterRuntimeFolder } from './jupyter-folders';
+
+/** As kernels and terminals of a Jupyter server have it: the path of its connection file. */
+export const CONNECTION_VARIABLE = 'SPANWISE_CONNECTION';
+
+const FILE_NAME = /^spanwise-.*\.json$/;
+/** Bits of a mode that let others read, write, enter; and only write. */
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+
+/** There is nobody to show anything to. The message says what to do. */
+export class NoObserverError extends Error {
+  override readonly name = 'NoObserverError';
+}
+
+/**
+ * Files by which a Jupyter server would be found belong to somebody else, or can be changed by others: whoever put them there could read what
+ * is recorded. Nothing is computed before it is thrown.
+ *
+ * @group Observing
+ */
+export class UnsafeConnectionError extends Error {
+  override readonly name = 'UnsafeConnectionError';
+}
+
+type Described = {
+  readonly file: string;
+  readonly pid: number;
+  readonly folder: string;
+  readonly doorbell: Doorbell;
+  readonly writtenMs: number;
+};
+
+/**
+ * Doorbells of the servers to ask, in this order: the one that is named, by an option or by `SPANWISE_CONNECTION`; else all that run, the
+ * newest first.
+ *
+ * @param named - path of a connection file.
+ * @throws NoObserverError
+ * @throws UnsafeConnectionError
+ */
+export function findDoorbells(
+  named: string | undefined,
+  env: Readonly<Record<string, string | undefined>> = process.env
+): Doorbell[] {
+  if (named !== undefined) {
+    const found = describedBy(named);
+    if (found === null) {
+      throw new NoObserverError(
+        `${named} is not the connection file of a Jupyter server with Spanwise that runs. Such files lie in ${jupyterRuntimeFolder(env)}.`
+      );
+    }
+    return [checked(found).doorbell];
+  }
+  const ofTerminal = env[CONNECTION_VARIABLE];
+  const own = ofTerminal === undefined ? null : describedBy(ofTerminal);
+  if (own !== null) {
+    return [checked(own).doorbell];
+  }
+  const folder = jupyterRuntimeFolder(env);
+  const running = filesIn(folder)
+    .map(describedBy)
+    .filter(found => found !== null)
+    .sort((a, b) => b.writtenMs - a.writtenMs);
+  if (running.length === 0) {
+    throw new NoObserverError(
+      `No JupyterLab with Spanwise runs on this machine as this user (looked in ${folder}). ` +
+        `Start one (pip install jupyterlab spanwise; jupyter lab), or name its connection file by ${CONNECTION_VARIABLE} or the option "connection".`
+    );
+  }
+  return running.map(found => checked(found).doorbell);
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter(name => FILE_NAME.test(name))
+      .map(name => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return [];
+    }
+    throw error;
+  }
+}
+
+/** What a connection file says; null if it is not there, is no such file, or its server has ended. */
+function describedBy(file: string): Described | null {
+  try {
+    const content = JSON.parse(readFileSync(file, 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    const { pid, folder, doorbell, secretFile } = content;
+    return typeof pid === 'number' &&
+      typeof folder === 'string' &&
+      typeof doorbell === 'string' &&
+      typeof secretFile === 'string' &&
+      isAlive(pid)
+      ? {
+          file,
+          pid,
+          folder,
+          doorbell: { address: doorbell, secretFile },
+          writtenMs: lstatSync(file).mtimeMs
+        }
+      : null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Left by a server, being written, or somebody else's by that name.
+    if (code === 'ENOENT' || error instanceof SyntaxError) {
+      return null;
+    }
+    if (code === 'EACCES') {
+      throw new UnsafeConnectionError(
+        `${file} cannot be read: it belongs to another user. Start JupyterLab as the user who runs this program.`
+      );
+    }
+    throw error;
+  }
+}
+
+/** @throws UnsafeConnectionError unless the files are this user's alone. */
+function checked(found: Described): Described {
+  if (process.getuid === undefined) {
+    return found;
+  }
+  check(dirname(found.file), OTHERS_WRITE);
+  check(found.file, OTHERS);
+  check(found.folder, OTHERS);
+  if (dirname(found.doorbell.secretFile) !== found.folder) {
+    throw new UnsafeConnectionError(
+      `${found.file} names a secret outside of its server's own folder. Restart JupyterLab.`
+    );
+  }
+  check(found.doorbell.secretFile, OTHERS);
+  return found;
+}
+
+function check(path: string, forbidden: number): void {
+  const stats = statOf(path);
+  const mode = (stats.mode & 0o777).toString(8);
+  if (stats.isSymbolicLink() || stats.uid !== process.getuid!()) {
+    throw new UnsafeConnectionError(
+      `${path} does not belong to the user who runs this program, so nothing is sent to whom it names. Start JupyterLab as this user.`
+    );
+  }
+  if ((stats.mode & forbidden) !== 0) {
+    throw new UnsafeConnectionError(
+      `${path} is open to other users (mode ${mode}), so nothing is sent to whom it names. Run "chmod go= ${path}" and restart JupyterLab.`
+    );
+  }
+}
+
+function statOf(path: string): Stats {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    throw new NoObserverError(
+      `The Jupyter server's files are not all there (${path}): restart JupyterLab.`,
+      { cause: error }
+    );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's process: it is there; who owns its files is asked next.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

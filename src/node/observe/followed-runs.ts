@@ -1,0 +1,378 @@
+/** Follows runs of the local schedulers and writes them down. */
+import { LoggedStatus } from '../../records/run-status';
+import { sizeOf } from '../diagnostics/size-of';
+import { DataNode, Task } from '../graph/nodes';
+import { callNode } from '../graph/references';
+import { placeOf } from '../graph/written-in';
+import { Callback } from '../local/callback';
+import type { Execution } from '../local/execution';
+import type {
+  BatchDone,
+  BatchOutcome,
+  Executor,
+  TaskCall,
+  TaskOutcome
+} from '../local/executor';
+import { isThenable } from '../local/thenable';
+import type { RunPlan } from '../local/plan';
+import {
+  FOLLOW,
+  type FollowedRun,
+  type RunFollower
+} from '../local/run-follower';
+import { HOME } from './home';
+import { KeyCutter } from './key-parts';
+import { HomeLanes, type LaneRange } from './lanes';
+import type { LiveLog } from './live-log';
+import { type ProcessSlot, ProcessSlots } from './process-slots';
+import { recordedError } from './recorded-error';
+import { currentSpan, type Span } from './span';
+import { threadCpuClock } from './thread-cpu';
+
+/** Of executions that have not ended yet, and figures that are not known. */
+const UNKNOWN = NaN;
+
+/** A callback that follows every run in whose scope it is. */
+export class FollowedRuns extends Callback implements RunFollower {
+  readonly lanes = new HomeLanes();
+  readonly slots = new ProcessSlots(HOME + 1);
+  readonly keys = new KeyCutter();
+  readonly cpuOfThread = threadCpuClock();
+  /** What stands for this thread among the owners of lanes. */
+  private readonly _thisThread = {};
+  /** Nothing is followed any more. */
+  isClosed = false;
+
+  /** @param _onProcess - hears of each process that computes, with its number in the log. */
+  constructor(
+    readonly live: LiveLog,
+    private readonly _onProcess: (worker: number, pid: number) => void
+  ) {
+    super();
+  }
+
+  [FOLLOW](plan: RunPlan, executor: Executor): FollowedRun | null {
+    return this.isClosed ? null : new FollowedRunOf(this, plan, executor);
+  }
+
+  /** Lanes for a run that begins. */
+  takeLanes(executor: Executor): LaneRange | ProcessSlot[] {
+    const { live, lanes, slots } = this;
+    const { remote, numWorkers } = executor;
+    if (remote?.kind === 'processes') {
+      const taken = slots.acquire(numWorkers);
+      for (const { worker, pid } of taken) {
+        if (pid === null) {
+          live.worker(worker, 0, 1, `process ${worker}`);
+        }
+        live.capacity(worker, 1);
+      }
+      return taken;
+    }
+    // Promises of a run that has failed may still be under way: each run has lanes of its own.
+    const owner =
+      remote?.pool ??
+      (executor.answersInContext === true ? {} : this._thisThread);
+    const range = lanes.acquire(owner, numWorkers);
+    live.capacity(HOME, lanes.count);
+    return range;
+  }
+
+  giveLanes(place: LaneRange | ProcessSlot[]): void {
+    if (Array.isArray(place)) {
+      this.slots.release(place);
+      for (const { worker, users } of place) {
+        if (users === 0) {
+          this.live.capacity(worker, 0);
+        }
+      }
+    } else {
+      this.lanes.release(place);
+      this.live.capacity(HOME, this.lanes.count);
+    }
+  }
+
+  /** The lane of a process. */
+  laneOfProcess(pid: number): number {
+    const { slot, isNew } = this.slots.of(pid);
+    if (isNew) {
+      this.live.worker(slot.worker, pid, 1, `process ${slot.worker}`);
+      this._onProcess(slot.worker, pid);
+    }
+    return this.live.laneId(slot.worker, 0);
+  }
+
+  /** A process is gone: another one may take its number. */
+  processEnded(worker: number): void {
+    const slot = this.slots.all.find(each => each.worker === worker);
+    if (slot !== undefined) {
+      slot.pid = null;
+      this.live.workerLeft(worker, 'The process has ended.');
+      this.live.commit();
+    }
+  }
+}
+
+/** A task of this thread on its way. */
+type OpenCall = {
+  readonly call: TaskCall;
+  readonly lane: number;
+  readonly start: number;
+  stop: number;
+  cpu: number;
+  isTold: boolean;
+};
+
+class FollowedRunOf implements FollowedRun {
+  readonly executor: Executor;
+  private readonly _live: LiveLog;
+  private readonly _began: number;
+  private readonly _place: LaneRange | ProcessSlot[];
+  /** By the plan's ids: of tasks their node, function and span in the log, and when they became ready and had ended. */
+  private readonly _nodes: Int32Array;
+  private readonly _functions: Uint32Array;
+  private readonly _spans: Uint16Array;
+  private readonly _ready: Float64Array;
+  private readonly _finished: Float64Array;
+  private _hasEnded = false;
+  /** Tasks of this thread that are under way. */
+  private _openCount = 0;
+
+  constructor(
+    private readonly _runs: FollowedRuns,
+    private readonly _plan: RunPlan,
+    private readonly _inner: Executor
+  ) {
+    const { live } = _runs;
+    const { size, nodeCount } = _plan.graph;
+    this._live = live;
+    this._began = live.now();
+    this._nodes = new Int32Array(size).fill(-1);
+    this._functions = new Uint32Array(nodeCount);
+    this._spans = new Uint16Array(nodeCount);
+    this._ready = new Float64Array(nodeCount).fill(this._began);
+    this._finished = new Float64Array(size);
+    this._place = _runs.takeLanes(_inner);
+    this._writeNodes();
+    _inner.remote?.measure(execution => this._takeRemote(execution));
+    this.executor = this._measuring(_inner);
+    live.commit();
+  }
+
+  ended(): void {
+    this._hasEnded = true;
+    this._leaveIfQuiet();
+    this._live.commit();
+  }
+
+  private _leaveIfQuiet(): void {
+    if (this._hasEnded && this._openCount === 0) {
+      this._runs.giveLanes(this._place);
+    }
+  }
+
+  private _writeNodes(): void {
+    const { graph, lastFirst, dependencies } = this._plan;
+    const { log } = this._live;
+    const around = currentSpan();
+    const spanOf = this._live.spanId(around);
+    for (let at = lastFirst.length - 1; at >= 0; at--) {
+      const id = lastFirst[at]!;
+      const node = graph.nodes[id]!;
+      if (node instanceof DataNode) {
+        continue;
+      }
+      const parts = this._runs.keys.cut(graph.keys[id]!);
+      const written = placeOf(node) as Span | undefined;
+      const span = written === undefined ? spanOf : this._live.spanId(written);
+      this._spans[id] = span;
+      this._functions[id] = log.names.id(parts.functionName);
+      this._nodes[id] = log.node({ ...parts, span }, this._began);
+      for (
+        let i = dependencies.start[id]!;
+        i < dependencies.start[id + 1]!;
+        i++
+      ) {
+        const input = this._nodes[dependencies.ids[i]!]!;
+        if (input >= 0) {
+          log.edge(input);
+        }
+      }
+    }
+  }
+
+  private _measuring(inner: Executor): Executor {
+    return {
+      numWorkers: inner.numWorkers,
+      ...(inner.answersInContext === undefined
+        ? {}
+        : { answersInContext: inner.answersInContext }),
+      remote: inner.remote,
+      get slots() {
+        return inner.slots;
+      },
+      check: (key, node) => inner.check?.(key, node),
+      submit: (batch, done) => this._submit(batch, done),
+      stop: reason => inner.stop(reason)
+    };
+  }
+
+  private _submit(batch: readonly TaskCall[], done: BatchDone): void {
+    for (const { id } of batch) {
+      this._ready[id] = this._readyAt(id);
+    }
+    if (this._inner.remote !== undefined) {
+      this._inner.submit(batch, (answered, outcome) => {
+        this._noteFinished(batch, outcome);
+        done(answered, outcome);
+      });
+      return;
+    }
+    const open: (OpenCall | undefined)[] = [];
+    const measured = batch.map((call, at) => ({
+      ...call,
+      node: new Task(() => this._runHere(call, open, at), [])
+    }));
+    this._inner.submit(measured, (_, outcome) => {
+      outcome.results.forEach((result, at) => {
+        // A promise that getSync has not waited for.
+        this._tellHere(open[at]!, result);
+      });
+      this._noteFinished(batch, outcome);
+      done(batch, outcome);
+    });
+  }
+
+  private _readyAt(id: number): number {
+    const { start, ids } = this._plan.dependencies;
+    let at = this._began;
+    for (let i = start[id]!; i < start[id + 1]!; i++) {
+      at = Math.max(at, this._finished[ids[i]!]!);
+    }
+    return at;
+  }
+
+  private _noteFinished(
+    batch: readonly TaskCall[],
+    outcome: BatchOutcome
+  ): void {
+    const now = this._live.now();
+    const first = outcome.first ?? 0;
+    for (let at = 0; at < outcome.results.length; at++) {
+      this._finished[batch[first + at]!.id] = now;
+    }
+  }
+
+  // ---- tasks of this thread
+
+  private _runHere(
+    call: TaskCall,
+    open: (OpenCall | undefined)[],
+    at: number
+  ): unknown {
+    const { now } = this._live;
+    const cpuOfThread = this._runs.cpuOfThread;
+    const lane = (this._place as LaneRange).take();
+    this._openCount++;
+    const cpuStart = cpuOfThread();
+    const mine: OpenCall = {
+      call,
+      lane,
+      start: now(),
+      stop: UNKNOWN,
+      cpu: UNKNOWN,
+      isTold: false
+    };
+    open[at] = mine;
+    let value: unknown;
+    try {
+      value = callNode(call.node, call.inputs);
+    } catch (error) {
+      mine.stop = now();
+      mine.cpu = cpuOfThread() - cpuStart;
+      this._tellHere(mine, { error });
+      throw error;
+    }
+    mine.stop = now();
+    if (!isThenable(value)) {
+      mine.cpu = cpuOfThread() - cpuStart;
+      this._tellHere(mine, { value });
+      return value;
+    }
+    if (this._inner.answersInContext !== true) {
+      return value;
+    }
+    // While a promise waits, others use the thread: what of its time was this task's nobody can say.
+    return Promise.resolve(value).then(
+      resolved => {
+        mine.stop = now();
+        this._tellHere(mine, { value: resolved });
+        return resolved;
+      },
+      (error: unknown) => {
+        mine.stop = now();
+        this._tellHere(mine, { error });
+        throw error;
+      }
+    );
+  }
+
+  private _tellHere(open: OpenCall, outcome: TaskOutcome): void {
+    if (open.isTold) {
+      return;
+    }
+    open.isTold = true;
+    const range = this._place as LaneRange;
+    range.give(open.lane);
+    this._openCount--;
+    this._write(
+      open.call,
+      this._live.laneId(HOME, open.lane),
+      open,
+      'value' in outcome ? sizeOf(outcome.value) : UNKNOWN,
+      'value' in outcome ? undefined : outcome
+    );
+    this._leaveIfQuiet();
+  }
+
+  // ---- tasks of workers
+
+  private _takeRemote(execution: Execution): void {
+    const { call, workerId, start, stop, nbytes, failure } = execution;
+    const lane = Array.isArray(this._place)
+      ? this._runs.laneOfProcess(workerId)
+      : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
+    this._write(call, lane, execution, nbytes, failure);
+  }
+
+  private _write(
+    { id }: TaskCall,
+    lane: number,
+    { start, stop, cpu }: { start: number; stop: number; cpu: number },
+    nbytes: number,
+    failure: { readonly error: unknown } | undefined
+  ): void {
+    const live = this._live;
+    if (live.isEnded) {
+      return;
+    }
+    const span = this._spans[id]!;
+    const run = live.log.run({
+      node: this._nodes[id]!,
+      functionId: this._functions[id]!,
+      span,
+      lane,
+      status: failure === undefined ? LoggedStatus.Ok : LoggedStatus.Failed,
+      start,
+      stop,
+      submitted: this._began,
+      ready: this._ready[id]!,
+      cpu,
+      nbytes
+    });
+    if (failure !== undefined) {
+      live.log.failed(run, span, stop, recordedError(failure.error));
+    }
+    live.commit();
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Which lanes tasks get. A lane is a place in a process where one task can be at a time. Runs that follow each other use the same lanes, so
+ * that a program of a hundred runs still shows four; runs at the same time stand side by side:
+ *
+ * ```
+ *   run 1, pool of 4       run 2, getSync    run 3, pool of 4 │ run 4 beside it, getAsync with 2
+ *   lanes 0 1 2 3          lane 0            lanes 0 1 2 3    │ lanes 4 5
+ * ```
+ */
+
+/** Lanes next to each other. */
+export class LaneRange {
+  /** The first one's number, while it is in use. */
+  base = 0;
+  /** Runs that use it now. */
+  users = 0;
+  private readonly _holders: { workerId: number; lastStop: number }[] = [];
+  private readonly _isTaken: boolean[] = [];
+
+  constructor(readonly size: number) {}
+
+  /**
+   * The lane of a worker's task. A worker keeps its lane; one that is new takes a lane that nobody had, or that of whoever has been idle for
+   * longest: never of one that was busy at `start`.
+   */
+  ofWorker(workerId: number, start: number, stop: number): number {
+    let place = this._holders.findIndex(
+      holder => holder.workerId === workerId && holder.lastStop <= start
+    );
+    if (place === -1 && this._holders.length >= this.size) {
+      place = this._longestIdle(start);
+    }
+    if (place === -1) {
+      place = this._holders.length;
+    }
+    this._holders[place] = { workerId, lastStop: stop };
+    return this.base + place;
+  }
+
+  /** The first lane that is free, for a task of this thread. */
+  take(): number {
+    let place = this._isTaken.indexOf(false);
+    if (place === -1) {
+      place = this._isTaken.length;
+    }
+    this._isTaken[place] = true;
+    return this.base + place;
+  }
+
+  give(lane: number): void {
+    this._isTaken[lane - this.base] = false;
+  }
+
+  private _longestIdle(at: number): number {
+    let found = -1;
+    let longest = Infinity;
+    this._holders.forEach(({ lastStop }, place) => {
+      if (lastStop <= at && lastStop < longest) {
+        found = place;
+        longest = lastStop;
+      }
+    });
+    return found;
+  }
+}
+
+/** The lanes of this process. */
+export class HomeLanes {
+  private readonly _known = new WeakMap<object, LaneRange>();
+  private readonly _active: LaneRange[] = [];
+
+  /** The lanes of a pool, or of this thread, for one more run. */
+  acquire(owner: object, size: number): LaneRange {
+    let range = this._known.get(owner);
+    const fits = range !== undefined && range.size >= size;
+    if (range === undefined || !fits) {
+      range = new LaneRange(size);
+      this._known.set(owner, range);
+    }
+    if (range.users++ === 0) {
+      range.base = this._free(range.size);
+      this._active.push(range);
+    }
+    return range;
+  }
+
+  release(range: LaneRange): void {
+    range.users -= 1;
+    if (range.users === 0) {
+      this._active.splice(this._active.indexOf(range), 1);
+    }
+  }
+
+  /** How many lanes are in use. */
+  get count(): number {
+    return Math.max(0, ...this._active.map(({ base, size }) => base + size));
+  }
+
+  private _free(size: number): number {
+    let base = 0;
+    for (const range of this._active.slice().sort((a, b) => a.base - b.base)) {
+      if (base + size <= range.base) {
+        break;
+      }
+      base = Math.max(base, range.base + range.size);
+    }
+    return base;
+  }
+}

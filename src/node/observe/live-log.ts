@@ -1,0 +1,198 @@
+/** A local log that is written now: spans and lanes get their ids, blocks leave in time for panels that are looked at. */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { monotonicClock } from '../../link/monotonic';
+import { SEAL_SECONDS } from '../../records/log-writer';
+import { LocalLog, type LocalWorker } from '../../sources/local-log';
+import { HOME } from './home';
+import type { LogEnd, LogSink } from './log-sink';
+import type { Span } from './span';
+import { threadCpuMissing } from './thread-cpu';
+
+const ID_BYTES = 8;
+
+export class LiveLog {
+  readonly log: LocalLog;
+  readonly clusterId = randomBytes(ID_BYTES).toString('hex');
+  /** Wall clock at the log's start, seconds. */
+  readonly wallEpoch: number;
+  /** Seconds of the clock of all links. */
+  readonly now = monotonicClock();
+  private readonly _spans = new WeakMap<Span, number>();
+  private readonly _lanes = new Map<number, number>();
+  private readonly _workers = new Map<number, LocalWorker>();
+  private readonly _capacity = new Map<number, number>();
+  private _sealedAt: number;
+  private _timer: NodeJS.Timeout | undefined;
+  private _isEnded = false;
+
+  constructor(
+    name: string,
+    private readonly _sink: LogSink
+  ) {
+    const start = this.now();
+    this._sealedAt = start;
+    // Not Date.now(): the profilers' records count from the same moment.
+    this.wallEpoch = (performance.timeOrigin + performance.now()) / 1000;
+    this.log = new LocalLog(start, ({ bytes }) =>
+      _sink.write(bytes, this.now() - start)
+    );
+    const description = {
+      logId: randomBytes(ID_BYTES).toString('hex'),
+      clusterId: this.clusterId,
+      name,
+      kind: 'local',
+      wallEpoch: this.wallEpoch,
+      pid: process.pid,
+      versions: { node: process.versions.node },
+      capabilities: {
+        waits: true,
+        cpu: threadCpuMissing() === null,
+        lanes: true,
+        spans: true,
+        // A sampler in the thread that computes would be measured with it.
+        samples: false,
+        memory: true,
+        // What a run keeps is in its callers' hands.
+        managed: false
+      }
+    } as const;
+    _sink.open(description);
+    this.log.header(description);
+    this.worker(HOME, process.pid, 1, 'this process');
+    this.capacity(HOME, 0);
+    this.seal();
+  }
+
+  /** The log's id of a span; 0 for none. Spans are written down when something of theirs is. */
+  spanId(span: Span | null): number {
+    if (span === null) {
+      return 0;
+    }
+    let id = this._spans.get(span);
+    if (id === undefined) {
+      const { tag, opened, closed } = span;
+      const parent = this.spanId(span.parent);
+      id = this.log.span(parent, tag, opened);
+      this._spans.set(span, id);
+      const tell = (): void => {
+        if (!this._isEnded) {
+          this.log.spanClosed(id!, parent, tag, opened, span.closed!);
+          this.commit();
+        }
+      };
+      if (closed === null) {
+        span.watch(tell);
+      } else {
+        tell();
+      }
+    }
+    return id;
+  }
+
+  /** The id of a worker's place. */
+  laneId(worker: number, place: number): number {
+    const both = worker * 0x10000 + place;
+    let lane = this._lanes.get(both);
+    if (lane === undefined) {
+      lane = this.log.lane(worker, place);
+      this._lanes.set(both, lane);
+    }
+    return lane;
+  }
+
+  /** A process joins, or another one takes its place. */
+  worker(worker: number, pid: number, threads: number, name: string): void {
+    const row = {
+      worker,
+      pid,
+      threads,
+      name,
+      host: hostname(),
+      joined: this.now()
+    };
+    this._workers.set(worker, row);
+    this.log.worker(row);
+  }
+
+  workerLeft(worker: number, why: string): void {
+    const row = this._workers.get(worker);
+    if (row !== undefined) {
+      this.log.worker(row, this.now(), why);
+    }
+  }
+
+  /** From now on so many tasks of a worker can run at a time. */
+  capacity(worker: number, threads: number): void {
+    if (this._capacity.get(worker) === threads) {
+      return;
+    }
+    this._capacity.set(worker, threads);
+    this.log.capacity(worker, threads, this.now());
+    const row = this._workers.get(worker);
+    if (row !== undefined && threads > row.threads) {
+      const grown = { ...row, threads };
+      this._workers.set(worker, grown);
+      this.log.worker(grown);
+    }
+  }
+
+  /**
+   * After adding rows: they leave at once if nothing left lately, else soon. A thread that computes may not come to its timers for long, so
+   * most blocks leave here.
+   */
+  commit(): void {
+    const now = this.now();
+    if (now - this._sealedAt >= SEAL_SECONDS) {
+      this._seal(now);
+      return;
+    }
+    const due = this.log.commit(now);
+    if (due !== null && this._timer === undefined) {
+      this._timer = setTimeout(
+        () => {
+          this._timer = undefined;
+          this._seal(this.now());
+        },
+        Math.max(0, due - now) * 1000
+      );
+      this._timer.unref();
+    }
+  }
+
+  /** What was added leaves now. */
+  seal(): void {
+    this._seal(this.now());
+  }
+
+  async flush(): Promise<void> {
+    this.seal();
+    await this._sink.flush();
+  }
+
+  /** Twice is safe. */
+  async end(why: LogEnd): Promise<void> {
+    if (!this._isEnded) {
+      await this._sink.end(why, this.leave());
+    }
+  }
+
+  /** What was added leaves; nothing is added after it. @returns the log's end, in seconds since its start. */
+  leave(): number {
+    this.seal();
+    this._isEnded = true;
+    clearTimeout(this._timer);
+    return this.log.since(this.now());
+  }
+
+  get isEnded(): boolean {
+    return this._isEnded;
+  }
+
+  private _seal(now: number): void {
+    this._sealedAt = now;
+    if (!this._isEnded) {
+      this.log.seal();
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a log is of: the first that its reader hears.
+ *
+ * @group Observing
+ */
+export type LogDescription = {
+  /** Of this log alone. */
+  readonly logId: string;
+  /** Of the program, as panels choose it. */
+  readonly clusterId: string;
+  /** As panels show it. */
+  readonly name: string;
+  readonly kind: 'local';
+  /** Wall clock at the log's start, seconds since the epoch. */
+  readonly wallEpoch: number;
+  readonly pid: number;
+  readonly versions: Readonly<Record<string, string>>;
+  /** What of it is measured at all. */
+  readonly capabilities: Readonly<Record<string, boolean>>;
+};
+
+/**
+ * Takes a record log, block by block. {@link observerSink} makes the one that leads to JupyterLab's panels.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, type LogSink } from 'spanwise';
+ *
+ * const blocks: Uint8Array[] = [];
+ * const memory: LogSink = {
+ *   open: () => undefined,
+ *   write: block => blocks.push(block),
+ *   flush: () => Promise.resolve(),
+ *   end: () => Promise.resolve()
+ * };
+ * const recorder = createRecorder({ name: 'fetcher', into: memory });
+ * recorder.begin({ key: 'fetch-1' }).end();
+ * await recorder.close();
+ * console.log(blocks.length > 0); // → true
+ * ```
+ */
+export type LogSink = {
+  /** Called once, before all blocks. */
+  open(description: LogDescription): void;
+  /**
+   * Takes the next block, which is the sink's from now on; never waits.
+   *
+   * @param block - docs/contracts.md §6.
+   * @param at - when it was sealed, in seconds since the log's start.
+   */
+  write(block: Uint8Array<ArrayBuffer>, at: number): void;
+  /** Resolves when everything that was written is where it belongs, or cannot get there. */
+  flush(): Promise<void>;
+  /**
+   * The log ends; nothing comes after it.
+   *
+   * @returns a promise as that of `flush`.
+   */
+  end(why: LogEnd, at: number): Promise<void>;
+};
+
+/**
+ * Why a log ends: its writer has stopped, or the process ends.
+ *
+ * @group Observing
+ */
+export type LogEnd = 'closed' | 'kernel-ended';

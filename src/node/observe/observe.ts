@@ -1,0 +1,188 @@
+import { basename, extname } from 'node:path';
+import { NoObserverError } from './connections';
+import { FollowedRuns } from './followed-runs';
+import { LiveLog } from './live-log';
+import {
+  type ConnectionOptions,
+  ObserverSink,
+  unobserved,
+  warn
+} from './observer-sink';
+
+/**
+ * Options of {@link observe}.
+ *
+ * @group Observing
+ */
+export type ObserveOptions = ConnectionOptions & {
+  /** Shown by the panels; the script's name by default. */
+  readonly name?: string | undefined;
+};
+
+/**
+ * What {@link observe} returns without a body: it lasts until `close`, the end of an `await using` block, or the end of the process.
+ *
+ * @group Observing
+ */
+export class Observation implements AsyncDisposable {
+  /** Shown by the panels. */
+  readonly name: string;
+  private _sink: ObserverSink | null = null;
+  private _live: LiveLog | null = null;
+  private _runs: FollowedRuns | null = null;
+  private _isRegistered = false;
+  private _hasEnded = false;
+
+  /** @internal */
+  constructor({ name = defaultName(), connection }: ObserveOptions) {
+    this.name = name;
+    try {
+      this._begin(connection);
+    } catch (error) {
+      if (!(error instanceof NoObserverError)) {
+        throw error;
+      }
+      warn(unobserved(error.message));
+    }
+  }
+
+  /** `off` if there is nobody to show anything to. */
+  get status(): 'observing' | 'ended' | 'off' {
+    return this._hasEnded ? 'ended' : this._runs === null ? 'off' : 'observing';
+  }
+
+  /** Observes the runs that `body`, or what it awaits, starts. @internal */
+  run<T>(body: () => T): T {
+    return this._runs === null ? body() : this._runs.run(body);
+  }
+
+  /** Observes every run of the program. @internal */
+  register(): this {
+    this._runs?.register();
+    this._isRegistered = this._runs !== null;
+    return this;
+  }
+
+  /**
+   * Waits until the panels have what was recorded so far; ten seconds at most.
+   */
+  async flush(): Promise<void> {
+    await this._live?.flush();
+  }
+
+  /** Observes no more, and waits until the panels have everything, ten seconds at most. They keep it. Twice is safe. */
+  async close(): Promise<void> {
+    const live = this._live;
+    if (this._leave()) {
+      await live?.end('closed');
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private _begin(connection: string | undefined): void {
+    const sink = new ObserverSink(
+      { connection },
+      () => this._abandon(),
+      worker => this._runs?.processEnded(worker)
+    );
+    const live = new LiveLog(this.name, sink);
+    this._sink = sink;
+    this._live = live;
+    this._runs = new FollowedRuns(live, (worker, pid) =>
+      sink.process(worker, pid)
+    );
+    process.on('exit', this._atExit);
+  }
+
+  /** Nobody will get what is recorded. */
+  private _abandon(): void {
+    if (this._leave()) {
+      this._live?.leave();
+      this._hasEnded = false;
+      this._runs = null;
+    }
+  }
+
+  /** Follows no more runs. @returns whether it did until now. */
+  private _leave(): boolean {
+    const runs = this._runs;
+    if (runs === null || this._hasEnded) {
+      return false;
+    }
+    this._hasEnded = true;
+    runs.isClosed = true;
+    process.off('exit', this._atExit);
+    if (this._isRegistered) {
+      this._isRegistered = false;
+      runs.unregister();
+    }
+    return true;
+  }
+
+  private readonly _atExit = (): void => {
+    const live = this._live;
+    if (this._leave() && live !== null) {
+      this._sink?.endNow('kernel-ended', live.leave());
+    }
+  };
+}
+
+/**
+ * Shows the runs of this program in the Spanwise panels of a JupyterLab on this machine: of a body and what it awaits, or, without one, of
+ * everything from now on.
+ *
+ * With nobody to show it to, a warning says what to do, and everything computes all the same.
+ *
+ * @returns a promise of what `body` returns, once the panels have what was recorded (they are waited for ten seconds at most); without a
+ * body, a handle to close.
+ * @throws UnsafeConnectionError if others could read what is recorded; nothing has been computed then.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { getThreads, observe, ref, span, task } from 'spanwise';
+ *
+ * const graph = { a: 20, b: task((x: number) => x + 1, ref('a')) };
+ * const total = await observe(
+ *   () => span('analysis', () => getThreads(graph, 'b')),
+ *   { name: 'daily' }
+ * );
+ * console.log(total); // → 21
+ *
+ * await using seen = observe({ name: 'the whole program' });
+ * await getThreads(graph, 'b');
+ * ```
+ */
+export function observe(options?: ObserveOptions): Observation;
+export function observe<T>(
+  body: () => T,
+  options?: ObserveOptions
+): Promise<Awaited<T>>;
+export function observe<T>(
+  first?: (() => T) | ObserveOptions,
+  options: ObserveOptions = {}
+): Observation | Promise<Awaited<T>> {
+  return typeof first === 'function'
+    ? observeBody(first, options)
+    : new Observation(first ?? {}).register();
+}
+
+async function observeBody<T>(
+  body: () => T,
+  options: ObserveOptions
+): Promise<Awaited<T>> {
+  const seen = new Observation(options);
+  try {
+    return await seen.run(body);
+  } finally {
+    await seen.close();
+  }
+}
+
+function defaultName(): string {
+  const script = process.argv[1];
+  return script === undefined ? 'node' : basename(script, extname(script));
+}

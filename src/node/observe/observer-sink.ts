@@ -1,0 +1,177 @@
+/** Where a log goes that JupyterLab shall show: to the thread that sends. */
+import { Worker } from 'node:worker_threads';
+import { monotonicClock } from '../../link/monotonic';
+import type { Doorbell } from '../../link/ring-doorbell';
+import { programFile } from '../program-files';
+import { findDoorbells } from './connections';
+import type { LogDescription, LogEnd, LogSink } from './log-sink';
+import type { FromSender, SenderData, ToSender } from './sender-messages';
+
+/** For what was recorded last to arrive. */
+const END_SECONDS = 10;
+/** The same when the process is ending and can do nothing else meanwhile. */
+const EXIT_SECONDS = 5;
+
+/**
+ * Options of {@link observerSink} and {@link observe}.
+ *
+ * @group Observing
+ */
+export type ConnectionOptions = {
+  /**
+   * The connection file of the Jupyter server whose panels shall show it. By default the one that `SPANWISE_CONNECTION` names, as terminals
+   * and kernels of a server have it; else that of the server started last.
+   */
+  readonly connection?: string | undefined;
+};
+
+/** The sink behind {@link observerSink}. */
+export class ObserverSink implements LogSink {
+  private readonly _doorbells: readonly Doorbell[];
+  private readonly _connection: string | undefined;
+  private readonly _ended = new SharedArrayBuffer(4);
+  private readonly _flushes = new Map<number, () => void>();
+  private _nextFlush = 0;
+  private _thread: Worker | null = null;
+  private _onEnded: (() => void) | null = null;
+  private _isEnding = false;
+
+  /**
+   * @param onNobody - told once if nobody will ever get the log.
+   * @throws NoObserverError
+   * @throws UnsafeConnectionError
+   */
+  constructor(
+    { connection }: ConnectionOptions,
+    private readonly _onNobody: () => void = () => undefined,
+    private readonly _onProcessEnded: (worker: number) => void = () => undefined
+  ) {
+    this._connection = connection;
+    this._doorbells = findDoorbells(connection);
+  }
+
+  open(description: LogDescription): void {
+    const workerData: SenderData = {
+      doorbells: this._doorbells,
+      connection: this._connection,
+      description,
+      start: startOf(description),
+      ended: this._ended
+    };
+    const thread = new Worker(programFile('sender.mjs'), { workerData });
+    thread.unref();
+    thread.on('message', (message: FromSender) => this._take(message));
+    thread.on('error', error => this._lost(String(error)));
+    thread.on('exit', () => this._gone());
+    this._thread = thread;
+  }
+
+  write(block: Uint8Array<ArrayBuffer>, at: number): void {
+    this._post({ type: 'block', bytes: block, at }, [block.buffer]);
+  }
+
+  /** The memory of this process is to be measured too. */
+  process(worker: number, pid: number): void {
+    this._post({ type: 'process', worker, pid });
+  }
+
+  flush(): Promise<void> {
+    if (this._thread === null) {
+      return Promise.resolve();
+    }
+    return new Promise(resolve => {
+      const request = this._nextFlush++;
+      this._flushes.set(request, resolve);
+      this._hold();
+      this._post({ type: 'flush', request });
+    });
+  }
+
+  end(why: LogEnd, at: number): Promise<void> {
+    if (this._thread === null) {
+      return Promise.resolve();
+    }
+    return new Promise(resolve => {
+      this._isEnding = true;
+      this._onEnded = resolve;
+      this._hold();
+      this._post({ type: 'end', why, at, limitSeconds: END_SECONDS });
+    });
+  }
+
+  /** Called when the process ends, in place of {@link end}; told by whoever writes the log. */
+  endNow(why: LogEnd, at: number): void {
+    if (this._thread !== null) {
+      this._post({ type: 'end', why, at, limitSeconds: EXIT_SECONDS });
+      // Nothing else runs in this thread any more; the other one goes on until this returns.
+      Atomics.wait(new Int32Array(this._ended), 0, 0, EXIT_SECONDS * 1000);
+    }
+  }
+
+  private _post(message: ToSender, moved: readonly ArrayBuffer[] = []): void {
+    this._thread?.postMessage(message, moved);
+  }
+
+  private _take(message: FromSender): void {
+    switch (message.type) {
+      case 'delivered':
+        this._flushes.get(message.request)?.();
+        this._flushes.delete(message.request);
+        this._hold();
+        return;
+      case 'processEnded':
+        this._onProcessEnded(message.worker);
+        return;
+      case 'warning':
+        warn(message.sentence);
+        return;
+      case 'nobody':
+        this._lost(message.sentence);
+        return;
+      case 'ended':
+        this._gone();
+    }
+  }
+
+  /** This process stays alive while somebody waits for the other thread. */
+  private _hold(): void {
+    if (this._flushes.size > 0 || this._isEnding) {
+      this._thread?.ref();
+    } else {
+      this._thread?.unref();
+    }
+  }
+
+  private _lost(sentence: string): void {
+    if (this._thread !== null) {
+      warn(unobserved(sentence));
+      this._onNobody();
+      this._gone();
+    }
+  }
+
+  private _gone(): void {
+    const thread = this._thread;
+    this._thread = null;
+    void thread?.terminate();
+    this._flushes.forEach(resolve => resolve());
+    this._flushes.clear();
+    this._onEnded?.();
+    this._onEnded = null;
+  }
+}
+
+/** The log's start on the clock of all links; both clocks of this thread run alike. */
+function startOf({ wallEpoch }: LogDescription): number {
+  const wall = (performance.timeOrigin + performance.now()) / 1000;
+  return monotonicClock()() - (wall - wallEpoch);
+}
+
+/** What a user is told when nothing is observed. */
+export function unobserved(sentence: string): string {
+  return `Computations run as ever, but nothing is observed: ${sentence}`;
+}
+
+export function warn(sentence: string): void {
+  process.emitWarning(sentence, { type: 'SpanwiseWarning' });
+}

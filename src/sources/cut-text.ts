@@ -1,0 +1,7 @@
+/** The beginning says where it was called, the end what went wrong. */
+export function cutInTheMiddle(text: string, most: number): string {
+  const half = most / 2;
+  return text.length <= most
+    ? text
+    : `${text.slice(0, half)} … ${text.slice(-half)}`;
+}

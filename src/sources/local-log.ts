@@ -1,0 +1,247 @@
+/**
+ * Writes the record log of a program that computes by itself, without a cluster: ids, names, rows. docs/contracts.md §10.
+ *
+ * All times that come in are seconds of one steady clock; in the log they count from its start.
+ */
+import { Dictionary } from '../records/dictionary';
+import { LogWriter, type SealedBlock } from '../records/log-writer';
+import type { LoggedStatus } from '../records/run-status';
+import { cutInTheMiddle } from './cut-text';
+
+/** No worker; of events that are of no one worker. */
+const NO_WORKER = 0xffff;
+/** Ids of spans are u16; the last one stands for all that come after. */
+export const LAST_SPAN = 0xffff;
+/** Of stacks in `events`: the first thousands are written down, of later errors a line. */
+const STACK_CHARACTERS = 3000;
+const MOST_STACKS = 2000;
+const LINE_CHARACTERS = 200;
+
+/** `nodes.origin` and `spans.origin` as far as local sources have them. */
+export const NODE_OF_NO_SPAN = 0;
+export const NODE_OF_SPAN = 1;
+const SPAN_BY_USER = 0;
+const SPAN_DEFAULT = 3;
+
+const RUNNING = 0;
+
+/** A process; `why` is empty while it lives. */
+export type LocalWorker = {
+  readonly worker: number;
+  readonly pid: number;
+  readonly threads: number;
+  readonly name: string;
+  readonly host: string;
+  readonly joined: number;
+};
+
+export type LocalNode = {
+  /** Text of the key: group, which many keys share, and rest. */
+  readonly group: string;
+  readonly rest: string;
+  readonly functionName: string;
+  readonly span: number;
+};
+
+/** One execution. Unknown figures are NaN. */
+export type LocalRun = {
+  readonly node: number;
+  readonly functionId: number;
+  readonly span: number;
+  readonly lane: number;
+  readonly status: LoggedStatus;
+  readonly start: number;
+  readonly stop: number;
+  /** When its node was written down, and when its last input was there. */
+  readonly submitted: number;
+  readonly ready: number;
+  readonly cpu: number;
+  readonly nbytes: number;
+};
+
+export class LocalLog {
+  readonly names: Dictionary;
+  private readonly _writer: LogWriter;
+  private _nextNode = 0;
+  private _nextEdge = 0;
+  private _nextRun = 0;
+  private _nextLane = 0;
+  private _nextSpan = 1;
+  private _stacks = 0;
+
+  /**
+   * @param start - reading of the clock from which the log's times count.
+   * @param emit - takes the sealed blocks.
+   */
+  constructor(
+    readonly start: number,
+    emit: (block: SealedBlock) => void
+  ) {
+    this._writer = new LogWriter(emit);
+    this.names = new Dictionary((id, text) =>
+      this._writer.table('names').append({ id, text })
+    );
+    this._spanRow(0, 0, 'default', 0, NaN, SPAN_DEFAULT);
+  }
+
+  /** Seconds since the log's start. */
+  since(clock: number): number {
+    return clock - this.start;
+  }
+
+  header(description: object): void {
+    this._writer
+      .table('header')
+      .append({ t: 0, json: JSON.stringify(description) });
+  }
+
+  /** A span has opened. @returns its id; all after the 65,534th share one. */
+  span(parent: number, tag: string, opened: number): number {
+    const id = Math.min(this._nextSpan++, LAST_SPAN);
+    this._spanRow(id, parent, tag, this.since(opened), NaN, SPAN_BY_USER);
+    return id;
+  }
+
+  /** A span has closed; all its facts again, for the row replaces the one before. */
+  spanClosed(
+    id: number,
+    parent: number,
+    tag: string,
+    opened: number,
+    closed: number
+  ): void {
+    if (id < LAST_SPAN) {
+      this._spanRow(
+        id,
+        parent,
+        tag,
+        this.since(opened),
+        this.since(closed),
+        SPAN_BY_USER
+      );
+    }
+  }
+
+  /** A process has joined or changed; with a reason, it has left. */
+  worker(worker: LocalWorker, left = NaN, why = ''): void {
+    this._writer.table('workers').append({
+      worker: worker.worker,
+      pid: worker.pid,
+      threads: worker.threads,
+      memoryLimit: 0,
+      joined: this.since(worker.joined),
+      left: this.since(left),
+      name: worker.name,
+      address: '',
+      host: worker.host,
+      why
+    });
+  }
+
+  /** From now on so many tasks of the worker can run at a time. */
+  capacity(worker: number, threads: number, now: number): void {
+    this._writer
+      .table('capacity')
+      .append({ t: this.since(now), worker, threads, state: RUNNING });
+  }
+
+  /** A place for one task at a time in a worker. @returns the lane's id. */
+  lane(worker: number, place: number): number {
+    const lane = this._nextLane++;
+    this._writer.table('lanes').append({ lane, worker, thread: place });
+    return lane;
+  }
+
+  /** A task that will run; its inputs follow by {@link edge}. @returns its id. */
+  node(node: LocalNode, submitted: number): number {
+    const id = this._nextNode++;
+    const table = this._writer.table('nodes');
+    const row = table.grow();
+    const { columns } = table;
+    columns.node[row] = id;
+    columns.group[row] = this.names.id(node.group);
+    columns.function[row] = this.names.id(node.functionName);
+    columns.span[row] = node.span;
+    columns.origin[row] = node.span === 0 ? NODE_OF_NO_SPAN : NODE_OF_SPAN;
+    columns.submitted[row] = this.since(submitted);
+    columns.firstEdge[row] = this._nextEdge;
+    table.addText('suffix', node.rest);
+    return id;
+  }
+
+  /** An input of the node that was written last. */
+  edge(node: number): void {
+    const table = this._writer.table('edges');
+    table.columns.node[table.grow()] = node;
+    this._nextEdge++;
+  }
+
+  /** @returns the run's id. */
+  run(run: LocalRun): number {
+    const id = this._nextRun++;
+    const table = this._writer.table('runs');
+    const row = table.grow();
+    const { columns } = table;
+    const ready = Math.max(run.submitted, Math.min(run.ready, run.start));
+    columns.run[row] = id;
+    columns.node[row] = run.node;
+    columns.function[row] = run.functionId;
+    columns.span[row] = run.span;
+    columns.lane[row] = run.lane;
+    columns.status[row] = run.status;
+    columns.attempt[row] = 0;
+    columns.start[row] = this.since(run.start);
+    columns.duration[row] = Math.max(0, run.stop - run.start);
+    columns.waitReady[row] = ready - run.submitted;
+    // Inputs are where they are needed.
+    columns.waitInputs[row] = 0;
+    columns.waitThread[row] = run.start - ready;
+    columns.cpu[row] = run.cpu;
+    columns.outBytes[row] = run.nbytes;
+    return id;
+  }
+
+  /** What a run threw. */
+  failed(run: number, span: number, stop: number, text: string): void {
+    this._writer.table('events').append({
+      t: this.since(stop),
+      kind: this.names.id('task-failed'),
+      worker: NO_WORKER,
+      span,
+      run,
+      text:
+        this._stacks++ < MOST_STACKS
+          ? cutInTheMiddle(text, STACK_CHARACTERS)
+          : cutInTheMiddle(text.split('\n', 1)[0]!, LINE_CHARACTERS)
+    });
+  }
+
+  /** Seals what is due. @returns when to call again at the latest, in seconds of the clock; null if nothing waits. */
+  commit(now: number): number | null {
+    return this._writer.commit(now);
+  }
+
+  /** Seals everything. @returns the number of the newest block. */
+  seal(): number {
+    return this._writer.seal();
+  }
+
+  private _spanRow(
+    id: number,
+    parent: number,
+    tag: string,
+    opened: number,
+    closed: number,
+    origin: number
+  ): void {
+    this._writer.table('spans').append({
+      id,
+      parent,
+      tag: this.names.id(tag),
+      client: 0,
+      opened,
+      closed,
+      origin
+    });
+  }
+}
