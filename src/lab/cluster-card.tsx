@@ -57,15 +57,15 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         />
       </div>
       <div className="sw-cluster-kind" title={props.notebook}>
-        {cluster.kind}
+        {kindText(cluster, trans)}
         {props.notebook !== undefined &&
           ` · ${trans.__('used by %1', baseName(props.notebook))}`}
       </div>
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
       <div className="sw-cluster-line sw-cluster-figures">
         <span>
-          <b>{cluster.workers.length}</b>{' '}
-          {trans._n('worker', 'workers', cluster.workers.length)}
+          <b>{workersOf(cluster)}</b>{' '}
+          {trans._n('worker', 'workers', workersOf(cluster))}
         </span>
         <span>
           <b>{threadsOf(cluster)}</b>{' '}
@@ -134,6 +134,13 @@ export function memoryOf(cluster: ClusterInfo): {
   };
 }
 
+/** Workers there are, or were: an ended cluster has none any more. */
+export function workersOf(cluster: ClusterInfo): number {
+  return cluster.workers.filter(
+    ({ state }) => cluster.state === 'ended' || state !== 'gone'
+  ).length;
+}
+
 /** Threads there are, or were: an ended cluster has none any more. */
 function threadsOf(cluster: ClusterInfo): number {
   return cluster.state === 'ended'
@@ -141,12 +148,19 @@ function threadsOf(cluster: ClusterInfo): number {
     : cluster.threads;
 }
 
+/** What runs the tasks. */
+function kindText(cluster: ClusterInfo, trans: TranslationBundle): string {
+  return cluster.kind === 'local' ? trans.__('local schedulers') : cluster.kind;
+}
+
 function stateText(cluster: ClusterInfo, trans: TranslationBundle): string {
   switch (cluster.state) {
     case 'starting':
       return trans.__('starting');
     case 'running':
-      return trans.__('running');
+      return cluster.kind === 'local'
+        ? trans.__('observing')
+        : trans.__('running');
     case 'reconnecting':
       return trans.__('reconnecting');
     case 'ended':

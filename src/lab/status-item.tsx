@@ -7,7 +7,7 @@ import type { IFeed } from '../feed/feed-types';
 import { newestOf } from '../feed/cluster-ref';
 import { formatBytes, formatCount, formatCounted } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
-import { memoryOf } from './cluster-card';
+import { memoryOf, workersOf } from './cluster-card';
 
 export class StatusItem extends ReactWidget {
   constructor(
@@ -44,7 +44,7 @@ export class StatusItem extends ReactWidget {
       return null;
     }
     const parts = [
-      formatCounted(cluster.workers.length, this._trans.__('worker')),
+      formatCounted(workersOf(cluster), this._trans.__('worker')),
       this._trans.__('%1 running', formatCount(cluster.running)),
       formatBytes(memoryOf(cluster).used)
     ];

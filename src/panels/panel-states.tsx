@@ -86,12 +86,17 @@ export function clusterState(
       sentence:
         cluster.state === 'ended'
           ? trans.__('%1 ended before it ran a task.', cluster.name)
-          : trans._n(
-              '%1 worker of %2 is ready. Tasks appear here as they start.',
-              '%1 workers of %2 are ready. Tasks appear here as they start.',
-              ready,
-              cluster.name
-            )
+          : cluster.kind === 'local'
+            ? trans.__(
+                '%1 observes computations without a cluster: their tasks appear here as they start.',
+                cluster.name
+              )
+            : trans._n(
+                '%1 worker of %2 is ready. Tasks appear here as they start.',
+                '%1 workers of %2 are ready. Tasks appear here as they start.',
+                ready,
+                cluster.name
+              )
     };
   }
   return null;

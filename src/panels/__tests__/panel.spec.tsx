@@ -120,6 +120,17 @@ describe('SpanwisePanel', () => {
     );
   });
 
+  it('says of an observation without tasks what it will show', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(
+      clusterInfo({ name: 'daily', kind: 'local', tasks: 0, running: 0 })
+    );
+    expect(await drawn(panel)).toContain(
+      'daily observes computations without a cluster: their tasks appear here as they start.'
+    );
+  });
+
   it('watches while it is visible and keeps its figures while hidden', async () => {
     const made = setUp({});
     panel = made.panel;

@@ -1,0 +1,60 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import * as React from 'react';
+import { flushSync } from 'react-dom';
+import { createRoot, type Root } from 'react-dom/client';
+import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import type { ClusterInfo } from '../../wire/panel-link';
+import { ClusterCard } from '../cluster-card';
+
+let host: HTMLElement;
+let root: Root;
+
+beforeEach(() => {
+  host = document.body.appendChild(document.createElement('div'));
+  root = createRoot(host);
+});
+afterEach(() => {
+  flushSync(() => root.unmount());
+  host.remove();
+});
+
+function textOf(cluster: ClusterInfo): string {
+  flushSync(() =>
+    root.render(
+      <ClusterCard
+        cluster={cluster}
+        notebook="work/local.ipynb"
+        clusters={[cluster]}
+        status={{ kind: 'open' }}
+        trans={nullTranslator.load('spanwise')}
+        onChoose={() => undefined}
+      />
+    )
+  );
+  return host.textContent ?? '';
+}
+
+const [here, there] = clusterInfo().workers as [
+  ClusterInfo['workers'][number],
+  ClusterInfo['workers'][number]
+];
+
+describe('ClusterCard', () => {
+  it('counts the workers that are there; of an ended cluster those that were', () => {
+    const info = clusterInfo({
+      workers: [here, { ...there, state: 'gone', process: 0 }],
+      threads: 2
+    });
+    expect(textOf(info)).toContain('1 worker2 threads');
+    const ended = info.workers.map(one => ({ ...one, state: 'gone' as const }));
+    expect(textOf({ ...info, state: 'ended', workers: ended })).toContain(
+      '2 workers4 threads'
+    );
+  });
+
+  it('says of an observation that it observes, and what', () => {
+    const text = textOf(clusterInfo({ name: 'daily', kind: 'local' }));
+    expect(text).toContain('dailyobserving');
+    expect(text).toContain('local schedulers · used by local.ipynb');
+  });
+});
