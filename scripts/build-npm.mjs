@@ -5,6 +5,7 @@
  *   dist/index.js, .js.map       src/node as one ES module; packages stay imports
  *   dist/programs/*              what it starts in other threads and processes
  *   dist/types/**.d.ts           as the sources are laid out
+ *   reference/index.html         the API reference
  *
  * Into the folder given as argument, or .build/npm. Versions of dependencies are those of package.json, with which the tests ran.
  */
@@ -21,6 +22,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { buildReference } from './build-reference.mjs';
 import { bundleNodePrograms } from './bundle-node-programs.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -36,26 +38,22 @@ const dependencies = {
   pidusage: 'reads their memory and CPU time there'
 };
 
-const readme = `# spanwise
-
-Local task schedulers and diagnostics for Node: graphs of function calls, run in this thread, in worker threads or in child processes, with
-callbacks, a progress bar, profilers and pictures of what happened.
-
-\`\`\`ts
-import { getThreads, ref, task } from 'spanwise';
-
-const graph = { a: 1, b: task(x => x + 1, ref('a')) };
-console.log(await getThreads(graph, 'b')); // 2
-\`\`\`
-
-Needs Node 22 or newer. ES modules only.
-
-| dependency | why |
+const readme = readFileSync(
+  join(root, 'src', 'node', 'package-readme.md'),
+  'utf8'
+)
+  .replace(
+    '<!-- reference -->',
+    'Every public name, with an example: [API reference](reference/index.html).'
+  )
+  .replace(
+    '<!-- dependencies -->',
+    `| dependency | why |
 | --- | --- |
 ${Object.entries(dependencies)
   .map(([name, why]) => `| \`${name}\` | ${why} |`)
-  .join('\n')}
-`;
+  .join('\n')}`
+  );
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(dist, { recursive: true });
@@ -79,7 +77,7 @@ writeFileSync(
           default: './dist/index.js'
         }
       },
-      files: ['dist'],
+      files: ['dist', 'reference'],
       sideEffects: false,
       dependencies: Object.fromEntries(
         Object.keys(dependencies).map(name => [
@@ -109,6 +107,7 @@ await build({
 });
 await bundleNodePrograms(join(dist, 'programs'));
 emitTypes(join(dist, 'types'));
+await buildReference(join(folder, 'reference'));
 console.log(folder);
 
 /** Declarations of everything that index.ts reaches. */

@@ -27,7 +27,7 @@ export {
   MissingDependencyError,
   UnknownKeyError
 } from './graph/graph-errors';
-export { delayed, Delayed, type Eventually } from './graph/delayed';
+export { delayed, Delayed, type Eventually, type Get } from './graph/delayed';
 export { order } from './graph/order';
 export { prefixOf } from './graph/prefix';
 export { addCallbacks, Callback, type CallbackHooks } from './local/callback';
@@ -66,7 +66,16 @@ export {
 export { SamplerError } from './diagnostics/sampler-process';
 export { sizeOf } from './diagnostics/size-of';
 export { type VisualizeOptions } from './visualize/options';
-export { type IPlottable } from './visualize/plots';
+export { type PlotlyFigure } from './visualize/plotly-figure';
+export {
+  type CachePlot,
+  type IPlottable,
+  type Plot,
+  type ResourcePlot,
+  type TaskPlot,
+  type TimeRange,
+  type WorkerRow
+} from './visualize/plots';
 export { Figure, visualize } from './visualize/visualize';
 export { module, NotPortableError } from './graph/portable';
 export { getProcesses, type ProcessesOptions } from './pools/get-processes';

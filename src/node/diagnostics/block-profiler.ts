@@ -24,6 +24,7 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     return this._endTime;
   }
 
+  /** The block, or first to last record; null if there is neither. */
   get timeRange(): TimeRange | null {
     const recorded = this.recordedRange();
     const start = this._startTime ?? recorded?.start;
@@ -58,6 +59,7 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     return super.enter();
   }
 
+  /** Ends the latest `enter`; without one it does nothing. */
   override [Symbol.dispose](): void {
     super[Symbol.dispose]();
     this._leave();
@@ -68,6 +70,7 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     return visualize(this, options);
   }
 
+  /** What {@link visualize} draws. */
   abstract plot(origin: number, labelSize: number): Plot;
 
   /** From the first record's begin to the last one's end; null without records. */

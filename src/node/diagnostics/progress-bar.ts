@@ -9,14 +9,28 @@ import {
 } from './progress-output';
 import { fractionOf, progressOf } from './progress-text';
 
+/**
+ * Options of {@link ProgressBar}.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { getSync, ProgressBar, task, type ProgressBarOptions } from 'spanwise';
+ *
+ * const options: ProgressBarOptions = { minimum: 2, out: process.stderr };
+ * const graph = { a: task(Math.sqrt, 16) };
+ * // Nothing is shown: the run takes less than two seconds.
+ * console.log(new ProgressBar(options).run(() => getSync(graph, 'a'))); // → 4
+ * ```
+ */
 export type ProgressBarOptions = {
-  /** Seconds; runs that are shorter show nothing. */
+  /** Seconds; runs that are shorter show nothing. 0 by default. */
   readonly minimum?: number;
-  /** Letters between the brackets. */
+  /** Letters between the brackets, 40 by default. */
   readonly width?: number;
-  /** Seconds between two drawings. */
+  /** Seconds between two drawings, 0.1 by default. */
   readonly interval?: number;
-  /** Where to; the standard output of when the bar is made, if left out. */
+  /** Where to; by default the standard output of when the bar is made. */
   readonly out?: ProgressStream;
 };
 
@@ -32,17 +46,25 @@ type Run = {
 };
 
 /**
- * Shows how far a run is.
- *
- * ```ts
- * new ProgressBar().run(() => getSync(graph, 'total'));
- * // [########################################] | 100% Completed | 17.10 s
- * ```
+ * A bar that shows how far a run is: `[####################                    ] | 50% Completed | 8.20 s`.
  *
  * On a terminal the bar stays in its place; into a file or a pipe go few whole lines. A failed run ends its line where it was.
  *
  * It is drawn between tasks, when its interval has passed, and by a timer while tasks run elsewhere: `getSync` leaves no other moment, so
  * that during one long task of this thread the bar stands still.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { setTimeout as sleep } from 'node:timers/promises';
+ * import { getAsync, ProgressBar, task } from 'spanwise';
+ *
+ * const graph = { a: task(sleep, 20, 'a'), b: task(sleep, 20, 'b') };
+ * const bar = new ProgressBar();
+ * await bar.run(() => getAsync(graph, ['a', 'b'])); // in a pipe:
+ * // → 100% Completed | 2 of 2 tasks | …s
+ * console.log(bar.lastDuration > 0.01); // → true
+ * ```
  */
 export class ProgressBar extends Callback {
   private readonly _minimum: number;

@@ -6,12 +6,26 @@ import {
   type Progress
 } from './progress-text';
 
-/** Where progress is written; a stream of Node is one. */
+/**
+ * Where progress is written; a stream of Node is one.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { getSync, ProgressBar, task, type ProgressStream } from 'spanwise';
+ *
+ * let shown = '';
+ * const out: ProgressStream = { isTTY: true, columns: 60, write: text => (shown = text.trim() || shown) };
+ * new ProgressBar({ out, width: 10 }).run(() => getSync({ a: task(Math.sqrt, 16) }, 'a'));
+ * console.log(shown); // → [##########] | 100% Completed | …s
+ * ```
+ */
 export type ProgressStream = {
+  /** Takes the text; what it returns does not matter. */
   write(text: string): unknown;
-  /** Whether a line can be overwritten. */
+  /** Whether a line can be overwritten; if not, whole lines are written, few of them. */
   readonly isTTY?: boolean;
-  /** Letters in a line of a terminal. */
+  /** Letters in a line of a terminal; unlimited by default. */
   readonly columns?: number;
   /** false once it is closed. */
   readonly writable?: boolean;

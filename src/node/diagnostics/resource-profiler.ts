@@ -6,26 +6,49 @@ import type { ResourceData } from './records';
 import { SamplerProcess } from './sampler-process';
 import { monotonicSeconds } from './sampler-records';
 
+/**
+ * Options of {@link ResourceProfiler}.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { ResourceProfiler, type ResourceProfilerOptions } from 'spanwise';
+ *
+ * const often: ResourceProfilerOptions = { interval: 0.1 };
+ * console.log(new ResourceProfiler(often).interval, new ResourceProfiler().interval); // → 0.1 1
+ * ```
+ */
 export type ResourceProfilerOptions = {
-  /** Seconds between samples. */
+  /** Seconds between samples, 1 by default. */
   readonly interval?: number;
 };
 
 /**
  * Records how much CPU and memory this process and all processes below it use, whatever they do.
  *
- * ```ts
- * const profiler = new ResourceProfiler({ interval: 0.25 });
- * await profiler.run(() => getThreads(graph, 'total'));
- * profiler.results[0];     // { time: 1764…, mem: 74.1, cpu: 187.5 }: MB and % of one core
- * ```
- *
  * Samples are taken by a process of its own, so that they come on time while this one is busy. Entered for a block, the whole block is
  * sampled; registered, every run. `results` grow when the block, or the run, is over. The sampler ends with the block; of a registered
  * profiler it stays, idle, for the next run, until `close` or the end of this process.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { getSync, ResourceProfiler, task } from 'spanwise';
+ *
+ * function spin(seconds: number) {
+ *   const end = performance.now() + 1000 * seconds;
+ *   while (performance.now() < end);
+ * }
+ * const profiler = new ResourceProfiler({ interval: 0.05 });
+ * profiler.run(() => getSync({ a: task(spin, 0.4) }, 'a'));
+ * // Samples come while this thread is busy: { time: 1764…, mem: 74.1, cpu: 98.5 }, in MB and per cent of one core.
+ * console.log(profiler.results.some(({ cpu }) => cpu > 10)); // → true
+ * ```
  */
 export class ResourceProfiler extends BlockProfiler {
+  /** Seconds between samples. */
   readonly interval: number;
+  /** All samples, in the order of time. */
   results: ResourceData[] = [];
   private _sampler: SamplerProcess | null = null;
   /** Runs in progress, while registered. */
@@ -43,6 +66,7 @@ export class ResourceProfiler extends BlockProfiler {
     this.interval = interval;
   }
 
+  /** A run begins. @hidden */
   override start(): void {
     this._runs++;
     if (!this.isInBlock) {
@@ -50,6 +74,7 @@ export class ResourceProfiler extends BlockProfiler {
     }
   }
 
+  /** A run is over. @hidden */
   override finish(): void {
     this._runs--;
     if (!this.isInBlock && this._runs === 0) {
@@ -74,6 +99,7 @@ export class ResourceProfiler extends BlockProfiler {
     this._sampler = null;
   }
 
+  /** What {@link visualize} draws. */
   plot(origin: number): ResourcePlot {
     return resourcePlot(this.results, origin);
   }

@@ -29,8 +29,30 @@ import {
 /** Of an answer. Node starts in 0.05 s; a busy machine is patient. */
 const LIMIT_SECONDS = 10;
 
-/** The sampler could not be started, has ended, or does not answer. */
+/**
+ * The sampler of a {@link ResourceProfiler} could not be started, has ended, or does not answer. A run is never harmed by it: it is thrown on entering, and told by a warning afterwards.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { ResourceProfiler, SamplerError } from 'spanwise';
+ *
+ * function profiled<T>(body: () => T): T {
+ *   try {
+ *     return new ResourceProfiler().run(body);
+ *   } catch (error) {
+ *     if (error instanceof SamplerError) {
+ *       console.warn(`Not profiled: ${error.message}`);
+ *       return body();
+ *     }
+ *     throw error;
+ *   }
+ * }
+ * console.log(profiled(() => 6 * 7)); // → 42
+ * ```
+ */
 export class SamplerError extends Error {
+  /** The class's name. */
   override readonly name = 'SamplerError';
 }
 

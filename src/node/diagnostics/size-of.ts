@@ -17,7 +17,19 @@ const MOST_VALUES = 4096;
 /** Nesting followed; far below what the stack bears. */
 const DEEPEST = 200;
 
-/** @returns bytes of memory that `value` holds, about; each object that is met twice counts once. */
+/**
+ * About how many bytes of memory a value holds: the metric of {@link CacheProfiler} unless another is given. Exact for typed arrays and
+ * buffers, an estimate from samples for everything else, in bounded time; an object that is met twice counts once.
+ *
+ * @group Diagnostics
+ * @example
+ * ```ts
+ * import { sizeOf } from 'spanwise';
+ *
+ * console.log(sizeOf(new Float64Array(1000))); // → 8000
+ * console.log(sizeOf({ rows: new Float64Array(1000), name: 'block' }) > 8000); // → true
+ * ```
+ */
 export function sizeOf(value: unknown): number {
   switch (typeof value) {
     case 'number':

@@ -4,8 +4,21 @@ import { type Key, KeyMap } from './key';
 import type { Graph, Node } from './nodes';
 
 /**
- * What is needed for some keys: their nodes and those of all their ancestors, in the graph's order. Keys that the graph does not have are
- * left out: their values are expected from elsewhere.
+ * The part of a graph that some keys need: their nodes and those of all that these need, in the graph's order. Keys that the graph does not
+ * have are left out: their values are expected from elsewhere.
+ *
+ * Schedulers run only what is needed anyway; culling shows what that is, and makes a graph smaller that is kept or sent.
+ *
+ * @throws TypeError if `graph` is no graph or one of its keys no key.
+ *
+ * @group Graphs
+ * @example
+ * ```ts
+ * import { cull, ref, task } from 'spanwise';
+ *
+ * const graph = { a: 1, b: task(Math.abs, ref('a')), c: task(Math.sign, ref('a')) };
+ * console.log([...cull(graph, ['b']).keys()]); // → [ 'a', 'b' ]
+ * ```
  */
 export function cull(graph: Graph, keys: Iterable<Key>): KeyMap<Node> {
   const indexed = new IndexedGraph(checkedGraph(graph));

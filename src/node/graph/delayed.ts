@@ -3,14 +3,47 @@ import { type Graph, ref, Task, type TaskFunction } from './nodes';
 import { isContainer, partsOf } from './references';
 import { noteWritten, writtenAs } from './written-in';
 
-/** A scheduler's entry: `getSync`, `getAsync`, … */
+/**
+ * A scheduler: `getSync`, `getAsync`, `getThreads`, `getProcesses`, or a function of yours that takes a graph and a key.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { delayed, getAsync, getSync, type Get } from 'spanwise';
+ *
+ * const add = delayed((x: number, y: number) => x + y);
+ * const schedulers: Get[] = [getSync, getAsync];
+ * for (const get of schedulers) {
+ *   console.log(await add(1, 2).compute(get)); // → 3
+ * }
+ * // → 3
+ * ```
+ */
 export type Get = (graph: Graph, keys: Key, options?: never) => unknown;
 
-/** What a delayed function takes where the function itself takes a `T`. */
+/**
+ * What a delayed function takes where the function itself takes a `T`: the value, or a call that will give it, also within
+ * plain lists, objects, `Map`s and `Set`s.
+ *
+ * @group Graphs
+ * @example
+ * ```ts
+ * import { delayed, getSync, type Eventually } from 'spanwise';
+ *
+ * const two = delayed(() => 2)();
+ * const numbers: Eventually<number[]> = [1, two, 3];
+ * const sum = delayed((values: number[]) => values.reduce((a, b) => a + b));
+ * console.log(sum(numbers).compute(getSync)); // → 6
+ * ```
+ */
 export type Eventually<T> =
   | T
   | Delayed<T>
   | (T extends readonly (infer Item)[] ? readonly Eventually<Item>[] : never)
+  | (T extends ReadonlyMap<infer K, infer V>
+      ? ReadonlyMap<Eventually<K>, Eventually<V>>
+      : never)
+  | (T extends ReadonlySet<infer Item> ? ReadonlySet<Eventually<Item>> : never)
   | (T extends Readonly<Record<string, unknown>>
       ? { readonly [Name in keyof T]: Eventually<T[Name]> }
       : never);
@@ -18,14 +51,21 @@ export type Eventually<T> =
 /**
  * Makes a function whose calls are remembered instead of made; calls of calls are a graph.
  *
- * ```ts
- * const add = delayed((x: number, y: number) => x + y);
- * add(add(1, 2), 3).compute(getSync);   // 6
- * ```
- *
  * Delayed values may also stand within plain lists, objects, `Map`s and `Set`s of arguments.
  *
- * @param name - what the keys begin with; by default the function's own name.
+ * @param fn - may return a promise, if computed by another scheduler than `getSync`
+ * @param name - what the keys begin with; by default the function's own name, or `delayed` if it has none.
+ *
+ * @group Graphs
+ * @example
+ * ```ts
+ * import { delayed, getSync, getThreads } from 'spanwise';
+ *
+ * const add = delayed((x: number, y: number) => x + y, 'add');
+ * const total = add(add(1, 2), 3);
+ * console.log(total.compute(getSync)); // → 6
+ * console.log(await total.compute(getThreads, { numWorkers: 2 })); // → 6
+ * ```
  */
 export function delayed<Args extends unknown[], R>(
   fn: (...args: Args) => R,
@@ -36,14 +76,30 @@ export function delayed<Args extends unknown[], R>(
   return (...args) => new Delayed(fn as TaskFunction, args, name);
 }
 
-/** A call that is not made yet. */
+/**
+ * A call that is not made yet; functions of {@link delayed} return it.
+ *
+ * @group Graphs
+ * @example
+ * ```ts
+ * import { Delayed, delayed, getSync } from 'spanwise';
+ *
+ * const inc = delayed((x: number) => x + 1, 'inc');
+ * const value: Delayed<number> = inc(inc(1));
+ * const { graph, key } = value.toGraph();
+ * console.log(key, getSync(graph, key)); // → [ 'inc', 1 ] 3
+ * ```
+ */
 export class Delayed<T = unknown> {
   /** Only for the compiler: the type of the value to come. */
   declare readonly valueType: T;
 
   constructor(
+    /** What will be called. */
     readonly fn: TaskFunction,
+    /** With what: values, delayed calls, and containers of both. */
     readonly args: readonly unknown[],
+    /** What the key begins with. */
     readonly name: string
   ) {
     noteWritten(this);
@@ -52,12 +108,18 @@ export class Delayed<T = unknown> {
   /**
    * Computes the value.
    *
+   * @param get - the scheduler
+   * @param options - of that scheduler
    * @returns what `get` returns: the value of `getSync`, a promise of the others.
    */
   compute<G extends Get>(
     get: G,
     options?: Parameters<G>[2]
-  ): ReturnType<G> extends PromiseLike<unknown> ? Promise<T> : T {
+  ): Get extends G
+    ? T | Promise<T>
+    : ReturnType<G> extends PromiseLike<unknown>
+      ? Promise<T>
+      : T {
     const { graph, key } = this.toGraph();
     return get(graph, key, options as never) as never;
   }
@@ -66,7 +128,12 @@ export class Delayed<T = unknown> {
    * The call and all calls that it needs, as a graph. Keys are the function's name and a number, in the order in which calls need each
    * other, so that the same calls get the same keys each time.
    */
-  toGraph(): { graph: Graph; key: Key } {
+  toGraph(): {
+    /** The call and all calls that it needs. */
+    graph: Graph;
+    /** Of the call itself. */
+    key: Key;
+  } {
     const keys = new Map<Delayed, Key>();
     const numbers = new Map<string, number>();
     const graph = new KeyMap<Task>();

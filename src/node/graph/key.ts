@@ -243,6 +243,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     this._values.push(value);
   }
 
+  /** Removes the entry of an equal key; false if there is none. */
   delete(key: Key): boolean {
     const id = keyId(key);
     const place = this._places.get(id);
@@ -312,6 +313,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     }
   }
 
+  /** The same as `entries`. */
   [Symbol.iterator](): IterableIterator<[Key, V]> {
     return this.entries();
   }
@@ -377,6 +379,7 @@ export class KeySet implements ReadonlyKeySet {
     this._map.forEach((_, key) => visit(key));
   }
 
+  /** The same as `keys`. */
   [Symbol.iterator](): IterableIterator<Key> {
     return this._map.keys();
   }

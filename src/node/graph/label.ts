@@ -17,8 +17,21 @@ const ELEMENTS_SHOWN = 3;
 const LEAST_BUDGET = 5;
 
 /**
+ * The text by which pictures group tasks and choose their colour: the call without its data. References become `_`, other values `*`.
+ *
  * @param node - a node, or anything that may stand among a task's arguments
- * @param labelSize - about how many characters; function names are never cut
+ * @param labelSize - about how many characters, 60 by default; function names are never cut
+ *
+ * @group Pictures
+ * @example
+ * ```ts
+ * import { ref, task, taskLabel } from 'spanwise';
+ *
+ * const add = (x: number, y: number) => x + y;
+ * console.log(taskLabel(task(add, ref('x'), 10))); // → add(_, *)
+ * console.log(taskLabel(task(add, task(Math.sqrt, ref('x')), 1))); // → add(sqrt(_), *)
+ * console.log(taskLabel(task(Math.max, ref('a'), [ref('b'), ref('c')]), 12)); // → max(...)
+ * ```
  */
 export function taskLabel(node: unknown, labelSize = 60): string {
   if (node instanceof Task) {

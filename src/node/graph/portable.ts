@@ -24,9 +24,31 @@ type Placed = TaskFunction & {
   readonly [place]?: ModulePlace;
 };
 
-/** A function cannot be sent; `freeVariables` names what it takes from around it. */
+/**
+ * A function cannot be sent to a worker. Thrown before anything runs; the message names the task and says what to do.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getThreads, NotPortableError, task } from 'spanwise';
+ *
+ * const factor = 3;
+ * try {
+ *   await getThreads({ a: task((x: number) => factor * x, 7) }, 'a');
+ * } catch (error) {
+ *   if (error instanceof NotPortableError) {
+ *     console.log(error.freeVariables); // → [ 'factor' ]
+ *   }
+ * }
+ * // What it needs, it can be given:
+ * const graph = { a: task((by: number, x: number) => by * x, factor, 7) };
+ * console.log(await getThreads(graph, 'a')); // → 21
+ * ```
+ */
 export class NotPortableError extends TypeError {
+  /** The class's name. */
   override readonly name = 'NotPortableError';
+  /** What the function takes from around it; empty if something else is wrong. */
   readonly freeVariables: readonly string[];
 
   constructor(message: string, names: readonly string[] = []) {
@@ -38,17 +60,36 @@ export class NotPortableError extends TypeError {
 /**
  * The portable form of a function that a module exports: workers import it there, with everything that the module has around it.
  *
- * ```ts
- * task(module(new URL('./blocks.js', import.meta.url), 'norm'), ref('block'))
- * ```
- *
  * The answer can also be called here: it loads the module at its first call (and returns a promise if the module can only be loaded so).
  *
  * @param url - where the module is: a URL, `node:…`, or an absolute path. Other names mean different files at different places, so they are
  * refused: write `import.meta.resolve('package')`.
  * @param exportName - the exported function; `'default'` if left out
  * @param options - `movesResult`: typed arrays in results leave the worker without a copy. Only for functions that keep no reference to
- * what they return; a worker cannot see that of a module. (Functions sent as text have nowhere to keep it.)
+ * what they return; a worker cannot see that of a module. (Functions sent as text have nowhere to keep it.) False by default.
+ * @throws NotPortableError for a name that means different files at different places.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getThreads, module, task } from 'spanwise';
+ *
+ * const graph = { digest: task(module('node:crypto', 'hash'), 'sha256', 'abc') };
+ * console.log(await getThreads(graph, 'digest')); // → ba7816bf…
+ * ```
+ * @example A function that needs what stands around it: the worker imports this very file.
+ * ```ts
+ * import { isMainThread } from 'node:worker_threads';
+ * import { getThreads, module, task } from 'spanwise';
+ *
+ * const factor = 3;
+ * export const scale = (x: number) => factor * x;
+ *
+ * if (isMainThread) {
+ *   const graph = { a: task(module(import.meta.url, 'scale'), 7) };
+ *   console.log(await getThreads(graph, 'a')); // → 21
+ * }
+ * ```
  */
 export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
   url: string | URL,

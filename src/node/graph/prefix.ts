@@ -4,13 +4,22 @@ import type { Key } from './key';
 const NAMELESS = 'Other';
 
 /**
- * What the names of one kind of task begin with; for colours, groups and statistics.
+ * The prefix of a key: what the names of one kind of task begin with; for colours, groups and statistics.
  *
  * ```
  *   'x-1-2-3'               → 'x'                  ['x-2', 1]              → 'x'
  *   'sum-aggregate-c28fcb'  → 'sum-aggregate'      "('x-2', 1)"            → 'x'
  *   'x-abcdefab'            → 'x'                  32 hexadecimal digits   → 'data'
  *   'add-ones_like-sum-39c' → 'add'                '<m.sub.Cls object …>'  → 'Cls'
+ * ```
+ *
+ * @group Keys
+ * @example
+ * ```ts
+ * import { prefixOf, type Key } from 'spanwise';
+ *
+ * const keys: Key[] = ['load-1', 'load-2', ['sum-aggregate-c28fcb', 0]];
+ * console.log(keys.map(prefixOf)); // → [ 'load', 'load', 'sum-aggregate' ]
  * ```
  */
 export function prefixOf(key: Key): string {

@@ -6,6 +6,22 @@ import { ambiguousRequest, type Request } from './plan';
  * What may be asked for: a key, or keys in lists, nested at will; the answer has the same form.
  *
  * An array is a tuple key if the graph has that tuple or if a number is in it, else a list; `ref([…])` is a key for certain.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getSync, KeyMap, type Keys } from 'spanwise';
+ *
+ * const graph = new KeyMap([['a', 1], ['b', 2], [['block', 0], 3]]);
+ * const wanted: Keys[] = ['a', ['a', 'b'], ['block', 0], [['a'], ['block', 0]]];
+ * for (const keys of wanted) {
+ *   console.log(getSync(graph, keys));
+ * }
+ * // → 1
+ * // → [ 1, 2 ]
+ * // → 3
+ * // → [ [ 1 ], 3 ]
+ * ```
  */
 export type Keys = Key | TaskRef | readonly Keys[];
 

@@ -2,7 +2,23 @@ import type { Key } from '../graph/key';
 import { Task } from '../graph/nodes';
 import type { TaskCall } from './executor';
 
-/** What a run writes onto an error that a task threw: the error itself is what the caller gets. */
+/**
+ * What a run writes onto an error that a task threw: the error itself is what the caller gets.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getSync, task, type TaskNote } from 'spanwise';
+ *
+ * const graph = { rows: 3, blocks: task((rows: number) => new Array(rows - 4), 'rows') };
+ * try {
+ *   getSync(graph, 'blocks');
+ * } catch (error) {
+ *   console.log((error as TaskNote).taskKey); // → blocks
+ *   console.log((error as TaskNote).taskHint); // → Its argument 'rows' is a text although …
+ * }
+ * ```
+ */
 export type TaskNote = {
   /** Which task threw it: of nested runs the innermost. */
   taskKey?: Key;
@@ -38,7 +54,22 @@ export function noteTask(
   Object.assign(error, note);
 }
 
-/** The key of the task that threw an error, of nested runs the innermost; undefined if the error tells of none. */
+/**
+ * The key of the task that threw an error, of nested runs the innermost; undefined if the error tells of none.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getSync, task, taskKeyOf } from 'spanwise';
+ *
+ * const parse = (text: string): unknown => JSON.parse(text);
+ * try {
+ *   getSync({ good: task(parse, '{}'), bad: task(parse, '{') }, ['good', 'bad']);
+ * } catch (error) {
+ *   console.log((error as Error).name, 'in', taskKeyOf(error)); // → SyntaxError in bad
+ * }
+ * ```
+ */
 export function taskKeyOf(error: unknown): Key | undefined {
   return (error as TaskNote | null | undefined)?.taskKey;
 }

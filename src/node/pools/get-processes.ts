@@ -10,6 +10,19 @@ import { managedProcesses } from './managed-pools';
 import { type PoolRunOptions, runOnPool } from './run-on-pool';
 import type { ProcessPool } from './worker-pool';
 
+/**
+ * Options of {@link getProcesses}.
+ *
+ * @interface
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getProcesses, task, type ProcessesOptions } from 'spanwise';
+ *
+ * const options: ProcessesOptions = { numWorkers: 2, chunkSize: 1 };
+ * console.log(await getProcesses({ a: task(() => 6 * 7) }, 'a', options)); // → 42
+ * ```
+ */
 export type ProcessesOptions = PoolRunOptions<ProcessPool>;
 
 /** Tasks per batch, as Dask has it. */
@@ -18,12 +31,22 @@ const CHUNK_SIZE = 6;
 /**
  * Computes keys of a graph in child processes: for functions that may crash, or that need memory of their own.
  *
- * ```ts
- * const graph = { a: 1, b: task((x, y) => x + y, ref('a'), 10) };
- * await getProcesses(graph, 'b');                                           // 11
- * ```
- *
  * Functions, arguments, results and errors as with `getThreads`, but nothing can be shared: a `SharedArrayBuffer` is refused.
+ *
+ * @param keys - a key, or keys in lists nested at will: the answer has the same form.
+ * @returns a promise of the answer; rejected as that of `getThreads`.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getProcesses, ref, task } from 'spanwise';
+ *
+ * const graph = {
+ *   parent: process.pid,
+ *   isElsewhere: task((parent: number) => process.pid !== parent, ref('parent'))
+ * };
+ * console.log(await getProcesses(graph, 'isElsewhere')); // → true
+ * ```
  */
 export async function getProcesses<R = unknown>(
   graph: Graph,

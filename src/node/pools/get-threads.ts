@@ -4,15 +4,23 @@ import { managedThreads } from './managed-pools';
 import { type PoolRunOptions, runOnPool } from './run-on-pool';
 import type { ThreadPool } from './worker-pool';
 
+/**
+ * Options of {@link getThreads}.
+ *
+ * @interface
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getThreads, task, type ThreadsOptions } from 'spanwise';
+ *
+ * const options: ThreadsOptions = { numWorkers: 2, signal: AbortSignal.timeout(20_000) };
+ * console.log(await getThreads({ a: task(() => 6 * 7) }, 'a', options)); // → 42
+ * ```
+ */
 export type ThreadsOptions = PoolRunOptions<ThreadPool>;
 
 /**
  * Computes keys of a graph in worker threads.
- *
- * ```ts
- * const graph = { a: 1, b: task((x, y) => x + y, ref('a'), 10) };
- * await getThreads(graph, 'b');                                             // 11
- * ```
  *
  * Functions must be able to leave this thread: `module(url, name)`, or functions that use nothing from outside their own text. Arguments
  * and results are copied as `structuredClone` does; `SharedArrayBuffer`s are shared, large buffers in results are moved where the function
@@ -21,6 +29,31 @@ export type ThreadsOptions = PoolRunOptions<ThreadPool>;
  * @param keys - a key, or keys in lists nested at will: the answer has the same form.
  * @returns a promise of the answer; rejected with a `GraphError`, with a `NotPortableError` before anything runs, with what a task or a
  * callback throws, with a `WorkerEndedError` if a thread died, or with the signal's reason.
+ *
+ * @group Schedulers
+ * @example
+ * ```ts
+ * import { getThreads, ref, task } from 'spanwise';
+ *
+ * // The text of the function goes to the threads, so it must stand on its own.
+ * function countPrimes(from: number, to: number): number {
+ *   const isPrime = (n: number) => {
+ *     for (let d = 2; d * d <= n; d++) {
+ *       if (n % d === 0) return false;
+ *     }
+ *     return n > 1;
+ *   };
+ *   let count = 0;
+ *   for (let n = from; n < to; n++) count += Number(isPrime(n));
+ *   return count;
+ * }
+ * const graph = {
+ *   low: task(countPrimes, 0, 5_000),
+ *   high: task(countPrimes, 5_000, 10_000),
+ *   all: task((a: number, b: number) => a + b, ref('low'), ref('high'))
+ * };
+ * console.log(await getThreads(graph, ['all', ['low', 'high']])); // → [ 1229, [ 669, 560 ] ]
+ * ```
  */
 export async function getThreads<R = unknown>(
   graph: Graph,

@@ -1,9 +1,27 @@
 /** Ctrl-C during a run on workers ends the run, as an abort does; the second one, or one that finds no run, ends the program as ever. */
 import { isMainThread } from 'node:worker_threads';
 
-/** The run was ended by Ctrl-C (SIGINT). */
+/**
+ * The run in threads or processes was ended by Ctrl-C (SIGINT).
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getThreads, InterruptedError, task } from 'spanwise';
+ *
+ * const run = getThreads({ endless: task(() => { for (;;); }) }, 'endless');
+ * process.kill(process.pid, 'SIGINT'); // as Ctrl-C does
+ * try {
+ *   await run;
+ * } catch (error) {
+ *   console.log(error instanceof InterruptedError && error.code); // → SIGINT
+ * }
+ * ```
+ */
 export class InterruptedError extends Error {
+  /** The class's name. */
   override readonly name = 'InterruptedError';
+  /** For programs that look at the `code` of errors. */
   readonly code = 'SIGINT';
 
   constructor() {

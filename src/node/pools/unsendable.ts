@@ -4,8 +4,25 @@
 const MAX_DEPTH = 8;
 const MAX_VALUES = 10_000;
 
-/** A value cannot go to a worker or come back from it. */
+/**
+ * A value cannot go to a worker or come back from it: only what `structuredClone` copies can.
+ *
+ * @group Errors
+ * @example
+ * ```ts
+ * import { getThreads, task, UnsendableError } from 'spanwise';
+ *
+ * try {
+ *   await getThreads({ a: task(() => ({ rows: [{ open: () => 1 }] })) }, 'a');
+ * } catch (error) {
+ *   if (error instanceof UnsendableError) {
+ *     console.log(error.message); // → The result of a cannot be sent back from thread …: result.rows[0].open is a function (open).
+ *   }
+ * }
+ * ```
+ */
 export class UnsendableError extends TypeError {
+  /** The class's name. */
   override readonly name = 'UnsendableError';
 }
 

@@ -19,6 +19,19 @@ import type {
   WorkerEvents
 } from './worker-transport';
 
+/**
+ * Options of {@link ThreadPool} and {@link ProcessPool}.
+ *
+ * @group Pools
+ * @example
+ * ```ts
+ * import { ThreadPool, type PoolOptions } from 'spanwise';
+ *
+ * const options: PoolOptions = { size: 2, maxHeapMegabytes: 512 };
+ * await using pool = new ThreadPool(options);
+ * console.log(pool.size); // → 2
+ * ```
+ */
 export type PoolOptions = {
   /** Workers at most; they are started as they are needed. By default as many as CPUs that this process may use. */
   readonly size?: number;
@@ -38,6 +51,7 @@ export type PoolOptions = {
  * a pool at a time.
  */
 export abstract class WorkerPool implements AsyncDisposable {
+  /** Workers at most. */
   readonly size: number;
   /** What its workers are. */
   abstract readonly kind: 'threads' | 'processes';
@@ -56,6 +70,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   private _isClosingWhenIdle = false;
   private _nextPack = 0;
 
+  /** @throws RangeError for a size that is no whole number from 1 on. */
   constructor({
     size = availableParallelism(),
     maxHeapMegabytes,
@@ -94,6 +109,7 @@ export abstract class WorkerPool implements AsyncDisposable {
     }
   }
 
+  /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -223,7 +239,19 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 }
 
-/** A pool of worker threads. They share this process's memory limit and end with it. */
+/**
+ * A pool of worker threads of your own, for `getThreads(graph, keys, { pool })`. They are part of this process and end with it.
+ *
+ * @group Pools
+ * @example
+ * ```ts
+ * import { getThreads, task, ThreadPool } from 'spanwise';
+ *
+ * await using pool = new ThreadPool({ size: 2 }); // closed at the end of the block
+ * const graph = { a: task(() => 6 * 7) };
+ * console.log(await getThreads(graph, 'a', { pool })); // → 42
+ * ```
+ */
 export class ThreadPool extends WorkerPool {
   override readonly kind = 'threads';
 
@@ -236,7 +264,22 @@ export class ThreadPool extends WorkerPool {
   }
 }
 
-/** A pool of child processes. They end when this process does, however it does. */
+/**
+ * A pool of child processes of your own, for `getProcesses(graph, keys, { pool })`. They end when this process does, however it does.
+ *
+ * @group Pools
+ * @example
+ * ```ts
+ * import { getProcesses, ProcessPool, task } from 'spanwise';
+ *
+ * const pool = new ProcessPool({ size: 1, maxHeapMegabytes: 256 });
+ * const graph = { pid: task(() => process.pid) };
+ * const first = await getProcesses(graph, 'pid', { pool });
+ * const second = await getProcesses(graph, 'pid', { pool });
+ * console.log(first === second, first === process.pid); // → true false
+ * await pool.close();
+ * ```
+ */
 export class ProcessPool extends WorkerPool {
   override readonly kind = 'processes';
 

@@ -1,24 +1,45 @@
 import type { Palette } from './palette';
 
-/** How a figure looks; every one may be left out. */
-export type FigureOptions = {
-  /** Above the first plot. */
-  readonly title: string;
-  /** Of the figure, pixels. Left out, an HTML file fills its window. */
+/**
+ * Options of {@link visualize}: how the figure looks, and where it is written.
+ *
+ * @group Pictures
+ * @example
+ * ```ts
+ * import { statSync } from 'node:fs';
+ * import { getSync, Profiler, task, type VisualizeOptions } from 'spanwise';
+ *
+ * const profiler = new Profiler();
+ * profiler.run(() => getSync({ a: task(Math.sqrt, 16) }, 'a'));
+ * const options: VisualizeOptions = { title: 'One root', filename: 'root.html', palette: ['#440154', '#21918c'] };
+ * profiler.visualize(options);
+ * console.log(statSync('root.html').isFile()); // → true
+ * ```
+ */
+export type VisualizeOptions = {
+  /** Above the first plot; `Profile Results` by default. */
+  readonly title?: string;
+  /** Of the figure, pixels. By default an HTML file fills its window, and the figure's own layout is 800 wide. */
   readonly width?: number;
-  /** Of each plot, pixels. */
-  readonly height: number;
-  /** `'Viridis'`, or your own colours. */
-  readonly palette: Palette;
-  /** About how many characters a task's label has. */
-  readonly labelSize: number;
+  /** Of each plot, pixels; 300 by default. */
+  readonly height?: number;
+  /** `'Viridis'` (the default), or your own colours. */
+  readonly palette?: 'Viridis' | readonly string[];
+  /** About how many characters a task's label has; 60 by default. */
+  readonly labelSize?: number;
+  /** Where to write an HTML file that works without network; none is written by default. */
+  readonly filename?: string | URL;
+  /** Open the file in a browser (a temporary one if there is no `filename`); false by default. */
+  readonly show?: boolean;
 };
 
-export type VisualizeOptions = Partial<FigureOptions> & {
-  /** Where to write an HTML file that works without network; none is written if left out. */
-  readonly filename?: string | URL;
-  /** Open the file in a browser (a temporary one if there is no `filename`). */
-  readonly show?: boolean;
+/** How a figure looks, with the defaults filled in. */
+export type FigureOptions = {
+  readonly title: string;
+  readonly width?: number;
+  readonly height: number;
+  readonly palette: Palette;
+  readonly labelSize: number;
 };
 
 export const defaultOptions: FigureOptions = {

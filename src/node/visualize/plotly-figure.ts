@@ -1,10 +1,27 @@
-/** A figure as plotly takes it: plain data. */
+/** Parts of a figure as plotly takes them: plain data. */
 export type Trace = Readonly<Record<string, unknown>>;
 export type Layout = Readonly<Record<string, unknown>>;
 
+/**
+ * A figure as plotly takes it: plain objects, which may be written as JSON.
+ *
+ * @group Pictures
+ * @example
+ * ```ts
+ * import { getSync, Profiler, task, type PlotlyFigure } from 'spanwise';
+ *
+ * const profiler = new Profiler();
+ * profiler.run(() => getSync({ a: task(Math.sqrt, 16) }, 'a'));
+ * const { data, layout }: PlotlyFigure = profiler.visualize({ width: 900 });
+ * console.log(data.length > 0, layout['width']); // → true 900
+ * ```
+ */
 export type PlotlyFigure = {
-  readonly data: readonly Trace[];
-  readonly layout: Layout;
+  /** Traces. */
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  /** Title, axes, legends. */
+  readonly layout: Readonly<Record<string, unknown>>;
+  /** How it answers to wheel and mouse. */
   readonly config: Readonly<Record<string, unknown>>;
 };
 

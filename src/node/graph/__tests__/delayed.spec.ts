@@ -1,6 +1,6 @@
 import { getAsync } from '../../local/get-async';
 import { getSync } from '../../local/get-sync';
-import { delayed } from '../delayed';
+import { delayed, type Get } from '../delayed';
 
 const inc = delayed((x: number) => x + 1, 'inc');
 const add = delayed((x: number, y: number) => x + y, 'add');
@@ -14,6 +14,14 @@ describe('delayed', () => {
   it('computes with every scheduler', async () => {
     const later = delayed(async (x: number) => x * 2, 'later');
     await expect(inc(later(20)).compute(getAsync)).resolves.toBe(41);
+  });
+
+  it('knows only of a scheduler whose type is known whether it gives a promise', async () => {
+    const get: Get = getSync;
+    // @ts-expect-error -- it may be a promise
+    const value: number = inc(1).compute(get);
+    expect(value).toBe(2);
+    expect(await inc(1).compute(getAsync as Get)).toBe(2);
   });
 
   it('finds delayed values in lists, objects, Maps and Sets', () => {
@@ -33,7 +41,7 @@ describe('delayed', () => {
       byName: new Map([['a', inc(99)]]),
       set: new Set([inc(999)])
     };
-    expect(sum(parts as never).compute(getSync)).toBe(1111);
+    expect(sum(parts).compute(getSync)).toBe(1111);
   });
 
   it('computes a call once, however often it is used', () => {

@@ -11,6 +11,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
@@ -240,6 +241,24 @@ describe('visualize', () => {
     expect(attributes).toContain('sandbox="allow-scripts allow-downloads"');
     const html = srcdoc!.replace(/&quot;/g, '"').replace(/&amp;/g, '&');
     expect(html === figure.toHtml()).toBe(true);
+  });
+
+  it('issue 4 point 6: IJavascript asks for the same forms by _toMime', () => {
+    const figure = visualize(
+      plottable(origin => taskPlot([taskRecord(0, 1, 1, 2)], origin, 60)),
+      { title: 'Two <b>' }
+    );
+    const asked = figure as unknown as Record<
+      string | symbol,
+      () => Record<string, unknown>
+    >;
+    const forms = asked['_toMime']!();
+    expect(forms).toEqual(asked[Symbol.for('Jupyter.display')]!());
+    // Without a form of text that kernel would send what a console shows.
+    expect(forms['text/plain']).toBe(
+      'Two <b>: 1 task on 1 worker in 1.00 s, 100 % of the time busy'
+    );
+    expect(inspect(figure)).toBe(`Figure { ${String(forms['text/plain'])} }`);
   });
 
   it('issue 4 point 6: 50,000 tasks and results and 1,000 samples make less than 5 MB', () => {
