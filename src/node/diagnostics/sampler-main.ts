@@ -135,6 +135,8 @@ function riseAboveOthers(): void {
 
 async function main(): Promise<void> {
   riseAboveOthers();
+  // Ctrl-C reaches every process of the terminal; what it means is the profiled one's to decide.
+  process.on('SIGINT', () => undefined);
   const [pid, interval] = process.argv.slice(2).map(Number);
   const sampler = new Sampler(await processTree(pid!), interval!);
   // One command after the other: a stop waits for the sample that is being taken.

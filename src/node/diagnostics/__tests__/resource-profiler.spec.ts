@@ -8,6 +8,7 @@ import { getSync } from '../../local/get-sync';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
 import { programFile } from '../../program-files';
+import { epochSeconds } from '../clock';
 import { LinuxProcessTree } from '../process-tree-linux';
 import { PortableProcessTree } from '../process-tree-portable';
 import { ResourceProfiler } from '../resource-profiler';
@@ -257,6 +258,20 @@ describe('ResourceProfiler', () => {
     // The next block has a new one.
     profiler.run(() => wait(0.1));
     expect(profiler.results.length).toBeGreaterThan(0);
+  });
+
+  it('§3.2: Ctrl-C, which reaches the sampler too, is no business of its', () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockImplementation();
+    const profiler = new ResourceProfiler({ interval: 0.02 });
+    let before = NaN;
+    profiler.run(() => {
+      process.kill(samplers()[0]!, 'SIGINT');
+      before = epochSeconds();
+      wait(0.4);
+    });
+    expect(warn.mock.calls).toEqual([]);
+    warn.mockRestore();
+    expect(profiler.results.at(-1)!.time - before).toBeGreaterThan(0.2);
   });
 
   it('§3.2: the sampler ends with the process that it watches, however that ends', async () => {
