@@ -18,7 +18,7 @@ import { LogStore } from '../src/observer/store/log-store';
 import { Pyramid } from '../src/observer/tiles/pyramid';
 import { makeTile } from '../src/observer/tiles/tile';
 import { warmUp } from '../src/observer/warm-up';
-import { syntheticLog } from '../src/testing/synthetic-log';
+import { clusterLog } from './million-runs';
 
 const runs = Number(argument('--runs') ?? 1_000_000);
 const figures: Record<string, number> = {};
@@ -59,15 +59,7 @@ function flush(): void {
   ingestMilliseconds += performance.now() - start;
   batch = [];
 }
-for (const block of syntheticLog({
-  runs,
-  workers: 4,
-  threadsPerWorker: 2,
-  functions: 20,
-  spans: 30,
-  meanMilliseconds: 0.5,
-  partsShare: 0.1
-})) {
+for (const block of clusterLog(runs)) {
   batch.push(block);
   if (batch.length >= 50) {
     flush();

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { encodeBlock } from '../src/records/block';
 import { dial } from '../src/link/dial';
 import type { Link } from '../src/link/link';
-import { syntheticLog } from '../src/testing/synthetic-log';
 import type { Connection } from './panning-server';
+import { clusterLog } from './million-runs';
 
 const ANSWER_SECONDS = 60;
 /** The generator waits while so much is on its way. */
@@ -73,15 +73,7 @@ export class SyntheticSource {
   /** Send a cluster's whole life; done when the observer has taken it in. */
   async send(runs: number): Promise<void> {
     let seq = 0;
-    for (const block of syntheticLog({
-      runs,
-      workers: 4,
-      threadsPerWorker: 2,
-      functions: 20,
-      spans: 30,
-      meanMilliseconds: 0.5,
-      partsShare: 0.1
-    })) {
+    for (const block of clusterLog(runs)) {
       seq = block.seq;
       this._link.send('block', {}, {}, [
         encodeBlock(
