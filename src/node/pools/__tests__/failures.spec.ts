@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UnknownKeyError } from '../../graph/graph-errors';
 import { type Key } from '../../graph/key';
 import {
   data,
@@ -135,7 +136,18 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
       a: task(inc, 1),
       b: task((o: unknown) => o, { go: ref('f') })
     };
-    const error = await failureOf(get(graph, ['a', 'b'], { pool }));
+    const told: string[] = [];
+    const callback: CallbackHooks = {
+      pretask: key => void told.push(`pretask ${String(key)}`),
+      posttask: key => void told.push(`posttask ${String(key)}`),
+      finish: (_graph, _state, errored) => void told.push(`finish ${errored}`)
+    };
+    const error = await failureOf(
+      get(graph, ['a', 'b'], { pool, callbacks: [callback] })
+    );
+    expect(told).toContain('pretask b');
+    expect(told).not.toContain('posttask b');
+    expect(told.at(-1)).toBe('finish true');
     expect(error).toBeInstanceOf(UnsendableError);
     expect(error.message).toBe(
       'Task b cannot be sent to a worker: argument 0.go is a function (inc).'
@@ -178,8 +190,13 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
     await expectUsable();
   });
 
-  it('a callback that throws ends the run with its error', async () => {
-    for (const hook of ['pretask', 'posttask'] as const) {
+  it.each(['start', 'startState', 'pretask', 'posttask', 'finish'] as const)(
+    'a callback that throws in %s ends the run with its error',
+    async hook => {
+      const told: boolean[] = [];
+      const witness: CallbackHooks = {
+        finish: (_graph, _state, errored) => void told.push(errored)
+      };
       const callback: CallbackHooks = {
         [hook]: () => {
           throw new Error(`${hook} went wrong`);
@@ -189,11 +206,15 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
         Array.from({ length: 50 }, (_, at) => [`k${at}`, task(inc, at)])
       );
       await expect(
-        get(graph, Object.keys(graph), { pool, callbacks: [callback] })
+        get(graph, Object.keys(graph), {
+          pool,
+          callbacks: [witness, callback]
+        })
       ).rejects.toThrow(`${hook} went wrong`);
+      expect(told).toEqual([hook !== 'finish']);
+      await expectUsable();
     }
-    await expectUsable();
-  });
+  );
 
   it('items of a batch before the failure are told, those after it are not', async () => {
     const begun: Key[] = [];
@@ -257,9 +278,14 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
   it('a task that ends its worker is named; the pool gets a new worker', async () => {
     const exit = () => process.exit(3);
     const graph = { a: task(inc, 1), b: task(exit), c: task(inc, ref('b')) };
+    const finished: boolean[] = [];
+    const callback: CallbackHooks = {
+      finish: (_graph, _state, errored) => void finished.push(errored)
+    };
     const error = await failureOf(
-      get(graph, ['a', 'c'], { pool, chunkSize: 1 })
+      get(graph, ['a', 'c'], { pool, chunkSize: 1, callbacks: [callback] })
     );
+    expect(finished).toEqual([true]);
     expect(error).toBeInstanceOf(WorkerEndedError);
     expect(error.message).toMatch(
       new RegExp(
@@ -344,6 +370,20 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
       expect(isAlive(pid)).toBe(false);
     }
     await expectUsable();
+  });
+
+  it('a requested key that is nowhere is an error that names it', async () => {
+    const finished: boolean[] = [];
+    const callback: CallbackHooks = {
+      finish: (_graph, _state, errored) => void finished.push(errored)
+    };
+    const error = await failureOf(
+      get({ a: task(inc, 1) }, ['a', 'gone'], { pool, callbacks: [callback] })
+    );
+    expect(error).toBeInstanceOf(UnknownKeyError);
+    expect(error.message).toContain('gone');
+    // Processes are given what the request needs, so there it is known before anything begins; else after all is done.
+    expect(finished).toEqual(kind === 'threads' ? [false] : []);
   });
 
   it('a signal that is aborted already runs nothing', async () => {

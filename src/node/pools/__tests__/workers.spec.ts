@@ -6,7 +6,7 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
@@ -217,6 +217,64 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
     expect(states.size).toBe(count);
     // Handed out ahead, or each would have waited for the one before it.
     expect(mostRunning).toBeGreaterThan(10);
+  });
+
+  it('§1.1: without a chunkSize, begin with one task per thread, six per process', async () => {
+    const ahead = kind === 'threads' ? 1 : 6;
+    for (const chunkSize of [undefined, 0]) {
+      let begun = 0;
+      let atFirst = 0;
+      const callback: CallbackHooks = {
+        pretask: () => {
+          if (begun++ === 0) {
+            // When all of this hand-out has been told.
+            queueMicrotask(() => {
+              atFirst = begun;
+            });
+          }
+        }
+      };
+      await using pool = makePool(1) as ProcessPool;
+      const graph = Object.fromEntries(
+        Array.from({ length: 20 }, (_, at) => [`k${at}`, task(inc, at)])
+      );
+      await get(graph, Object.keys(graph), {
+        pool,
+        callbacks: [callback],
+        ...(chunkSize === undefined ? {} : { chunkSize })
+      });
+      expect(atFirst).toBe(ahead);
+    }
+  });
+
+  it('§1.8: are the same in every run without a pool, as many as CPUs may be used', async () => {
+    const ids = async (numWorkers?: number) => {
+      const seen = new Set<number | null>();
+      const callback: CallbackHooks = {
+        posttask: (_key, _result, _graph, _state, id) => seen.add(id)
+      };
+      const spin = () => {
+        const end = performance.now() + 20;
+        while (performance.now() < end) {
+          // Long enough for every worker to have its share.
+        }
+      };
+      const graph = Object.fromEntries(
+        Array.from({ length: 12 }, (_, at) => [`k${at}`, task(spin)])
+      );
+      await get(graph, Object.keys(graph), {
+        chunkSize: 1,
+        callbacks: [callback],
+        ...(numWorkers === undefined ? {} : { numWorkers })
+      });
+      return seen;
+    };
+    const first = await ids();
+    expect(first.size).toBe(Math.min(12, availableParallelism()));
+    expect(await ids()).toEqual(first);
+    const one = await ids(1);
+    expect(one.size).toBe(1);
+    expect([...first]).toEqual(expect.arrayContaining([...one]));
   });
 
   it('§1.5: with a chunkSize, hand out that many per worker and no more', async () => {
