@@ -8,9 +8,14 @@ import {
   type TaskNode,
   TaskRef
 } from './nodes';
+import { isThenable } from './thenable';
 
 /** Where {@link callNode} finds the values of a task's dependencies. */
-export type Inputs = { get(key: Key): unknown };
+export type Inputs = {
+  get(key: Key): unknown;
+  /** What nested calls gave that were made before. */
+  readonly calls?: ReadonlyMap<Task, unknown>;
+};
 
 /** A value that is searched for references: arrays, plain objects, `Map`s and `Set`s; no instances of other classes. */
 export type Container =
@@ -41,6 +46,8 @@ export function holdsNodes(value: unknown): boolean {
 /**
  * Runs a node with the values of its dependencies. An alias gives the value it names; a task calls its function with references replaced,
  * nested tasks called, and containers that hold either rebuilt.
+ *
+ * @returns what the function returns; a promise of it if a nested call gives a promise, which its function is to have the value of.
  */
 export function callNode(node: TaskNode, inputs: Inputs): unknown {
   if (node instanceof Task) {
@@ -48,12 +55,68 @@ export function callNode(node: TaskNode, inputs: Inputs): unknown {
     for (let i = 0; i < args.length; i++) {
       const arg = args[i];
       if (typeof arg === 'object' && arg !== null) {
-        return node.fn.apply(undefined, valuesOf(args, inputs) as never[]);
+        return callWithNodes(node, inputs);
       }
     }
     return node.fn.apply(undefined, args as never[]);
   }
   return inputs.get(node.target);
+}
+
+/** For arguments that may hold nodes. */
+function callWithNodes(node: Task, inputs: Inputs): unknown {
+  const { args } = node;
+  let hasReferences = false;
+  // The calls nested in the arguments, without those nested in them in turn.
+  let calls: Set<Task> | null = null;
+  for (const arg of args) {
+    if (arg instanceof TaskRef) {
+      hasReferences = true;
+    } else if (typeof arg === 'object' && arg !== null) {
+      const found = new Set<Task>();
+      holdsAny(arg, part => {
+        if (part instanceof Task) {
+          found.add(part);
+        } else if (isNode(part)) {
+          hasReferences = true;
+        }
+        // Not only the first.
+        return false;
+      });
+      if (found.size > 0) {
+        calls = calls === null ? found : new Set([...calls, ...found]);
+      }
+    }
+  }
+  if (calls !== null) {
+    return callAfter(calls, node, inputs, new Map());
+  }
+  return node.fn.apply(
+    undefined,
+    (hasReferences ? valuesOf(args, inputs) : args) as never[]
+  );
+}
+
+/** Makes the nested calls one after the other, then the outer one: at once, or when the promise is fulfilled that one of them gave. */
+function callAfter(
+  nested: Iterable<Task>,
+  node: Task,
+  inputs: Inputs,
+  calls: Map<Task, unknown>
+): unknown {
+  for (const task of nested) {
+    if (!calls.has(task)) {
+      const value = callNode(task, inputs);
+      if (isThenable(value)) {
+        return Promise.resolve(value).then(fulfilled =>
+          callAfter(nested, node, inputs, calls.set(task, fulfilled))
+        );
+      }
+      calls.set(task, value);
+    }
+  }
+  const values = valuesOf(node.args, { get: key => inputs.get(key), calls });
+  return node.fn.apply(undefined, values as never[]);
 }
 
 /** The arguments of a task with references replaced by values: what its function is called with. */
@@ -199,8 +262,11 @@ function built(value: unknown, inputs: Inputs): unknown {
   if (value instanceof TaskRef) {
     return inputs.get(value.key);
   }
-  if (value instanceof Task || value instanceof Alias) {
-    return callNode(value, inputs);
+  if (value instanceof Task) {
+    return inputs.calls!.get(value);
+  }
+  if (value instanceof Alias) {
+    return inputs.get(value.target);
   }
   if (value instanceof DataNode) {
     return value.value;

@@ -1,7 +1,7 @@
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
-import { isThenable } from './thenable';
+import { isThenable } from '../graph/thenable';
 import type { Keys } from './request';
 import {
   countOption,

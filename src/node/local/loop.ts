@@ -4,7 +4,7 @@ import { callNode } from '../graph/references';
 import type { BatchDone, BatchOutcome, Executor, TaskCall } from './executor';
 import type { RunPlan } from './plan';
 import type { RunTables } from './tables';
-import { isThenable } from './thenable';
+import { isThenable } from '../graph/thenable';
 import { InputValues, type Values } from './values';
 
 /** What the loop tells, when somebody listens. What these throw ends the run. */

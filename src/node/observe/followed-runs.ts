@@ -13,7 +13,7 @@ import type {
   TaskCall,
   TaskOutcome
 } from '../local/executor';
-import { isThenable } from '../local/thenable';
+import { isThenable } from '../graph/thenable';
 import type { RunPlan } from '../local/plan';
 import {
   FOLLOW,

@@ -1,4 +1,5 @@
 /** Runs in the worker: takes packs of tasks one after the other, runs them in order, sends results back in batches. */
+import { isThenable } from '../graph/thenable';
 import { type CallTree, decodeArg } from './call-encoding';
 import { collectLargeBuffers } from './large-buffers';
 import {
@@ -313,12 +314,4 @@ function callWith(
     default:
       return fn(...args.slice(from, from + count));
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as { then?: unknown }).then === 'function'
-  );
 }

@@ -43,4 +43,42 @@ describe('results that behave like promises', () => {
       expect(() => getSync(graph, 'bad')).toThrow('no then');
     }
   );
+
+  it('§6.3: nested calls that give promises are waited for, one after the other, each call once', async () => {
+    const began: string[] = [];
+    const later = async (name: string, value: number) => {
+      began.push(name);
+      await Promise.resolve();
+      return value;
+    };
+    const shared = task(later, 'shared', 1);
+    const nested = task(
+      (parts: unknown) => parts,
+      [
+        shared,
+        { deep: new Map([['k', task(inc, task(later, 'inner', 2))]]) },
+        new Set([task(inc, 3), shared]),
+        ref('x')
+      ]
+    );
+    const graph = { x: task(later, 'x', 7), nested };
+    expect(await getAsync(graph, 'nested')).toEqual([
+      1,
+      { deep: new Map([['k', 3]]) },
+      new Set([4, 1]),
+      7
+    ]);
+    expect(began).toEqual(['x', 'shared', 'inner']);
+    expect(() => getSync(graph, 'nested')).toThrow('returned a promise');
+  });
+
+  it('§1.7: a nested call whose promise is rejected is the error of the task around it', async () => {
+    const fails = () => Promise.reject(new Error('nested'));
+    const never = jest.fn();
+    const run = getAsync<Error>({ a: task(never, [task(fails)]) }, 'a');
+    const error = await run.catch((reason: Error) => reason);
+    expect(error.message).toBe('nested');
+    expect(taskKeyOf(error)).toBe('a');
+    expect(never).not.toHaveBeenCalled();
+  });
 });
