@@ -80,7 +80,7 @@ export { Figure, visualize } from './visualize/visualize';
 export { module, NotPortableError } from './graph/portable';
 export { getProcesses, type ProcessesOptions } from './pools/get-processes';
 export { getThreads, type ThreadsOptions } from './pools/get-threads';
-export { InterruptedError } from './pools/interrupt';
+export { InterruptedError } from './local/interrupt';
 export { WorkerEndedError } from './pools/pool-errors';
 export { UnsendableError } from './pools/unsendable';
 export { type PoolOptions, ProcessPool, ThreadPool } from './pools/worker-pool';

@@ -9,6 +9,7 @@ import {
   runGraph,
   type RunOptions
 } from './run';
+import { interruptible } from './interrupt';
 
 /**
  * Options of {@link getAsync}.
@@ -41,7 +42,7 @@ const TURN_MS = 10;
  *
  * @param keys - a key, or keys in lists nested at will: the answer has the same form.
  * @returns a promise of the answer; rejected with a `GraphError` for a graph or a request that cannot be run, else with what a task or a
- * callback throws, or with the signal's reason. Tasks that are under way then are not waited for.
+ * callback throws, with the signal's reason, or with an `InterruptedError` after Ctrl-C. Tasks that are under way then are not waited for.
  *
  * @group Schedulers
  * @example
@@ -67,11 +68,11 @@ export async function getAsync<R = unknown>(
     options.numWorkers,
     DEFAULT_AT_ONCE
   );
-  return (await runGraph(
-    graph,
-    keys,
-    new PromiseSlots(numWorkers),
-    options
+  return (await interruptible(options.signal, signal =>
+    runGraph(graph, keys, new PromiseSlots(numWorkers), {
+      ...options,
+      ...(signal === undefined ? {} : { signal })
+    })
   )) as R;
 }
 

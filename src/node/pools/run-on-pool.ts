@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Graph } from '../graph/nodes';
+import { interruptible } from '../local/interrupt';
 import type { Keys } from '../local/request';
 import {
   countOption,
@@ -7,7 +8,6 @@ import {
   runGraph,
   type RunOptions
 } from '../local/run';
-import { interruptible } from './interrupt';
 import { PoolExecutor } from './pool-executor';
 import type { WorkerPool } from './worker-pool';
 

@@ -37,6 +37,8 @@ async function start(name: string, text: string): Promise<Program> {
     stdin: {
       contents: `
         import { task, ref } from './src/node/graph/nodes';
+        import { getAsync } from './src/node/local/get-async';
+        import { getSync } from './src/node/local/get-sync';
         import { getThreads } from './src/node/pools/get-threads';
         import { getProcesses } from './src/node/pools/get-processes';
         import { ProcessPool, ThreadPool } from './src/node/pools/worker-pool';
@@ -176,3 +178,86 @@ describe.each(['getThreads', 'getProcesses'])(
     });
   }
 );
+
+describe('§1.8: a program that runs tasks in its own thread', () => {
+  it('with getAsync: Ctrl-C rejects the runs, tells finish, and the program goes on', async () => {
+    const program = await start(
+      'interrupted-getAsync',
+      `const forever = () => { console.log('waiting x'); return new Promise(() => {}); };
+       const held = setInterval(() => {}, 1000);
+       const callback = { finish: (_graph, _state, errored) => console.log('finish ' + errored) };
+       const run = () => getAsync({ a: task(forever), b: task(forever) }, ['a', 'b'], { callbacks: [callback] })
+         .catch(error => console.log('error ' + error.name + ' ' + error.code));
+       await Promise.all([run(), run()]);
+       console.log('after ' + await getAsync({ a: task(() => 1) }, 'a'));
+       clearInterval(held);`
+    );
+    await waitFor('all wait', () => program.said('waiting').length === 4);
+    program.child.kill('SIGINT');
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    expect(program.said('finish')).toEqual(['true', 'true']);
+    expect(program.said('error')).toEqual([
+      'InterruptedError SIGINT',
+      'InterruptedError SIGINT'
+    ]);
+    expect(program.said('after')).toEqual(['1']);
+  });
+
+  it('with getAsync: the second Ctrl-C ends it as ever, and a handler of its own is left alone', async () => {
+    const stubborn = await start(
+      'twice-getAsync',
+      `setInterval(() => {}, 1000);
+       const forever = () => { console.log('waiting x'); return new Promise(() => {}); };
+       await getAsync({ a: task(forever) }, 'a').catch(error => console.log('error ' + error.name));`
+    );
+    await waitFor('it waits', () => stubborn.said('waiting').length === 1);
+    stubborn.child.kill('SIGINT');
+    await waitFor(
+      'it was interrupted',
+      () => stubborn.said('error').length === 1
+    );
+    stubborn.child.kill('SIGINT');
+    expect(await stubborn.ended).toEqual({ code: null, signal: 'SIGINT' });
+
+    const own = await start(
+      'own-handler-getAsync',
+      `process.on('SIGINT', () => console.log('handled x'));
+       const wait = () => new Promise(resolve => setTimeout(resolve, 1500, 'whole'));
+       const run = getAsync({ a: task(wait) }, 'a');
+       console.log('waiting x');
+       console.log('result ' + await run);`
+    );
+    await waitFor('it waits', () => own.said('waiting').length === 1);
+    own.child.kill('SIGINT');
+    expect((await own.ended).signal).toBeNull();
+    expect(own.said('handled')).toEqual(['x']);
+    expect(own.said('result')).toEqual(['whole']);
+  });
+
+  it('with very many runs at once: nobody warns of a leak', async () => {
+    const program = await start(
+      'many-runs',
+      `const wait = () => new Promise(resolve => setTimeout(resolve, 20, 1));
+       const runs = Array.from({ length: 50 }, () => getAsync({ a: task(wait) }, 'a'));
+       runs.push(...Array.from({ length: 50 }, () => getThreads({ a: task(() => 1) }, 'a')));
+       console.log('sum ' + (await Promise.all(runs)).reduce((a, b) => a + b));
+       console.log('listeners ' + process.listenerCount('SIGINT'));`
+    );
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    expect(program.out()).toBe('sum 100\nlisteners 0\n');
+  });
+
+  it('with getSync: Ctrl-C ends it as ever, in the middle of a task', async () => {
+    const program = await start(
+      'interrupted-getSync',
+      `const forever = () => {
+         process.getBuiltinModule('node:fs').writeSync(1, 'busy x\\n');
+         for (;;) {}
+       };
+       getSync({ a: task(forever) }, 'a');`
+    );
+    await waitFor('it is busy', () => program.said('busy').length === 1);
+    program.child.kill('SIGINT');
+    expect(await program.ended).toEqual({ code: null, signal: 'SIGINT' });
+  });
+});
