@@ -84,3 +84,24 @@ export { InterruptedError } from './local/interrupt';
 export { WorkerEndedError } from './pools/pool-errors';
 export { UnsendableError } from './pools/unsendable';
 export { type PoolOptions, ProcessPool, ThreadPool } from './pools/worker-pool';
+export { UnsafeConnectionError } from './observe/connections';
+export {
+  type LogDescription,
+  type LogEnd,
+  type LogSink
+} from './observe/log-sink';
+export {
+  observe,
+  type Observation,
+  type ObserveOptions
+} from './observe/observe';
+export { observerSink, type ConnectionOptions } from './observe/observer-sink';
+export {
+  createRecorder,
+  type OpenRun,
+  type Recorder,
+  type RecorderOptions,
+  type RunFacts,
+  type RunOutcome
+} from './observe/recorder';
+export { currentSpan, span, type Span } from './observe/span';

@@ -10,6 +10,7 @@
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import type { Example } from './public-names';
@@ -195,5 +196,12 @@ function environment(): NodeJS.ProcessEnv {
   const env = { ...process.env };
   delete env['NODE_OPTIONS'];
   delete env['FORCE_COLOR'];
-  return { ...env, NO_COLOR: '1' };
+  delete env['SPANWISE_CONNECTION'];
+  return {
+    ...env,
+    NO_COLOR: '1',
+    // No JupyterLab of this machine is to be shown the examples; that they are told so is no complaint.
+    JUPYTER_RUNTIME_DIR: join(tmpdir(), 'spanwise-no-jupyter'),
+    NODE_OPTIONS: '--disable-warning=SpanwiseWarning'
+  };
 }

@@ -22,8 +22,25 @@ export class NoObserverError extends Error {
  * is recorded. Nothing is computed before it is thrown.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { observerSink, UnsafeConnectionError } from 'spanwise';
+ *
+ * function sinkOrNull() {
+ *   try {
+ *     return observerSink();
+ *   } catch (error) {
+ *     if (error instanceof UnsafeConnectionError) {
+ *       return null; // others could read what is recorded
+ *     }
+ *     throw error;
+ *   }
+ * }
+ * console.log(sinkOrNull() !== null); // → true
+ * ```
  */
 export class UnsafeConnectionError extends Error {
+  /** Its class, as errors name it. */
   override readonly name = 'UnsafeConnectionError';
 }
 

@@ -28,7 +28,8 @@ export class LiveLog {
 
   constructor(
     name: string,
-    private readonly _sink: LogSink
+    private readonly _sink: LogSink,
+    capabilities: Readonly<Record<string, boolean>> = {}
   ) {
     const start = this.now();
     this._sealedAt = start;
@@ -54,7 +55,8 @@ export class LiveLog {
         samples: false,
         memory: true,
         // What a run keeps is in its callers' hands.
-        managed: false
+        managed: false,
+        ...capabilities
       }
     } as const;
     _sink.open(description);
@@ -62,6 +64,7 @@ export class LiveLog {
     this.worker(HOME, process.pid, 1, 'this process');
     this.capacity(HOME, 0);
     this.seal();
+    process.on('exit', this._atExit);
   }
 
   /** The log's id of a span; 0 for none. Spans are written down when something of theirs is. */
@@ -181,6 +184,7 @@ export class LiveLog {
   leave(): number {
     this.seal();
     this._isEnded = true;
+    process.off('exit', this._atExit);
     clearTimeout(this._timer);
     return this.log.since(this.now());
   }
@@ -188,6 +192,10 @@ export class LiveLog {
   get isEnded(): boolean {
     return this._isEnded;
   }
+
+  private readonly _atExit = (): void => {
+    this._sink.endNow?.('kernel-ended', this.leave());
+  };
 
   private _seal(now: number): void {
     this._sealedAt = now;

@@ -1,7 +1,24 @@
 /**
- * What a log is of: the first that its reader hears.
+ * What a log is of: the first that a sink hears.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, type LogDescription } from 'spanwise';
+ *
+ * const described: LogDescription[] = [];
+ * const recorder = createRecorder({
+ *   name: 'fetcher',
+ *   into: {
+ *     open: description => described.push(description),
+ *     write: () => undefined,
+ *     flush: () => Promise.resolve(),
+ *     end: () => Promise.resolve()
+ *   }
+ * });
+ * await recorder.close();
+ * console.log(described[0]?.name, described[0]?.kind); // → fetcher local
+ * ```
  */
 export type LogDescription = {
   /** Of this log alone. */
@@ -10,10 +27,13 @@ export type LogDescription = {
   readonly clusterId: string;
   /** As panels show it. */
   readonly name: string;
+  /** What kind of source it is. */
   readonly kind: 'local';
   /** Wall clock at the log's start, seconds since the epoch. */
   readonly wallEpoch: number;
+  /** Of the process that is recorded. */
   readonly pid: number;
+  /** Of what the process runs on. */
   readonly versions: Readonly<Record<string, string>>;
   /** What of it is measured at all. */
   readonly capabilities: Readonly<Record<string, boolean>>;
@@ -42,14 +62,14 @@ export type LogDescription = {
  */
 export type LogSink = {
   /** Called once, before all blocks. */
-  open(description: LogDescription): void;
+  open(description: LogDescription): unknown;
   /**
    * Takes the next block, which is the sink's from now on; never waits.
    *
    * @param block - docs/contracts.md §6.
    * @param at - when it was sealed, in seconds since the log's start.
    */
-  write(block: Uint8Array<ArrayBuffer>, at: number): void;
+  write(block: Uint8Array<ArrayBuffer>, at: number): unknown;
   /** Resolves when everything that was written is where it belongs, or cannot get there. */
   flush(): Promise<void>;
   /**
@@ -58,11 +78,20 @@ export type LogSink = {
    * @returns a promise as that of `flush`.
    */
   end(why: LogEnd, at: number): Promise<void>;
+  /** The same, but the process ends: there is no time for promises. */
+  endNow?(why: LogEnd, at: number): void;
 };
 
 /**
  * Why a log ends: its writer has stopped, or the process ends.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import type { LogEnd } from 'spanwise';
+ *
+ * const why: LogEnd = 'closed';
+ * console.log(why); // → closed
+ * ```
  */
 export type LogEnd = 'closed' | 'kernel-ended';

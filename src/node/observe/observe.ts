@@ -1,4 +1,3 @@
-import { basename, extname } from 'node:path';
 import { NoObserverError } from './connections';
 import { FollowedRuns } from './followed-runs';
 import { LiveLog } from './live-log';
@@ -8,11 +7,19 @@ import {
   unobserved,
   warn
 } from './observer-sink';
+import { scriptName } from './script-name';
 
 /**
  * Options of {@link observe}.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { getSync, observe, task, type ObserveOptions } from 'spanwise';
+ *
+ * const options: ObserveOptions = { name: 'daily' };
+ * console.log(await observe(() => getSync({ a: task(() => 6 * 7) }, 'a'), options)); // → 42
+ * ```
  */
 export type ObserveOptions = ConnectionOptions & {
   /** Shown by the panels; the script's name by default. */
@@ -23,18 +30,25 @@ export type ObserveOptions = ConnectionOptions & {
  * What {@link observe} returns without a body: it lasts until `close`, the end of an `await using` block, or the end of the process.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { getSync, observe, task, type Observation } from 'spanwise';
+ *
+ * const seen: Observation = observe({ name: 'daily' });
+ * console.log(getSync({ a: task(() => 6 * 7) }, 'a')); // → 42
+ * await seen.close();
+ * ```
  */
 export class Observation implements AsyncDisposable {
   /** Shown by the panels. */
   readonly name: string;
-  private _sink: ObserverSink | null = null;
   private _live: LiveLog | null = null;
   private _runs: FollowedRuns | null = null;
   private _isRegistered = false;
   private _hasEnded = false;
 
   /** @internal */
-  constructor({ name = defaultName(), connection }: ObserveOptions) {
+  constructor({ name = scriptName(), connection }: ObserveOptions) {
     this.name = name;
     try {
       this._begin(connection);
@@ -78,6 +92,7 @@ export class Observation implements AsyncDisposable {
     }
   }
 
+  /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -89,12 +104,10 @@ export class Observation implements AsyncDisposable {
       worker => this._runs?.processEnded(worker)
     );
     const live = new LiveLog(this.name, sink);
-    this._sink = sink;
     this._live = live;
     this._runs = new FollowedRuns(live, (worker, pid) =>
       sink.process(worker, pid)
     );
-    process.on('exit', this._atExit);
   }
 
   /** Nobody will get what is recorded. */
@@ -114,20 +127,12 @@ export class Observation implements AsyncDisposable {
     }
     this._hasEnded = true;
     runs.isClosed = true;
-    process.off('exit', this._atExit);
     if (this._isRegistered) {
       this._isRegistered = false;
       runs.unregister();
     }
     return true;
   }
-
-  private readonly _atExit = (): void => {
-    const live = this._live;
-    if (this._leave() && live !== null) {
-      this._sink?.endNow('kernel-ended', live.leave());
-    }
-  };
 }
 
 /**
@@ -152,7 +157,7 @@ export class Observation implements AsyncDisposable {
  * );
  * console.log(total); // → 21
  *
- * await using seen = observe({ name: 'the whole program' });
+ * await using _seen = observe({ name: 'the whole program' });
  * await getThreads(graph, 'b');
  * ```
  */
@@ -180,9 +185,4 @@ async function observeBody<T>(
   } finally {
     await seen.close();
   }
-}
-
-function defaultName(): string {
-  const script = process.argv[1];
-  return script === undefined ? 'node' : basename(script, extname(script));
 }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { monotonicClock } from '../../link/monotonic';
 import type { Doorbell } from '../../link/ring-doorbell';
 import { programFile } from '../program-files';
-import { findDoorbells } from './connections';
+import { findDoorbells, NoObserverError } from './connections';
 import type { LogDescription, LogEnd, LogSink } from './log-sink';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
 
@@ -13,9 +13,18 @@ const END_SECONDS = 10;
 const EXIT_SECONDS = 5;
 
 /**
- * Options of {@link observerSink} and {@link observe}.
+ * Which JupyterLab: options of {@link observerSink} and {@link observe}.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { observerSink, type ConnectionOptions } from 'spanwise';
+ *
+ * const options: ConnectionOptions = { connection: process.env['SPANWISE_CONNECTION'] };
+ * const sink = observerSink(options);
+ * await sink.flush();
+ * console.log(typeof sink.write); // → function
+ * ```
  */
 export type ConnectionOptions = {
   /**
@@ -99,7 +108,6 @@ export class ObserverSink implements LogSink {
     });
   }
 
-  /** Called when the process ends, in place of {@link end}; told by whoever writes the log. */
   endNow(why: LogEnd, at: number): void {
     if (this._thread !== null) {
       this._post({ type: 'end', why, at, limitSeconds: EXIT_SECONDS });
@@ -160,6 +168,41 @@ export class ObserverSink implements LogSink {
     this._onEnded = null;
   }
 }
+
+/**
+ * The way to the Spanwise panels of a JupyterLab on this machine, for {@link createRecorder}. With nobody there, a warning says what to do,
+ * and what is recorded is dropped.
+ *
+ * @throws UnsafeConnectionError if others could read what is recorded.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink } from 'spanwise';
+ *
+ * await using recorder = createRecorder({ name: 'fetcher', into: observerSink() });
+ * using _run = recorder.begin({ key: 'sum' });
+ * console.log([1, 2, 3].reduce((a, b) => a + b)); // → 6
+ * ```
+ */
+export function observerSink(options: ConnectionOptions = {}): LogSink {
+  try {
+    return new ObserverSink(options);
+  } catch (error) {
+    if (!(error instanceof NoObserverError)) {
+      throw error;
+    }
+    warn(unobserved(error.message));
+    return NOWHERE;
+  }
+}
+
+const NOWHERE: LogSink = {
+  open: () => undefined,
+  write: () => undefined,
+  flush: () => Promise.resolve(),
+  end: () => Promise.resolve()
+};
 
 /** The log's start on the clock of all links; both clocks of this thread run alike. */
 function startOf({ wallEpoch }: LogDescription): number {

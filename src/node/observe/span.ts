@@ -10,6 +10,13 @@ const now = monotonicClock();
  * A named stretch of a program. What is written or computed in it counts to it in Spanwise's panels.
  *
  * @group Observing
+ * @example
+ * ```ts
+ * import { currentSpan, span, type Span } from 'spanwise';
+ *
+ * const around: Span | null = span('load', () => span('images', () => currentSpan()));
+ * console.log(around?.tag, around?.parent?.tag); // → images load
+ * ```
  */
 export class Span implements Disposable {
   /** Tags from the outermost span to this one. */
@@ -21,7 +28,9 @@ export class Span implements Disposable {
 
   /** @internal */
   constructor(
+    /** The last tag of its path. */
     readonly tag: string,
+    /** The span around it. */
     readonly parent: Span | null
   ) {
     this.path = parent === null ? [tag] : [...parent.path, tag];

@@ -1,0 +1,248 @@
+import { LoggedStatus } from '../../records/run-status';
+import type { Key } from '../graph/key';
+import { HOME } from './home';
+import { KeyCutter } from './key-parts';
+import { LiveLog } from './live-log';
+import type { LogSink } from './log-sink';
+import { recordedError } from './recorded-error';
+import { scriptName } from './script-name';
+import { currentSpan, type Span } from './span';
+
+/**
+ * Options of {@link createRecorder}.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, type RecorderOptions } from 'spanwise';
+ *
+ * const options: RecorderOptions = { name: 'fetcher', into: observerSink() };
+ * await createRecorder(options).close();
+ * console.log(options.name); // → fetcher
+ * ```
+ */
+export type RecorderOptions = {
+  /** Where the log goes. */
+  readonly into: LogSink;
+  /** Shown by the panels; the script's name by default. */
+  readonly name?: string;
+};
+
+/**
+ * What is known of a run when it begins.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, type RunFacts } from 'spanwise';
+ *
+ * await using recorder = createRecorder({ into: observerSink() });
+ * const facts: RunFacts = { key: ['fetch', 7], lane: 0 };
+ * recorder.begin(facts).end();
+ * console.log(facts.key); // → [ 'fetch', 7 ]
+ * ```
+ */
+export type RunFacts = {
+  /** What ran; keys that begin alike (`fetch-1`, `fetch-2`) are one kind of task. */
+  readonly key: Key;
+  /** Where it belongs; by default the span that is open. */
+  readonly span?: Span | null;
+  /** Which of the places for one run at a time it takes, from 0; by default the first that is free. */
+  readonly lane?: number;
+  /** When it began, in seconds since the epoch; by default now. */
+  readonly startTime?: number;
+};
+
+/**
+ * What is known of a run when it has ended. What is left out is unknown, not nothing.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, type RunOutcome } from 'spanwise';
+ *
+ * await using recorder = createRecorder({ into: observerSink() });
+ * const run = recorder.begin({ key: 'parse-1' });
+ * try {
+ *   JSON.parse('{');
+ * } catch (error) {
+ *   const outcome: RunOutcome = { error };
+ *   run.end(outcome);
+ *   console.log(error instanceof SyntaxError); // → true
+ * }
+ * ```
+ */
+export type RunOutcome = {
+  /** When it ended, in seconds since the epoch; by default now. */
+  readonly endTime?: number;
+  /** Of its result. */
+  readonly nbytes?: number;
+  /** That its thread was on a core for it. */
+  readonly cpuSeconds?: number;
+  /** What it failed with. */
+  readonly error?: unknown;
+};
+
+/**
+ * A run that has begun; {@link Recorder.begin} gives it. The end of a `using` block ends it too.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, type OpenRun } from 'spanwise';
+ *
+ * await using recorder = createRecorder({ into: observerSink() });
+ * const run: OpenRun = recorder.begin({ key: 'encode-1' });
+ * const nbytes = new TextEncoder().encode('größer').byteLength;
+ * run.end({ nbytes });
+ * console.log(nbytes); // → 8
+ * ```
+ */
+export type OpenRun = Disposable & {
+  /** Records it. Only the first call counts. */
+  end(outcome?: RunOutcome): void;
+};
+
+/**
+ * Records what a program runs, whatever it is; {@link createRecorder} makes one.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, type Recorder } from 'spanwise';
+ *
+ * const recorder: Recorder = createRecorder({ into: observerSink() });
+ * function parse(text: string): unknown {
+ *   using _run = recorder.begin({ key: 'parse-1' });
+ *   return JSON.parse(text);
+ * }
+ * console.log(parse('[1, 2]')); // → [ 1, 2 ]
+ * await recorder.close();
+ * ```
+ */
+export class Recorder implements AsyncDisposable {
+  private readonly _live: LiveLog;
+  private readonly _keys = new KeyCutter();
+  /** By lane. */
+  private readonly _isTaken: boolean[] = [];
+
+  /** @internal */
+  constructor({ into, name = scriptName() }: RecorderOptions) {
+    this._live = new LiveLog(name, into, { waits: false });
+  }
+
+  /** A run begins. It is recorded when it has ended. */
+  begin(facts: RunFacts): OpenRun {
+    const live = this._live;
+    const start = this._clockOf(facts.startTime);
+    const span = live.spanId(
+      facts.span === undefined ? currentSpan() : facts.span
+    );
+    const lane = this._take(facts.lane);
+    let isOpen = true;
+    const end = (outcome: RunOutcome = {}): void => {
+      if (!isOpen) {
+        return;
+      }
+      isOpen = false;
+      this._isTaken[lane] = false;
+      if (!live.isEnded) {
+        this._write(facts.key, span, lane, start, outcome);
+      }
+    };
+    return { end, [Symbol.dispose]: () => end() };
+  }
+
+  /** Waits until the sink has delivered what was recorded so far. */
+  flush(): Promise<void> {
+    return this._live.flush();
+  }
+
+  /** Records no more, and waits until the sink has delivered everything. Twice is safe. */
+  close(): Promise<void> {
+    return this._live.end('closed');
+  }
+
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private _write(
+    key: Key,
+    span: number,
+    lane: number,
+    start: number,
+    { endTime, nbytes = NaN, cpuSeconds = NaN, ...rest }: RunOutcome
+  ): void {
+    const { log } = this._live;
+    const stop = this._clockOf(endTime);
+    const parts = this._keys.cut(key);
+    const hasFailed = 'error' in rest && rest.error !== undefined;
+    const run = log.run({
+      node: log.node({ ...parts, span }, start),
+      functionId: log.names.id(parts.functionName),
+      span,
+      lane: this._live.laneId(HOME, lane),
+      status: hasFailed ? LoggedStatus.Failed : LoggedStatus.Ok,
+      start,
+      stop,
+      submitted: start,
+      ready: start,
+      cpu: cpuSeconds,
+      nbytes
+    });
+    if (hasFailed) {
+      log.failed(run, span, stop, recordedError(rest.error));
+    }
+    this._live.commit();
+  }
+
+  private _take(wanted: number | undefined): number {
+    if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 0)) {
+      throw new RangeError(
+        `A lane is a whole number from 0 on, not ${wanted}.`
+      );
+    }
+    const isFree = (_: unknown, lane: number) => this._isTaken[lane] !== true;
+    const lane =
+      wanted ??
+      Array.from({ length: this._isTaken.length + 1 }).findIndex(isFree);
+    this._isTaken[lane] = true;
+    // As many can run at a time as have run at a time so far.
+    this._live.capacity(HOME, this._isTaken.length);
+    return lane;
+  }
+
+  /** Seconds of the log's clock. */
+  private _clockOf(epochSeconds: number | undefined): number {
+    const { log, wallEpoch, now } = this._live;
+    return epochSeconds === undefined
+      ? now()
+      : log.start + (epochSeconds - wallEpoch);
+  }
+}
+
+/**
+ * Makes any Node program a source of Spanwise's panels: it says when something began and ended. The local schedulers need none of it, see
+ * {@link observe}.
+ *
+ * @group Observing
+ * @example
+ * ```ts
+ * import { createRecorder, observerSink, span } from 'spanwise';
+ *
+ * await using recorder = createRecorder({ name: 'fetcher', into: observerSink() });
+ * const bytes = await span('download', async () => {
+ *   const run = recorder.begin({ key: 'fetch-1' });
+ *   const answer = await fetch('data:text/plain,hello');
+ *   const body = await answer.arrayBuffer();
+ *   run.end({ nbytes: body.byteLength });
+ *   return body;
+ * });
+ * console.log(bytes.byteLength); // → 5
+ * ```
+ */
+export function createRecorder(options: RecorderOptions): Recorder {
+  return new Recorder(options);
+}
