@@ -75,6 +75,11 @@ class WrittenGraphs:
                 for newest in self._all_threads:
                     newest.noted = None
 
+    def forget_in_child(self) -> None:
+        """In a fork: nobody observes it yet, and its lock may be held by a thread of the parent."""
+        self._lock = threading.Lock()
+        self.observers = 0
+
     def take(self, dsk: Mapping[Any, Any]) -> Attribution:
         """Where the keys of a graph that is about to run were written."""
         newest = self._here.newest

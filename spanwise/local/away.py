@@ -2,15 +2,16 @@
 
 Results travel through the pool untouched; measurements go beside them, by a file per
 process in a private folder of the observing process (0700), to which the process only
-appends. No connection can break, hang or outlive anybody: what a task wrote is there
-before its result is, and a process that dies leaves what it had written.
+appends, and which is followed by another one before it grows large. No connection can
+break, hang or outlive anybody: what a task wrote is there before its result is, and a
+process that dies leaves what it had written.
 
 ::
 
     observing process                       process of the pool
     measured node ── pickled ──────────────► RemoteWork
-                      folder, ids              └ Meter.run ── result ─► pool
-    reads folder/PID-*, each 30 ms  ◄────────────┘ msgpack records
+                      place, ids               └ Meter.run ── result ─► pool
+    reads the files, each 30 ms  ◄────────────────┘ msgpack records
 
 Records are msgpack arrays that begin with one of the numbers below. Ids from 2^31 on
 are the process's own names; the others are the log's, and came with the task.
@@ -22,7 +23,6 @@ import os
 import secrets
 import threading
 from functools import lru_cache
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -39,16 +39,24 @@ NAMES, DONE, PROFILE, RUNNING = 0, 1, 2, 3
 
 #: The watching thread ends when the process has run nothing for so long.
 _IDLE_SECONDS = 1.0
+#: Then the next file is begun; the one before can be removed when it has been read.
+FILE_BYTES = 4 * 2**20
 
 
-def remote_work(work: Work, folder: str) -> tuple[Any, ...]:
-    """How a measured task is pickled for a process of a pool."""
+def remote_work(work: Work, place: str) -> tuple[Any, ...]:
+    """How a measured task is pickled for a process of a pool.
+
+    Parameters
+    ----------
+    place
+        What the paths of the processes' files begin with.
+    """
     taken = work.taken
     what = work.node if taken is None else (taken.opened.template, taken.literals, taken.inputs)
     return (
         _arrived,
         (
-            folder,
+            place,
             work.number,
             work.function,
             work.span,
@@ -61,7 +69,7 @@ def remote_work(work: Work, folder: str) -> tuple[Any, ...]:
 
 
 def _arrived(
-    folder: str,
+    place: str,
     number: int,
     function: int,
     span: int,
@@ -70,7 +78,7 @@ def _arrived(
     is_taken: bool,
     what: Any,
 ) -> RemoteWork:
-    away = _away(folder, os.getpid())
+    away = _away(place, os.getpid())
     work = Work(number, function, span, submitted)
     work.ready = ready
     if is_taken:
@@ -105,14 +113,14 @@ class _Whole:
         return self._template.run(self._literals, [values[key] for key in self._inputs])
 
 
-@lru_cache(maxsize=2)
-def _away(folder: str, pid: int) -> Away:
+@lru_cache(maxsize=8)
+def _away(place: str, pid: int) -> Away:
     """The process's side of one observation; opened by its first task.
 
     A pool starts its processes itself, so there is no other place to keep it.
     """
     # (numbers of processes come again)
-    return Away(Path(folder) / f"{pid}-{secrets.token_hex(8)}")
+    return Away(f"{place}-{pid}-{secrets.token_hex(8)}")
 
 
 class Away:
@@ -120,11 +128,12 @@ class Away:
 
     Parameters
     ----------
-    path
-        Of the file. If it cannot be made, the observation is over and nothing is measured.
+    stem
+        Of the paths of its files. If none can be made, the observation is over and nothing
+        is measured.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, stem: str) -> None:
         self.names = Names()
         self._here = threading.local()
         self._lanes = 0
@@ -133,13 +142,25 @@ class Away:
         self._meter = Meter(self._lane_of, self._done)
         self._worked = 0.0
         self._watching = False
-        self._file: int | None
+        self._stem = stem
+        self._files = 0
+        self._written = 0
+        self._file: int | None = None
+        self._begin_file()
+
+    def _begin_file(self) -> None:
+        """Write to the next file from now on; nothing more to the one before."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        before = self._file
         try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            self._file = os.open(path, flags, 0o600)
+            self._file = os.open(f"{self._stem}.{self._files}", flags, 0o600)
         except OSError:
-            self._file = None
             self._meter.closed = True
+            return
+        self._files += 1
+        self._written = 0
+        if before is not None:
+            os.close(before)
 
     def __del__(self) -> None:
         if self._file is not None:
@@ -183,7 +204,7 @@ class Away:
 
     def _write(self, *records: list[Any]) -> None:
         """Append records; new names before what uses them."""
-        if self._file is None:
+        if self._file is None or self._meter.closed:
             return
         announced = self.names.announcement()
         data = b"".join(msgpack.packb(record) for record in records)
@@ -192,10 +213,17 @@ class Away:
             names = msgpack.packb([NAMES, announced["names"]], unicode_errors="replace")
             data = names + data
         try:
-            os.write(self._file, data)
+            written = os.write(self._file, data)
         except OSError:
-            # No room on the disk: what is missing is missing, the computation goes on.
+            written = 0
+        if written < len(data):
+            # No room on the disk: what is missing is missing, the computation goes on. Nothing
+            # may follow half a record.
             self._meter.closed = True
+            return
+        self._written += written
+        if self._written > FILE_BYTES:
+            self._begin_file()
 
     def _look(self) -> None:
         """Sample while tasks run; the thread ends soon after the last one."""

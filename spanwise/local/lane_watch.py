@@ -31,7 +31,8 @@ class LaneWatch(ThreadSampler):
 
     def __init__(self, names: TextIds, epoch: float) -> None:
         super().__init__(StackTree(names, Meter.run.__code__, _CALLERS), epoch)
-        self._said: dict[int, Any] = {}
+        #: Lane → its number and the task that was said to run on it.
+        self._said: dict[Lane, tuple[int, Any]] = {}
         #: Seconds until the next look.
         self.pause = LOOK_SECONDS
 
@@ -55,21 +56,22 @@ class LaneWatch(ThreadSampler):
         for each in self._lanes:
             lane = each.executor
             row, started = lane.row, lane.clock
-            before = said.get(lane.number)
-            if before is not None and row is not before:
-                del said[lane.number]
-                rows.append((lane.number, NOTHING, 0, 0, now))
+            assert isinstance(lane, Lane)
+            before = said.get(lane)
+            if before is not None and row is not before[1]:
+                del said[lane]
+                rows.append((before[0], NOTHING, 0, 0, now))
                 before = None
             if row is not None and before is None and now - started > RUNNING_SECONDS:
-                said[lane.number] = row
+                said[lane] = lane.number, row
                 rows.append((lane.number, row[0], row[5], row[6], started))
         return rows
 
     def forget_ended(self) -> None:
-        """Look no more at threads that have ended."""
+        """Look no more at threads that have ended, when that has been said."""
         for each in list(self._lanes):
             lane = each.executor
             assert isinstance(lane, Lane)
-            if not lane.thread.is_alive():
+            if not lane.thread.is_alive() and lane not in self._said:
                 # One by one: threads add themselves meanwhile.
                 self._lanes.remove(each)

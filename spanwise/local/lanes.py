@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from itertools import count
 from typing import Any
 
 
@@ -98,18 +99,42 @@ class ProcessSlot:
         Its number in the log.
     pid
         Of the process that has the slot; None: it has not said a word yet.
-    users
-        Runs whose pool may use it.
+    pool
+        Whose process it is; None: the slot is free.
     """
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
         self.pid: int | None = None
+        self.pool: Processes | None = None
+
+
+class Processes:
+    """The processes of one pool.
+
+    Attributes
+    ----------
+    number
+        Of the pool; its processes put it before their own.
+    users
+        Runs that use it now.
+    slots
+        Of its processes.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
         self.users = 0
+        self.slots: list[ProcessSlot] = []
 
 
 class ProcessSlots:
     """Slots for the processes of pools. The owner has a lock.
+
+    A pool that lives on keeps its slots; a new one takes those whose processes have ended::
+
+        pool 1 computes      pool 2 beside it       pool 1 has ended, pool 3
+        workers 1 2          workers 3 4            workers 1 2
 
     Parameters
     ----------
@@ -119,35 +144,66 @@ class ProcessSlots:
 
     def __init__(self, first: int) -> None:
         self._first = first
+        self._known: weakref.WeakKeyDictionary[Any, Processes] = weakref.WeakKeyDictionary()
+        self._numbers = count(1)
         self.all: list[ProcessSlot] = []
 
-    def acquire(self, size: int) -> list[ProcessSlot]:
-        """Slots for a pool of so many processes."""
-        free = [slot for slot in self.all if slot.users == 0]
-        while len(free) < size:
-            free.append(ProcessSlot(self._first + len(self.all)))
-            self.all.append(free[-1])
-        # Processes that live on are probably of the same pool.
-        free.sort(key=lambda slot: (slot.pid is None, slot.worker))
-        taken = free[:size]
-        for slot in taken:
-            slot.users += 1
-        return taken
+    def acquire(self, owner: Any, size: int) -> Processes:
+        """The slots of a pool of so many processes, for one more run."""
+        pool = self._known.get(owner)
+        if pool is None:
+            pool = self._known[owner] = Processes(next(self._numbers))
+        while len(pool.slots) < size:
+            self._give(pool)
+        pool.users += 1
+        return pool
 
-    def release(self, slots: list[ProcessSlot]) -> None:
-        """A run is over."""
-        for slot in slots:
-            slot.users -= 1
+    def release(self, pool: Processes) -> None:
+        """A run that used them is over."""
+        pool.users -= 1
+        if not pool.users:
+            for slot in list(pool.slots):
+                if slot.pid is None:
+                    self._free(slot)
 
-    def of(self, pid: int) -> ProcessSlot:
-        """The slot of a process; one that is new takes a slot that waits for one."""
-        for slot in self.all:
+    def of(self, number: int, pid: int) -> ProcessSlot:
+        """The slot of a pool's process; one that is new takes a slot that waits for one."""
+        mine = [slot for slot in self.all if slot.pool is not None and slot.pool.number == number]
+        for slot in mine:
             if slot.pid == pid:
                 return slot
-        waiting = [slot for slot in self.all if slot.pid is None]
-        waiting.sort(key=lambda slot: (slot.users == 0, slot.worker))
-        if not waiting:
-            waiting.append(ProcessSlot(self._first + len(self.all)))
-            self.all.append(waiting[0])
-        waiting[0].pid = pid
-        return waiting[0]
+        for slot in mine:
+            if slot.pid is None:
+                break
+        else:
+            # One more than was announced, or one that speaks when its pool is gone.
+            slot = self._give(self._pool(number))
+        slot.pid = pid
+        return slot
+
+    def ended(self, slot: ProcessSlot) -> None:
+        """Its process is no more; while the pool is used, another one may follow."""
+        slot.pid = None
+        if slot.pool is not None and not slot.pool.users:
+            self._free(slot)
+
+    def _pool(self, number: int) -> Processes:
+        for pool in [*self._known.values(), *(slot.pool for slot in self.all)]:
+            if pool is not None and pool.number == number:
+                return pool
+        return Processes(number)
+
+    def _give(self, pool: Processes) -> ProcessSlot:
+        slot = next((slot for slot in self.all if slot.pool is None), None)
+        if slot is None:
+            slot = ProcessSlot(self._first + len(self.all))
+            self.all.append(slot)
+        slot.pool = pool
+        pool.slots.append(slot)
+        return slot
+
+    @staticmethod
+    def _free(slot: ProcessSlot) -> None:
+        assert slot.pool is not None
+        slot.pool.slots.remove(slot)
+        slot.pool = None

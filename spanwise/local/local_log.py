@@ -338,6 +338,11 @@ class LocalLog:
         with self.lock:
             return self._writer.seal()
 
+    @property
+    def newest(self) -> int:
+        """The number of the newest block."""
+        return self._writer.seq
+
 
 def _part_rows(
     run: int, parts: Iterable[Part], ids: ProcessIds | None

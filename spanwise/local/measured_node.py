@@ -30,7 +30,7 @@ class MeasuredNode:
         _spanwise_work: Work
         _spanwise_meter: Meter
         #: Where a process tells what it measured, while the task is handed to one.
-        _spanwise_folder: str | None
+        _spanwise_place: str | None
 
     def __call__(self, values: Any = ()) -> Any:
         return self._spanwise_meter.run(self._spanwise_work, values)
@@ -39,10 +39,10 @@ class MeasuredNode:
         return getattr(self._spanwise_work.node, name)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        folder = self._spanwise_folder
-        if folder is None:
+        place = self._spanwise_place
+        if place is None:
             return _itself, (self._spanwise_work.node,)
-        return remote_work(self._spanwise_work, folder)
+        return remote_work(self._spanwise_work, place)
 
     def __eq__(self, other: object) -> bool:
         return bool(self._spanwise_work.node == original(other))
@@ -75,12 +75,12 @@ class MeasuredNode:
         return node.substitute(subs, key=key)
 
 
-def measured(node: GraphNode, work: Work, meter: Meter, folder: str | None) -> Any:
+def measured(node: GraphNode, work: Work, meter: Meter, place: str | None) -> Any:
     """Return a node that runs `node` through `meter`.
 
     Parameters
     ----------
-    folder
+    place
         Where processes tell what they measured; None if threads of this one run the task.
     """
     cls = _measured_class(node.__class__)
@@ -88,7 +88,7 @@ def measured(node: GraphNode, work: Work, meter: Meter, folder: str | None) -> A
     work.node = node
     made._spanwise_work = work
     made._spanwise_meter = meter
-    made._spanwise_folder = folder
+    made._spanwise_place = place
     return made
 
 
@@ -98,7 +98,7 @@ def _itself(node: Any) -> Any:
 
 def retire(node: Any) -> None:
     """The task is over; whoever kept the node can pickle it as the one it stands for."""
-    node._spanwise_folder = None
+    node._spanwise_place = None
 
 
 def original(node: Any) -> Any:
@@ -112,5 +112,5 @@ def original(node: Any) -> Any:
 def _measured_class(kind: type) -> Any:
     if issubclass(kind, MeasuredNode):  # two observations at once: one class does
         return kind
-    slots = ("_spanwise_work", "_spanwise_meter", "_spanwise_folder")
+    slots = ("_spanwise_work", "_spanwise_meter", "_spanwise_place")
     return type(kind.__name__, (MeasuredNode, kind), {"__slots__": slots})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 import warnings
 from time import perf_counter
 from typing import Any
@@ -11,6 +12,7 @@ import dask
 from dask.callbacks import Callback
 
 from spanwise.client.errors import ClusterError
+from spanwise.client.fork_hook import ForkHook
 from spanwise.client.html import cluster_html
 from spanwise.client.launch import default_name
 from spanwise.client.observed import FineMetrics, Questions, SpanInfo
@@ -46,13 +48,19 @@ class Observation:
         self._recorder: Recorder | None = None
         self._runs: ObservedRuns | None = None
         self._written: WrittenGraphs | None = None
+        #: Why nothing is observed.
+        self._why_off = ""
+        #: Around the end: several threads may bring it about.
+        self._ending = threading.RLock()
         _end_switch(self.name)
         if not dask.config.get("spanwise.recording", True):
+            self._why_off = "Dask's configuration has spanwise.recording: False"
             return
         try:
             self._observer = find_observer()
             self._begin(self._observer)
         except (ClusterError, NodeNotFound, OSError) as error:
+            self._why_off = str(error)
             warnings.warn(
                 f"Computations run as ever, but nothing is observed: {error}",
                 RuntimeWarning,
@@ -68,6 +76,7 @@ class Observation:
         recorder.keep_registered = self._runs.return_to_set
         self._runs.stay_registered()
         self.status = "observing"
+        _OBSERVING.add(self)
         atexit.register(self._at_exit)
 
     # -- ending -----------------------------------------------------------
@@ -100,21 +109,36 @@ class Observation:
         self._end("kernel-ended")
 
     def _end(self, why: str) -> None:
+        with self._ending:
+            if self.status != "observing":
+                return
+            self.status = "ended"
+            assert self._runs is not None and self._recorder is not None
+            assert self._written is not None
+            self._runs.leave()
+            self._written.end()
+            self._recorder.keep_registered = lambda: None
+            self._recorder.end(why)
+            atexit.unregister(self._at_exit)
+
+    def _let_go(self) -> None:
+        """In a fork, which has none of the threads: it is the parent that observes."""
+        self._ending = threading.RLock()
         if self.status != "observing":
             return
         self.status = "ended"
-        assert self._runs is not None and self._recorder is not None and self._written is not None
+        assert self._runs is not None and self._recorder is not None
+        assert self._written is not None
         self._runs.leave()
-        self._written.end()
-        self._recorder.keep_registered = lambda: None
-        self._recorder.end(why)
+        self._recorder.meter.closed = True
+        self._written.forget_in_child()
         atexit.unregister(self._at_exit)
 
     # -- questions --------------------------------------------------------
 
     def _asked(self) -> Questions:
         if self._observed is None:
-            raise ClusterError("Nothing was observed: there is no observer, see the warning.")
+            raise ClusterError(f"Nothing was observed: {self._why_off}")
         return self._observed
 
     def fine_metrics(
@@ -162,7 +186,7 @@ class Observation:
                 'they keep. Sample with measure="process", the default.'
             )
         if self._recorder is None:
-            raise ClusterError("Nothing is observed: there is no observer, see the warning.")
+            raise ClusterError(f"Nothing is observed: {self._why_off}")
         return self._recorder.begin_memory_run(label, interval)
 
     # -- showing ----------------------------------------------------------
@@ -176,6 +200,10 @@ class Observation:
             return cluster_html(None, self.name, self.status, ["nothing is observed"])
         facts = ["Dask's local schedulers"]
         return cluster_html(recorder.log.cluster_id, self.name, self.status, facts)
+
+
+#: A fork must not wait for locks that the parent's threads had.
+_OBSERVING: ForkHook[Observation] = ForkHook(Observation._let_go)
 
 
 class RecordedLog:

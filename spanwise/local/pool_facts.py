@@ -2,14 +2,17 @@
 
 Both are local variables of the function that calls the callbacks. They are read and
 nothing else; where they are not found, the run is not observed, which is said once.
+So is the set of callbacks that the run will put back.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing.pool import Pool, ThreadPool
+from types import FrameType
 from typing import Any, NamedTuple
 
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
@@ -47,15 +50,9 @@ def pool_facts() -> PoolFacts:
     ------
     UnknownPool
     """
-    frame = sys._getframe(1)
-    for _ in range(_FRAMES):
-        if frame.f_code.co_name == "get_async":
-            break
-        above = frame.f_back
-        if above is None:
-            raise UnknownPool("this version of Dask calls its callbacks in another way")
-        frame = above
-    variables = frame.f_locals
+    variables = loop_variables(sys._getframe(1))
+    if variables is None:
+        raise UnknownPool("this version of Dask calls its callbacks in another way")
     submit, size = variables.get("submit"), variables.get("num_workers")
     owner = getattr(submit, "__self__", None)
     if owner is None or not isinstance(size, int):
@@ -71,3 +68,14 @@ def pool_facts() -> PoolFacts:
     raise UnknownPool(
         f"{type(owner).__module__}.{type(owner).__qualname__} may run tasks where Spanwise is not"
     )
+
+
+def loop_variables(frame: FrameType | None) -> Mapping[str, Any] | None:
+    """The variables of Dask's loop that has called, not for long, the code of `frame`."""
+    for _ in range(_FRAMES):
+        if frame is None:
+            return None
+        if frame.f_code.co_name == "get_async":
+            return frame.f_locals
+        frame = frame.f_back
+    return None

@@ -1,8 +1,17 @@
-"""Reads what processes of pools write about their tasks (:mod:`spanwise.local.away`)."""
+"""Reads what processes of pools write about their tasks (:mod:`spanwise.local.away`).
+
+A process begins a new file when one is full; the one before is removed when it is read::
+
+    2-4711-9c0f…e1.0     pool 2, process 4711, its first file
+    2-4711-9c0f…e1.1     … its second: nothing is written to the first any more
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +24,75 @@ from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done
 
 _READ_BYTES = 1 << 20
+_NAME = re.compile(r"((\d+)-(\d+)-[0-9a-f]+)\.(\d+)")
 
 
 class _ProcessFile:
-    """One process's file, and how far it has been read."""
+    """The file that one process writes now, and how far it has been read."""
 
-    def __init__(self, path: Path, pid: int, slot: ProcessSlot) -> None:
+    def __init__(self, folder: Path, stem: str, pid: int, slot: ProcessSlot) -> None:
         self.pid = pid
         self.slot = slot
         self.ids = ProcessIds()
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        #: What it says makes no sense: it is read no further.
+        self.is_broken = False
+        self._folder = folder
+        self._stem = stem
+        self._number = 0
+        self._open()
+
+    def _open(self) -> None:
+        self._fd: int | None = os.open(self._path(), os.O_RDONLY | os.O_CLOEXEC)
         self._unpacker = msgpack.Unpacker(raw=False, unicode_errors="replace")
 
-    def records(self) -> list[list[Any]]:
-        """What has come since the last time; the beginning of a record waits for its rest."""
+    def _path(self) -> Path:
+        return self._folder / f"{self._stem}.{self._number}"
+
+    def records(self, there: set[str]) -> list[list[Any]]:
+        """What has come since the last time; the beginning of a record waits for its rest.
+
+        Parameters
+        ----------
+        there
+            Names of files. If the next one is among them, this one is complete.
+        """
         found: list[list[Any]] = []
-        while data := os.read(self._fd, _READ_BYTES):
-            self._unpacker.feed(data)
-            found.extend(self._unpacker)
+        try:
+            while not self.is_broken:
+                assert self._fd is not None
+                while data := os.read(self._fd, _READ_BYTES):
+                    self._unpacker.feed(data)
+                    found.extend(self._unpacker)
+                if f"{self._stem}.{self._number + 1}" not in there:
+                    break
+                self.remove()
+                self._number += 1
+                self._open()
+        except (OSError, ValueError, msgpack.exceptions.UnpackException) as error:
+            self.give_up(error)
         return found
 
+    def give_up(self, error: Exception) -> None:
+        """Read no further, and say so."""
+        self.is_broken = True
+        warnings.warn(
+            f"What process {self.pid} of a pool has measured cannot be read any further; "
+            f"its tasks go on unobserved ({type(error).__name__}: {error}).",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def remove(self) -> None:
+        """Close and remove it."""
+        self.close()
+        with suppress(OSError):
+            self._path().unlink()
+
     def close(self) -> None:
-        os.close(self._fd)
+        """Close it. Twice is safe."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
 
 
 class ProcessFiles:
@@ -45,33 +101,54 @@ class ProcessFiles:
     Parameters
     ----------
     folder
-        Of mode 0700; a file per process, whose name begins with its pid.
+        Of mode 0700.
     log
         Gets the rows.
     slots
-        Which worker a process is. Its owner's lock is held around :meth:`read`.
+        Which worker a process is. Its owner's lock is held around all calls.
     """
 
     def __init__(self, folder: Path, log: LocalLog, slots: ProcessSlots) -> None:
         self._folder = folder
         self._log = log
         self._slots = slots
+        #: By stem.
         self._files: dict[str, _ProcessFile] = {}
+
+    def look(self) -> bool:
+        """Whether a process has begun to write that has not been read yet."""
+        return any(stem not in self._files for stem, _, _ in self._stems(self._there()))
 
     def read(self) -> list[ProcessSlot]:
         """Take over what was written; returns the slots whose processes are new."""
         new = []
-        with os.scandir(self._folder) as entries:
-            names = [entry.name for entry in entries if entry.name not in self._files]
-        for name in names:
-            pid = int(name.partition("-")[0])
-            slot = self._slots.of(pid)
-            self._files[name] = _ProcessFile(self._folder / name, pid, slot)
-            new.append(slot)
+        there = self._there()
+        for stem, pool, pid in self._stems(there):
+            if stem not in self._files:
+                slot = self._slots.of(pool, pid)
+                self._files[stem] = _ProcessFile(self._folder, stem, pid, slot)
+                new.append(slot)
         for file in self._files.values():
-            for record in file.records():
-                self._take(file, record)
+            self._take_all(file, there)
         return new
+
+    def _there(self) -> set[str]:
+        with os.scandir(self._folder) as entries:
+            return {entry.name for entry in entries}
+
+    @staticmethod
+    def _stems(there: set[str]) -> list[tuple[str, int, int]]:
+        """Stem, pool and pid of those who have begun; other files are nobody's."""
+        matches = filter(None, map(_NAME.fullmatch, there))
+        return [(each[1], int(each[2]), int(each[3])) for each in matches if each[4] == "0"]
+
+    def _take_all(self, file: _ProcessFile, there: set[str]) -> None:
+        for record in file.records(there):
+            try:
+                self._take(file, record)
+            except (ValueError, TypeError, LookupError) as error:
+                file.give_up(error)
+                return
 
     def _take(self, file: _ProcessFile, record: list[Any]) -> None:
         log, ids = self._log, file.ids
@@ -94,12 +171,11 @@ class ProcessFiles:
 
     def finish(self, pid: int) -> None:
         """Take over the rest of what a process has written that has ended; remove its file."""
-        for name in [name for name, file in self._files.items() if file.pid == pid]:
-            file = self._files.pop(name)
-            for record in file.records():
-                self._take(file, record)
-            file.close()
-            (self._folder / name).unlink(missing_ok=True)
+        there = self._there()
+        for stem in [stem for stem, file in self._files.items() if file.pid == pid]:
+            file = self._files.pop(stem)
+            self._take_all(file, there)
+            file.remove()
 
     def close(self) -> None:
         """Close the files. Twice is safe."""

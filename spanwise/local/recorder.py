@@ -15,23 +15,20 @@ import warnings
 from collections import deque
 from collections.abc import Callable
 from itertools import count
-from math import isnan
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import psutil
-
 from spanwise.client.errors import ClusterError
 from spanwise.client.processes import ObserverAddress
 from spanwise.local.lane_watch import LaneWatch
-from spanwise.local.lanes import ProcessSlot, ProcessSlots, ThreadLanes, Threads
+from spanwise.local.lanes import Processes, ThreadLanes, Threads
 from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.meter import Lane, Meter
+from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.observer_link import ObserverLink
-from spanwise.local.process_files import ProcessFiles
 from spanwise.local.replay_ring import LogGap
 from spanwise.local.work import Done, Work
 from spanwise.records.log_writer import SealedBlock
@@ -65,9 +62,8 @@ class Recorder:
     """
 
     def __init__(self, name: str, place: ObserverAddress) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="spanwise-"))
         #: Where processes write what they measure.
-        self.folder = str(self._folder)
+        self._folder = Path(tempfile.mkdtemp(prefix="spanwise-"))
         self._pid = os.getpid()
         self._link: ObserverLink | None = None
         self.log = LocalLog(name, self._push)
@@ -75,13 +71,12 @@ class Recorder:
         self.meter = Meter(self._lane_of, self._take_done)
         self._done: deque[Done] = deque()
         self._here = threading.local()
-        #: Around lanes, slots and files.
+        #: Around lanes and the number of runs.
         self._lock = threading.RLock()
         #: Around what the watch thread does and whoever flushes.
         self._turn = threading.Lock()
         self._thread_lanes = ThreadLanes()
-        self._slots = ProcessSlots(HOME + 1)
-        self._files = ProcessFiles(self._folder, self.log, self._slots)
+        self.pools = ObservedPools(self._folder, self.log)
         #: For tasks of processes that are run once more in this one, to be debugged.
         self._elsewhere = Threads()
         self._home_memory = ProcessMemory()
@@ -95,6 +90,8 @@ class Recorder:
         self._wake = threading.Event()
         self._ending = False
         self._ended = False
+        #: It could not go on, which was said.
+        self.failed = False
         self._link = ObserverLink(place, self.log.description, self._gaps)
         self._thread = threading.Thread(target=self._turns, name="spanwise-watch", daemon=True)
         self._thread.start()
@@ -117,43 +114,19 @@ class Recorder:
             self._runs -= 1
             self.log.capacity(HOME, self._thread_lanes.count, now)
 
-    def begin_processes(self, size: int, now: float) -> list[ProcessSlot]:
+    def begin_processes(self, owner: Any, size: int, now: float) -> Processes:
         """A run on processes begins; they tell their pids with their first task."""
+        pool = self.pools.begin(owner, size, now)
         with self._lock:
-            self._forget_ended_processes(now)
-            slots = self._slots.acquire(size)
             self._runs += 1
-            for slot in slots:
-                if slot.pid is None:
-                    self._write_process(slot, now)
-                self.log.capacity(slot.worker, 1, now)
         self._wake.set()
-        return slots
+        return pool
 
-    def end_processes(self, slots: list[ProcessSlot], now: float) -> None:
+    def end_processes(self, pool: Processes, now: float) -> None:
         """It is over."""
+        self.pools.end(pool, now)
         with self._lock:
-            self._read_files(now)
-            self._slots.release(slots)
             self._runs -= 1
-            for slot in slots:
-                if slot.users == 0:
-                    self.log.capacity(slot.worker, 0, now)
-                    if slot.pid is None:
-                        # Whether it lives is not to be seen: nobody knows which process it was.
-                        self._write_process(slot, now, "Its pool gave it no task.")
-
-    def _write_process(self, slot: ProcessSlot, now: float, why: str = "") -> None:
-        self.log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)
-
-    def _forget_ended_processes(self, now: float) -> None:
-        for slot in self._slots.all:
-            if slot.pid is not None and not _lives(slot.pid):
-                self._files.finish(slot.pid)
-                self._write_process(slot, now, "Its pool has ended.")
-                # The panel adds up the newest figures: those of the dead are nothing.
-                self.log.memory(slot.worker, 0.0, now)
-                slot.pid = None
 
     # -- tasks end (in their threads) ---------------------------------------
 
@@ -198,13 +171,7 @@ class Recorder:
                         self._write_samples()
                 self.log.commit()
             except Exception as error:  # noqa: BLE001 (said; computing goes on)
-                self.meter.closed = True
-                warnings.warn(
-                    f"Spanwise records nothing more of {self.log.name}: "
-                    f"{type(error).__name__}: {error}.",
-                    RuntimeWarning,
-                    stacklevel=1,
-                )
+                self._give_up(error)
                 return
             if busy:
                 self._wake.wait(self._watch.pause)
@@ -213,6 +180,27 @@ class Recorder:
             else:
                 self._wake.wait(max(0.0, next_memory - perf_counter()))
             self._wake.clear()
+
+    def _give_up(self, error: Exception) -> None:
+        self.meter.closed = True
+        if not self.failed:
+            self.failed = True
+            warnings.warn(
+                f"Spanwise records nothing more of {self.log.name}: "
+                f"{type(error).__name__}: {error}.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _write_rest(self) -> None:
+        """Write what there is to be written, from another thread than the watch thread's."""
+        if self.failed:
+            return
+        try:
+            self._write_rows(perf_counter())
+            self._write_samples()
+        except Exception as error:  # noqa: BLE001 (said; computing goes on)
+            self._give_up(error)
 
     def _write_rows(self, now: float) -> None:
         """Turn what has been measured into rows."""
@@ -224,13 +212,7 @@ class Recorder:
             self.log.done(ended)
         for row in self._watch.running(now):
             self.log.running(*row)
-        if self._slots.all:
-            with self._lock:
-                self._read_files(now)
-
-    def _read_files(self, now: float) -> None:
-        for slot in self._files.read():
-            self._write_process(slot, now)
+        self.pools.read(now)
 
     def _write_samples(self) -> None:
         samples = self._watch.rows()
@@ -240,20 +222,11 @@ class Recorder:
 
     def _measure_memory(self, now: float) -> None:
         self.log.memory(HOME, self._home_memory.read(), now)
-        with self._lock:
-            self._forget_ended_processes(now)
-            for slot in self._slots.all:
-                if slot.pid is not None:
-                    nbytes = _memory_of(slot.pid)
-                    if not isnan(nbytes):
-                        self.log.memory(slot.worker, nbytes, now)
+        self.pools.measure(now)
 
     def memory_use(self) -> float:
         """Bytes of this process and of its pools' together; NaN if that is not known."""
-        with self._lock:
-            pids = [slot.pid for slot in self._slots.all if slot.pid is not None]
-        pools = (_memory_of(pid) for pid in pids)
-        return self._home_memory.read() + sum(each for each in pools if not isnan(each))
+        return self._home_memory.read() + self.pools.memory_use()
 
     def begin_memory_run(self, label: str, interval: float) -> LocalMemoryRun:
         """Sample this process and its pools until the run is stopped, or this ends.
@@ -288,21 +261,30 @@ class Recorder:
         """Send what was measured so far, wait until it is there; returns the log's place."""
         with self._turn:
             if not self._ended:
-                self._write_rows(perf_counter())
-                self._write_samples()
-            seq = self.log.seal()
+                self._write_rest()
+            seq = self._seal()
         link = self._link
         if link is not None:
             link.wait_for(seq, _FLUSH_SECONDS)
         return seq
+
+    def _seal(self) -> int:
+        try:
+            return self.log.seal()
+        except Exception as error:  # noqa: BLE001 (said; computing goes on)
+            self._give_up(error)
+            return self.log.newest
 
     def end(self, why: str) -> None:
         """Record no more, tell the observer, end the threads. Twice is safe.
 
         Takes at most ten seconds if the observer does not answer.
         """
+        if os.getpid() != self._pid:
+            # A fork: locks may have been taken by threads that are not here.
+            return
         with self._lock:
-            if self._ending or os.getpid() != self._pid:
+            if self._ending:
                 return
             self._ending = True
         self.meter.closed = True
@@ -315,31 +297,14 @@ class Recorder:
             for run in self._memory_runs:
                 run.stop()
             with self._turn:
-                self._write_rows(perf_counter())
-                self._write_samples()
+                self._write_rest()
                 self._ended = True
-                self.log.seal()
+                self._seal()
             link.end(why, self.log.since(perf_counter()), _END_SECONDS)
         finally:
             link.close()
             # Whoever still holds the recorder must not hold the observer.
             self._link = None
-            self._files.close()
+            self.pools.close()
             self._home_memory.close()
             shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _memory_of(pid: int) -> float:
-    """Bytes of another process; NaN if that is not to be known."""
-    memory = ProcessMemory(pid)
-    try:
-        return memory.read()
-    finally:
-        memory.close()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -15,8 +15,7 @@ unobserved. A run inside a task is the task's own affair (as for all of Dask's c
 from __future__ import annotations
 
 import functools
-import os
-import threading
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
@@ -27,11 +26,11 @@ from dask.callbacks import Callback
 
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.observe_get import WrittenGraphs
-from spanwise.local.lanes import ProcessSlot, Threads
+from spanwise.local.lanes import Processes, Threads
 from spanwise.local.measured_node import MeasuredNode, measured, original, retire
-from spanwise.local.pool_facts import PoolFacts, UnknownPool, pool_facts
+from spanwise.local.pool_facts import PoolFacts, UnknownPool, loop_variables, pool_facts
 from spanwise.local.recorder import Recorder
-from spanwise.local.work import TakingApart, Work
+from spanwise.local.work import TakingApart, Work, is_fused
 
 P = ParamSpec("P")
 
@@ -43,8 +42,6 @@ class _Run:
     ----------
     works
         Tasks that are still to run, and how they are counted.
-    finished
-        Key → when its result was there.
     replaced
         Measured nodes that stand in the graph.
     """
@@ -54,11 +51,12 @@ class _Run:
         self.attribution = attribution
         self.began = perf_counter()
         self.works: dict[Any, Work] = {}
-        self.finished: dict[Any, float] = {}
         self.replaced: dict[Any, MeasuredNode] = {}
         self.taking: TakingApart
         self.threads: Threads | None = None
-        self.slots: list[ProcessSlot] = []
+        self.processes: Processes | None = None
+        #: What the paths of its processes' files begin with.
+        self.place: str | None = None
 
 
 def _harmless(
@@ -97,8 +95,7 @@ class ObservedRuns(Callback):
         self.owner = owner
         self._recorder = recorder
         self._written = written
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
+        #: By the id of its graph; each thread has its own ones.
         self._runs: dict[int, _Run] = {}
         self._said: set[str] = set()
 
@@ -111,8 +108,11 @@ class ObservedRuns(Callback):
         run that ends last may restore an empty set. The set is replaced, never changed: some
         run may be going through it.
         """
-        if not self.closed and self._callback not in Callback.active:
-            Callback.active = {*Callback.active, self._callback}
+        # Found first: between reading the set and replacing it no other thread may have a turn,
+        # which it gets where Python code is called.
+        mine = self._callback
+        if not self.closed and mine not in Callback.active:
+            Callback.active = {*Callback.active, mine}
 
     def return_to_set(self) -> None:
         """As :meth:`stay_registered`, from another thread: between runs, when nobody hurries."""
@@ -123,8 +123,17 @@ class ObservedRuns(Callback):
         """Follow nothing any more. Twice is safe."""
         self.closed = True
         self.owner = None
-        if self._callback in Callback.active:
-            Callback.active = Callback.active - {self._callback}
+        mine = self._callback
+        if mine in Callback.active:
+            Callback.active = Callback.active - {mine}
+
+    def _leave_set_of_run(self) -> None:
+        """Dask puts the set that this run has taken back when it ends, as if nobody had left."""
+        variables = loop_variables(sys._getframe(1))
+        taken = None if variables is None else variables.get("callbacks")
+        if isinstance(taken, set):
+            # (its callbacks have been listed; nobody goes through it any more)
+            taken.discard(self._callback)
 
     def give_up(self, error: Exception) -> None:
         """Say what went wrong in following a run, once."""
@@ -142,13 +151,13 @@ class ObservedRuns(Callback):
 
     @_harmless
     def _start(self, dsk: Mapping[Any, Any]) -> None:
-        if os.getpid() != self._pid:
-            return  # a fork of the observing process
         # Runs of other threads want to be seen as well.
         self.stay_registered()
-        if self._recorder.meter.is_busy_here():
-            return
         attribution = self._written.take(dsk)
+        meter = self._recorder.meter
+        # (closed: it could not go on, which was said)
+        if meter.closed or meter.is_busy_here():
+            return
         try:
             facts = pool_facts()
         except UnknownPool as unknown:
@@ -157,22 +166,39 @@ class ObservedRuns(Callback):
                 "processes and sync can be observed, and pools of concurrent.futures."
             )
             return
-        with self._lock:
-            self._runs[id(dsk)] = _Run(facts, attribution)
+        self._runs[id(dsk)] = _Run(facts, attribution)
 
     @_harmless
     def _start_state(self, dsk: Mapping[Any, Any], state: Mapping[str, Any]) -> None:
         run = self._runs.get(id(dsk))
         if run is None:
             return
-        recorder = self._recorder
-        keys = [*state["ready"], *state["waiting"]]
+        try:
+            self._begin(run, dsk, [*state["ready"], *state["waiting"]])
+        except BaseException:  # Ctrl-C, too
+            self._runs.pop(id(dsk), None)
+            self._release(run)
+            raise
+
+    def _begin(self, run: _Run, dsk: Mapping[Any, Any], keys: list[Any]) -> None:
+        recorder, facts = self._recorder, run.facts
         run.works = recorder.log.tasks(keys, dsk, run.attribution, run.began)
         run.taking = TakingApart(recorder.log.part_names(run.attribution), recorder.locked_names)
-        if run.facts.has_processes:
-            run.slots = recorder.begin_processes(run.facts.size, run.began)
+        if facts.has_processes:
+            run.processes = recorder.begin_processes(facts.owner, facts.size, run.began)
+            run.place = recorder.pools.place_of(run.processes)
         else:
-            run.threads = recorder.begin_threads(run.facts.owner, run.facts.size, run.began)
+            run.threads = recorder.begin_threads(facts.owner, facts.size, run.began)
+
+    @_harmless
+    def _release(self, run: _Run) -> None:
+        now = perf_counter()
+        threads, run.threads = run.threads, None
+        if threads is not None:
+            self._recorder.end_threads(threads, now)
+        processes, run.processes = run.processes, None
+        if processes is not None:
+            self._recorder.end_processes(processes, now)
 
     @_harmless
     def _pretask(self, key: Any, dsk: dict[Any, Any], state: Mapping[str, Any]) -> None:
@@ -183,19 +209,13 @@ class ObservedRuns(Callback):
         node = dsk[key]
         if work is None or not isinstance(node, GraphNode):
             return
-        finished = run.finished
-        for each in state["dependencies"][key]:
-            at = finished.get(each)
-            if at is not None and at > work.ready:
-                work.ready = at
         work.threads = run.threads
         recorder = self._recorder
-        if not isinstance(node, MeasuredNode):
+        if is_fused(node):
             with recorder.log.lock:
                 work.taken = run.taking.take(node)
                 recorder.log.write_new_spans()
-        folder = recorder.folder if run.facts.has_processes else None
-        made = dsk[key] = measured(node, work, recorder.meter, folder)
+        made = dsk[key] = measured(node, work, recorder.meter, run.place)
         run.replaced[key] = made
 
     @_harmless
@@ -205,23 +225,25 @@ class ObservedRuns(Callback):
         run = self._runs.get(id(dsk))
         if run is None:
             return
-        run.finished[key] = perf_counter()
+        now = perf_counter()
+        works = run.works
+        works.pop(key, None)
+        for each in state["dependents"][key]:
+            work = works.get(each)
+            if work is not None:
+                # The last of its inputs says when it became ready.
+                work.ready = now
         self._put_back(run, key, dsk)
-        run.works.pop(key, None)
 
-    @_harmless
     def _finish(self, dsk: dict[Any, Any], state: Any, errored: bool) -> None:
-        with self._lock:
-            run = self._runs.pop(id(dsk), None)
+        if self.closed:
+            self._leave_set_of_run()
+        run = self._runs.pop(id(dsk), None)
         if run is None:
             return
         for key in list(run.replaced):
             self._put_back(run, key, dsk)
-        now = perf_counter()
-        if run.threads is not None:
-            self._recorder.end_threads(run.threads, now)
-        if run.slots:
-            self._recorder.end_processes(run.slots, now)
+        self._release(run)
 
     @staticmethod
     def _put_back(run: _Run, key: Any, dsk: dict[Any, Any]) -> None:

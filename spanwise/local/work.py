@@ -16,7 +16,17 @@ from spanwise.worker.stacks import TextIds
 #: status of a run
 OK, FAILED = 0, 1
 
-_FUSED = (_execute_subgraph, ProhibitReuse._identity)
+
+#: So many templates of a run are kept for tasks that are like those before them.
+TEMPLATES = 1_000
+
+
+def is_fused(node: GraphNode) -> bool:
+    """Whether a node is several tasks in one."""
+    if type(node) is not Task:
+        return False
+    function = node.func
+    return function is _execute_subgraph or function is ProhibitReuse._identity
 
 
 class Done(NamedTuple):
@@ -129,12 +139,15 @@ class TakingApart:
 
     def take(self, node: GraphNode) -> Taken | None:
         """The parts of a fused node; None for any other."""
-        if type(node) is not Task or node.func not in _FUSED:
+        if not is_fused(node):
             return None
         shape = shape_of(node, self._part_names)
         if not shape.fused:
             return None
         opened = self._opened.get(shape.signature)
         if opened is None:
+            if len(self._opened) >= TEMPLATES:
+                # Functions that are made for each task share nothing.
+                self._opened.clear()
             opened = self._opened[shape.signature] = Opened(shape.build(), self._names)
         return Taken(opened, shape.literals, shape.inputs)

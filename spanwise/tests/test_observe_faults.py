@@ -237,7 +237,7 @@ def test_without_an_observer_it_says_so_once_and_computes(
     (one,) = [each for each in said if issubclass(each.category, RuntimeWarning)]
     assert "restart the Jupyter server" in str(one.message)
     assert seen.status == "off" and Callback.active == set()
-    with pytest.raises(ClusterError, match="no observer"):
+    with pytest.raises(ClusterError, match="restart the Jupyter server"):
         seen.fine_metrics()
     assert "nothing is observed" in seen._repr_html_()
 
@@ -413,7 +413,7 @@ def test_many_pools_leave_no_open_files_and_share_their_workers(seen: Observatio
     assert set(statuses(seen)) == {"run-0", "run-1", "run-2"}
     assert {record["worker"] for record in seen.get_task_stream()} == {"process 1"}
     assert seen._recorder is not None
-    folder = Path(seen._recorder.folder)
+    folder = seen._recorder.pools.folder
     wait_until("what the dead have written is taken over", lambda: not list(folder.iterdir()))
 
 

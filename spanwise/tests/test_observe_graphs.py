@@ -131,6 +131,7 @@ def test_nobody_can_tell_that_a_run_is_observed(
             plain = outcome(dask.local.get_sync, graph, keys)
     finally:
         seen._runs.closed = False
+        seen._runs.stay_registered()
     assert observed == plain
     assert observed_events.told == plain_events.told
     threaded = outcome(dask.threaded.get, graph, keys)

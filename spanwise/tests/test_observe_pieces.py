@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanwise.local.lanes import ProcessSlots, ThreadLanes
+from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
 from spanwise.local.replay_ring import ReplayRing
 from spanwise.records.block import decode_block
 from spanwise.records.log_writer import SEAL_ROWS, LogWriter, SealedBlock
@@ -245,15 +245,73 @@ def test_a_thread_keeps_its_place_until_it_ends() -> None:
     assert threads.place() == 0
 
 
-def test_processes_take_slots_that_are_free() -> None:
+def pids_of(slots: ProcessSlots, pool: Processes, *pids: int) -> list[int]:
+    """Workers that the processes are."""
+    return [slots.of(pool.number, pid).worker for pid in pids]
+
+
+def test_a_pool_keeps_its_workers_and_a_new_one_takes_what_is_free() -> None:
     slots = ProcessSlots(1)
-    first = slots.acquire(2)
-    assert [slots.of(pid).worker for pid in (50, 60, 50)] == [1, 2, 1]
-    beside = slots.acquire(1)
-    assert [slot.worker for slot in beside] == [3]
-    slots.release(first)
-    # They live on, so they are probably of the pool that is used again.
-    assert [slot.pid for slot in slots.acquire(2)] == [50, 60]
+    one, two, three = Pool(), Pool(), Pool()
+    first = slots.acquire(one, 2)
+    assert pids_of(slots, first, 50, 60, 50) == [1, 2, 1]
+    # A run beside it on the same pool, and one on another.
+    assert slots.acquire(one, 2) is first
+    beside = slots.acquire(two, 1)
+    assert [slot.worker for slot in beside.slots] == [3]
+    for pool in (first, first, beside):
+        slots.release(pool)
+    # Nobody has seen the other pool's process; the first pool's live on.
+    third = slots.acquire(three, 2)
+    assert [slot.worker for slot in third.slots] == [3, 4]
+    assert [slot.pid for slot in slots.acquire(one, 2).slots] == [50, 60]
     # One more than was announced.
-    assert slots.of(70).worker == 3
-    assert slots.of(80).worker == 4
+    assert pids_of(slots, first, 70, 80) == [5, 6]
+    # One that has ended is followed by another while the pool is used …
+    slots.ended(first.slots[0])
+    assert pids_of(slots, first, 90) == [1]
+    # … and leaves its place to other pools when it is not.
+    slots.release(first)
+    slots.ended(first.slots[1])
+    assert [slot.worker for slot in slots.acquire(two, 1).slots] == [2]
+    # One that speaks when its pool is gone.
+    assert slots.of(99, 1000).worker == 7
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["begin", "end", "speak", "die"]), st.integers(0, 9)),
+        max_size=60,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_no_two_pools_share_a_worker(steps: list[tuple[str, int]]) -> None:
+    slots = ProcessSlots(1)
+    pools = [Pool() for _ in range(3)]
+    runs: list[Processes] = []
+    pid = 100
+    for step, number in steps:
+        if step == "begin":
+            runs.append(slots.acquire(pools[number % 3], 2))
+        elif step == "end" and runs:
+            slots.release(runs.pop(number % len(runs)))
+        elif step == "speak" and runs:
+            pool = runs[number % len(runs)]
+            pid += 1
+            assert slots.of(pool.number, pid) in pool.slots
+        elif step == "die":
+            living = [slot for slot in slots.all if slot.pid is not None]
+            if living:
+                slots.ended(living[number % len(living)])
+        assert [slot.worker for slot in slots.all] == list(range(1, len(slots.all) + 1))
+        for slot in slots.all:
+            assert (slot.pool is None) or slot in slot.pool.slots
+            assert slot.pool is not None or slot.pid is None
+        for pool in runs:
+            assert len(pool.slots) >= 2 and all(slot.pool is pool for slot in pool.slots)
+    while runs:
+        slots.release(runs.pop())
+    for slot in list(slots.all):
+        if slot.pid is not None:
+            slots.ended(slot)
+    assert all(slot.pool is None for slot in slots.all)

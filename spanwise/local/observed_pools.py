@@ -1,0 +1,136 @@
+"""The pools of processes in which observed runs compute: workers of the log that come and go."""
+
+from __future__ import annotations
+
+import os
+import threading
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
+from spanwise.local.local_log import HOME, LocalLog
+from spanwise.local.process_files import ProcessFiles
+from spanwise.worker.memory import ProcessMemory
+
+
+class ObservedPools:
+    """Who is in which pool, what they have written, and what they hold. From any thread.
+
+    Parameters
+    ----------
+    folder
+        Of mode 0700; its processes write there.
+    log
+        Gets the rows.
+
+    Attributes
+    ----------
+    folder
+        The same.
+    """
+
+    def __init__(self, folder: Path, log: LocalLog) -> None:
+        self.folder = folder
+        self._log = log
+        #: Around slots and files.
+        self._lock = threading.RLock()
+        self._slots = ProcessSlots(HOME + 1)
+        self._files = ProcessFiles(folder, log, self._slots)
+
+    def begin(self, owner: Any, size: int, now: float) -> Processes:
+        """A run begins on a pool of so many processes."""
+        with self._lock:
+            self._forget_ended(now)
+            pool = self._slots.acquire(owner, size)
+            for slot in pool.slots:
+                if slot.pid is None:
+                    self._write(slot, now)
+                self._log.capacity(slot.worker, 1, now)
+            return pool
+
+    def place_of(self, pool: Processes) -> str:
+        """What the paths of the files begin with that the pool's processes write."""
+        return f"{self.folder}{os.sep}{pool.number}"
+
+    def end(self, pool: Processes, now: float) -> None:
+        """A run is over."""
+        with self._lock:
+            self._read(now)
+            slots = list(pool.slots)
+            self._slots.release(pool)
+            if pool.users:
+                return
+            for slot in slots:
+                self._log.capacity(slot.worker, 0, now)
+                if slot.pid is None:
+                    # Whether it lives is not to be seen: nobody knows which process it was.
+                    self._write(slot, now, "Its pool gave it no task.")
+
+    def read(self, now: float) -> None:
+        """Take over what processes have written."""
+        if self._slots.all:
+            with self._lock:
+                self._read(now)
+
+    def _read(self, now: float) -> None:
+        if self._files.look():
+            # The new ones may stand in for others that have ended.
+            self._forget_ended(now)
+        for slot in self._files.read():
+            self._write(slot, now)
+            if slot.pool is not None and slot.pool.users:
+                self._log.capacity(slot.worker, 1, now)
+
+    def measure(self, now: float) -> None:
+        """Write how much memory each process holds, and which have ended."""
+        with self._lock:
+            self._forget_ended(now)
+            for slot in self._slots.all:
+                if slot.pid is not None:
+                    nbytes = _memory_of(slot.pid)
+                    if not isnan(nbytes):
+                        self._log.memory(slot.worker, nbytes, now)
+
+    def memory_use(self) -> float:
+        """Bytes that all processes hold together, of which that is known."""
+        with self._lock:
+            pids = [slot.pid for slot in self._slots.all if slot.pid is not None]
+        return sum(each for each in map(_memory_of, pids) if not isnan(each))
+
+    def _forget_ended(self, now: float) -> None:
+        for slot in self._slots.all:
+            if slot.pid is not None and not _lives(slot.pid):
+                self._files.finish(slot.pid)
+                is_used = slot.pool is not None and slot.pool.users > 0
+                self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
+                # The panel adds up the newest figures: those of the dead are nothing.
+                self._log.memory(slot.worker, 0.0, now)
+                self._slots.ended(slot)
+
+    def _write(self, slot: ProcessSlot, now: float, why: str = "") -> None:
+        self._log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)
+
+    def close(self) -> None:
+        """Read nothing any more. Twice is safe."""
+        with self._lock:
+            self._files.close()
+
+
+def _memory_of(pid: int) -> float:
+    """Bytes of another process; NaN if that is not to be known."""
+    memory = ProcessMemory(pid)
+    try:
+        return memory.read()
+    finally:
+        memory.close()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        # (denied: another user's process has the number by now)
+        return False

@@ -1,0 +1,163 @@
+"""``observe()`` of runs on pools of processes that live on, share, die, or cannot write."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any
+
+import dask
+import pytest
+
+import spanwise
+from spanwise.local import away
+from spanwise.local.lanes import ProcessSlots
+from spanwise.local.local_log import LocalLog
+from spanwise.local.observe import Observation
+from spanwise.local.process_files import ProcessFiles
+from spanwise.tests.processes import wait_until
+from spanwise.tests.test_observe import rest
+
+pytestmark = [
+    pytest.mark.timeout(240),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+@pytest.fixture
+def seen() -> Iterator[Observation]:
+    with spanwise.observe("pools") as seen:
+        yield seen
+    seen.close()
+
+
+def forking_pool(size: int, **options: Any) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(size, mp_context=multiprocessing.get_context("fork"), **options)
+
+
+def compute(name: str, count: int, seconds: float, **options: Any) -> None:
+    tasks = [dask.delayed(rest)(seconds, dask_key_name=f"{name}-{n}") for n in range(count)]
+    assert dask.compute(*tasks, **options) == (seconds,) * count
+
+
+def workers_of(seen: Observation, name: str) -> set[str]:
+    return {
+        str(record["worker"])
+        for record in seen.get_task_stream()
+        if record["key"].startswith(f"{name}-")
+    }
+
+
+def assert_capacity_is(seen: Observation, processes: int) -> None:
+    summary = seen._asked().query("summary")
+    assert summary["capacitySeconds"] == pytest.approx(
+        processes * summary["wallSeconds"], rel=0.05, abs=0.1
+    )
+    assert summary["executeSeconds"] + summary["idleSeconds"] == pytest.approx(
+        summary["capacitySeconds"], rel=0.02
+    )
+
+
+def test_two_runs_at_once_on_one_pool_have_its_processes_once(seen: Observation) -> None:
+    with forking_pool(2) as pool, ThreadPoolExecutor(2) as threads:
+        compute("start", 2, 0.0, scheduler=pool)
+        runs = [threads.submit(compute, name, 3, 0.3, scheduler=pool) for name in "ab"]
+        for run in runs:
+            run.result(60)
+    both = workers_of(seen, "a") | workers_of(seen, "b")
+    assert both == {"process 1", "process 2"}
+    assert_capacity_is(seen, 2)
+
+
+def test_pools_that_live_keep_their_workers(seen: Observation) -> None:
+    with forking_pool(2) as one, forking_pool(2) as other:
+        for name, pool in (("a", one), ("b", other), ("c", other), ("d", one)):
+            compute(name, 4, 0.2, scheduler=pool)
+        ones = workers_of(seen, "a") | workers_of(seen, "d")
+        others = workers_of(seen, "b") | workers_of(seen, "c")
+        assert ones == {"process 1", "process 2"} and others == {"process 3", "process 4"}
+        assert_capacity_is(seen, 2)
+
+
+def test_a_process_for_each_task(seen: Observation) -> None:
+    """Processes follow each other faster than their deaths are looked for."""
+    with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+        compute("t", 20, 0.01, scheduler="processes", pool=pool, chunksize=1)
+    assert len(seen.get_task_stream()) == 20
+    assert workers_of(seen, "t") <= {"process 1", "process 2", "process 3"}
+
+
+def test_files_are_followed_by_others_and_removed(
+    seen: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(away, "FILE_BYTES", 1_000)  # (inherited by the fork)
+    assert seen._recorder is not None
+    folder = seen._recorder.pools.folder
+    with forking_pool(1) as pool:
+        for run in range(10):
+            compute(f"run{run}", 20, 0.0, scheduler=pool)
+        assert len(seen.get_task_stream()) == 200
+        (left,) = folder.iterdir()
+        assert int(left.suffix[1:]) >= 10 and left.stat().st_size <= 2_000
+    wait_until("the last one is removed", lambda: not list(folder.iterdir()))
+
+
+def only_so_many_bytes() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+
+def test_a_full_disk_is_the_end_of_measuring_there_only(seen: Observation) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with forking_pool(1, initializer=only_so_many_bytes) as pool:
+            for run in range(3):
+                compute(f"full{run}", 20, 0.0, scheduler=pool)
+    compute("after", 1, 0.0, scheduler="threads")
+    keys = {record["key"] for record in seen.get_task_stream()}
+    assert "after-0" in keys and 1 < len(keys) < 60
+
+
+def test_what_makes_no_sense_is_read_no_further_and_all_else_is(seen: Observation) -> None:
+    assert seen._recorder is not None
+    folder = seen._recorder.pools.folder
+    with forking_pool(1) as pool:
+        compute("a", 1, 0.0, scheduler=pool)
+        wait_until("it is read", lambda: len(seen.get_task_stream()) == 1)
+        (folder / "notes.txt").write_text("of somebody else")
+        (file,) = folder.glob("1-*.0")
+        with pytest.warns(RuntimeWarning, match="cannot be read any further"):
+            with file.open("ab") as end:
+                end.write(b"\x05\xc1\xff")
+            compute("b", 1, 0.0, scheduler=pool)
+            seen.get_task_stream()
+    compute("c", 1, 0.0, scheduler="threads")
+    compute("d", 1, 0.0, scheduler="processes", num_workers=1)
+    keys = {record["key"] for record in seen.get_task_stream()}
+    assert keys >= {"a-0", "c-0", "d-0"}
+
+
+def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:
+    log = LocalLog("x", lambda block, at: None)
+    slots = ProcessSlots(1)
+    files = ProcessFiles(tmp_path, log, slots)
+    pool = slots.acquire(log, 1)
+    path = tmp_path / f"{pool.number}-77-abc.0"
+    path.write_bytes(b"\x92\x00\x92\xa1a")
+    assert [slot.pid for slot in files.read()] == [77]
+    (file,) = files._files.values()
+    assert file.ids.names == []
+    with path.open("ab") as end:
+        end.write(b"\xa1b")
+    assert files.read() == [] and len(file.ids.names) == 2
+    # The next file is opened only when this one is read to its end.
+    with path.open("ab") as end:
+        end.write(b"\x92\x00\x91\xa1c")
+    path.with_suffix(".1").write_bytes(b"\x92\x00\x91\xa1d")
+    files.read()
+    assert len(file.ids.names) == 4 and not path.exists()
+    files.finish(77)
+    assert list(tmp_path.iterdir()) == []
+    files.close()
