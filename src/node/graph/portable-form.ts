@@ -7,6 +7,8 @@ export type PortableForm =
       /** An expression whose value is the function. */
       readonly expression: string;
       readonly name: string;
+      /** It keeps no results, so that their memory may leave the worker without a copy. */
+      readonly movesResult: boolean;
     };
 
 export type ModulePlace = {

@@ -161,7 +161,39 @@ function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
       free.map(variable => variable.name)
     );
   }
-  return { kind: 'text', expression, name };
+  return {
+    kind: 'text',
+    expression,
+    name,
+    movesResult: !mayKeepResults(text)
+  };
+}
+
+/** Where a text can reach something that outlives the call: a global, a module other than Node's own. */
+const lasting =
+  /\b(?:globalThis|global|getBuiltinModule|import(?!\s*\(\s*(['"`])node:[\w/]+\1\s*\)))\b/;
+
+/**
+ * Whether a function given as text may still have a result after it has returned it: in a global, in a module, or in a property of its own
+ * (`function table() { return (table.kept ??= make()); }`). Text that only looks like it (in a comment) costs a copy, no more.
+ */
+function mayKeepResults(text: string): boolean {
+  if (lasting.test(text)) {
+    return true;
+  }
+  const own = /^(?:async\s+)?function\s*\*?\s*([\p{L}_$][\p{L}\p{N}_$]*)/u.exec(
+    text
+  );
+  if (own === null) {
+    return false;
+  }
+  const rest = text.slice(own[0].length);
+  const name = own[1]!.replace(/\$/g, '\\$');
+  // A call of itself is nothing kept.
+  return new RegExp(
+    `(?<![\\p{L}\\p{N}_$.])${name}(?![\\p{L}\\p{N}_$]|\\s*\\()`,
+    'u'
+  ).test(rest);
 }
 
 function firstThatParses(

@@ -14,9 +14,7 @@ export function forwardOutput(send: (message: OutputMessage) => void): void {
       encoding?: unknown,
       written?: unknown
     ): boolean => {
-      const text =
-        typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
-      send({ type: 'output', stream, text });
+      send({ type: 'output', stream, chunk: sent(chunk, encoding) });
       const done = typeof encoding === 'function' ? encoding : written;
       if (typeof done === 'function') {
         queueMicrotask(() => (done as () => void)());
@@ -25,4 +23,18 @@ export function forwardOutput(send: (message: OutputMessage) => void): void {
     };
   process.stdout.write = forward(1);
   process.stderr.write = forward(2);
+}
+
+/** Bytes stay bytes: a letter may be divided between two of them, and some are no text at all. */
+function sent(
+  chunk: string | Uint8Array,
+  encoding: unknown
+): string | Uint8Array {
+  if (typeof chunk !== 'string') {
+    // A copy of these alone: a small Buffer lies in memory that others share.
+    return new Uint8Array(chunk);
+  }
+  return typeof encoding !== 'string' || /^utf-?8$/i.test(encoding)
+    ? chunk
+    : new Uint8Array(Buffer.from(chunk, encoding as BufferEncoding));
 }

@@ -71,11 +71,11 @@ export type ResultsMessage = {
   readonly ended: boolean;
 };
 
-/** Text written to the worker's standard output (1) or error (2); it overtakes no result. */
+/** What was written to the worker's standard output (1) or error (2), text or bytes; it overtakes no result. */
 export type OutputMessage = {
   readonly type: 'output';
   readonly stream: 1 | 2;
-  readonly text: string;
+  readonly chunk: string | Uint8Array;
 };
 
 export type FromWorker =

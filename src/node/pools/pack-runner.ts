@@ -21,6 +21,8 @@ import {
 
 /** Results older than this are sent before the next task runs. */
 const FLUSH_MS = 1;
+/** After so long without a pause, messages are looked at before the next task: one may say that it is not wanted any more. */
+const PAUSE_MS = 10;
 
 /** What the runner needs of the thread or process it runs in. */
 export type RunnerLink = {
@@ -32,6 +34,8 @@ export type RunnerLink = {
   canSend(value: unknown): boolean;
   /** Takes the next task of a pack; a number past its end if the rest was taken back. */
   claim(pack: RunMessage): number;
+  /** Lets messages come in, where {@link claim} does not know without them what was taken back. */
+  pause?(): Promise<void>;
 };
 
 export class PackRunner {
@@ -84,6 +88,8 @@ class PackRun {
   private readonly _moved = new Set<ArrayBuffer>();
   private _flushedAt = performance.now();
   private readonly _meter: TaskMeter | null;
+  /** Whether every function of the nested calls that are being made leaves its results to whoever has them. */
+  private _treeMoves = true;
 
   constructor(
     private readonly _pack: RunMessage,
@@ -100,6 +106,7 @@ class PackRun {
     const loaded = this._functions.loaded;
     let from = 0;
     let start = this._flushedAt;
+    let pausedAt = start;
     for (;;) {
       const index = this._link.claim(this._pack);
       if (index >= count) {
@@ -118,8 +125,11 @@ class PackRun {
         let value: unknown;
         const fn = loaded[id] ?? (await this._functions.load(id));
         this._meter?.begin();
+        let movesResult = fn.movesResults;
         if (argCount === NESTED) {
+          this._treeMoves = true;
           value = await this._callTree(args[from] as CallTree);
+          movesResult = this._treeMoves;
           from += 1;
         } else {
           value = callWith(fn.call, args, from, argCount);
@@ -130,7 +140,7 @@ class PackRun {
         }
         this._meter?.end(value);
         this._values.push(value);
-        if (typeof value === 'object' && fn.movesResults) {
+        if (movesResult && typeof value === 'object') {
           collectLargeBuffers(value, this._moved);
         }
       } catch (error) {
@@ -147,12 +157,17 @@ class PackRun {
       if (stop - this._flushedAt > FLUSH_MS && !(await this._flush(false))) {
         return;
       }
+      if (stop - pausedAt > PAUSE_MS && this._link.pause !== undefined) {
+        await this._link.pause();
+        start = pausedAt = performance.now();
+      }
     }
     await this._flush(true);
   }
 
   private async _callTree(tree: CallTree): Promise<unknown> {
     const fn: LoadedFunction = await this._functions.load(tree.fn);
+    this._treeMoves &&= fn.movesResults;
     const values: unknown[] = [];
     for (const arg of tree.args) {
       values.push(await decodeArg(arg, call => this._callTree(call)));

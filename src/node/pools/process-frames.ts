@@ -32,6 +32,12 @@ export function encodeFrame(
   for (const value of values) {
     collectLargeBuffers(value, large);
   }
+  for (const buffer of large) {
+    // Views of it could not be put onto the memory that arrives, which has one size.
+    if ((buffer as { resizable?: boolean }).resizable === true) {
+      large.delete(buffer);
+    }
+  }
   const serializer = new Serializer();
   let index = 0;
   for (const buffer of large) {
@@ -81,7 +87,11 @@ export class FrameReader {
   private _part: 'header' | 'lengths' | 'body' | 'buffers' = 'header';
   private _bodyBytes = 0;
 
-  constructor(private readonly _onMessage: (message: unknown) => void) {}
+  /** @param _onUnreadable - told of a message that cannot be put together again, such as one with a `WebAssembly.Module` */
+  constructor(
+    private readonly _onMessage: (message: unknown) => void,
+    private readonly _onUnreadable: (error: unknown) => void
+  ) {}
 
   push(chunk: Uint8Array): void {
     let at = 0;
@@ -142,8 +152,15 @@ export class FrameReader {
     this._buffers = [];
     this._body = null;
     this._next('header', HEADER_BYTES);
-    deserializer.readHeader();
-    this._onMessage(deserializer.readValue());
+    let message: unknown;
+    try {
+      deserializer.readHeader();
+      message = deserializer.readValue();
+    } catch (error) {
+      this._onUnreadable(error);
+      return;
+    }
+    this._onMessage(message);
   }
 
   private _next(part: FrameReader['_part'], bytes: number): void {

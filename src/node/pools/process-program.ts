@@ -3,6 +3,7 @@
  * that happens, and a thread of its own watches it, because the main thread may be busy with a task that never ends.
  */
 import { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { forwardOutput } from './forward-output';
 import type { FromWorker, RunMessage, ToWorker } from './messages';
@@ -40,19 +41,29 @@ const runner = new PackRunner({
       begun.tasks = 0;
     }
     return cancelled.delete(pack) ? count : begun.tasks++;
+  },
+  pause: async () => {
+    // The first may come before the pipe is looked at, the second comes after.
+    await setImmediate();
+    await setImmediate();
   }
 });
 
-const reader = new FrameReader(message => {
-  const known = message as ToWorker;
-  if (known.type === 'run') {
-    runner.add(known);
-  } else if (known.type === 'initialize') {
-    void runner.initialize(known);
-  } else {
-    cancelled.add(known.pack);
+const reader = new FrameReader(
+  message => {
+    const known = message as ToWorker;
+    if (known.type === 'run') {
+      runner.add(known);
+    } else if (known.type === 'initialize') {
+      void runner.initialize(known);
+    } else {
+      cancelled.add(known.pack);
+    }
+  },
+  error => {
+    throw error;
   }
-});
+);
 
 forwardOutput(message => {
   // Small, so it is written at once.

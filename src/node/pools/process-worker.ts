@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { programFile } from '../program-files';
 import type { FromWorker, ToWorker } from './messages';
 import { canEncode, encodeFrame, FrameReader } from './process-frames';
@@ -10,17 +10,19 @@ import type { IWorkerTransport, WorkerEvents } from './worker-transport';
 const PACKS = 2;
 
 /** Options of this process that its children must not have: they would run something else or fight over a debugger's port. */
-const evaluating = /^(-e|-p|-pe|--eval|--print)$/;
 const ownOptions =
-  /^(-i|-c|--check|--interactive|--input-type|--inspect|--test|--watch)/;
+  /^(-e|-p|-pe|--eval|--print|-i|-c|--check|--interactive|--input-type|--inspect|--test|--watch)(?![a-z])/;
+const evaluating = /^(-e|-p|-pe|--eval|--print)$/;
 
-function childOptions(options: readonly string[]): string[] {
-  return options.filter(
-    (option, at) =>
-      !evaluating.test(option) &&
-      !evaluating.test(options[at - 1] ?? '') &&
-      !ownOptions.test(option)
-  );
+/** Without its own options and the words after them: an option's value (`--input-type module`) would be taken for the program's name. */
+export function childOptions(options: readonly string[]): string[] {
+  let isOwn = false;
+  return options.filter((option, at) => {
+    const isValue =
+      evaluating.test(options[at - 1] ?? '') || !option.startsWith('-');
+    isOwn = isValue ? isOwn : ownOptions.test(option);
+    return !isOwn;
+  });
 }
 
 /** The parent's end of a child process. */
@@ -52,22 +54,28 @@ export class ProcessWorker implements IWorkerTransport {
     );
     this.workerId = this._child.pid ?? -1;
     this.label = `process ${this.workerId}`;
-    this._socket = this._child.stdio[3] as Socket;
-    const reader = new FrameReader(message =>
-      events.onMessage(message as FromWorker)
-    );
-    this._socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
-    // A child that is gone is told by its own event.
-    this._socket.on('error', () => undefined);
-    const lifeline = this._child.stdio[4] as Socket;
-    lifeline.on('error', () => undefined);
-    lifeline.unref();
     this._child.on('error', error => {
       this._error = error;
       if (this._child.pid === undefined) {
         this._end(events, 'could not be started');
       }
     });
+    // Without descriptors left there are no pipes: what is written into one that leads nowhere is lost, as its error event is.
+    const [, , , messages, lifelineEnd] = (this._child.stdio ??
+      []) as unknown as readonly (Socket | undefined)[];
+    this._socket = messages ?? new Socket();
+    const reader = new FrameReader(
+      message => events.onMessage(message as FromWorker),
+      error => {
+        this._error = error;
+        this._child.kill('SIGKILL');
+      }
+    );
+    this._socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
+    // A child that is gone is told by its own event.
+    this._socket.on('error', () => undefined);
+    lifelineEnd?.on('error', () => undefined);
+    lifelineEnd?.unref();
     // 'close' comes after 'exit' and after the last message was read.
     this._child.on('close', (code, signal) =>
       this._end(

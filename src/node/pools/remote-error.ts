@@ -10,8 +10,22 @@ const MAX_CAUSES = 16;
 /** Runs in the worker. `canSend` tells whether a value can travel. */
 export function packFailure(
   thrown: unknown,
+  canSend: (value: unknown) => boolean
+): RemoteFailure {
+  try {
+    return packed(thrown, canSend, 0);
+  } catch (error) {
+    // A getter of what was thrown, or its `toString`.
+    return standIn(
+      `The task threw something that itself throws when it is read (${error instanceof Error ? error.message : typeof error}).`
+    );
+  }
+}
+
+function packed(
+  thrown: unknown,
   canSend: (value: unknown) => boolean,
-  depth = 0
+  depth: number
 ): RemoteFailure {
   if (!isError(thrown)) {
     return canSend(thrown)
@@ -25,7 +39,7 @@ export function packFailure(
       properties[name] = value;
     }
   }
-  const nested = (inner: unknown) => packFailure(inner, canSend, depth + 1);
+  const nested = (inner: unknown) => packed(inner, canSend, depth + 1);
   const { cause } = thrown;
   const { errors } = thrown as { errors?: unknown };
   return {

@@ -32,4 +32,7 @@ port.on('message', (message: ToWorker) => {
     void runner.initialize(message);
   }
 });
+port.on('messageerror', error => {
+  throw error;
+});
 send({ type: 'ready' }, []);

@@ -56,6 +56,11 @@ export class ThreadWorker implements IWorkerTransport {
     this._worker.on('error', (error: unknown) => {
       this._error = error;
     });
+    // A message that cannot be put together again: whoever waits for it would wait for ever.
+    this._worker.on('messageerror', error => {
+      this._error = error;
+      void this._worker.terminate();
+    });
     this._worker.on('exit', (code: number) =>
       events.onEnd(
         this._error === undefined

@@ -52,11 +52,17 @@ export function describeUnsendable(
       return null;
     }
     seen.add(at);
-    for (const [name, inner] of partsOf(at)) {
-      const found = search(inner, `${path}${name}`, depth + 1);
-      if (found !== null) {
-        return found;
+    let name = '';
+    try {
+      for (const part of partsOf(at)) {
+        name = part.name;
+        const found = search(part.read(), `${path}${name}`, depth + 1);
+        if (found !== null) {
+          return found;
+        }
       }
+    } catch (error) {
+      return `${path}${name} throws when it is read (${error instanceof Error ? error.message : typeof error})`;
     }
     return canSend(at) ? null : `${path} is ${classOf(at)}`;
   };
@@ -81,27 +87,29 @@ function kindOf(value: unknown): string | null {
   return null;
 }
 
-function* partsOf(value: object): Iterable<[name: string, part: unknown]> {
+type Part = { readonly name: string; readonly read: () => unknown };
+
+function* partsOf(value: object): Iterable<Part> {
   if (ArrayBuffer.isView(value)) {
     return;
   }
   if (value instanceof Map) {
     for (const [key, inner] of value) {
-      yield [`.get(${String(key)})`, inner];
+      yield { name: `.get(${String(key)})`, read: () => inner };
     }
     return;
   }
   if (value instanceof Set) {
     for (const inner of value) {
-      yield ['.values()', inner];
+      yield { name: '.values()', read: () => inner };
     }
     return;
   }
   for (const name of Object.keys(value)) {
-    yield [
-      Array.isArray(value) ? `[${name}]` : `.${name}`,
-      (value as Record<string, unknown>)[name]
-    ];
+    yield {
+      name: Array.isArray(value) ? `[${name}]` : `.${name}`,
+      read: () => (value as Record<string, unknown>)[name]
+    };
   }
 }
 

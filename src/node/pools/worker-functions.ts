@@ -41,16 +41,15 @@ export class WorkerFunctions {
 
 /** @throws what compiling or importing throws. */
 export async function loadedForm(form: PortableForm): Promise<LoadedFunction> {
-  return form.kind === 'text'
-    ? { call: compile(form.expression, form.name), movesResults: true }
-    : {
-        call: exportedFunction(
+  const call =
+    form.kind === 'text'
+      ? compile(form.expression, form.name)
+      : exportedFunction(
           (await import(form.url)) as Record<string, unknown>,
           form.url,
           form.exportName
-        ),
-        movesResults: form.movesResult
-      };
+        );
+  return { call, movesResults: form.movesResult };
 }
 
 function compile(

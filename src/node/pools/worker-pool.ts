@@ -180,7 +180,7 @@ export abstract class WorkerPool implements AsyncDisposable {
         return;
       case 'output':
         (message.stream === 1 ? process.stdout : process.stderr).write(
-          message.text
+          message.chunk
         );
         return;
       case 'results': {

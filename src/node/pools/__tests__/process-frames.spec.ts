@@ -8,7 +8,12 @@ function readBack(frames: readonly unknown[], sizes: readonly number[]) {
     frames.flatMap(frame => [...encodeFrame(frame, [frame]).chunks])
   );
   const messages: unknown[] = [];
-  const reader = new FrameReader(message => messages.push(message));
+  const reader = new FrameReader(
+    message => messages.push(message),
+    error => {
+      throw error;
+    }
+  );
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes[turn % sizes.length]!;
     reader.push(bytes.subarray(at, at + size));
