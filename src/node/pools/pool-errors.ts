@@ -26,7 +26,7 @@ export class WorkerEndedError extends Error {
   /** What it was running: one task, or those of which one was running. */
   readonly keys: readonly Key[];
 
-  constructor(message: string, keys: readonly Key[], cause: unknown) {
+  constructor(message: string, keys: readonly Key[], cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
     this.keys = keys;
   }

@@ -38,6 +38,8 @@ const AHEAD_TASKS = 1024;
 const STUCK_MS = 5;
 /** How long a worker that still runs a task of a failed run is waited for before another takes its place. */
 const LEFT_OVER_MS = 50;
+/** After an abort its workers are waited for so long: a thread inside a call of the system, such as `execSync`, ends only after that. */
+const KILL_MS = 1000;
 /** Workers that may die with a task waiting in them before it is its run that fails. */
 const MAX_LOSSES = 3;
 
@@ -95,6 +97,11 @@ export class PoolExecutor implements Executor {
         this._takeExecution = take;
       }
     };
+  }
+
+  /** Whether it has tasks that no worker has. */
+  get isWaiting(): boolean {
+    return this._queue.length > 0;
   }
 
   get slots(): number | undefined {
@@ -173,22 +180,32 @@ export class PoolExecutor implements Executor {
         kills.push(this._pool.end(worker));
       }
     }
-    await Promise.all(kills);
+    await allWithin(KILL_MS, kills);
   }
 
   /** Gives workers what they can take. Called when tasks came, and when any worker of the pool has become freer. */
   dispatch(): void {
     while (this._queue.length > 0 && !this._isStopped) {
-      const worker = this._freestWorker();
-      if (worker === null) {
+      let worker: PoolWorker | null;
+      try {
+        worker = this._freestWorker();
+      } catch (error) {
+        this._failNext(startError(error));
+        continue;
+      }
+      if (worker !== null) {
+        this._pool.served(this);
+        this._send(worker);
+      } else if (this._pool.isClosed) {
+        this._failNext(new WorkerEndedError('The pool was closed.', []));
+      } else {
         break;
       }
-      this._send(worker);
     }
     this._watch();
   }
 
-  /** Results of the next tasks of a pack. */
+  /** Results of the next tasks of a pack. The pool has all runs dispatch afterwards. */
   receive(worker: PoolWorker, pack: Pack, message: ResultsMessage): void {
     const { values, timings, failure } = message;
     const from = pack.received;
@@ -223,7 +240,6 @@ export class PoolExecutor implements Executor {
       const rest = pack.entries.slice(pack.received, pack.end);
       this._requeue(rest);
     }
-    this.dispatch();
   }
 
   /**
@@ -394,6 +410,7 @@ export class PoolExecutor implements Executor {
       const hasRoom =
         worker.canTakePack &&
         worker.leftOver() === undefined &&
+        this._mayWaitIn(worker) &&
         worker.aheadMs < AHEAD_MS / 2 &&
         worker.aheadTasks < AHEAD_TASKS / 2 &&
         !worker.isSilent(now, STUCK_MS);
@@ -414,6 +431,23 @@ export class PoolExecutor implements Executor {
       return other;
     }
     return this._pool.grow() ?? own ?? other;
+  }
+
+  /**
+   * What waits in a process stays there. So it waits behind its own run's tasks only, which end or fail together with it, and not while
+   * another run could have the process next.
+   */
+  private _mayWaitIn(worker: PoolWorker): boolean {
+    return (
+      worker.packs.size === 0 ||
+      worker.transport.canTakeBack ||
+      !(worker.worksForOthers(this) || this._pool.isWantedByOthers(this))
+    );
+  }
+
+  /** The next task fails, and the run with it. */
+  private _failNext(error: unknown): void {
+    this._settle(this._queue.shift()!, { error }, null);
   }
 
   /** Fills a pack from the queue's front and posts it. */
@@ -512,6 +546,9 @@ export class PoolExecutor implements Executor {
       return workers.some(worker => worker.leftOver() !== undefined);
     }
     const used = workers.filter(worker => worker.worksFor(this));
+    if (used.some(worker => worker.leftOver() !== undefined)) {
+      return true;
+    }
     const someoneIsFree =
       used.length < this.numWorkers &&
       (workers.length < size ||
@@ -526,22 +563,47 @@ export class PoolExecutor implements Executor {
   private _unstick(): void {
     const now = performance.now();
     for (const worker of this._pool.workers.slice()) {
-      const leftOver = worker.leftOver();
-      if (leftOver !== undefined) {
-        if (this._queue.length > 0 && worker.isSilent(now, LEFT_OVER_MS)) {
-          this._pool.retire(worker);
-        }
-      } else if (worker.isSilent(now, STUCK_MS)) {
+      const hasLeftOver = worker.leftOver() !== undefined;
+      if (worker.isSilent(now, STUCK_MS)) {
         for (const pack of worker.packs.values()) {
-          if (pack.owner === this && pack.entries[0]!.batch.inParts) {
+          const mayMove = hasLeftOver || pack.entries[0]!.batch.inParts;
+          if (pack.owner === this && mayMove) {
             const { end } = pack;
             const taken = worker.takeBack(pack);
             this._requeue(pack.entries.slice(end - taken, end));
           }
         }
       }
+      if (
+        hasLeftOver &&
+        this._queue.length > 0 &&
+        worker.isSilent(now, LEFT_OVER_MS)
+      ) {
+        this._pool.retire(worker);
+      }
     }
   }
+}
+
+function startError(error: unknown): WorkerEndedError {
+  return new WorkerEndedError(
+    `A worker could not start (${(error as Error).message}).`,
+    [],
+    error
+  );
+}
+
+/** Resolves when all have, or after so many milliseconds. */
+async function allWithin(
+  ms: number,
+  promises: readonly Promise<unknown>[]
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all(promises), limit]);
+  clearTimeout(timer);
 }
 
 /** Whether an outcome of this task would still be told. */

@@ -46,10 +46,20 @@ export class PoolWorker {
     return false;
   }
 
-  /** What it still runs of a run that is over. */
+  /** Whether it has something of another run. */
+  worksForOthers(run: PoolExecutor): boolean {
+    for (const pack of this.packs.values()) {
+      if (pack.owner !== run) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** What it still runs, or may still begin, of a run that is over. */
   leftOver(): Pack | undefined {
     for (const pack of this.packs.values()) {
-      if (pack.owner.isStopped) {
+      if (pack.owner.isStopped && pack.left > 0) {
         return pack;
       }
     }

@@ -35,7 +35,7 @@ import type {
 export type PoolOptions = {
   /** Workers at most; they are started as they are needed. By default as many as CPUs that this process may use. */
   readonly size?: number;
-  /** Limit of each worker's JavaScript heap; Node's own by default. A worker that reaches it ends, and its task fails. */
+  /** Limit of each worker's JavaScript heap, 16 at least; Node's own by default. A worker that reaches it ends, and its task fails. */
   readonly maxHeapMegabytes?: number;
   /**
    * Called once in each new worker, before its first task; a promise is awaited. As portable as a task's function. If it fails, so does the
@@ -45,6 +45,9 @@ export type PoolOptions = {
   /** Arguments of the initializer, copied to each worker. */
   readonly initializerArgs?: readonly unknown[];
 };
+
+/** With much less, a thread dies while Node starts in it, and takes this process along. */
+const LEAST_HEAP_MEGABYTES = 16;
 
 /**
  * Workers that outlive a run. They do not keep this process alive; while somebody awaits a run, the run does. Any number of runs may share
@@ -65,6 +68,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   private readonly _retired = new Set<PoolWorker>();
   /** Ended for the pool but not yet gone. */
   private readonly _leaving = new Set<Promise<void>>();
+  /** Runs, the one that was given a worker longest ago first. */
   private readonly _executors = new Set<PoolExecutor>();
   private _isClosed = false;
   private _isClosingWhenIdle = false;
@@ -78,6 +82,14 @@ export abstract class WorkerPool implements AsyncDisposable {
     initializerArgs = []
   }: PoolOptions = {}) {
     this._maxHeapMegabytes = maxHeapMegabytes;
+    if (
+      maxHeapMegabytes !== undefined &&
+      !(maxHeapMegabytes >= LEAST_HEAP_MEGABYTES)
+    ) {
+      throw new RangeError(
+        `A worker needs a heap of ${LEAST_HEAP_MEGABYTES} megabytes at least, not ${maxHeapMegabytes}.`
+      );
+    }
     if (!Number.isInteger(size) || size < 1) {
       throw new RangeError(
         `A pool needs a size that is a whole number from 1 on, not ${size}.`
@@ -98,6 +110,8 @@ export abstract class WorkerPool implements AsyncDisposable {
     [...this.workers, ...this._retired].forEach(
       worker => void this.end(worker)
     );
+    // Runs of which no worker has a task hear of it by this.
+    this._dispatchAll();
     await Promise.all(this._leaving);
   }
 
@@ -135,7 +149,28 @@ export abstract class WorkerPool implements AsyncDisposable {
     return this._nextPack++;
   }
 
-  /** Starts a worker if there is room. @internal */
+  /** @internal */
+  get isClosed(): boolean {
+    return this._isClosed;
+  }
+
+  /** The run was given a worker: others come first now. @internal */
+  served(executor: PoolExecutor): void {
+    this._executors.delete(executor);
+    this._executors.add(executor);
+  }
+
+  /** Whether other runs wait for a worker. @internal */
+  isWantedByOthers(executor: PoolExecutor): boolean {
+    for (const other of this._executors) {
+      if (other !== executor && other.isWaiting) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Starts a worker if there is room. @throws what keeps it from starting: no descriptors left, a missing file. @internal */
   grow(): PoolWorker | null {
     if (this.workers.length >= this.size || this._isClosed) {
       return null;
@@ -235,7 +270,8 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   private _dispatchAll(): void {
-    this._executors.forEach(executor => executor.dispatch());
+    // A copy: who is served moves to the end.
+    [...this._executors].forEach(executor => executor.dispatch());
   }
 }
 

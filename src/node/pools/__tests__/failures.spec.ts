@@ -1,5 +1,11 @@
 /** Row 8 of the plan for local schedulers: whatever goes wrong is said clearly, nothing hangs, and the pool goes on working. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UnknownKeyError } from '../../graph/graph-errors';
@@ -443,6 +449,29 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
     writeFileSync(gate, '');
     writeFileSync(`${gate}-1`, '');
     await expectUsable();
+  });
+});
+
+describe('§1.7: with threads', () => {
+  it('an abort is not held up by a thread that is inside a call of the system', async () => {
+    const pool = new ThreadPool({ size: 1 });
+    const begun = join(folder, 'begun');
+    const sleep = async (path: string) => {
+      const { execSync } = await import('node:child_process');
+      execSync(`touch ${path}; sleep 5; rm ${path}`);
+    };
+    const abort = new AbortController();
+    const run = failureOf(
+      getThreads({ a: task(sleep, begun) }, 'a', { pool, signal: abort.signal })
+    );
+    await waitFor('the task to begin', () => existsSync(begun));
+    abort.abort(new Error('enough'));
+    expect((await run).message).toBe('enough');
+    expect(existsSync(begun)).toBe(true);
+    const again = { b: task(inc, 1) };
+    expect(await getThreads(again, 'b', { pool })).toBe(2);
+    // The thread ends when its call does; who closes the pool waits for that.
+    await pool.close();
   });
 });
 
