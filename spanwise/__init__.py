@@ -6,7 +6,9 @@ stay cheap, because the Jupyter server and every worker import it too.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 # Public name -> the module that defines it.
@@ -47,12 +49,23 @@ def __getattr__(name: str) -> Any:
 def _missing(name: str) -> Exception:
     """The error of a name that is not here; one of `distributed`'s names the substitute."""
     if not name.startswith("_"):
-        from spanwise.client.distributed_names import absent_import
+        from spanwise.client.distributed_names import absent_name
 
-        absent = absent_import(name)
+        absent = absent_name(name, imported=_is_imported(sys._getframe(2)))
         if absent is not None:
             return absent
     return AttributeError(f"module 'spanwise' has no attribute {name!r}")
+
+
+def _is_imported(frame: FrameType) -> bool:
+    """Whether the code stands at ``from … import name``.
+
+    That puts a message of its own in the place of an AttributeError's, while ``hasattr``
+    and ``getattr`` must get no other error.
+    """
+    from opcode import opname
+
+    return opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
 def __dir__() -> list[str]:

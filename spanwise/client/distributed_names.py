@@ -167,9 +167,16 @@ def absent_attribute(name: str) -> AttributeError:
     )
 
 
-def absent_import(name: str) -> ImportError | None:
-    """The error of a name of `distributed` that `spanwise` has not; None for any other."""
+def absent_name(name: str, imported: bool) -> AttributeError | ImportError | None:
+    """The error of a name of `distributed` that `spanwise` has not; None for any other.
+
+    Parameters
+    ----------
+    imported
+        By ``from spanwise import name``, not asked for as an attribute.
+    """
     substitute = MODULE.get(name)
     if substitute is None:
         return None
-    return AbsentImport(f"spanwise has no {name} (distributed has). Instead: {substitute}.")
+    kind = AbsentImport if imported else AbsentAttribute
+    return kind(f"spanwise has no {name} (distributed has). Instead: {substitute}.")

@@ -34,7 +34,7 @@ class KilledWorker(RuntimeError):
 
 
 class AbsentAttribute(NotImplementedError, AttributeError):
-    """A client of `distributed` has it, ours not; the message says what to use instead."""
+    """`distributed` has it, or its client, ours not; the message says what to use instead."""
 
 
 class AbsentImport(NotImplementedError, ImportError):

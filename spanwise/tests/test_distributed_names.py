@@ -58,8 +58,10 @@ def test_an_absent_name_of_the_module(name: str) -> None:
     with pytest.raises(AbsentImport, match=f"has no {name} ") as caught:
         exec(f"from spanwise import {name}")  # noqa: S102
     assert names.MODULE[name] in str(caught.value)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(AbsentAttribute) as asked:
         getattr(spanwise, name)
+    assert str(asked.value) == str(caught.value)
+    assert not hasattr(spanwise, name)
 
 
 def test_substitutes_that_are_calls_exist() -> None:
