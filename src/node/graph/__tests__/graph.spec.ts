@@ -82,6 +82,7 @@ describe('§6.3: nodes and arguments', () => {
   it('§6.3: a task needs a function', () => {
     expect(() => task('inc' as never, 1)).toThrow(TypeError);
     expect(() => task(null as never)).toThrow(/not null/);
+    expect(() => task(task(list) as never)).toThrow(TypeError);
     expect(() => ref(5 as never)).toThrow(TypeError);
   });
 
@@ -106,6 +107,26 @@ describe('§6.3: nodes and arguments', () => {
       )
     ).toEqual(['a', 'b', ['t', 1]]);
     expect(dependenciesOf(data(ref('a')))).toEqual([]);
+  });
+});
+
+describe('§6.5: nothing is converted', () => {
+  it('§6.5: texts and tuples that are keys elsewhere stay data, and lists that begin with a function are no calls', () => {
+    const graph = {
+      x: 1,
+      same: 'x',
+      call: [list, 'x'],
+      argument: task(list, 'x', ['x', 1])
+    };
+    const [same, call, argument] = getSync<unknown[]>(graph, [
+      'same',
+      'call',
+      'argument'
+    ]);
+    expect(same).toBe('x');
+    expect(call).toBe(graph.call);
+    expect(argument).toEqual(['x', ['x', 1]]);
+    expect(dependenciesOf(graph.call)).toEqual([]);
   });
 });
 

@@ -92,6 +92,23 @@ describe('§6.7: static order', () => {
     ]);
   });
 
+  it('§6.7: leaves its input as it was', () => {
+    fc.assert(
+      fc.property(drawn, nodes => {
+        const graph = graphOf(nodes, place => `k${place}`);
+        const before = [...graph];
+        order(graph as never);
+        const after = [...graph];
+        expect(after.length).toBe(before.length);
+        after.forEach(([key, value], at) => {
+          expect(key).toBe(before[at]![0]);
+          expect(value).toBe(before[at]![1]);
+        });
+      }),
+      { numRuns: 100 }
+    );
+  });
+
   it('§6.7: an empty graph is empty', () => {
     expect(order({}).size).toBe(0);
   });
