@@ -22,6 +22,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import ts from 'typescript';
 import { buildReference } from './build-reference.mjs';
 import { bundleNodePrograms } from './bundle-node-programs.mjs';
 
@@ -110,7 +111,7 @@ emitTypes(join(dist, 'types'));
 await buildReference(join(folder, 'reference'));
 console.log(folder);
 
-/** Declarations of everything that index.ts reaches. */
+/** Declarations of what index.ts exports, and of what these mention. */
 function emitTypes(into) {
   const config = join(folder, 'tsconfig.types.json');
   writeFileSync(
@@ -140,11 +141,27 @@ function emitTypes(into) {
     { stdio: 'inherit' }
   );
   rmSync(config);
-  for (const name of readdirSync(into, { recursive: true })) {
-    if (name.endsWith('.d.ts')) {
-      nameFiles(join(into, name));
+  const paths = readdirSync(into, { recursive: true })
+    .filter(name => name.endsWith('.d.ts'))
+    .map(name => join(into, name));
+  paths.forEach(nameFiles);
+  const reached = reachedFrom(join(into, 'node', 'index.d.ts'));
+  paths.filter(path => !reached.has(path)).forEach(path => rmSync(path));
+}
+
+/** Declarations that users see, directly or not: the others may need packages that users do not have. */
+function reachedFrom(path, reached = new Set()) {
+  if (!reached.has(path)) {
+    reached.add(path);
+    const { importedFiles } = ts.preProcessFile(readFileSync(path, 'utf8'));
+    for (const { fileName } of importedFiles) {
+      if (fileName.startsWith('.')) {
+        const target = join(dirname(path), fileName);
+        reachedFrom(target.replace(/\.js$/, '.d.ts'), reached);
+      }
     }
   }
+  return reached;
 }
 
 /** ES modules in Node name files with their ending; our sources do not, as bundlers want it. */

@@ -1,5 +1,5 @@
 /** Row 8 of the package: the packed tarball, installed in an empty folder, serves JavaScript and TypeScript users. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -19,7 +19,7 @@ let user: string;
 
 /** Runs a command; its output is in the error if it fails. */
 function run(command: string, args: readonly string[], cwd: string): string {
-  return execFileSync(command, args, {
+  const { error, status, stdout, stderr } = spawnSync(command, args, {
     cwd,
     encoding: 'utf8',
     timeout: 240_000,
@@ -30,6 +30,13 @@ function run(command: string, args: readonly string[], cwd: string): string {
       PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`
     }
   });
+  if (error !== undefined || status !== 0) {
+    throw new Error(
+      `${command} ${args.join(' ')} ended with ${status}.\n${stdout}${stderr}`,
+      { cause: error }
+    );
+  }
+  return stdout;
 }
 
 const node = (args: readonly string[]) => run(process.execPath, args, user);
@@ -124,9 +131,9 @@ describe('the npm package', () => {
         'dist/programs/pool-thread.mjs'
       ])
     );
-    expect(files.filter(name => /jupyter|panels\/|lab\//.test(name))).toEqual(
-      []
-    );
+    expect(
+      files.filter(name => /jupyterlab|panels\/|lab\//.test(name))
+    ).toEqual([]);
   });
 
   it('runs for a user of JavaScript: every scheduler', () => {

@@ -59,6 +59,7 @@ type Described = {
  * @param named - path of a connection file.
  * @throws NoObserverError
  * @throws UnsafeConnectionError
+ * @internal
  */
 export function findDoorbells(
   named: string | undefined,
