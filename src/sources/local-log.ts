@@ -10,6 +10,8 @@ import { cutInTheMiddle } from './cut-text';
 
 /** No worker; of events that are of no one worker. */
 const NO_WORKER = 0xffff;
+/** In place of a node. */
+const NOTHING = 0xffffffff;
 /** Ids of spans are u16; the last one stands for all that come after. */
 export const LAST_SPAN = 0xffff;
 /** Of stacks in `events`: the first thousands are written down, of later errors a line. */
@@ -212,8 +214,30 @@ export class LocalLog {
       text:
         this._stacks++ < MOST_STACKS
           ? cutInTheMiddle(text, STACK_CHARACTERS)
-          : cutInTheMiddle(text.split('\n', 1)[0]!, LINE_CHARACTERS)
+          : cutInTheMiddle(text.trimEnd().split('\n').at(-1)!, LINE_CHARACTERS)
     });
+  }
+
+  /** A task runs for long in a lane. */
+  running(
+    lane: number,
+    node: number,
+    functionId: number,
+    span: number,
+    started: number
+  ): void {
+    this._writer.table('running').append({
+      lane,
+      node,
+      function: functionId,
+      span,
+      started: this.since(started)
+    });
+  }
+
+  /** Nothing runs for long in a lane any more. */
+  runningNothing(lane: number): void {
+    this.running(lane, NOTHING, 0, 0, this.start);
   }
 
   /** Seals what is due. @returns when to call again at the latest, in seconds of the clock; null if nothing waits. */

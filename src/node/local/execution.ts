@@ -21,4 +21,11 @@ export type RemoteWorkers = {
   readonly pool: object;
   /** To be called before the first task: every execution is told, at the latest with its result. */
   measure(take: (execution: Execution) => void): void;
+  /** The tasks of this run that workers have, as far as is known here, and since when at the earliest. */
+  running(): readonly {
+    readonly call: TaskCall;
+    readonly workerId: number;
+    /** As `performance.now()` here. */
+    readonly sinceMs: number;
+  }[];
 };

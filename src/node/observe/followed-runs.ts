@@ -1,11 +1,11 @@
 /** Follows runs of the local schedulers and writes them down. */
+import { inspect } from 'node:util';
 import { LoggedStatus } from '../../records/run-status';
-import { sizeOf } from '../diagnostics/size-of';
 import { DataNode, Task } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import { placeOf } from '../graph/written-in';
 import { Callback } from '../local/callback';
-import type { Execution } from '../local/execution';
+import type { Execution, RemoteWorkers } from '../local/execution';
 import type {
   BatchDone,
   BatchOutcome,
@@ -26,11 +26,16 @@ import { HomeLanes, type LaneRange } from './lanes';
 import type { LiveLog } from './live-log';
 import { type ProcessSlot, ProcessSlots } from './process-slots';
 import { recordedError } from './recorded-error';
+import { resultBytes } from './result-bytes';
+import type { RunningBoard } from './running-board';
 import { currentSpan, type Span } from './span';
 import { threadCpuClock } from './thread-cpu';
+import { warn } from './warning';
 
 /** Of executions that have not ended yet, and figures that are not known. */
 const UNKNOWN = NaN;
+/** Between looks at what workers of pools run. */
+const LOOK_MS = 50;
 
 /** A callback that follows every run in whose scope it is. */
 export class FollowedRuns extends Callback implements RunFollower {
@@ -46,13 +51,42 @@ export class FollowedRuns extends Callback implements RunFollower {
   /** @param _onProcess - hears of each process that computes, with its number in the log. */
   constructor(
     readonly live: LiveLog,
+    readonly board: RunningBoard,
     private readonly _onProcess: (worker: number, pid: number) => void
   ) {
     super();
   }
 
   [FOLLOW](plan: RunPlan, executor: Executor): FollowedRun | null {
-    return this.isClosed ? null : new FollowedRunOf(this, plan, executor);
+    if (this.isClosed) {
+      return null;
+    }
+    try {
+      return new FollowedRunOf(this, plan, executor);
+    } catch (error) {
+      this.giveUp(error);
+      return null;
+    }
+  }
+
+  /** Never lets observing break a computation. */
+  harmless(write: () => void): void {
+    if (this.isClosed) {
+      return;
+    }
+    try {
+      write();
+    } catch (error) {
+      this.giveUp(error);
+    }
+  }
+
+  /** Something is wrong with Spanwise itself: it is said, and what runs goes on. */
+  giveUp(error: unknown): void {
+    this.isClosed = true;
+    warn(
+      `Spanwise records nothing more of this program, which goes on: ${inspect(error)}`
+    );
   }
 
   /** Lanes for a run that begins. */
@@ -116,6 +150,7 @@ export class FollowedRuns extends Callback implements RunFollower {
 /** A task of this thread on its way. */
 type OpenCall = {
   readonly call: TaskCall;
+  readonly place: number;
   readonly lane: number;
   readonly start: number;
   stop: number;
@@ -135,6 +170,9 @@ class FollowedRunOf implements FollowedRun {
   private readonly _ready: Float64Array;
   private readonly _finished: Float64Array;
   private _hasEnded = false;
+  private _looking: NodeJS.Timeout | undefined;
+  /** Lanes on the board because of tasks in workers. */
+  private _shown: readonly number[] = [];
   /** Tasks of this thread that are under way. */
   private _openCount = 0;
 
@@ -154,15 +192,29 @@ class FollowedRunOf implements FollowedRun {
     this._finished = new Float64Array(size);
     this._place = _runs.takeLanes(_inner);
     this._writeNodes();
-    _inner.remote?.measure(execution => this._takeRemote(execution));
+    _inner.remote?.measure(execution =>
+      _runs.harmless(() => this._takeRemote(execution))
+    );
     this.executor = this._measuring(_inner);
+    const { remote } = _inner;
+    if (remote !== undefined) {
+      this._looking = setInterval(
+        () => _runs.harmless(() => this._lookAtWorkers(remote)),
+        LOOK_MS
+      );
+      this._looking.unref();
+    }
     live.commit();
   }
 
   ended(): void {
     this._hasEnded = true;
-    this._leaveIfQuiet();
-    this._live.commit();
+    clearInterval(this._looking);
+    this._shown.forEach(lane => this._runs.board.clear(lane));
+    this._runs.harmless(() => {
+      this._leaveIfQuiet();
+      this._live.commit();
+    });
   }
 
   private _leaveIfQuiet(): void {
@@ -272,11 +324,13 @@ class FollowedRunOf implements FollowedRun {
   ): unknown {
     const { now } = this._live;
     const cpuOfThread = this._runs.cpuOfThread;
-    const lane = (this._place as LaneRange).take();
+    const place = (this._place as LaneRange).take();
+    const lane = this._live.laneId(HOME, place);
     this._openCount++;
     const cpuStart = cpuOfThread();
     const mine: OpenCall = {
       call,
+      place,
       lane,
       start: now(),
       stop: UNKNOWN,
@@ -284,6 +338,7 @@ class FollowedRunOf implements FollowedRun {
       isTold: false
     };
     open[at] = mine;
+    this._show(call, lane, mine.start);
     let value: unknown;
     try {
       value = callNode(call.node, call.inputs);
@@ -323,16 +378,19 @@ class FollowedRunOf implements FollowedRun {
     }
     open.isTold = true;
     const range = this._place as LaneRange;
-    range.give(open.lane);
+    range.give(open.place);
+    this._runs.board.clear(open.lane);
     this._openCount--;
-    this._write(
-      open.call,
-      this._live.laneId(HOME, open.lane),
-      open,
-      'value' in outcome ? sizeOf(outcome.value) : UNKNOWN,
-      'value' in outcome ? undefined : outcome
-    );
-    this._leaveIfQuiet();
+    this._runs.harmless(() => {
+      this._write(
+        open.call,
+        open.lane,
+        open,
+        'value' in outcome ? resultBytes(outcome.value) : UNKNOWN,
+        'value' in outcome ? undefined : outcome
+      );
+      this._leaveIfQuiet();
+    });
   }
 
   // ---- tasks of workers
@@ -343,6 +401,41 @@ class FollowedRunOf implements FollowedRun {
       ? this._runs.laneOfProcess(workerId)
       : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
     this._write(call, lane, execution, nbytes, failure);
+  }
+
+  /** Workers do not say what they begin with: what they should be at is looked up now and then. */
+  private _lookAtWorkers(remote: RemoteWorkers): void {
+    const shown: number[] = [];
+    for (const { call, workerId, sinceMs } of remote.running()) {
+      const lane = this._whereIs(workerId);
+      if (lane !== null) {
+        const age = (performance.now() - sinceMs) / 1000;
+        this._show(call, lane, this._live.now() - age);
+        shown.push(lane);
+      }
+    }
+    this._shown
+      .filter(lane => !shown.includes(lane))
+      .forEach(lane => this._runs.board.clear(lane));
+    this._shown = shown;
+    this._live.commit();
+  }
+
+  private _whereIs(workerId: number): number | null {
+    if (Array.isArray(this._place)) {
+      return this._runs.laneOfProcess(workerId);
+    }
+    const place = this._place.whereIs(workerId);
+    return place === null ? null : this._live.laneId(HOME, place);
+  }
+
+  private _show({ id }: TaskCall, lane: number, started: number): void {
+    this._runs.board.set(lane, {
+      node: this._nodes[id]!,
+      functionId: this._functions[id]!,
+      span: this._spans[id]!,
+      started
+    });
   }
 
   private _write(

@@ -37,6 +37,15 @@ export class LaneRange {
     return this.base + place;
   }
 
+  /** The lane of a worker that may be at a task now; null if others have them all. */
+  whereIs(workerId: number): number | null {
+    let place = this._holders.findIndex(holder => holder.workerId === workerId);
+    if (place === -1 && this._holders.length < this.size) {
+      place = this._holders.push({ workerId, lastStop: -Infinity }) - 1;
+    }
+    return place === -1 ? null : this.base + place;
+  }
+
   /** The first lane that is free, for a task of this thread. */
   take(): number {
     let place = this._isTaken.indexOf(false);

@@ -1,13 +1,9 @@
 import { NoObserverError } from './connections';
 import { FollowedRuns } from './followed-runs';
 import { LiveLog } from './live-log';
-import {
-  type ConnectionOptions,
-  ObserverSink,
-  unobserved,
-  warn
-} from './observer-sink';
+import { type ConnectionOptions, ObserverSink } from './observer-sink';
 import { scriptName } from './script-name';
+import { unobserved, warn } from './warning';
 
 /**
  * Options of {@link observe}.
@@ -105,7 +101,7 @@ export class Observation implements AsyncDisposable {
     );
     const live = new LiveLog(this.name, sink);
     this._live = live;
-    this._runs = new FollowedRuns(live, (worker, pid) =>
+    this._runs = new FollowedRuns(live, sink.board, (worker, pid) =>
       sink.process(worker, pid)
     );
   }

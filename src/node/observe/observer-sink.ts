@@ -5,7 +5,9 @@ import type { Doorbell } from '../../link/ring-doorbell';
 import { programFile } from '../program-files';
 import { findDoorbells, NoObserverError } from './connections';
 import type { LogDescription, LogEnd, LogSink } from './log-sink';
+import { RunningBoard } from './running-board';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
+import { unobserved, warn } from './warning';
 
 /** For what was recorded last to arrive. */
 const END_SECONDS = 10;
@@ -36,6 +38,8 @@ export type ConnectionOptions = {
 
 /** The sink behind {@link observerSink}. */
 export class ObserverSink implements LogSink {
+  /** What runs now, for panels that are looked at. */
+  readonly board = new RunningBoard();
   private readonly _doorbells: readonly Doorbell[];
   private readonly _connection: string | undefined;
   private readonly _ended = new SharedArrayBuffer(4);
@@ -65,6 +69,7 @@ export class ObserverSink implements LogSink {
       connection: this._connection,
       description,
       start: startOf(description),
+      running: this.board.memory,
       ended: this._ended
     };
     const thread = new Worker(programFile('sender.mjs'), { workerData });
@@ -208,13 +213,4 @@ const NOWHERE: LogSink = {
 function startOf({ wallEpoch }: LogDescription): number {
   const wall = (performance.timeOrigin + performance.now()) / 1000;
   return monotonicClock()() - (wall - wallEpoch);
-}
-
-/** What a user is told when nothing is observed. */
-export function unobserved(sentence: string): string {
-  return `Computations run as ever, but nothing is observed: ${sentence}`;
-}
-
-export function warn(sentence: string): void {
-  process.emitWarning(sentence, { type: 'SpanwiseWarning' });
 }

@@ -10,6 +10,8 @@ export type SenderData = {
   readonly description: LogDescription;
   /** Of the clock of all links, at the log's start. */
   readonly start: number;
+  /** The memory of a {@link RunningBoard}. */
+  readonly running: SharedArrayBuffer;
   /** One cell: 1 once everything is delivered after `end`, or will never be. For a thread that may not wait for messages. */
   readonly ended: SharedArrayBuffer;
 };

@@ -4,7 +4,7 @@
  *
  *     blocks of the program ─┐
  *                            ├─► one log, numbered here ─► ring ─► observer
- *     blocks from here ──────┘   (memory, gaps)
+ *     blocks from here ──────┘   (memory, what runs, gaps)
  */
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -16,12 +16,16 @@ import { findDoorbells } from './connections';
 import { HOME } from './home';
 import { processMemory } from './process-memory';
 import type { LogEnd } from './log-sink';
+import { RunningBoard } from './running-board';
+import { RunningRows } from './running-rows';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
 
 declare const SPANWISE_VERSION: string | undefined;
 
 const BUILD = `npm ${typeof SPANWISE_VERSION === 'string' ? SPANWISE_VERSION : 'unbundled'}`;
-const MEMORY_MS = 200;
+/** Between looks at what runs; at memory, every second time. */
+const LOOK_MS = 100;
+const NOTHING = 0xffffffff;
 const FLUSH_SECONDS = 10;
 /** How long the end of a log waits for an observer that is being started again. */
 const SUCCESSOR_SECONDS = 3;
@@ -148,6 +152,25 @@ function measureMemory(): void {
       write(worker, bytes);
     }
   }
+}
+
+function lookWhatRuns(): void {
+  running.look(now(), (lane, task) =>
+    log.own.table('running').append({
+      lane,
+      node: task?.node ?? NOTHING,
+      function: task?.functionId ?? 0,
+      span: task?.span ?? 0,
+      started: (task?.started ?? data.start) - data.start
+    })
+  );
+}
+
+function look(): void {
+  lookWhatRuns();
+  if (looks++ % 2 === 0) {
+    measureMemory();
+  }
   log.own.seal();
 }
 
@@ -165,7 +188,7 @@ function take(message: ToSender): void {
         .then(() => say({ type: 'delivered', request: message.request }));
       return;
     case 'end':
-      clearInterval(memory);
+      clearInterval(looking);
       void log
         .end(message.why, message.at, message.limitSeconds)
         .then(() => finish({ type: 'ended' }));
@@ -174,7 +197,7 @@ function take(message: ToSender): void {
 
 /** Nothing more will be done here. */
 function finish(message: FromSender): void {
-  clearInterval(memory);
+  clearInterval(looking);
   log.close();
   const ended = new Int32Array(data.ended);
   Atomics.store(ended, 0, 1);
@@ -185,5 +208,7 @@ function finish(message: FromSender): void {
 
 const place = new Place();
 const log = new OneLog();
-const memory = setInterval(measureMemory, MEMORY_MS);
+const running = new RunningRows(new RunningBoard(data.running));
+let looks = 0;
+const looking = setInterval(look, LOOK_MS);
 port.on('message', take);

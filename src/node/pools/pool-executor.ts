@@ -95,7 +95,20 @@ export class PoolExecutor implements Executor {
       pool: this._pool,
       measure: take => {
         this._takeExecution = take;
-      }
+      },
+      running: () =>
+        this._pool.workers.flatMap(worker => {
+          const now = worker.isReady ? worker.current() : null;
+          return now?.owner === this
+            ? [
+                {
+                  call: now.entry.call,
+                  workerId: worker.workerId,
+                  sinceMs: now.sinceMs
+                }
+              ]
+            : [];
+        })
     };
   }
 

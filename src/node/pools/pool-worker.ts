@@ -1,5 +1,5 @@
 import type { FunctionTable } from './function-table';
-import type { Pack } from './pack';
+import type { Entry, Pack } from './pack';
 import type { PoolExecutor } from './pool-executor';
 import type { IWorkerTransport, WorkerEnd } from './worker-transport';
 
@@ -69,6 +69,16 @@ export class PoolWorker {
   /** Whether it has work and has sent nothing for so long. */
   isSilent(nowMs: number, limitMs: number): boolean {
     return this.packs.size > 0 && nowMs - this._heardAtMs > limitMs;
+  }
+
+  /** The task that it should be at, and since when at the earliest. */
+  current(): { entry: Entry; owner: PoolExecutor; sinceMs: number } | null {
+    for (const { entries, received, end, owner } of this.packs.values()) {
+      if (received < end) {
+        return { entry: entries[received]!, owner, sinceMs: this._heardAtMs };
+      }
+    }
+    return null;
   }
 
   takeCell(): number {

@@ -1,6 +1,6 @@
 /** Runs in the worker: when each task ran, what it used, how large its result is. Only made for runs that somebody measures. */
 import { monotonicClock } from '../../link/monotonic';
-import { sizeOf } from '../diagnostics/size-of';
+import { resultBytes } from '../observe/result-bytes';
 import { threadCpuClock } from '../observe/thread-cpu';
 
 /** Numbers per task in a {@link ResultsMessage}: start, stop, CPU seconds, bytes of the result. */
@@ -10,8 +10,9 @@ export class TaskMeter {
   private readonly _now = monotonicClock();
   private readonly _cpu = threadCpuClock();
   private _rows: number[] = [];
-  private _start = 0;
-  private _cpuStart = 0;
+  /** NaN between tasks. */
+  private _start = NaN;
+  private _cpuStart = NaN;
 
   begin(): void {
     this._cpuStart = this._cpu();
@@ -22,14 +23,17 @@ export class TaskMeter {
   end(value: unknown): void {
     const stop = this._now();
     const cpu = this._cpu() - this._cpuStart;
-    this._rows.push(this._start, stop, cpu, sizeOf(value));
+    this._rows.push(this._start, stop, cpu, resultBytes(value));
+    this._start = NaN;
   }
 
-  /** The task has thrown. */
+  /** The task has thrown, or could not even begin. */
   fail(): void {
     const stop = this._now();
-    const cpu = this._cpu() - this._cpuStart;
-    this._rows.push(this._start, stop, cpu, NaN);
+    const hasBegun = !Number.isNaN(this._start);
+    const cpu = hasBegun ? this._cpu() - this._cpuStart : 0;
+    this._rows.push(hasBegun ? this._start : stop, stop, cpu, NaN);
+    this._start = NaN;
   }
 
   /** What was measured since the last time, in the order of the tasks. */

@@ -9,7 +9,12 @@ import { getAsync } from '../../local/get-async';
 import { getSync } from '../../local/get-sync';
 import { getProcesses } from '../../pools/get-processes';
 import { getThreads } from '../../pools/get-threads';
+import { Callback } from '../../local/callback';
+import { delayed } from '../../graph/delayed';
 import { observe } from '../observe';
+import { observerSink } from '../observer-sink';
+import { createRecorder } from '../recorder';
+import { currentSpan, span } from '../span';
 
 let jupyter: FakeJupyter;
 const before = process.env['JUPYTER_RUNTIME_DIR'];
@@ -47,6 +52,20 @@ function spinning(): Graph {
   return graph as never;
 }
 
+/** No two tasks are in one place at a time. */
+function expectLanesTrue(rows: readonly RunDetail[]): void {
+  const stops = new Map<string, number>();
+  for (const row of [...rows].sort((a, b) => a.start - b.start)) {
+    const lane = `${row.worker} ${row.thread}`;
+    // Durations are single precision.
+    expect(row.start).toBeGreaterThanOrEqual((stops.get(lane) ?? 0) - 1e-6);
+    stops.set(lane, row.start + row.duration);
+  }
+}
+
+const ended = (name: string) =>
+  jupyter.cluster(name, ({ state }) => state === 'ended');
+
 async function rowsOf(cluster: string): Promise<readonly RunDetail[]> {
   const { rows, total } = await jupyter.ask(cluster, 'tasks', {
     sort: 'start',
@@ -69,10 +88,7 @@ describe.each(Object.entries(SCHEDULERS))('observe with %s', (name, get) => {
       { name: `${name} equal` }
     );
     expect(value).toBe(4);
-    const cluster = await jupyter.cluster(
-      `${name} equal`,
-      ({ state }) => state === 'ended'
-    );
+    const cluster = await ended(`${name} equal`);
     expect(cluster).toMatchObject({ kind: 'local', tasks: 7 });
     const rows = await rowsOf(cluster.cluster);
     const profiled = new Map(
@@ -91,5 +107,200 @@ describe.each(Object.entries(SCHEDULERS))('observe with %s', (name, get) => {
       expect(row.cpu).toBeGreaterThan(0);
       expect(row.nbytes).toBe(8);
     }
+    expectLanesTrue(rows);
+    const fine = await jupyter.ask(cluster.cluster, 'fine-metrics', {
+      unit: 'seconds',
+      top: 12
+    });
+    const cpu = fine.byActivity.find(each => each.activity === 'thread-cpu');
+    const total = rows.reduce(
+      (sum, row) => sum + Math.min(row.cpu!, row.duration),
+      0
+    );
+    expect(cpu!.value).toBeCloseTo(total, 4);
+  });
+
+  it('shows what failed, with where it was thrown', async () => {
+    const graph = {
+      good: task(spin, 1),
+      bad: task((_: number) => {
+        throw new RangeError('too far');
+      }, ref('good'))
+    };
+    await expect(
+      observe(async () => get(graph, 'bad'), { name: `${name} failed` })
+    ).rejects.toThrow('too far');
+    const cluster = await ended(`${name} failed`);
+    const rows = await rowsOf(cluster.cluster);
+    expect(rows.map(({ key, status }) => [key, status])).toEqual([
+      ['good', 'ok'],
+      ['bad', 'failed']
+    ]);
+    expect(rows[1]!.error).toBe('RangeError: too far');
+    expect(rows[1]!.nbytes).toBeNull();
+  });
+
+  it('counts tasks to the span where they were written, else to that of the run', async () => {
+    const inc = (x: number) => x + 1;
+    const load = span('load', () => delayed(inc)(1));
+    const written = span('parts', () => ({ a: task(inc, 1), b: task(inc, 2) }));
+    await observe(
+      async () => {
+        await span(['daily', 'sum'], async () => {
+          await Promise.resolve();
+          await get({ ...written, c: task(inc, ref('a')) }, ['b', 'c']);
+        });
+        await load.compute(get as typeof getAsync);
+        await get({ d: task(inc, 3) }, 'd');
+      },
+      { name: `${name} spans` }
+    );
+    const cluster = await ended(`${name} spans`);
+    const rows = await rowsOf(cluster.cluster);
+    expect(
+      Object.fromEntries(rows.map(row => [row.key, row.span.join('/')]))
+    ).toEqual({
+      a: 'parts',
+      b: 'parts',
+      c: 'daily/sum',
+      "('inc', 0)": 'load',
+      d: 'default'
+    });
+    const spans = await jupyter.ask(cluster.cluster, 'spans');
+    const byTag = new Map(spans.rows.map(row => [row.tag, row]));
+    expect(byTag.get('daily')).toMatchObject({ tasks: 1, ownTasks: 0 });
+    expect(byTag.get('sum')!.closed).not.toBeNull();
+    expect(byTag.get('parts')).toMatchObject({ tasks: 2, exact: 2 });
+    expect(currentSpan()).toBeNull();
+  });
+});
+
+describe('observe', () => {
+  it('shows tasks of one thread that overlap side by side, their CPU time unknown', async () => {
+    const wait = async (ms: number) => {
+      await new Promise(resolve => setTimeout(resolve, ms));
+      return ms;
+    };
+    const graph = Object.fromEntries(
+      Array.from({ length: 5 }, (_, i) => [`wait-${i}`, task(wait, 30)])
+    );
+    await observe(
+      () => getAsync(graph, Object.keys(graph), { numWorkers: 5 }),
+      {
+        name: 'overlapping'
+      }
+    );
+    const cluster = await ended('overlapping');
+    const rows = await rowsOf(cluster.cluster);
+    expectLanesTrue(rows);
+    expect(new Set(rows.map(({ thread }) => thread)).size).toBe(5);
+    expect(rows.every(({ cpu }) => cpu === null)).toBe(true);
+    const fine = await jupyter.ask(cluster.cluster, 'fine-metrics', {
+      unit: 'seconds',
+      top: 12
+    });
+    const activities = fine.byActivity.filter(({ value }) => value > 0);
+    expect(activities.map(({ activity }) => activity)).not.toContain(
+      'thread-cpu'
+    );
+  });
+
+  it('shows what ran before an abort, and rejects with its reason', async () => {
+    const abort = new AbortController();
+    const graph = {
+      first: task(spin, 1),
+      second: task(spin, 60_000, ref('first'))
+    };
+    const callback = new Callback({
+      posttask: () => setTimeout(() => abort.abort(new Error('enough')), 50)
+    });
+    await expect(
+      observe(
+        () =>
+          callback.run(() =>
+            getThreads(graph, 'second', { signal: abort.signal })
+          ),
+        { name: 'aborted' }
+      )
+    ).rejects.toThrow('enough');
+    const cluster = await ended('aborted');
+    expect((await rowsOf(cluster.cluster)).map(({ key }) => key)).toEqual([
+      'first'
+    ]);
+  });
+
+  it('measures the memory of this process and of those that compute', async () => {
+    const seen = observe({ name: 'memory' });
+    await getProcesses({ a: task(spin, 700) }, 'a', { numWorkers: 1 });
+    await seen.close();
+    const { cluster } = await ended('memory');
+    const { workers } = await jupyter.ask(cluster, 'task-stream');
+    expect(workers.map(({ name }) => name)).toEqual([
+      'this process',
+      'process 1'
+    ]);
+    for (const { process: bytes } of workers) {
+      expect(bytes).toBeGreaterThan(1e6);
+    }
+    expect(seen.status).toBe('ended');
+  });
+
+  it('sees nothing inside of tasks, and nothing outside of its body', async () => {
+    const inner = () => getSync({ inner: task(spin, 1) }, 'inner');
+    await observe(() => getSync({ outer: task(inner) }, 'outer'), {
+      name: 'inside'
+    });
+    getSync({ outside: task(spin, 1) }, 'outside');
+    const { cluster } = await ended('inside');
+    expect((await rowsOf(cluster)).map(({ key }) => key)).toEqual(['outer']);
+  });
+
+  it('is told by an observer that has taken the place of one that died', async () => {
+    const seen = observe({ name: 'two observers' });
+    getSync({ first: task(spin, 1) }, 'first');
+    await seen.flush();
+    await jupyter.killObserver();
+    getSync({ second: task(spin, 1) }, 'second');
+    await jupyter.startObserver();
+    getSync({ third: task(spin, 1) }, 'third');
+    await seen.close();
+    const { cluster } = await ended('two observers');
+    expect((await rowsOf(cluster)).map(({ key }) => key)).toEqual([
+      'first',
+      'second',
+      'third'
+    ]);
+  });
+});
+
+describe('createRecorder', () => {
+  it('makes any program a source', async () => {
+    const recorder = createRecorder({
+      name: 'recorded',
+      into: observerSink()
+    });
+    span('download', () => {
+      const one = recorder.begin({ key: 'fetch-1' });
+      const two = recorder.begin({ key: 'fetch-2' });
+      one.end({ nbytes: 100, cpuSeconds: 0 });
+      two.end({ error: new Error('no answer') });
+      two.end();
+    });
+    const at = Date.now() / 1000;
+    recorder
+      .begin({ key: ['parse', 1], lane: 4, startTime: at, span: null })
+      .end({ endTime: at + 2 });
+    await recorder.close();
+    const { cluster, startedAt } = await ended('recorded');
+    const rows = await rowsOf(cluster);
+    expect(rows).toMatchObject([
+      { key: 'fetch-1', function: 'fetch', thread: 0, status: 'ok' },
+      { key: 'fetch-2', thread: 1, status: 'failed', nbytes: null },
+      { key: "('parse', 1)", thread: 4, span: ['default'], cpu: null }
+    ]);
+    expect(rows[0]).toMatchObject({ nbytes: 100, span: ['download'] });
+    expect(rows[1]!.error).toContain('no answer');
+    expect(startedAt + rows[2]!.start).toBeCloseTo(at, 3);
+    expect(rows[2]!.duration).toBeCloseTo(2, 3);
   });
 });

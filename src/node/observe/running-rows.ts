@@ -1,0 +1,31 @@
+/** Runs in the sending thread: rows of `running` for tasks that take long. */
+import type { RunningBoard, RunningTask } from './running-board';
+
+/** Shorter ones would be over before anybody sees that they run. */
+const LONG_SECONDS = 0.1;
+
+export class RunningRows {
+  /** By lane: what the log says runs there. */
+  private readonly _told: (RunningTask | undefined)[] = [];
+
+  constructor(private readonly _board: RunningBoard) {}
+
+  /** @param write - null: nothing runs there any more. */
+  look(
+    now: number,
+    write: (lane: number, task: RunningTask | null) => void
+  ): void {
+    for (let lane = 0; lane < this._board.lanes; lane++) {
+      const told = this._told[lane];
+      const task = this._board.read(lane);
+      const isLong = task !== null && now - task.started >= LONG_SECONDS;
+      if (isLong && task.node !== told?.node) {
+        this._told[lane] = task;
+        write(lane, task);
+      } else if (told !== undefined && told.node !== task?.node) {
+        this._told[lane] = undefined;
+        write(lane, null);
+      }
+    }
+  }
+}
