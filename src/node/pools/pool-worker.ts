@@ -18,6 +18,7 @@ export class PoolWorker {
   private readonly _freeCells: number[];
   private _definedUpTo = 0;
   private _isHeld = true;
+  private _isLeaving = false;
   /** When it was last given something while idle, or heard of. */
   private _heardAtMs = 0;
 
@@ -143,9 +144,21 @@ export class PoolWorker {
     this.updateHold();
   }
 
+  /** Ends it, whatever it does. Resolves when it is gone; until then this process stays alive, for somebody may wait for that alone. */
+  async kill(): Promise<void> {
+    this._isLeaving = true;
+    this.updateHold();
+    try {
+      await this.transport.kill();
+    } finally {
+      this._isLeaving = false;
+      this.updateHold();
+    }
+  }
+
   /** This process stays alive for workers that work for a run which somebody still awaits. */
   updateHold(): void {
-    let isNeeded = false;
+    let isNeeded = this._isLeaving;
     for (const pack of this.packs.values()) {
       isNeeded ||= !pack.owner.isStopped;
     }

@@ -33,6 +33,7 @@ export class ProcessWorker implements IWorkerTransport {
   readonly canTakeBack = false;
   private readonly _child: ChildProcess;
   private readonly _socket: Socket;
+  private readonly _lifeline: Socket;
   private _error: unknown;
   private _isGone = false;
 
@@ -61,7 +62,7 @@ export class ProcessWorker implements IWorkerTransport {
       }
     });
     // Without descriptors left there are no pipes: what is written into one that leads nowhere is lost, as its error event is.
-    const [, , , messages, lifelineEnd] = (this._child.stdio ??
+    const [, , , messages, lifeline] = (this._child.stdio ??
       []) as unknown as readonly (Socket | undefined)[];
     this._socket = messages ?? new Socket();
     const reader = new FrameReader(
@@ -74,8 +75,8 @@ export class ProcessWorker implements IWorkerTransport {
     this._socket.on('data', (chunk: Uint8Array) => reader.push(chunk));
     // A child that is gone is told by its own event.
     this._socket.on('error', () => undefined);
-    lifelineEnd?.on('error', () => undefined);
-    lifelineEnd?.unref();
+    this._lifeline = lifeline ?? new Socket();
+    this._lifeline.on('error', () => undefined);
     // 'close' comes after 'exit' and after the last message was read.
     this._child.on('close', (code, signal) =>
       this._end(
@@ -106,21 +107,23 @@ export class ProcessWorker implements IWorkerTransport {
   }
 
   hold(isNeeded: boolean): void {
-    if (isNeeded) {
-      this._child.ref();
-      this._socket.ref();
-    } else {
-      this._child.unref();
-      this._socket.unref();
+    // All three: that it is gone is told when its streams have closed too.
+    for (const handle of [this._child, this._socket, this._lifeline]) {
+      if (isNeeded) {
+        handle.ref();
+      } else {
+        handle.unref();
+      }
     }
   }
 
   async kill(): Promise<void> {
-    if (this._isGone) {
+    const { exitCode, signalCode } = this._child;
+    if (this._isGone || exitCode !== null || signalCode !== null) {
       return;
     }
-    const gone = once(this._child, 'close');
-    this._child.ref();
+    // Not 'close': what it has written does not matter any more, and others that it started may hold its streams open.
+    const gone = once(this._child, 'exit');
     this._child.kill('SIGKILL');
     await gone;
   }

@@ -191,7 +191,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   /** Ends a worker, whatever it does, and resolves when it is gone. Tasks of other runs that wait there go elsewhere. @internal */
   end(worker: PoolWorker): Promise<void> {
     this._remove(worker);
-    const gone = worker.transport.kill();
+    const gone = worker.kill();
     this._leaving.add(gone);
     return gone.finally(() => this._leaving.delete(gone));
   }

@@ -261,3 +261,38 @@ describe('§1.8: a program that runs tasks in its own thread', () => {
     expect(await program.ended).toEqual({ code: null, signal: 'SIGINT' });
   });
 });
+
+/**
+ * The end of a process is told before that of its streams, and a program in which only such a stream is left to wait for ends in the middle
+ * of its `await`. On a busy machine that is a matter of chance; here a process that the task has started holds the streams for good.
+ */
+it('§1.8: closing a pool waits for the end of its processes, not for that of their streams', async () => {
+  const program = await start(
+    'lends-streams',
+    `const lend = () => {
+       const { spawn } = process.getBuiltinModule('node:child_process');
+       const { pid } = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+         stdio: ['ignore', 'ignore', 'ignore', 3, 4]
+       });
+       process.getBuiltinModule('node:fs').writeSync(1, 'holder ' + pid + '\\n');
+       for (;;) {}
+     };
+     const pool = new ProcessPool({ size: 1 });
+     await getProcesses({ a: task(lend) }, 'a', { pool })
+       .catch(error => console.log('error ' + error.name));
+     await pool.close();
+     console.log('after the end');`
+  );
+  await waitFor('it is busy', () => program.said('holder').length === 1);
+  const holder = Number(program.said('holder')[0]);
+  try {
+    program.child.kill('SIGINT');
+    await waitFor('its end', () => program.child.exitCode !== null);
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    expect(program.said('error')).toEqual(['InterruptedError']);
+    expect(program.out()).toContain('after the end');
+    expect(isAlive(holder)).toBe(true);
+  } finally {
+    process.kill(holder, 'SIGKILL');
+  }
+});
