@@ -482,7 +482,7 @@ export function functionRows(
   if (others !== null && others.functions > 0) {
     const share = shareOf(others.total, whole);
     rows.push({
-      name: `${formatCount(others.functions, numerals)} ${others.functions === 1 ? 'other' : 'others'}`,
+      name: othersName(others.functions, numerals),
       slot: -1,
       round: 0,
       isOthers: true,
@@ -495,6 +495,11 @@ export function functionRows(
     });
   }
   return rows;
+}
+
+/** "38 others" */
+function othersName(functions: number, numerals: Numerals): string {
+  return `${formatCount(functions, numerals)} ${functions === 1 ? 'other' : 'others'}`;
 }
 
 /** The order that rows keep while the pointer is over them; new ones come last. */
@@ -610,7 +615,7 @@ export function tableOf(
   if (result.others !== null) {
     rows.push(
       row(
-        `${result.others.functions} others`,
+        othersName(result.others.functions, numerals),
         result.others.tasks,
         result.others.total,
         result.others.activities

@@ -258,6 +258,11 @@ describe('the table twin', () => {
     expect(table.rows.every(row => row.length === table.columns.length)).toBe(
       true
     );
+    expect(table.rows[12]?.[0]?.text).toBe('38 others');
+    const one = { functions: 1, tasks: 2, total: 3, activities: {} };
+    expect(
+      tableOf({ ...result, others: one }).rows.map(([name]) => name?.text)
+    ).toContain('1 other');
     const all = table.rows.find(row => row[0]?.text === 'all functions');
     const byFunction = table.rows
       .slice(0, 13)
