@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
-import { formatBytes, formatBytesOf } from '../panels/format';
+import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import type { ClusterInfo } from '../wire/panel-link';
@@ -173,7 +173,13 @@ function choices(props: ClusterCardProps): readonly MenuItem[] {
   return [...clusters]
     .sort((a, b) => b.startedAt - a.startedAt)
     .map(info => ({
-      label: `${info.name} · ${stateText(info, trans)}`,
+      // Runs of one notebook have one name.
+      label: trans.__(
+        '%1 · %2 · started %3',
+        info.name,
+        stateText(info, trans),
+        formatClock(info.startedAt, Date.now() / 1000)
+      ),
       isToggled: info.cluster === cluster?.cluster,
       run: () => props.onChoose(info)
     }));
