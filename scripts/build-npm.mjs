@@ -68,6 +68,16 @@ writeFileSync(
       version: manifest.version,
       description:
         'Local task schedulers and diagnostics: where a parallel computation spends its time and memory',
+      keywords: [
+        'dask',
+        'dag',
+        'task-graph',
+        'scheduler',
+        'worker-threads',
+        'thread-pool',
+        'profiler',
+        'progress-bar'
+      ],
       license: manifest.license,
       author: manifest.author,
       type: 'module',
@@ -145,8 +155,14 @@ function emitTypes(into) {
     .filter(name => name.endsWith('.d.ts'))
     .map(name => join(into, name));
   paths.forEach(nameFiles);
-  const reached = reachedFrom(join(into, 'node', 'index.d.ts'));
+  const index = join(into, 'node', 'index.d.ts');
+  const reached = reachedFrom(index);
   paths.filter(path => !reached.has(path)).forEach(path => rmSync(path));
+  // `using` is newer than the library that many projects name.
+  writeFileSync(
+    index,
+    `/// <reference lib="esnext.disposable" />\n${readFileSync(index, 'utf8')}`
+  );
 }
 
 /** Declarations that users see, directly or not: the others may need packages that users do not have. */

@@ -4,12 +4,15 @@
  * Into the folder given as argument, or .build/reference. What typedoc warns of (a name without a comment, a broken link, a type that is
  * mentioned and not exported) is an error.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Application } from 'typedoc';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const { version } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8')
+);
 
 /** @throws Error if typedoc warned of anything; it has printed what. */
 export async function buildReference(
@@ -21,7 +24,7 @@ export async function buildReference(
     tsconfig,
     // tsc has checked the types.
     skipErrorChecking: true,
-    name: 'spanwise',
+    name: `API reference of spanwise ${version}`,
     readme: join(root, 'src', 'node', 'package-readme.md'),
     excludeInternal: true,
     excludePrivate: true,
@@ -37,8 +40,20 @@ export async function buildReference(
       'TypeAlias',
       'Variable'
     ],
-    sort: ['source-order'],
-    // As one meets them.
+    // What one calls before what one hands in or gets.
+    sort: ['kind', 'source-order'],
+    kindSortOrder: [
+      'Function',
+      'Class',
+      'Interface',
+      'TypeAlias',
+      'Variable',
+      'Constructor',
+      'Property',
+      'Accessor',
+      'Method'
+    ],
+    // As one meets them; then the parts of a class.
     groupOrder: [
       'Graphs',
       'Keys',
@@ -48,7 +63,11 @@ export async function buildReference(
       'Pictures',
       'Observing',
       'Pools',
-      'Errors'
+      'Errors',
+      'Constructors',
+      'Properties',
+      'Accessors',
+      'Methods'
     ],
     navigation: { includeGroups: true },
     hideGenerator: true,

@@ -189,4 +189,27 @@ describe('the npm package', () => {
     },
     240_000
   );
+
+  it("compiles without Node's types, for an older library", () => {
+    writeFileSync(
+      join(user, 'plain.ts'),
+      "import { getSync } from 'spanwise';\nexport const seven: number = getSync<number>({ a: 7 }, 'a');\n"
+    );
+    writeFileSync(
+      join(user, 'tsconfig.json'),
+      JSON.stringify({
+        compilerOptions: {
+          target: 'es2022',
+          module: 'node16',
+          strict: true,
+          types: [],
+          noEmit: true
+        },
+        files: ['plain.ts']
+      })
+    );
+    expect(node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.'])).toBe(
+      ''
+    );
+  }, 120_000);
 });

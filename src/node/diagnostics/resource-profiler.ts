@@ -48,8 +48,7 @@ export type ResourceProfilerOptions = {
 export class ResourceProfiler extends BlockProfiler {
   /** Seconds between samples. */
   readonly interval: number;
-  /** All samples, in the order of time. */
-  results: ResourceData[] = [];
+  private _results: ResourceData[] = [];
   private _sampler: SamplerProcess | null = null;
   /** Runs in progress, while registered. */
   private _runs = 0;
@@ -64,6 +63,11 @@ export class ResourceProfiler extends BlockProfiler {
       );
     }
     this.interval = interval;
+  }
+
+  /** All samples, in the order of time. */
+  get results(): readonly ResourceData[] {
+    return this._results;
   }
 
   /** A run begins. @hidden */
@@ -90,7 +94,7 @@ export class ResourceProfiler extends BlockProfiler {
 
   override clear(): void {
     super.clear();
-    this.results = [];
+    this._results = [];
   }
 
   /** Ends the sampler; used again, the profiler starts another one. */
@@ -137,7 +141,7 @@ export class ResourceProfiler extends BlockProfiler {
     const { samples, problem } = this._sampler!.stop();
     const offset = epochSeconds() - monotonicSeconds();
     for (const { at, a, b } of samples) {
-      this.results.push({ time: at + offset, mem: a / 1e6, cpu: b });
+      this._results.push({ time: at + offset, mem: a / 1e6, cpu: b });
     }
     if (problem !== null) {
       this.close();
