@@ -1,3 +1,5 @@
+import { cpus } from 'node:os';
+
 /** What the system says of one process at one moment. */
 export type ProcessReading = {
   /** Different for two processes that had the same pid one after the other. */
@@ -14,6 +16,10 @@ export interface IProcessTree {
 
 /** Shorter stretches say nothing: CPU time is counted in steps of 10 ms. */
 const LEAST_SECONDS = 0.02;
+/** One of those steps: what a process may seem to have used too much. */
+const STEP_SECONDS = 0.01;
+/** So long after it was last seen, a process counts as gone: the lists of /proc may leave one out while another ends. */
+const GONE_SECONDS = 60;
 
 /**
  * CPU time between two readings, as per cent of one core.
@@ -22,21 +28,22 @@ const LEAST_SECONDS = 0.02;
  *   process   reading 1    reading 2, 1 s later
  *   p         3.0 s        3.9 s                    + 90 %
  *   q         –            0.2 s                    + 20 %   it began in between: all its time is new
- *   r         8.0 s        –                        nothing: it is gone
+ *   r         8.0 s        –                        nothing: it is gone, or left out this time
  *                                                   110 %
  * ```
  */
 export class CpuMeter {
-  private _secondsById = new Map<string, number>();
+  private _lastById = new Map<string, { cpuSeconds: number; at: number }>();
   private _at = NaN;
   private _percent = 0;
 
+  /** @param _cores - a process that began since the reading before cannot have used more than all of them */
+  constructor(private readonly _cores = cpus().length || Infinity) {}
+
   /** The reading that the next one is compared with. */
   prime(readings: readonly ProcessReading[], at: number): void {
-    this._secondsById = new Map(
-      readings.map(({ id, cpuSeconds }) => [id, cpuSeconds])
-    );
-    this._at = at;
+    this._lastById.clear();
+    this._note(readings, at);
     this._percent = 0;
   }
 
@@ -45,12 +52,29 @@ export class CpuMeter {
     if (seconds < LEAST_SECONDS) {
       return this._percent;
     }
+    const most = seconds * this._cores + STEP_SECONDS;
     let used = 0;
     for (const { id, cpuSeconds } of readings) {
-      used += Math.max(0, cpuSeconds - (this._secondsById.get(id) ?? 0));
+      const last = this._lastById.get(id);
+      used +=
+        last === undefined
+          ? Math.min(cpuSeconds, most)
+          : Math.max(0, cpuSeconds - last.cpuSeconds);
     }
-    this.prime(readings, at);
+    this._note(readings, at);
     this._percent = (100 * used) / seconds;
     return this._percent;
+  }
+
+  private _note(readings: readonly ProcessReading[], at: number): void {
+    for (const { id, cpuSeconds } of readings) {
+      this._lastById.set(id, { cpuSeconds, at });
+    }
+    for (const [id, last] of this._lastById) {
+      if (at - last.at > GONE_SECONDS) {
+        this._lastById.delete(id);
+      }
+    }
+    this._at = at;
   }
 }

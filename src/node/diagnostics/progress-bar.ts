@@ -34,6 +34,9 @@ export type ProgressBarOptions = {
   readonly out?: ProgressStream;
 };
 
+/** The longest that a timer can wait, 25 days; longer ones would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 type Run = {
   readonly begin: number;
   readonly output: IProgressOutput;
@@ -118,7 +121,10 @@ export class ProgressBar extends Callback {
   override startState(graph: RunGraph, state: RunState): void {
     const run = this._runs.get(graph)!;
     run.state = state;
-    run.timer = setInterval(() => this._draw(run), 1000 * this._interval);
+    run.timer = setInterval(
+      () => this._draw(run),
+      Math.min(1000 * this._interval, LONGEST_TIMER_MS)
+    );
     // The bar must not keep a program alive.
     run.timer.unref();
     this._draw(run);

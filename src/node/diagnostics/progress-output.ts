@@ -58,10 +58,11 @@ export class TerminalBar implements IProgressOutput {
 
   private _write(fraction: number, seconds: number): void {
     // A text that is broken into two lines could not be overwritten.
-    const room = (this._out.columns ?? Infinity) - 1;
+    // (0 is what terminals say that do not know.)
+    const room = (this._out.columns || Infinity) - 1;
     const withoutBar = barText(fraction, seconds, 0).length;
     const width = Math.max(0, Math.min(this._width, room - withoutBar));
-    const text = barText(fraction, seconds, width);
+    const text = barText(fraction, seconds, width).slice(0, room);
     // A shorter text covers what is left of a longer one.
     this._out.write(`\r${text.padEnd(Math.min(this._drawnLetters, room))}`);
     this._drawnLetters = text.length;

@@ -21,6 +21,8 @@ import {
 const RECORDS_FD = 3;
 /** The first sample follows the priming after this; long enough for steps of 10 ms to mean something. */
 const FIRST_SAMPLE_SECONDS = 0.05;
+/** The longest that a timer can wait; longer ones would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 class Sampler {
   private readonly _tree: IProcessTree;
@@ -60,10 +62,13 @@ class Sampler {
   }
 
   private _waitUntilDue(): void {
-    const seconds = Math.max(0, this._due - monotonicSeconds());
-    this._timer = setTimeout(() => {
-      this._sampling = this._sample().then(() => this._next(), fail);
-    }, seconds * 1000);
+    const ms = 1000 * Math.max(0, this._due - monotonicSeconds());
+    this._timer =
+      ms > LONGEST_TIMER_MS
+        ? setTimeout(() => this._waitUntilDue(), LONGEST_TIMER_MS)
+        : setTimeout(() => {
+            this._sampling = this._sample().then(() => this._next(), fail);
+          }, ms);
   }
 
   /** Samples that could not be taken in time are left out; the others keep to the beat of the first. */

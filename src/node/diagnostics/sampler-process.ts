@@ -70,25 +70,20 @@ export class SamplerProcess {
     this._folder = mkdtempSync(join(tmpdir(), 'spanwise-sampler-'));
     const path = join(this._folder, 'records');
     this._file = openSync(path, 'wx+', 0o600);
-    // Options for this process (inspector, loaders) are not meant for it.
-    const env = { ...process.env };
-    delete env['NODE_OPTIONS'];
-    this._child = spawn(
-      process.execPath,
-      [
-        programFile('sampler.mjs'),
-        String(process.pid),
-        String(intervalSeconds)
-      ],
-      {
-        stdio: ['pipe', 'ignore', 'inherit', this._file],
-        env,
-        windowsHide: true
-      }
-    );
+    try {
+      this._child = startSampler(intervalSeconds, this._file);
+    } catch (error) {
+      closeSync(this._file);
+      this._removeFolder();
+      throw new SamplerError(
+        `The process that samples CPU and memory could not be started (${(error as Error).message}).`,
+        { cause: error }
+      );
+    }
     // Told by the next request, which finds nobody there.
     this._child.on('error', () => this._forget());
-    this._child.stdin!.on('error', () => this._forget());
+    // Without descriptors left there is no pipe to it.
+    this._child.stdin?.on('error', () => this._forget());
     if (this._child.pid === undefined) {
       this.close();
       throw new SamplerError(`${process.execPath} could not be started.`);
@@ -191,6 +186,21 @@ export class SamplerProcess {
   private _removeFolder(): void {
     rmSync(this._folder, { recursive: true, force: true });
   }
+}
+
+function startSampler(intervalSeconds: number, file: number): ChildProcess {
+  // Options for this process (inspector, loaders) are not meant for it.
+  const env = { ...process.env };
+  delete env['NODE_OPTIONS'];
+  return spawn(
+    process.execPath,
+    [programFile('sampler.mjs'), String(process.pid), String(intervalSeconds)],
+    {
+      stdio: ['pipe', 'ignore', 'inherit', file],
+      env,
+      windowsHide: true
+    }
+  );
 }
 
 /** A process that has ended stays known to the system until the event loop has heard of it; on Linux it can be asked whether it is one. */

@@ -4,6 +4,7 @@
  * Exact for what is large in practice (typed arrays, buffers), an estimate for everything else. No package is used: docs/local-diagnostics.md
  * has what three of them say of nine values and how long they take.
  */
+import { types } from 'node:util';
 
 const WORD = 8;
 /** Header of an object, an array, a string in V8, rounded. */
@@ -74,6 +75,10 @@ class SizeWalk {
     this._seen.add(value);
     if (ArrayBuffer.isView(value)) {
       return value.byteLength;
+    }
+    if (types.isProxy(value)) {
+      // What it would show is the doing of a handler, which may do anything.
+      return HEADER;
     }
     if (isBuffer(value)) {
       return value.byteLength;
@@ -167,7 +172,8 @@ function* fieldsOf(
   names: readonly string[]
 ): IterableIterator<unknown> {
   for (const name of sampled(names, names.length)) {
-    yield value[name as string];
+    // Not by reading the field: a getter may compute, load or throw, and what it gives is not held.
+    yield Reflect.getOwnPropertyDescriptor(value, name as string)?.value;
   }
 }
 

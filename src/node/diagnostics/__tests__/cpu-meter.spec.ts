@@ -41,7 +41,7 @@ describe('§3.2 CPU per cent', () => {
           { minLength: 1, maxLength: 20 }
         ),
         steps => {
-          const meter = new CpuMeter();
+          const meter = new CpuMeter(Infinity);
           let at = 0;
           let total = 0;
           let cpu = 0;
@@ -58,5 +58,19 @@ describe('§3.2 CPU per cent', () => {
         }
       )
     );
+  });
+
+  it('a process that one reading left out is not taken for one that has just begun', () => {
+    const meter = new CpuMeter(4);
+    meter.prime([reading('p', 100), reading('q', 100)], 0);
+    expect(meter.percent([reading('p', 100)], 1)).toBe(0);
+    const both = [reading('p', 100), reading('q', 101)];
+    expect(meter.percent(both, 2)).toBeCloseTo(100, 9);
+  });
+
+  it('a process that comes under this one with a past has used no more than all cores since', () => {
+    const meter = new CpuMeter(2);
+    meter.prime([], 0);
+    expect(meter.percent([reading('old', 5000)], 1)).toBeCloseTo(201, 9);
   });
 });

@@ -249,3 +249,32 @@ describe('ProgressBar', () => {
     }
   );
 });
+
+describe('a terminal that is narrower than the figures', () => {
+  it.each([1, 8, 20])('of %d letters is never broken into lines', columns => {
+    const out = output(true, columns);
+    const bar = new ProgressBar({ interval: 1e-9, out });
+    bar.run(() => getSync(chain, 'c'));
+    const lines = out.text.replace('\n', '').split('\r').slice(1);
+    expect(lines.length).toBeGreaterThan(1);
+    for (const line of lines) {
+      expect(line.length).toBeLessThan(columns);
+    }
+  });
+
+  it('is not what a terminal is that does not know its width', () => {
+    const out = output(true, 0);
+    new ProgressBar({ width: 10, out }).run(() => getSync(chain, 'c'));
+    expect(out.text).toContain('[##########] | 100% Completed');
+  });
+});
+
+it('draws once and at the end with an interval that no timer can wait', async () => {
+  const out = output(true);
+  const bar = new ProgressBar({ interval: 1e9, out });
+  const pause = () => new Promise(resolve => setTimeout(resolve, 30));
+  await bar.run(() =>
+    getAsync({ a: task(pause), b: task(pause, ref('a')) }, 'b')
+  );
+  expect(out.text.match(/Completed/g)).toHaveLength(2);
+});

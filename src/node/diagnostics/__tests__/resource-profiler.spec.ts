@@ -12,6 +12,7 @@ import { epochSeconds } from '../clock';
 import { LinuxProcessTree } from '../process-tree-linux';
 import { PortableProcessTree } from '../process-tree-portable';
 import { ResourceProfiler } from '../resource-profiler';
+import { SamplerError } from '../sampler-process';
 
 beforeAll(() => buildNodePrograms('sampler.mjs'));
 
@@ -299,4 +300,30 @@ describe('ResourceProfiler', () => {
     waitFor('no folder of a sampler', () =>
       readdirSync(tmpdir()).every(name => !name.startsWith('spanwise-sampler-'))
     ));
+});
+
+describe('a sampler', () => {
+  it('of an interval that no timer can wait samples at the begin and at the end alone', async () => {
+    const profiler = new ResourceProfiler({ interval: 1e9 });
+    await profiler.run(() => new Promise(resolve => setTimeout(resolve, 400)));
+    expect(profiler.results.length).toBeGreaterThan(0);
+    expect(profiler.results.length).toBeLessThanOrEqual(2);
+  });
+
+  it('that cannot be started is an error that says so, and leaves nothing behind', () => {
+    const { execPath } = process;
+    const folders = () =>
+      readdirSync(tmpdir()).filter(name =>
+        name.startsWith('spanwise-sampler-')
+      );
+    const before = folders();
+    // What no process can be started with.
+    process.execPath = 'a\0b';
+    try {
+      expect(() => new ResourceProfiler().enter()).toThrow(SamplerError);
+    } finally {
+      process.execPath = execPath;
+    }
+    expect(folders().filter(name => !before.includes(name))).toEqual([]);
+  });
 });

@@ -99,4 +99,26 @@ describe('sizeOf', () => {
     expect(sizeOf(() => 1)).toBeGreaterThan(0);
     expect(sizeOf(Symbol('x'))).toBeGreaterThan(0);
   });
+
+  it('runs no code of the value: neither getters nor the handlers of proxies', () => {
+    const fail = () => {
+      throw new Error('not asked for');
+    };
+    const lazy = Object.defineProperty({ a: 1 }, 'b', {
+      get: fail,
+      enumerable: true
+    });
+    expect(sizeOf(lazy)).toBe(sizeOf({ a: 1, b: undefined }));
+    const handler = {
+      get: fail,
+      ownKeys: fail,
+      has: fail,
+      getPrototypeOf: fail
+    };
+    expect(sizeOf(new Proxy({}, handler))).toBe(16);
+    expect(sizeOf([new Proxy({}, handler)])).toBe(16 + 8 + 16);
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(sizeOf(proxy)).toBe(16);
+  });
 });
