@@ -1,6 +1,6 @@
 import { type Key, KeyMap } from './key';
 import { type Graph, ref, Task, type TaskFunction } from './nodes';
-import { isContainer, partsOf } from './references';
+import { containsItself, holdsAny } from './references';
 import { noteWritten, writtenAs } from './written-in';
 
 /**
@@ -161,7 +161,9 @@ function callsBehind(last: Delayed): Iterable<Delayed> {
     const call = stack[stack.length - 1]!;
     const needs = delayedIn(call.args).filter(other => !ordered.has(other));
     if (needs.length > 0 && !ordered.has(call)) {
-      stack.push(...needs.reverse());
+      for (let at = needs.length - 1; at >= 0; at--) {
+        stack.push(needs[at]!);
+      }
     } else {
       stack.pop();
       ordered.add(call);
@@ -170,25 +172,30 @@ function callsBehind(last: Delayed): Iterable<Delayed> {
   return ordered;
 }
 
-function delayedIn(value: unknown, found: Delayed[] = []): Delayed[] {
-  if (value instanceof Delayed) {
-    found.push(value);
-  } else if (
-    typeof value === 'object' &&
-    value !== null &&
-    isContainer(value)
-  ) {
-    for (const part of partsOf(value)) {
-      delayedIn(part, found);
-    }
+function delayedIn(value: unknown): Delayed[] {
+  const found: Delayed[] = [];
+  if (typeof value === 'object' && value !== null) {
+    holdsAny(value, part => {
+      if (part instanceof Delayed) {
+        found.push(part);
+      }
+      // Not only the first.
+      return false;
+    });
   }
   return found;
 }
 
-/** The value itself if nothing in it is delayed, else a copy with references. */
+/**
+ * The value itself if nothing in it is delayed, else a copy with references.
+ *
+ * @param within - the containers around the value
+ * @throws GraphError if a container with delayed values contains itself.
+ */
 function withReferences(
   value: unknown,
-  keyOf: (call: Delayed) => Key
+  keyOf: (call: Delayed) => Key,
+  within: readonly unknown[] = []
 ): unknown {
   if (value instanceof Delayed) {
     return ref(keyOf(value));
@@ -196,7 +203,11 @@ function withReferences(
   if (delayedIn(value).length === 0) {
     return value;
   }
-  const inside = (part: unknown) => withReferences(part, keyOf);
+  if (within.includes(value)) {
+    throw containsItself();
+  }
+  const around = [...within, value];
+  const inside = (part: unknown) => withReferences(part, keyOf, around);
   if (value instanceof Map) {
     return new Map(
       Array.from(value, ([key, part]) => [inside(key), inside(part)])

@@ -167,7 +167,7 @@ export function isContainer(value: object): value is Container {
 }
 
 /** What a container holds directly; the keys of a `Map` too. */
-export function* partsOf(container: Container): Iterable<unknown> {
+export function* partsOf(container: Container): Generator<unknown, void> {
   if (container instanceof Map) {
     for (const [key, value] of container) {
       yield key;
@@ -180,40 +180,49 @@ export function* partsOf(container: Container): Iterable<unknown> {
   }
 }
 
-/** @param within - the containers around the value, innermost last; null at the top. */
+/** @param visited - the containers seen so far, and whether the value lies within each; null at the top. */
 function visitObject(
   value: object,
   visit: (key: Key) => void,
-  within: Set<object> | null
+  visited: Map<object, boolean> | null
 ): void {
   if (value instanceof TaskRef) {
     visit(value.key);
   } else if (value instanceof Task) {
     for (const arg of value.args) {
       if (typeof arg === 'object' && arg !== null) {
-        visitObject(arg, visit, within);
+        visitObject(arg, visit, visited);
       }
     }
   } else if (value instanceof Alias) {
     visit(value.target);
   } else if (!(value instanceof DataNode) && isContainer(value)) {
-    const around = within ?? new Set<object>();
-    if (around.has(value)) {
-      if (holdsAny(value, isNode)) {
-        throw new GraphError(
-          'An argument contains itself and holds references: it cannot be rebuilt with their values. Wrap it in data(…) if it is a value.'
-        );
-      }
+    if (visited === null && !holdsAny(value, isNode)) {
+      // Nearly always; and a value may be deeper than the stack.
       return;
     }
-    around.add(value);
+    const seen = visited ?? new Map<object, boolean>();
+    if (seen.get(value) === true && holdsAny(value, isNode)) {
+      throw containsItself();
+    }
+    if (seen.has(value)) {
+      return;
+    }
+    seen.set(value, true);
     for (const part of partsOf(value)) {
       if (typeof part === 'object' && part !== null) {
-        visitObject(part, visit, around);
+        visitObject(part, visit, seen);
       }
     }
-    around.delete(value);
+    seen.set(value, false);
   }
+}
+
+/** A container with references inside cannot be rebuilt with values if it is inside itself. */
+export function containsItself(): GraphError {
+  return new GraphError(
+    'An argument contains itself and holds references: it cannot be rebuilt with their values. Wrap it in data(…) if it is a value.'
+  );
 }
 
 function isNode(value: object): boolean {
@@ -228,8 +237,7 @@ function isNode(value: object): boolean {
 /** Whether the value is such a one, or a container that holds one at any depth; containers may contain themselves. */
 export function holdsAny(
   value: object,
-  isSought: (part: object) => boolean,
-  seen?: Set<object>
+  isSought: (part: object) => boolean
 ): boolean {
   if (isSought(value)) {
     return true;
@@ -237,18 +245,21 @@ export function holdsAny(
   if (!isContainer(value)) {
     return false;
   }
-  const around = seen ?? new Set<object>();
-  if (around.has(value)) {
-    return false;
-  }
-  around.add(value);
-  for (const part of partsOf(value)) {
-    if (
-      typeof part === 'object' &&
-      part !== null &&
-      holdsAny(part, isSought, around)
-    ) {
-      return true;
+  const seen = new Set<object>([value]);
+  // Not by recursion: a linked list of values is as deep as it is long.
+  const open = [partsOf(value)];
+  for (let parts = open[0]; parts !== undefined; parts = open.at(-1)) {
+    const { value: part, done } = parts.next();
+    if (done === true) {
+      open.pop();
+    } else if (typeof part === 'object' && part !== null) {
+      if (isSought(part)) {
+        return true;
+      }
+      if (isContainer(part) && !seen.has(part)) {
+        seen.add(part);
+        open.push(partsOf(part));
+      }
     }
   }
   return false;

@@ -1,6 +1,7 @@
 import { getAsync } from '../../local/get-async';
 import { getSync } from '../../local/get-sync';
 import { delayed, type Get } from '../delayed';
+import { GraphError } from '../graph-errors';
 
 const inc = delayed((x: number) => x + 1, 'inc');
 const add = delayed((x: number, y: number) => x + y, 'add');
@@ -70,5 +71,26 @@ describe('delayed', () => {
       chain = inc(chain);
     }
     expect(chain.compute(getSync)).toBe(10_000);
+  });
+});
+
+describe('delayed arguments of unusual shape', () => {
+  const length = delayed((list: readonly unknown[]) => list.length, 'length');
+
+  it('a list that contains itself is a value', () => {
+    const list: unknown[] = [1];
+    list.push(list);
+    expect(length(list).compute(getSync)).toBe(2);
+  });
+
+  it('a list that contains itself and a delayed value cannot be rebuilt', () => {
+    const list: unknown[] = [inc(1)];
+    list.push(list);
+    expect(() => length(list).compute(getSync)).toThrow(GraphError);
+  });
+
+  it('150,000 delayed values in one list', () => {
+    const one = Array.from({ length: 150_000 }, () => inc(1));
+    expect(length(one).toGraph().key).toEqual(['length', 0]);
   });
 });

@@ -191,3 +191,30 @@ describe('§6.6: prefixes', () => {
     expect(prefixOf(key)).toBe(prefix);
   });
 });
+
+describe('values of unusual shape', () => {
+  type Linked = { next: Linked | null };
+  const linked = (length: number): Linked => {
+    let list: Linked = { next: null };
+    for (let at = 1; at < length; at++) {
+      list = { next: list };
+    }
+    return list;
+  };
+
+  it('a linked list may be longer than the stack is deep', () => {
+    const list = linked(100_000);
+    expect(getSync({ a: list }, 'a')).toBe(list);
+    expect(compute([list])).toEqual([expect.anything()]);
+    expect((compute([list]) as unknown[])[0]).toBe(list);
+  });
+
+  it('a list that holds one list often is looked at once', () => {
+    // 2 ** 60 ways lead to the reference.
+    let value: unknown = [1, ref('a')];
+    for (let level = 0; level < 60; level++) {
+      value = [value, value];
+    }
+    expect(dependenciesOf(value)).toEqual(['a']);
+  });
+});
