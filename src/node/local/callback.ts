@@ -132,7 +132,9 @@ export class Callback implements CallbackHooks {
     const membership: Membership = { callback: this, active: true };
     this._memberships.push(membership);
     const scope = currentScope();
-    storage.enterWith({ ...scope, entered: [...scope.entered, membership] });
+    // Without those that are over: what is entered here stays entered for all that follows, a loop of thousands included.
+    const entered = scope.entered.filter(({ active }) => active);
+    storage.enterWith({ ...scope, entered: [...entered, membership] });
     return this;
   }
 
