@@ -1,5 +1,5 @@
 /** One Spanwise panel, found as a screen reader finds it: by its region's name. */
-import { type Locator, type Page } from '@playwright/test';
+import { expect, type Locator, type Page } from '@playwright/test';
 
 export const TITLES = [
   'Task Stream',
@@ -57,14 +57,29 @@ export class Panel {
       }
       return;
     }
+    await this._setMore('Show as table', shown);
+  }
+
+  /** Memory Sampler: a line per worker. By its button, or in a narrow panel by the entry of `More`. */
+  async showWorkers(): Promise<void> {
+    const radio = this.region.getByRole('radio', { name: 'Workers' });
+    if (await radio.isVisible()) {
+      await radio.click();
+    } else {
+      await this._setMore('Each worker', true);
+    }
+  }
+
+  private async _setMore(name: string, isOn: boolean): Promise<void> {
     await this.tool('More').click();
-    const entry = this._page.getByRole('menuitemcheckbox', {
-      name: 'Show as table'
-    });
-    if ((await entry.getAttribute('aria-checked')) === String(shown)) {
+    // Lumino gives an entry that is off the role of a plain one.
+    const on = this._page.getByRole('menuitemcheckbox', { name });
+    const off = this._page.getByRole('menuitem', { name });
+    await expect(on.or(off)).toBeVisible();
+    if ((await on.isVisible()) === isOn) {
       await this._page.keyboard.press('Escape');
     } else {
-      await entry.click();
+      await on.or(off).click();
     }
   }
 

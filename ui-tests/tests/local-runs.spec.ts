@@ -1,0 +1,364 @@
+/** Dask without a cluster: what the panels show under `spanwise.observe()` against the records of `dask.diagnostics.Profiler`. */
+import { expect, type Lab, test } from '../pages/lab';
+import { type Panel, TITLES } from '../pages/panel';
+import {
+  ENOUGH,
+  type Figures,
+  FIGURES,
+  GRAPHS,
+  OBSERVED,
+  type Profiled,
+  runAll
+} from './local-graphs';
+import { resolutionOf, secondsOf } from './shown-figures';
+
+for (const scheduler of ['threads', 'processes', 'sync']) {
+  test(`${scheduler}: what is shown equals the profiler's records`, async ({
+    lab
+  }) => {
+    test.setTimeout(400_000);
+    const notebook = await lab.open(`${scheduler}.ipynb`, [
+      GRAPHS,
+      runAll(scheduler),
+      FIGURES
+    ]);
+    await notebook.run(0);
+    await notebook.run(1);
+    await notebook.run(2);
+    const figures = JSON.parse(await notebook.output(2)) as Figures;
+    expect(figures.profiled.length).toBeGreaterThan(100);
+    await notebook
+      .cell(1)
+      .getByRole('button', { name: 'Open the panels' })
+      .click();
+    await lab.sidebar.show();
+
+    const [stream, metrics, , memory] = panels(lab);
+    await test.step('it has ended, and its history is there', async () => {
+      for (const panel of panels(lab)) {
+        await expect(panel.region).toContainText(
+          /Ended at .*: observing has ended\. The history is kept\./
+        );
+        await expect(panel.tab).toContainText('(ended)');
+      }
+      await expect(
+        lab.sidebar.root.getByRole('group', { name: `Cluster ${OBSERVED}` })
+      ).toContainText(`local schedulers · used by ${scheduler}.ipynb`);
+    });
+
+    await test.step('Task Stream: the same tasks, at the same times', async () => {
+      const { length } = figures.profiled;
+      await expect(stream.region).toContainText(`${length} tasks on `);
+      await expect(lab.sidebar.root).toContainText(`${length} tasks · `);
+      await stream.showTable(true);
+      await expect(async () => {
+        expect(await keysIn(stream)).toEqual(keysOf(figures.profiled));
+      }).toPass({ timeout: 60_000 });
+      const rows = await tasksIn(stream);
+      compareTimes(rows, figures.profiled);
+      comparePlaces(rows, figures.profiled);
+      for (const { worker } of rows) {
+        expect(worker).toMatch(
+          scheduler === 'processes' ? /^process [12]$/ : /^this process$/
+        );
+      }
+    });
+
+    await test.step('Fine Performance Metrics: what the observation says', async () => {
+      await metrics.showTable(true);
+      await compareSums(metrics, figures.all);
+      const { totals, tasks, cpu } = await sumsIn(metrics);
+      expect([...totals.keys()]).toEqual(
+        expect.arrayContaining(['rest', 'press', 'matmul', 'random_sample'])
+      );
+      // Parts of fused tasks count no task of their own.
+      expect(tasks).toBe(figures.profiled.length);
+      expectShown(cpu, figures.cpuSeconds);
+    });
+
+    await test.step('Memory Sampler: each process, and why no managed memory', async () => {
+      await memory.region
+        .getByRole('combobox', { name: 'Memory measure' })
+        .selectOption('Managed');
+      await expect(memory.region).toContainText(
+        /This source gives no managed memory\..*do not say which results they keep\./
+      );
+      await memory.region
+        .getByRole('combobox', { name: 'Memory measure' })
+        .selectOption('Process');
+      await memory.showWorkers();
+      await memory.showTable(true);
+      await expect(async () => {
+        const [, ...names] = (await memory.rows()).map(([name]) => name);
+        expect(names.sort()).toEqual(
+          scheduler === 'processes'
+            ? ['cluster', 'process 1', 'process 2', 'this process']
+            : ['cluster', 'this process']
+        );
+      }).toPass({ timeout: 60_000 });
+    });
+
+    const { inAnalysis } = figures;
+    expect(inAnalysis.length).toBeGreaterThan(50);
+    expect(inAnalysis.length).toBeLessThan(figures.profiled.length);
+
+    await test.step('a click on a span narrows all four', async () => {
+      await lab.sidebar.pick('analysis');
+      await narrowed(lab, inAnalysis, figures.analysis);
+    });
+
+    await test.step('a reload changes nothing', async () => {
+      await expect
+        .poll(() => lab.savedWorkspace(), { timeout: 60_000 })
+        .toContain('analysis');
+      await lab.reload();
+      await expect(stream.tab).toContainText('(ended)');
+      await narrowed(lab, inAnalysis, figures.analysis);
+      await lab.sidebar.clearFilter();
+      await expect(async () => {
+        expect(await keysIn(stream)).toEqual(keysOf(figures.profiled));
+      }).toPass({ timeout: 60_000 });
+    });
+
+    expect(lab.troubles.errors).toEqual([]);
+  });
+}
+
+test('a whole notebook, live, and its cell run again', async ({
+  lab
+}, info) => {
+  test.setTimeout(400_000);
+  const name = 'whole notebook';
+  const notebook = await lab.open('whole.ipynb', [
+    GRAPHS,
+    `seen = spanwise.observe("${name}")
+seen`,
+    `with MemorySampler().sample("three graphs", client=seen, interval=0.1):
+    for graph in (an_array, a_dataframe, a_delayed_graph):
+        graph().compute(scheduler="threads", num_workers=2)`,
+    `with span("long"):
+    tasks = [dask.delayed(wait)() for _ in range(3)]
+_ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
+    `_ = a_delayed_graph().compute(scheduler="sync")`
+  ]);
+  const [stream, metrics, profile, memory] = panels(lab, name);
+  const card = lab.sidebar.root.getByRole('group', {
+    name: `Cluster ${name}`
+  });
+  const legend = stream.region.getByRole('list', { name: 'Legend' });
+  await notebook.run(0);
+  await notebook.run(1);
+  await notebook
+    .cell(1)
+    .getByRole('button', { name: 'Open the panels' })
+    .click();
+  await lab.sidebar.show();
+
+  await test.step('nothing has run yet', async () => {
+    await expect(stream.region).toContainText(
+      `${name} observes computations without a cluster`
+    );
+    await expect(card).toContainText('observing');
+  });
+
+  await test.step('one computation after the other', async () => {
+    await notebook.run(2);
+    await expect(legend).toContainText('press');
+    await expect(
+      memory.region.getByRole('table', { name: 'Runs' })
+    ).toContainText('three graphs');
+  });
+
+  await test.step('while tasks run, they are seen', async () => {
+    await notebook.start(3);
+    await expect(card).toContainText('2 running');
+    await expect(stream.region).toContainText('2 running');
+    await expect(metrics.region).toContainText('still running');
+    await expect(lab.sidebar.span('long')).toBeVisible();
+    await profile.showTable(true);
+    await expect(
+      profile.region
+        .getByRole('treeitem')
+        .filter({ has: lab.page.locator('[title="wait"]') })
+        .first()
+    ).toBeVisible();
+    await profile.showTable(false);
+    await lab.page.screenshot({ path: info.outputPath('live-light.png') });
+    await lab.setTheme('JupyterLab Dark');
+    await expect(lab.page.locator('body')).toHaveAttribute(
+      'data-sw-shade',
+      'dark'
+    );
+    await lab.page.screenshot({ path: info.outputPath('live-dark.png') });
+    await lab.writeFile(ENOUGH, '');
+    await notebook.finished(3);
+    await expect(card).not.toContainText('running');
+    await expect(legend).toContainText('wait');
+  });
+
+  await test.step('the cell run again begins a new history', async () => {
+    await notebook.run(1);
+    await expect(stream.region).toContainText('No tasks yet.');
+    await expect(stream.tab).not.toContainText('(ended)');
+    await notebook.run(4);
+    await expect(legend).toContainText('press');
+    await expect(legend).not.toContainText('wait');
+    await lab.page.screenshot({ path: info.outputPath('again-dark.png') });
+    await card.getByRole('button', { name: 'Choose cluster' }).click();
+    await expect(
+      lab.page.getByRole('menuitem').filter({ hasText: `${name} · ended` })
+    ).toHaveCount(1);
+    await lab.page.keyboard.press('Escape');
+  });
+
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+function panels(lab: Lab, name = OBSERVED): [Panel, Panel, Panel, Panel] {
+  return TITLES.map(title => lab.panel(title, name)) as [
+    Panel,
+    Panel,
+    Panel,
+    Panel
+  ];
+}
+
+type ShownTask = {
+  readonly key: string;
+  readonly worker: string;
+  /** Worker and thread. */
+  readonly place: string;
+  readonly start: string;
+  readonly duration: string;
+};
+
+/** The rows of the Task Stream's table. */
+async function tasksIn(stream: Panel): Promise<ShownTask[]> {
+  const [header = [], ...rows] = await stream.rows();
+  return rows.map(row => {
+    const cell = (column: string) => row[header.indexOf(column)] ?? '';
+    return {
+      key: cell('Key'),
+      worker: cell('Worker'),
+      place: `${cell('Worker')}, ${cell('Thread')}`,
+      start: cell('Start'),
+      duration: cell('Duration')
+    };
+  });
+}
+
+async function keysIn(stream: Panel): Promise<string[]> {
+  return (await tasksIn(stream)).map(({ key }) => key).sort();
+}
+
+function keysOf(profiled: readonly Profiled[]): string[] {
+  return profiled.map(({ key }) => key).sort();
+}
+
+/** Each interval lies within the profiler's, which also holds what Dask's loop adds. */
+function compareTimes(
+  rows: readonly ShownTask[],
+  profiled: readonly Profiled[]
+): void {
+  const records = new Map(profiled.map(record => [record.key, record]));
+  for (const { key, start, duration } of rows) {
+    const record = records.get(key)!;
+    const [shownStart, shownDuration] = [secondsOf(start), secondsOf(duration)];
+    const rounding = resolutionOf(start) + resolutionOf(duration);
+    expect(shownDuration, key).toBeLessThan(
+      record.duration + resolutionOf(duration)
+    );
+    expect(shownStart, key).toBeGreaterThan(
+      record.earliestStart - resolutionOf(start)
+    );
+    expect(shownStart + shownDuration, key).toBeLessThan(
+      record.latestStop + rounding
+    );
+  }
+}
+
+/** Of each graph: a thread of the panel's is one of the profiler's, and the other way round. Each run on processes has a pool of its own. */
+function comparePlaces(
+  rows: readonly ShownTask[],
+  profiled: readonly Profiled[]
+): void {
+  const shown = new Map(rows.map(({ key, place }) => [key, place]));
+  for (const graph of [0, 1, 2]) {
+    const records = profiled.filter(record => record.graph === graph);
+    expect(records.length).toBeGreaterThan(10);
+    const [ours, theirs] = [
+      new Set(records.map(({ key }) => shown.get(key))),
+      new Set(records.map(({ place }) => place))
+    ];
+    const pairs = records.map(({ key, place }) => `${shown.get(key)} ${place}`);
+    expect(new Set(pairs).size).toBe(ours.size);
+    expect(new Set(pairs).size).toBe(theirs.size);
+  }
+}
+
+/** Of the table of Fine Performance Metrics: texts by function, tasks and CPU of all. */
+async function sumsIn(metrics: Panel) {
+  const [header = [], ...rows] = await metrics.rows();
+  const column = (name: string) => header.indexOf(name);
+  const end = rows.findIndex(([name]) => name === 'all functions');
+  const functions = rows.slice(0, end);
+  return {
+    totals: new Map(
+      functions.map(row => [row[0] ?? '', row[column('Total')] ?? ''])
+    ),
+    all: rows[end]?.[column('Total')] ?? '',
+    cpu: rows[end]?.[column('thread-cpu')] ?? '',
+    tasks: functions.reduce((sum, row) => sum + Number(row[column('Tasks')]), 0)
+  };
+}
+
+/** Totals by function, those of the last row together, and of all. */
+async function compareSums(
+  metrics: Panel,
+  exact: Readonly<Record<string, number>>
+): Promise<void> {
+  await expect(async () => {
+    const { totals, all } = await sumsIn(metrics);
+    let rest = Object.values(exact).reduce((sum, value) => sum + value, 0);
+    expectShown(all, rest);
+    for (const [name, shown] of totals) {
+      const value = /^\d+ others?$/.test(name) ? rest : exact[name];
+      expectShown(shown, value ?? NaN);
+      rest -= value ?? NaN;
+    }
+  }).toPass({ timeout: 60_000 });
+}
+
+function expectShown(text: string, value: number): void {
+  expect(Math.abs(secondsOf(text) - value), `${text}: ${value}`).toBeLessThan(
+    resolutionOf(text) * 0.501 + 1e-9
+  );
+}
+
+/** Every panel but the Memory Sampler, which says so, shows what is in span `analysis` alone. */
+async function narrowed(
+  lab: Lab,
+  keys: readonly string[],
+  sums: Readonly<Record<string, number>>
+): Promise<void> {
+  const [stream, metrics, profile, memory] = panels(lab);
+  for (const panel of [stream, metrics, profile, memory]) {
+    await expect(panel.chips.getByRole('listitem')).toHaveText(
+      /any\s*analysis/
+    );
+  }
+  await stream.showTable(true);
+  await expect(async () => {
+    expect(await keysIn(stream)).toEqual(keys);
+  }).toPass({ timeout: 60_000 });
+  await metrics.showTable(true);
+  await compareSums(metrics, sums);
+  await profile.showTable(true);
+  const frames = (name: string) =>
+    profile.region
+      .getByRole('treeitem')
+      .filter({ has: lab.page.locator(`[title="${name}"]`) });
+  await expect(frames('press').first()).toBeVisible();
+  await expect(frames('rest')).toHaveCount(0);
+  await expect(memory.region.getByText('not filtered')).toBeVisible();
+}
