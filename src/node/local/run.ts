@@ -45,7 +45,10 @@ import { CachedValues, OwnValues, type Values } from './values';
 export type RunOptions = {
   /** Where values are kept: read for keys that the graph lacks, given every result, told to drop what is no longer needed. */
   readonly cache?: Cache;
-  /** Tasks per batch: 1 by default, for processes 6; −1 divides what is ready evenly; 0 is the default. */
+  /**
+   * Tasks per batch, one batch per worker; −1 divides what is ready evenly. By default, and for 0: one in this thread; threads and
+   * processes are given about 2 ms of work ahead.
+   */
   readonly chunkSize?: number;
   /** Exactly these callbacks; by default the active ones. */
   readonly callbacks?: readonly CallbackHooks[];

@@ -25,11 +25,19 @@ import type {
  * @group Pools
  * @example
  * ```ts
- * import { ThreadPool, type PoolOptions } from 'spanwise';
+ * import { getThreads, task, ThreadPool, type PoolOptions } from 'spanwise';
  *
- * const options: PoolOptions = { size: 2, maxHeapMegabytes: 512 };
+ * const options: PoolOptions = {
+ *   size: 2,
+ *   maxHeapMegabytes: 512,
+ *   initializer: (zone: string) => {
+ *     process.env['TZ'] = zone; // of the worker
+ *   },
+ *   initializerArgs: ['Asia/Tokyo']
+ * };
  * await using pool = new ThreadPool(options);
- * console.log(pool.size); // → 2
+ * const graph = { zone: task(() => process.env['TZ']) };
+ * console.log(pool.size, await getThreads(graph, 'zone', { pool })); // → 2 Asia/Tokyo
  * ```
  */
 export type PoolOptions = {
@@ -42,7 +50,7 @@ export type PoolOptions = {
    * run whose task the worker was started for.
    */
   readonly initializer?: TaskFunction<never[]>;
-  /** Arguments of the initializer, copied to each worker. */
+  /** Arguments of the initializer, copied to each worker; none by default. */
   readonly initializerArgs?: readonly unknown[];
 };
 
