@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
-from dask.system import CPU_COUNT
-
 from spanwise.client.launch import kernel_id, notebook_path, versions
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import Spans
@@ -72,7 +70,9 @@ class LocalLog:
         self._next_stack = self._next_frame = 0
         self._span(0, 0, "default", 0.0, _NAN, 3)
         self._writer.add("header", 0.0, json.dumps(self.description()))
-        self.worker(HOME, os.getpid(), CPU_COUNT, "this process", self.start)
+        # It has as many threads as have worked at a time: Dask's own number of threads says
+        # nothing of a run that is given another one, or is in sync.
+        self.worker(HOME, os.getpid(), 1, "this process", self.start)
         self.capacity(HOME, 0, self.start)
 
     def since(self, seconds: float) -> float:

@@ -302,3 +302,16 @@ def test_processes_of_a_pool_leave_with_it(seen: Observation) -> None:
             "both have left",
             lambda: left() == {"this process": False, "process 1": True, "process 2": True},
         )
+
+
+def test_this_process_has_as_many_threads_as_worked_at_a_time(seen: Observation) -> None:
+    def threads() -> int:
+        workers = seen._asked().query("task-stream")["workers"]
+        return {worker["name"]: worker["threads"] for worker in workers}["this process"]
+
+    a_delayed_graph().compute(scheduler="sync")
+    assert threads() == 1
+    a_delayed_graph().compute(scheduler="threads", num_workers=3)
+    assert threads() == 3
+    a_delayed_graph().compute(scheduler="threads", num_workers=2)
+    assert threads() == 3
