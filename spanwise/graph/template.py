@@ -28,8 +28,13 @@ result of an earlier part) when >= 0, and into ``literals`` when < 0::
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+#: Where iterators are made of others: generators, ``map``, ``chain`` …
+_LAZY = frozenset({"builtins", "itertools", "toolz", "cytoolz", "dask"})
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 def identity(value: Any) -> Any:
@@ -38,13 +43,25 @@ def identity(value: Any) -> Any:
 
 
 def settled(value: Any) -> Any:
-    """Return `value`; iterators, also inside an iterator, as lists."""
-    if isinstance(value, Iterator):
-        items = list(value)
-        if items and isinstance(items[0], Iterator):
-            return [list(item) for item in items]
-        return items
-    return value
+    """Return `value`; an iterator, also inside an iterator, as one over what it makes now.
+
+    An iterator still: whoever takes the next item gets it, fused or not. Only those that
+    can do nothing else: an open file, which is one too, has other methods.
+    """
+    if not _is_lazy(value):
+        return value
+    items = list(value)
+    if items and _is_lazy(items[0]):
+        items = [settled(item) for item in items]
+    return iter(items)
+
+
+def _is_lazy(value: Any) -> bool:
+    return (
+        isinstance(value, Iterator)
+        and not isinstance(value, _ENDLESS)
+        and type(value).__module__.partition(".")[0] in _LAZY
+    )
 
 
 class Slot:
@@ -221,8 +238,8 @@ class Part(Template):
         Indices into `values` that no later part needs.
     settles
         A part of another span uses the result. Bags hand on iterators, whose work
-        would be done, and counted, where they are consumed: such a result is made a
-        list first, as Dask does between tasks that it does not fuse.
+        would be done, and counted, where they are consumed: such a result is made
+        first, as Dask does between tasks that it does not fuse.
     """
 
     __slots__ = ("drops", "name", "settles", "span")

@@ -168,8 +168,11 @@ class Meter:
                     1,
                 )
             ]
-        nbytes = self._sizes.of(value)
-        self._done(_done(lane, work, OK, start, stop, cpu, nbytes, parts, None))
+        nbytes = 0.0
+        try:
+            nbytes = self._sizes.of(value)
+        finally:  # (Ctrl-C may come here, too)
+            self._done(_done(lane, work, OK, start, stop, cpu, nbytes, parts, None))
         return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable
+from threading import current_thread, main_thread
 from typing import Any
 
 
@@ -38,7 +39,10 @@ class Sizes:
         return known
 
     def of(self, value: Any) -> float:
-        """Return the size of `value` in bytes; never raises, as a size is no reason to fail."""
+        """Return the size of `value` in bytes; never raises, as a size is no reason to fail.
+
+        But for Ctrl-C: where tasks run in the main thread it is for whoever computes.
+        """
         kind = type(value)
         size = self.fixed.get(kind)
         if size is not None:
@@ -50,6 +54,8 @@ class Sizes:
 
                 measure = self._measures[kind] = sizeof.dispatch(kind)
             return float(measure(value))
-        except BaseException:  # noqa: BLE001
+        except BaseException as error:
             # User types register sizes of their own, which may be wrong in any way.
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise
             return float(object.__sizeof__(value))
