@@ -13,7 +13,12 @@ export type TaskCall = {
 };
 
 export type TaskOutcome =
-  { readonly value: unknown } | { readonly error: unknown };
+  | { readonly value: unknown }
+  | {
+      readonly error: unknown;
+      /** false: not the task has thrown it, and calling the task again would tell nothing or do harm. */
+      readonly isOfTask?: boolean;
+    };
 
 export type BatchOutcome = {
   /** As callbacks see it: null for this thread, a thread's id, a process's id. */

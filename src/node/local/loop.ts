@@ -173,7 +173,10 @@ export class SchedulingLoop {
       const at = first + i;
       if (!('value' in result)) {
         const call = batch[at]!;
-        if (!this._options.rerunExceptionsLocally) {
+        if (
+          !this._options.rerunExceptionsLocally ||
+          result.isOfTask === false
+        ) {
           return { error: result.error, call };
         }
         // What is answered in parts goes on without being asked.

@@ -284,7 +284,7 @@ export class PoolExecutor implements Executor {
     this._requeue(rest.filter(entry => entry !== blamed));
     if (blamed !== undefined) {
       const error = this._endedError(worker, end, running);
-      this._settle(blamed, { error }, worker.workerId);
+      this._settle(blamed, { error, isOfTask: false }, worker.workerId);
     }
   }
 
@@ -460,7 +460,7 @@ export class PoolExecutor implements Executor {
 
   /** The next task fails, and the run with it. */
   private _failNext(error: unknown): void {
-    this._settle(this._queue.shift()!, { error }, null);
+    this._settle(this._queue.shift()!, { error, isOfTask: false }, null);
   }
 
   /** Fills a pack from the queue's front and posts it. */
@@ -526,13 +526,13 @@ export class PoolExecutor implements Executor {
           { cause: thrown }
         );
         this._requeue(entries.filter(other => other !== entry));
-        this._settle(entry, { error }, null);
+        this._settle(entry, { error, isOfTask: false }, null);
         return;
       }
     }
     // Each can be sent, but not together: memory that ran out, for one.
     this._requeue(entries.slice(1));
-    this._settle(entries[0]!, { error: thrown }, null);
+    this._settle(entries[0]!, { error: thrown, isOfTask: false }, null);
   }
 
   private _requeue(entries: readonly Entry[]): void {

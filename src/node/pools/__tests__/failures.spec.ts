@@ -281,6 +281,20 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
     await expect(get(graph, keys, { pool })).rejects.toThrow('not here');
   });
 
+  it('a task that ended its worker is not called again here: it would end this program', async () => {
+    const exit = (home: number) => {
+      const worker = process.getBuiltinModule('node:worker_threads');
+      return process.pid === home && worker.isMainThread
+        ? 'called here'
+        : process.exit(3);
+    };
+    const run = get({ a: task(exit, process.pid) }, 'a', {
+      pool,
+      rerunExceptionsLocally: true
+    });
+    expect(await failureOf(run)).toBeInstanceOf(WorkerEndedError);
+  });
+
   it('a task that ends its worker is named; the pool gets a new worker', async () => {
     const exit = () => process.exit(3);
     const graph = { a: task(inc, 1), b: task(exit), c: task(inc, ref('b')) };
