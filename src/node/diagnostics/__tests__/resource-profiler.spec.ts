@@ -111,6 +111,21 @@ describe('ResourceProfiler', () => {
     expect(performance.now() - begin).toBeLessThan(4500);
   });
 
+  it('§3.2: samples the whole block, run or no run, and shows them when it is left', () => {
+    const profiler = new ResourceProfiler({ interval: 0.02 });
+    let runEnded = NaN;
+    profiler.run(() => {
+      wait(0.2);
+      getSync({ a: task(wait, 0.05) }, 'a');
+      runEnded = epochSeconds();
+      wait(0.3);
+      expect(profiler.results).toEqual([]);
+    });
+    const times = profiler.results.map(({ time }) => time);
+    expect(times[0]! - profiler.startTime!).toBeLessThan(0.2);
+    expect(times.at(-1)! - runEnded).toBeGreaterThan(0.15);
+  });
+
   it('§3.2: sees grandchildren and who starts later, and not itself', async () => {
     const profiler = new ResourceProfiler({ interval: 0.05 });
     let child: ChildProcess | undefined;

@@ -68,6 +68,26 @@ describe('§1.5: batching', () => {
     expect(executor.sizes()).toEqual([3, 1]);
   });
 
+  it('§1.5: a worker with a part of a batch is as busy as one with a whole one', () => {
+    const executor = new HeldExecutor(2);
+    const graph = {
+      ...flat(4),
+      ...Object.fromEntries(
+        Array.from({ length: 6 }, (_, at) => [
+          `later${at}`,
+          task((x: unknown) => x, ref('k0'))
+        ])
+      )
+    };
+    runGraph(graph, Object.keys(graph), executor, { chunkSize: 3 }).catch(
+      () => undefined
+    );
+    expect(executor.sizes()).toEqual([3, 1]);
+    executor.answer();
+    // One has one task left, so the other one gets three, although six are ready.
+    expect(executor.sizes()).toEqual([1, 3]);
+  });
+
   it('§1.5: all pretasks of a hand-out come before its first submit, posttasks of a group together', () => {
     const { executor, log } = start(4, 1, 2);
     expect(log).toEqual(['start', 'startState', 'pretask k0', 'pretask k1']);

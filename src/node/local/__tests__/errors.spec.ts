@@ -126,6 +126,25 @@ describe.each(schedulers)('§1.7: error paths of %s', (_, get) => {
     expect(taskKeyOf(error)).toBe('c');
   });
 
+  it('§1.7: after the first error of a batch its other items do not run', async () => {
+    const ran: string[] = [];
+    const run = (name: string) => () => ran.push(name);
+    const fail = () => {
+      ran.push('fails');
+      throw boom;
+    };
+    const batch = {
+      c: task((...parts: unknown[]) => parts, ref('x'), ref('y'), ref('z')),
+      x: task(run('x')),
+      y: task(fail),
+      z: task(run('z'))
+    };
+    await expect(
+      get(batch, 'c', { chunkSize: 3, numWorkers: 1 } as RunOptions)
+    ).rejects.toBe(boom);
+    expect(ran).toEqual(['x', 'fails']);
+  });
+
   it('§1.7: thrown texts, frozen errors and undefined come through as they are', async () => {
     for (const thrown of ['text', undefined, Object.freeze(new Error('ice'))]) {
       const throwing = {
