@@ -87,19 +87,20 @@ export class FakeJupyter {
   }
 
   async killObserver(): Promise<void> {
-    const gone = once(this._observer!, 'exit');
-    this._observer!.kill('SIGKILL');
-    await gone;
+    const observer = this._observer;
+    this._observer = null;
     this._panel?.destroy();
     this._panel = null;
+    if (observer !== null) {
+      const gone = once(observer, 'exit');
+      observer.kill('SIGKILL');
+      await gone;
+    }
   }
 
   async close(): Promise<void> {
-    this._panel?.destroy();
     await this._door?.close();
-    if (this._observer !== null && this._observer.exitCode === null) {
-      await this.killObserver();
-    }
+    await this.killObserver();
     rmSync(join(this.folder, '..'), { recursive: true, force: true });
   }
 

@@ -73,10 +73,11 @@ export class ObserverSink implements LogSink {
       ended: this._ended
     };
     const thread = new Worker(programFile('sender.mjs'), { workerData });
-    thread.unref();
     thread.on('message', (message: FromSender) => this._take(message));
     thread.on('error', error => this._lost(String(error)));
     thread.on('exit', () => this._gone());
+    // Last: whoever listens holds the process.
+    thread.unref();
     this._thread = thread;
   }
 

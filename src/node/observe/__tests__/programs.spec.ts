@@ -1,0 +1,158 @@
+/** Whole programs that are observed: several at once, one that computes for long, and how they end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { FakeJupyter } from '../../../testing/fake-jupyter';
+import { buildNodePrograms } from '../../../testing/node-programs';
+
+const checkout = resolve(__dirname, '..', '..', '..', '..');
+/** Below the checkout, so that the programs of threads and processes are found. */
+const folder = join(checkout, '.build', `observed-programs-${process.pid}`);
+const running = new Set<ChildProcess>();
+let jupyter: FakeJupyter;
+
+beforeAll(async () => {
+  buildNodePrograms('pool-thread.mjs', 'pool-process.mjs', 'sender.mjs');
+  mkdirSync(folder, { recursive: true });
+  jupyter = await FakeJupyter.start();
+});
+afterEach(() => {
+  running.forEach(child => child.kill('SIGKILL'));
+  running.clear();
+});
+afterAll(async () => {
+  await jupyter.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Compiles and starts a program. */
+async function start(name: string, text: string) {
+  const outfile = join(folder, `${name}.mjs`);
+  await build({
+    stdin: {
+      contents: `
+        import { getSync, getThreads, observe, ref, span, task } from './src/node/index';
+        const spin = ms => { const end = performance.now() + ms; while (performance.now() < end); return ms; };
+        ${text}`,
+      resolveDir: checkout,
+      loader: 'ts'
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['acorn', 'eslint-scope', 'pidtree', 'pidusage'],
+    logLevel: 'warning'
+  });
+  const child = spawn(process.execPath, [outfile], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: {
+      ...process.env,
+      SPANWISE_CONNECTION: '',
+      JUPYTER_RUNTIME_DIR: jupyter.runtimeFolder
+    }
+  });
+  running.add(child);
+  let complaints = '';
+  child.stderr.on('data', chunk => (complaints += String(chunk)));
+  const ended = new Promise<number | string | null>(end =>
+    child.on('close', (code, signal) => end(signal ?? code))
+  );
+  return { child, ended, complaints: () => complaints };
+}
+
+const isEnded = ({ state }: { readonly state: string }) => state === 'ended';
+
+describe('observed programs', () => {
+  it('are shown side by side', async () => {
+    const program = (name: string) =>
+      start(
+        name,
+        `await observe(() => span('of ${name}', () => getThreads({ a: task(spin, 20), b: task(spin, 10, ref('a')) }, 'b')), { name: '${name}' });`
+      );
+    const both = await Promise.all([program('one'), program('two')]);
+    expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+    for (const name of ['one', 'two']) {
+      const { cluster } = await jupyter.cluster(name, isEnded);
+      const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
+      expect(rows.map(({ key, span }) => [key, ...span]).sort()).toEqual([
+        ['a', `of ${name}`],
+        ['b', `of ${name}`]
+      ]);
+    }
+  });
+
+  it('are seen while getSync holds their thread', async () => {
+    const { child, complaints } = await start(
+      'busy',
+      `observe(); getSync({ quick: task(spin, 150), slow: task(spin, 600_000, ref('quick')) }, 'slow');`
+    );
+    const { cluster } = await jupyter.cluster(
+      'busy',
+      ({ running: count }) => count === 1
+    );
+    const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
+    expect(rows.map(({ key }) => key)).toEqual(['quick']);
+    const stream = await jupyter.ask(cluster, 'task-stream');
+    expect(stream.running).toMatchObject([{ key: 'slow', function: 'slow' }]);
+    expect(stream.workers[0]!.process).toBeGreaterThan(1e6);
+    child.kill('SIGKILL');
+    await jupyter.cluster('busy', ({ state }) => state === 'reconnecting');
+    expect(complaints()).toBe('');
+  });
+
+  it('are seen while a worker computes for long', async () => {
+    await start(
+      'patient',
+      `observe(); await getThreads({ slow: task(spin, 600_000) }, 'slow');`
+    );
+    const { cluster } = await jupyter.cluster(
+      'patient',
+      ({ running: count }) => count === 1
+    );
+    const { running: tasks } = await jupyter.ask(cluster, 'task-stream');
+    expect(tasks).toMatchObject([{ key: 'slow', function: 'slow' }]);
+  });
+
+  it.each([
+    ['return', ''],
+    ['process.exit', 'process.exit(3);'],
+    ['throw', 'throw new Error("not caught");']
+  ])('have told everything when they end by %s', async (how, end) => {
+    const name = `end by ${how}`;
+    const { ended, complaints } = await start(
+      name.replaceAll(' ', '-'),
+      `observe({ name: '${name}' }); getSync({ a: task(spin, 1) }, 'a'); ${end}`
+    );
+    const code = await ended;
+    expect(code).toBe({ return: 0, 'process.exit': 3, throw: 1 }[how]);
+    const { cluster, why } = await jupyter.cluster(name, isEnded);
+    expect(why).toMatch(/its process has ended/);
+    const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
+    expect(rows.map(({ key }) => key)).toEqual(['a']);
+    expect(complaints().includes('Spanwise')).toBe(false);
+  });
+
+  it('do not wait for an observer that is gone, and end', async () => {
+    const other = await FakeJupyter.start();
+    const shown = jupyter;
+    jupyter = other;
+    try {
+      const { ended, child } = await start(
+        'left-alone',
+        `const seen = observe(); process.on('SIGUSR2', async () => {
+           getSync({ a: task(spin, 1) }, 'a'); await seen.close(); clearInterval(hold);
+         });
+         const hold = setInterval(() => undefined, 1000);`
+      );
+      await other.cluster('left-alone');
+      await other.killObserver();
+      child.kill('SIGUSR2');
+      expect(await ended).toBe(0);
+    } finally {
+      jupyter = shown;
+      await other.close();
+    }
+  });
+});
