@@ -1,3 +1,5 @@
+import { type ShowArgs, shown, shownMap, shownSet } from './shown';
+
 /**
  * A key of several parts: a text, then texts and finite numbers. Tuples are compared by value.
  *
@@ -317,6 +319,11 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   [Symbol.iterator](): IterableIterator<[Key, V]> {
     return this.entries();
   }
+
+  /** What consoles print. @internal */
+  [shown](...args: ShowArgs): string {
+    return shownMap('KeyMap', this, args);
+  }
 }
 
 /**
@@ -382,6 +389,11 @@ export class KeySet implements ReadonlyKeySet {
   /** The same as `keys`. */
   [Symbol.iterator](): IterableIterator<Key> {
     return this._map.keys();
+  }
+
+  /** What consoles print. @internal */
+  [shown](...args: ShowArgs): string {
+    return shownSet('KeySet', this, args);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type ReadonlyKeyMap,
   type ReadonlyKeySet
 } from '../graph/key';
+import { type ShowArgs, shown, shownMap, shownSet } from '../graph/shown';
 import type { RunPlan } from './plan';
 import type { Cache, RunState } from './state';
 import { Phase, type RunTables } from './tables';
@@ -121,6 +122,10 @@ class IdSet implements ReadonlyKeySet {
   [Symbol.iterator](): IterableIterator<Key> {
     return this.keys();
   }
+
+  [shown](...args: ShowArgs): string {
+    return shownSet('ReadonlyKeySet', this, args);
+  }
 }
 
 // On its own, so that the set's functions hold nothing else of the run.
@@ -179,6 +184,10 @@ class ListedIds implements ReadonlyKeySet {
     return this.keys();
   }
 
+  [shown](...args: ShowArgs): string {
+    return shownSet('ReadonlyKeySet', this, args);
+  }
+
   private *_ids(): Iterable<number> {
     const { start, ids } = this._edges;
     for (let at = start[this._of]!; at < start[this._of + 1]!; at++) {
@@ -235,6 +244,10 @@ class SetPerId implements ReadonlyKeyMap<ReadonlyKeySet> {
 
   [Symbol.iterator](): IterableIterator<[Key, ReadonlyKeySet]> {
     return this.entries();
+  }
+
+  [shown](...args: ShowArgs): string {
+    return shownMap('ReadonlyKeyMap', this, args);
   }
 
   private _listOf(id: number): ReadonlyKeySet {

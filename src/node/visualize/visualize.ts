@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shown } from '../graph/shown';
 import { figureOf, type Picture, wholeView } from './figure';
 import { htmlPage } from './html';
 import { openInBrowser } from './open-browser';
@@ -62,8 +63,8 @@ export class Figure implements PlotlyFigure {
     return { data: this.data, layout: this.layout, config: this.config };
   }
 
-  /** What consoles show: the objects themselves are thousands of lines. */
-  [Symbol.for('nodejs.util.inspect.custom')](): string {
+  /** What consoles print: the objects themselves are thousands of lines. @internal */
+  [shown](): string {
     return `Figure { ${this._text()} }`;
   }
 

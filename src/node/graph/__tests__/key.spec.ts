@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { type Key, keyId, KeyMap, KeySet, keyText } from '../key';
 
@@ -108,5 +109,24 @@ describe('§6.2: keys', () => {
     expect(keyText('total')).toBe('total');
     expect(keyText(['block', 0, 'x'])).toBe("('block', 0, 'x')");
     expect(keyText(['alone'])).toBe("('alone',)");
+  });
+});
+
+describe('maps and sets of keys', () => {
+  it('print as JavaScript prints its own', () => {
+    const map = new KeyMap<unknown>([
+      ['a', 1],
+      [['b', 0], { deep: { deeper: { deepest: 1 } } }]
+    ]);
+    expect(inspect(map)).toBe(
+      "KeyMap(2) { 'a' => 1, [ 'b', 0 ] => { deep: { deeper: [Object] } } }"
+    );
+    expect(inspect({ at: { any: { depth: map } } })).toBe(
+      '{ at: { any: { depth: [KeyMap] } } }'
+    );
+    expect(inspect(new KeySet(['a', ['Set', 1]]))).toBe(
+      "KeySet(2) { 'a', [ 'Set', 1 ] }"
+    );
+    expect(inspect(new KeySet())).toBe('KeySet(0) {}');
   });
 });
