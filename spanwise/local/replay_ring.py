@@ -106,15 +106,17 @@ class ReplayRing:
     def _lose(self, kept: _Kept) -> None:
         block, at = kept
         if block.table == self._gap_table:
-            # Whoever comes anew is not told by this block any more.
+            # What it tells has to be told again to whoever has not got it.
+            lacked = [gap for number, gaps in self._told if number < block.seq for gap in gaps]
             self._told = [told for told in self._told if told[0] >= block.seq]
-            return
-        lost = _Lost(block.seq, LogGap(block.table, at, at, block.rows))
-        _tally(self._gone, lost.gap)
-        if block.seq > self.sent:
-            _tally(self._untold, lost.gap)
-        elif block.seq > self._acknowledged:
-            self._uncertain.append(lost)
+        else:
+            lacked = [LogGap(block.table, at, at, block.rows)]
+            _tally(self._gone, lacked[0])
+        for gap in lacked:
+            if block.seq > self.sent:
+                _tally(self._untold, gap)
+            elif block.seq > self._acknowledged:
+                self._uncertain.append(_Lost(block.seq, gap))
 
     def acknowledge(self, seq: int) -> None:
         """The observer has every block up to this one."""
