@@ -3,9 +3,9 @@
     python -m benchmarks.static_order [--seeds 20] [--graphs 400]
 
 The graphs are those of the tests: random ones, and optimised ones of arrays, dataframes and bags.
-Dask breaks ties by the order of Python's sets, which is another one in each process, so each seed
-is a process with its own ``PYTHONHASHSEED``: the same graphs, other answers of Dask. Goal: 1.1 on
-average and 2 at worst. Counts nothing but results: no time is measured.
+Dask's optimiser and its order go by the order of Python's sets, which is another one in each
+process, so each seed is a process with its own ``PYTHONHASHSEED``. Goal: 1.1 on average and 2 at
+worst. Only results are counted, no time is measured.
 """
 
 from __future__ import annotations

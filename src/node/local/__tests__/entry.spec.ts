@@ -60,14 +60,14 @@ describe('§1.1: entry points', () => {
     expect(getSync(both, [ref('a'), ref('b')])).toEqual([2, 3]);
   });
 
-  it('§1.1: takes plain objects, Maps and other maps', () => {
+  it('§1.1, §6.1: takes plain objects, Maps and other maps', () => {
     expect(getSync(new Map(Object.entries(graph)), 'z')).toBe(3);
     expect(getSync(new KeyMap(Object.entries(graph)), 'z')).toBe(3);
     expect(() => getSync([1] as never, 'x')).toThrow(TypeError);
     expect(() => getSync(graph, 5 as never)).toThrow(TypeError);
   });
 
-  it('§1.1: does not change the graph; unknown options are ignored', () => {
+  it('§1.1, §6.1: does not change the graph; unknown options are ignored', () => {
     const before = { ...graph };
     expect(getSync(graph, 'z', { unheardOf: 1 } as never)).toBe(3);
     expect(graph).toEqual(before);

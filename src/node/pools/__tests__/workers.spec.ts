@@ -118,6 +118,22 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       c: ref('b'),
       d: task(inc, ref('c'))
     };
+    const aliasesAt = new Set<number | null>();
+    const callback: CallbackHooks = {
+      posttask: (key, _result, _graph, _state, workerId) => {
+        if (key === 'b' || key === 'c') {
+          aliasesAt.add(workerId);
+        }
+      }
+    };
+    expect(
+      await get(graph, ['b', 'c', 'd'], {
+        chunkSize: 1,
+        callbacks: [callback]
+      })
+    ).toEqual([2, 2, 3]);
+    // They are not sent.
+    expect([...aliasesAt]).toEqual([null]);
     expect(await get(graph, ['b', 'c', 'd'], { chunkSize: 3 })).toEqual([
       2, 2, 3
     ]);
