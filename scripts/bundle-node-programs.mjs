@@ -6,12 +6,15 @@
  *   src/node/visualize/page/main.ts      -> visualize-page.js    inside the HTML files of visualize
  *   src/node/pools/{thread,process}-program.ts -> pool-{thread,process}.mjs   the programs of workers
  *
+ * With all of them, LICENCES.txt: those of the packages that are bundled.
+ *
  * Into the folder given as argument, or .build/node-programs, where the tests find them; only those named after it, or all.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundledLicences } from './bundled-licences.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
@@ -69,13 +72,15 @@ export async function bundleNodePrograms(
 ) {
   mkdirSync(folder, { recursive: true });
   const sizes = {};
+  const inputs = [];
   for (const program of programs) {
     if (names.length > 0 && !names.includes(program.outfile)) {
       continue;
     }
-    const { outputFiles } = await build({
+    const { outputFiles, metafile } = await build({
       absWorkingDir: root,
       bundle: true,
+      metafile: true,
       write: false,
       charset: 'utf8',
       logLevel: 'warning',
@@ -88,6 +93,10 @@ export async function bundleNodePrograms(
     writeFileSync(draft, contents);
     renameSync(draft, path);
     sizes[basename(path)] = contents.length;
+    inputs.push(...Object.keys(metafile.inputs));
+  }
+  if (names.length === 0) {
+    writeFileSync(join(folder, 'LICENCES.txt'), bundledLicences(root, inputs));
   }
   return sizes;
 }

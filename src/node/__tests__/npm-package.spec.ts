@@ -1,5 +1,5 @@
 /** Row 8 of the package: the packed tarball, installed in an empty folder, serves JavaScript and TypeScript users. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -10,6 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { FakeJupyter } from '../../testing/fake-jupyter';
 
 const checkout = resolve(__dirname, '..', '..', '..');
 const modules = join(checkout, 'node_modules');
@@ -128,7 +130,9 @@ describe('the npm package', () => {
         'dist/index.js',
         'dist/index.js.map',
         'dist/types/node/index.d.ts',
-        'dist/programs/pool-thread.mjs'
+        'dist/programs/pool-thread.mjs',
+        'dist/programs/sender.mjs',
+        'dist/programs/LICENCES.txt'
       ])
     );
     expect(
@@ -142,6 +146,45 @@ describe('the npm package', () => {
       `import { ${names} } from 'spanwise';${program}`
     );
     expect(JSON.parse(node(['plain.mjs']))).toEqual(answer);
+  });
+
+  it('is seen in JupyterLab, and needs no package for that', async () => {
+    const program = 'node_modules/spanwise/dist/programs/sender.mjs';
+    const imports = readFileSync(join(user, program), 'utf8').matchAll(
+      /^import .* from ["'](.*)["'];$/gm
+    );
+    for (const [, name] of imports) {
+      expect(name).toMatch(/^(node:|[a-z]+$)/);
+    }
+    writeFileSync(
+      join(user, 'observed.mjs'),
+      `import { getThreads, observe, span, task } from 'spanwise';
+       await observe(() => span('packed', () => getThreads({ a: task(() => 7) }, 'a')), { name: 'packed' });`
+    );
+    const jupyter = await FakeJupyter.start();
+    try {
+      const { stderr } = await promisify(execFile)(
+        process.execPath,
+        ['observed.mjs'],
+        {
+          cwd: user,
+          timeout: 60_000,
+          env: {
+            ...process.env,
+            SPANWISE_CONNECTION: jupyter.connectionFile
+          }
+        }
+      );
+      expect(stderr).toBe('');
+      const { cluster } = await jupyter.cluster(
+        'packed',
+        ({ state }) => state === 'ended'
+      );
+      const { rows } = await jupyter.ask(cluster, 'tasks');
+      expect(rows).toMatchObject([{ key: 'a', span: ['packed'] }]);
+    } finally {
+      await jupyter.close();
+    }
   });
 
   it.each([
