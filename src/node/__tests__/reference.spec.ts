@@ -110,6 +110,9 @@ describe('examples', () => {
     expect(isPrintedAs(says, ['3', '… s', '[a]'])).toBe(false);
     expect(isPrintedAs(says, ['2', '… s'])).toBe(false);
     expect(isPrintedAs(['a'], ['[a]'])).toBe(false);
+    expect(isPrintedAs(['x', 'y', 'z'], ['…', 'z'])).toBe(true);
+    expect(isPrintedAs(['z'], ['…', 'z'])).toBe(true);
+    expect(isPrintedAs(['x', 'y'], ['…', 'z'])).toBe(false);
   });
 });
 

@@ -17,9 +17,9 @@ import { fractionOf, progressOf } from './progress-text';
  * ```ts
  * import { getSync, ProgressBar, task, type ProgressBarOptions } from 'spanwise';
  *
- * const options: ProgressBarOptions = { minimum: 2, out: process.stderr };
+ * const options: ProgressBarOptions = { minimum: 60, out: process.stderr };
  * const graph = { a: task(Math.sqrt, 16) };
- * // Nothing is shown: the run takes less than two seconds.
+ * // Nothing is shown: the run takes less than a minute.
  * console.log(new ProgressBar(options).run(() => getSync(graph, 'a'))); // → 4
  * ```
  */
@@ -65,6 +65,7 @@ type Run = {
  * const graph = { a: task(sleep, 20, 'a'), b: task(sleep, 20, 'b') };
  * const bar = new ProgressBar();
  * await bar.run(() => getAsync(graph, ['a', 'b'])); // in a pipe:
+ * // → …
  * // → 100% Completed | 2 of 2 tasks | …s
  * console.log(bar.lastDuration > 0.01); // → true
  * ```

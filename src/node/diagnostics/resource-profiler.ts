@@ -42,7 +42,7 @@ export type ResourceProfilerOptions = {
  * const profiler = new ResourceProfiler({ interval: 0.05 });
  * profiler.run(() => getSync({ a: task(spin, 0.4) }, 'a'));
  * // Samples come while this thread is busy: { time: 1764…, mem: 74.1, cpu: 98.5 }, in MB and per cent of one core.
- * console.log(profiler.results.some(({ cpu }) => cpu > 10)); // → true
+ * console.log(profiler.results.some(({ cpu }) => cpu > 1)); // → true
  * ```
  */
 export class ResourceProfiler extends BlockProfiler {

@@ -174,6 +174,7 @@ export class Callback implements CallbackHooks {
  * const value = addCallbacks([profiler, new ProgressBar()], () =>
  *   getSync({ a: task(Math.sqrt, 16) }, 'a')
  * );
+ * // → …
  * // → 100% Completed | 1 of 1 tasks | …s
  * console.log(value, profiler.results.length); // → 4 1
  * ```

@@ -21,7 +21,7 @@ import { interruptible } from './interrupt';
  * import { setTimeout as sleep } from 'node:timers/promises';
  * import { getAsync, task, type AsyncOptions } from 'spanwise';
  *
- * const options: AsyncOptions = { numWorkers: 2, signal: AbortSignal.timeout(20_000) };
+ * const options: AsyncOptions = { numWorkers: 2, signal: AbortSignal.timeout(60_000) };
  * console.log(await getAsync({ a: task(sleep, 10, 'slept') }, 'a', options)); // → slept
  * ```
  */

@@ -33,7 +33,7 @@ import { CachedValues, OwnValues, type Values } from './values';
  *
  * const options: RunOptions = {
  *   callbacks: [{ pretask: key => console.log(key) }],
- *   signal: AbortSignal.timeout(20_000)
+ *   signal: AbortSignal.timeout(60_000)
  * };
  * const graph = { a: task(Math.abs, -16), b: task(Math.sqrt, ref('a')) };
  * console.log(getSync(graph, 'b', options));

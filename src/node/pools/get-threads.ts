@@ -13,7 +13,7 @@ import type { ThreadPool } from './worker-pool';
  * ```ts
  * import { getThreads, task, type ThreadsOptions } from 'spanwise';
  *
- * const options: ThreadsOptions = { numWorkers: 2, signal: AbortSignal.timeout(20_000) };
+ * const options: ThreadsOptions = { numWorkers: 2, signal: AbortSignal.timeout(60_000) };
  * console.log(await getThreads({ a: task(() => 6 * 7) }, 'a', options)); // → 42
  * ```
  */

@@ -170,7 +170,7 @@ export type Plot = TaskPlot | ResourcePlot | CachePlot;
  * const profiler = new Profiler();
  * profiler.run(() => getSync({ a: task(Math.sqrt, 16) }, 'a'));
  * const seconds = ({ start, end }: TimeRange) => end - start;
- * console.log(profiler.timeRange !== null && seconds(profiler.timeRange) < 10); // → true
+ * console.log(profiler.timeRange !== null && seconds(profiler.timeRange) >= 0); // → true
  * ```
  */
 export type TimeRange = {
