@@ -2,7 +2,7 @@
  * Which names a function's text takes from around it: what a worker, which is given only that text, would not have.
  */
 import * as vm from 'node:vm';
-import { parse } from 'acorn';
+import { parse, type Token } from 'acorn';
 import { analyze, type Scope, type ScopeManager } from 'eslint-scope';
 import { compilerFrame } from './portable-form';
 
@@ -89,7 +89,8 @@ export function workerGlobals(): ReadonlySet<string> {
 /**
  * @param expression - the text of a function, as an expression
  * @param globals - names that need no definition
- * @returns names used but not defined in it, each once; `this` and `arguments` too where an arrow function takes them from around it.
+ * @returns names used but not defined in it, each once; `this` and `arguments` too where an arrow function takes them from around it, and
+ * `import(…)` of a path that is relative to the file around it.
  * @throws SyntaxError if it is no expression in strict mode.
  */
 export function freeVariables(
@@ -97,7 +98,12 @@ export function freeVariables(
   globals: ReadonlySet<string>
 ): FreeVariable[] {
   const text = compilerFrame(expression);
-  const tree = parse(text, { ecmaVersion: 'latest', ranges: true });
+  const tokens: Token[] = [];
+  const tree = parse(text, {
+    ecmaVersion: 'latest',
+    ranges: true,
+    onToken: tokens
+  });
   const scopes = analyze(tree as Parameters<typeof analyze>[0], {
     ecmaVersion: 2022,
     sourceType: 'script'
@@ -118,7 +124,29 @@ export function freeVariables(
     }
   }
   noteBorrowed(scopes, note);
+  noteImports(text, tokens, note);
   return [...found].map(([name, line]) => ({ name, line }));
+}
+
+/** `import('./rows.js')` means a file beside the one it is written in; a worker would look beside its own program. */
+function noteImports(
+  text: string,
+  tokens: readonly Token[],
+  note: (name: string, at: number) => void
+): void {
+  tokens.forEach((token, at) => {
+    const [bracket, path] = tokens.slice(at + 1, at + 3);
+    if (
+      token.type.keyword === 'import' &&
+      bracket?.type.label === '(' &&
+      path?.type.label === 'string'
+    ) {
+      const quoted = text.slice(path.start, path.end);
+      if (/^.\.{1,2}\//.test(quoted)) {
+        note(`import('${quoted.slice(1, -1)}')`, token.start);
+      }
+    }
+  });
 }
 
 /** Arrow functions have no `this` and no `arguments` of their own; outside every ordinary function they would take the frame's. */

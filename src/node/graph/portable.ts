@@ -146,9 +146,14 @@ function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
       `\`${name}\` is a bound or built-in function, which has no text that could be sent. Write a function around it, such as (...args) => Math.max(...args).`
     );
   }
-  // A method's text, `norm(x) { … }`, is an expression only inside an object.
+  if (/^[gs]et\s+[^\s(]/.test(text)) {
+    throw new NotPortableError(
+      `\`${name}\` is a getter or a setter, which belongs to its object. Write a function that is given the object.`
+    );
+  }
+  // A method's text, `norm(x) { … }`, is an expression only inside an object; its name may be a symbol.
   const [expression, free] = firstThatParses(
-    [text, `Object.values({ ${text} })[0]`],
+    [text, `(o => o[Reflect.ownKeys(o)[0]])({ ${text} })`],
     name,
     globals
   );
@@ -230,9 +235,11 @@ function freeVariableMessage(
   const remedy =
     free[0]!.name === 'require'
       ? 'Load it inside with `await import(…)`'
-      : ['this', 'super', 'arguments'].includes(free[0]!.name)
-        ? 'Give the function parameters for what it takes from there'
-        : `Pass ${names.length === 1 ? 'it' : 'them'} as ${names.length === 1 ? 'an argument' : 'arguments'} of the task`;
+      : free[0]!.name.startsWith('import(')
+        ? 'Give the task import.meta.resolve(…) of it as an argument, and import that'
+        : ['this', 'super', 'arguments'].includes(free[0]!.name)
+          ? 'Give the function parameters for what it takes from there'
+          : `Pass ${names.length === 1 ? 'it' : 'them'} as ${names.length === 1 ? 'an argument' : 'arguments'} of the task`;
   return (
     `\`${name}\` uses ${listed} from outside its own text` +
     ` (${line.length > 80 ? `${line.slice(0, 79)}…` : line}), which does not exist in a worker. ` +

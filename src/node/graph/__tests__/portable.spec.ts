@@ -28,6 +28,9 @@ describe('free variables of a function text', () => {
     ['x => typeof window === "undefined" ? x : typeof (other)', []],
     ['x => require("fs")', ['require']],
     ['async x => (await import("node:os")).cpus()', []],
+    ['async x => (await import(x + "./rows.js")).all', []],
+    ['async x => (await import("./rows.js")).all', ["import('./rows.js')"]],
+    ["() => import ( '../rows.js' )", ["import('../rows.js')"]],
     ['x => { label: for (;;) { break label; } }', []],
     [
       'x => { class A extends Base { #p = x; m() { return this.#p; } } }',
@@ -89,7 +92,7 @@ describe('§1.8: what can be sent to a worker', () => {
       }
     };
     const form = formOf(holder.norm);
-    expect(form.kind === 'text' && form.expression).toContain('Object.values');
+    expect(form.kind === 'text' && form.expression).toContain('({ norm(x)');
   });
 
   it('is no closure: the error names the variable, shows the line and says what to do', () => {
@@ -119,6 +122,38 @@ describe('§1.8: what can be sent to a worker', () => {
   it('is no bound or built-in function: they have no text', () => {
     expect(() => formOf(Math.max)).toThrow(/`max` is a bound or built-in/);
     expect(() => formOf((() => 1).bind(null))).toThrow(/no text/);
+  });
+
+  it('is a method with a symbol for a name', () => {
+    const { [Symbol.iterator]: method } = {
+      [Symbol.iterator]() {
+        return 1;
+      }
+    };
+    const form = formOf(method);
+    const evaluate = globalThis.eval;
+    const fn = evaluate(
+      (form as { expression: string }).expression
+    ) as () => number;
+    expect(fn()).toBe(1);
+  });
+
+  it('is no getter: it belongs to its object', () => {
+    const counter = {
+      get next() {
+        return 1;
+      }
+    };
+    const { get } = Object.getOwnPropertyDescriptor(counter, 'next')!;
+    expect(() => formOf(get)).toThrow('is a getter or a setter');
+  });
+
+  it('imports no file beside the one it is written in', () => {
+    const load = new Function('return import("./rows.js")');
+    expect(() => formOf(load)).toThrow(
+      "uses `import('./rows.js')` from outside its own text"
+    );
+    expect(() => formOf(load)).toThrow('import.meta.resolve');
   });
 
   it('is no method that needs its class', () => {
