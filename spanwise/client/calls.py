@@ -202,7 +202,8 @@ class Calls:
         functions: list[int] = []
         for entry in entries:
             group, rest, function = cut(entry.key)
-            groups.append(names.id(group))
+            number, rest = names.group(group, rest)
+            groups.append(number)
             rests.append(rest)
             functions.append(names.id(function))
         suffixes, keys_blob = join_texts(rests)

@@ -170,11 +170,12 @@ def _announce(
     texts = KeyTexts()
     names = session.names
     cuts = [texts.cut(entry.key) for entry in made]
-    suffixes, keys_blob = join_texts([rest for _, rest, _ in cuts])
+    groups = [names.group(group, rest) for group, rest, _ in cuts]
+    suffixes, keys_blob = join_texts([rest for _, rest in groups])
     count = len(made)
     tasks = {
         "id": array("I", [entry.id for entry in made]),
-        "group": array("I", [names.id(group) for group, _, _ in cuts]),
+        "group": array("I", [group for group, _ in groups]),
         "suffix": suffixes,
         "function": array("I", [names.id(function) for _, _, function in cuts]),
         "span": array("H", [session.spans.id(current_annotation())]) * count,

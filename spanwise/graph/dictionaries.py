@@ -15,6 +15,14 @@ SPAN_ORIGIN = {"user": 0, "cell": 1, "notebook": 2, "default": 3, "inferred": 4}
 LAST_SPAN = 0xFFFF
 
 
+#: So many texts have numbers of their own, as many as an observer keeps
+#: (``src/records/tables.ts``). New graphs bring new ones for as long as a client lives,
+#: and a number is never used again.
+MOST_NAMES = 200_000
+#: Stands for all that come after.
+OTHERS = "(others)"
+
+
 class Names:
     """Texts by number, in the order in which they were first used."""
 
@@ -27,6 +35,24 @@ class Names:
 
     def id(self, text: str) -> int:
         """The number of a text, new or not."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._add(text if len(self._texts) < MOST_NAMES else OTHERS)
+        return found
+
+    def group(self, group: str, rest: str) -> tuple[int, str]:
+        """The number of a group, and the rest of the text of a key that begins with it.
+
+        When there is no room for the group, the rest is the whole text.
+        """
+        found = self._ids.get(group)
+        if found is not None:
+            return found, rest
+        if len(self._texts) < MOST_NAMES:
+            return self._add(group), rest
+        return self._add(""), group + rest
+
+    def _add(self, text: str) -> int:
         found = self._ids.get(text)
         if found is None:
             found = self._ids[text] = len(self._texts)

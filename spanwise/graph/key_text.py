@@ -14,6 +14,9 @@ from typing import Any
 
 from dask.utils import key_split
 
+#: Beginnings that are remembered: new graphs bring new ones for ever.
+_KEPT = 20_000
+
 
 class KeyTexts:
     """Cuts keys and remembers what it found for each beginning."""
@@ -45,6 +48,8 @@ class KeyTexts:
         head = key[:cut]
         found = self._heads.get(head)
         if found is None:
+            if len(self._heads) >= _KEPT:
+                self._heads.clear()
             found = self._heads[head] = str(key_split(head + "-0"))
         return found
 
@@ -70,6 +75,8 @@ class KeyTexts:
         if type(key) is tuple and key and type(key[0]) is str:
             found = self._tuples.get(key[0])
             if found is None:
+                if len(self._tuples) >= _KEPT:
+                    self._tuples.clear()
                 group = "(" + repr(key[0])
                 found = (group, self.function(key), len(group))
                 self._tuples[key[0]] = found

@@ -287,16 +287,21 @@ class _Packing:
             if type(key) is tuple and key and key[0] is head:
                 rests.append(rest_of(key, head_length))
             else:
-                group_text, rest, function_text = cut(key)
+                group_text, short, function_text = cut(key)
+                rest = short
                 group_name = name_ids.get(group_text, -1)
                 if group_name < 0:
-                    group_name = name_ids[group_text] = names.id(group_text)
+                    group_name, rest = names.group(group_text, short)
+                    if rest is short:
+                        name_ids[group_text] = group_name
                 function = name_ids.get(function_text, -1)
                 if function < 0:
                     function = name_ids[function_text] = names.id(function_text)
                 rests.append(rest)
                 # The next key often begins with the same text, even the same object.
-                head = key[0] if type(key) is tuple and key and type(key[0]) is str else None
+                head = None
+                if rest is short and type(key) is tuple and key and type(key[0]) is str:
+                    head = key[0]
                 head_length = len(group_text)
             groups.append(group_name)
             functions.append(function)

@@ -188,7 +188,7 @@ class LocalLog:
         self, keys: Iterable[Any], dsk: Mapping[Any, Any], attribution: Attribution, now: float
     ) -> dict[Any, Work]:
         """Tasks that will run; returns how each is counted."""
-        id_of, cut = self.names.id_of, self._texts.cut
+        id_of, group_of, cut = self.names.id_of, self.names.group, self._texts.cut
         span_id = self.spans.id
         submitted = self.since(now)
         works: dict[Any, Work] = {}
@@ -208,10 +208,11 @@ class LocalLog:
             self.write_new_spans()
             first_edge = self._next_edge
             for (key, work), (group, rest) in zip(works.items(), cuts, strict=True):
+                group_id, rest = group_of(group, rest)
                 nodes.append(
                     (
                         work.number,
-                        id_of(group),
+                        group_id,
                         work.function,
                         work.span,
                         work.origin,

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanwise.graph import dictionaries
+from spanwise.graph.key_text import KeyTexts
+from spanwise.local import log_ids
 from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
 from spanwise.local.replay_ring import ReplayRing
 from spanwise.records.block import decode_block
@@ -71,6 +74,36 @@ def test_a_row_of_another_length_is_refused() -> None:
     writer.add("lanes", 1, 2)
     with pytest.raises(ValueError, match="zip"):
         writer.seal()
+
+
+# -- names --------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.text(max_size=3)), max_size=40))
+def test_names_are_bounded_and_keys_keep_their_text(
+    keys: list[tuple[str, str]],
+) -> None:
+    """The client's and the log's, which do the same."""
+    texts: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dictionaries, "MOST_NAMES", 4)
+        patch.setattr(log_ids, "MOST_NAMES", 4)
+        of_client = dictionaries.Names()
+        of_log = log_ids.LogNames(lambda number, text: texts.append(text))
+        for group, rest in keys:
+            number, left = of_log.group(group, rest)
+            assert texts[number] + left == group + rest
+            assert of_client.group(group, rest) == (number, left)
+            function = of_log.id_of(rest)
+            assert texts[function] in (rest, "(others)") and of_client.id(rest) == function
+    assert of_client.take_new()["names"] == texts and len(set(texts)) == len(texts) <= 6
+
+
+def test_of_heads_of_keys_only_so_many_are_remembered() -> None:
+    texts = KeyTexts()
+    for number in range(50_000):
+        assert texts.cut((f"x{number}", 0)) == (f"('x{number}'", ", 0)", f"x{number}")
+    assert len(texts._tuples) <= 20_000
 
 
 # -- the ring -----------------------------------------------------------------
