@@ -28,7 +28,8 @@ const examples = [
   ...markdownExamples(
     join(checkout, 'docs/local-diagnostics.md'),
     'local-diagnostics.md'
-  )
+  ),
+  ...markdownExamples(join(checkout, 'docs/observe.md'), 'observe.md')
 ];
 
 let scratch: string;

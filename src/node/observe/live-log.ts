@@ -7,7 +7,7 @@ import { LocalLog, type LocalWorker } from '../../sources/local-log';
 import { HOME } from './home';
 import type { LogEnd, LogSink } from './log-sink';
 import type { Span } from './span';
-import { threadCpuMissing } from './thread-cpu';
+import { hasThreadCpu } from './thread-cpu';
 
 const ID_BYTES = 8;
 
@@ -48,7 +48,7 @@ export class LiveLog {
       versions: { node: process.versions.node },
       capabilities: {
         waits: true,
-        cpu: threadCpuMissing() === null,
+        cpu: hasThreadCpu(),
         lanes: true,
         spans: true,
         // A sampler in the thread that computes would be measured with it.

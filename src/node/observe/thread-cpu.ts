@@ -1,13 +1,11 @@
-/** What newer versions of Node have (22.19, 23.9); microseconds. */
+/** Node has it from 22.19 on; its types say always. Microseconds. */
 type ThreadCpu = {
   threadCpuUsage?: () => { readonly user: number; readonly system: number };
 };
 
-/** Why there is no CPU time of threads here; null if there is. */
-export function threadCpuMissing(): string | null {
-  return (process as ThreadCpu).threadCpuUsage === undefined
-    ? `Node ${process.versions.node} cannot tell the CPU time of a thread; version 24 can.`
-    : null;
+/** Whether this Node can tell the CPU time of a thread. */
+export function hasThreadCpu(): boolean {
+  return (process as ThreadCpu).threadCpuUsage !== undefined;
 }
 
 /** A clock of the CPU seconds that the calling thread has used; NaN where Node cannot tell. */
