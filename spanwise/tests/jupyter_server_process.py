@@ -3,54 +3,101 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
-from spanwise.tests.leftover import MARK
 from spanwise.tests.processes import wait_until
+
+#: How long it may take to end.
+END_SECONDS = 60.0
 
 
 class JupyterServer:
-    """A Jupyter server with the extension, in a process and folders of its own."""
+    """A Jupyter server with the extension, in a process and folders of its own.
 
-    def __init__(self, folder: Path) -> None:
+    Parameters
+    ----------
+    folder
+        Where it has its folders; they are made.
+    options
+        More arguments of its command.
+    variables
+        More of its environment.
+
+    Attributes
+    ----------
+    home, runtime
+        Its notebooks, and where it says where it is.
+    environment
+        Its variables, without ours but those asked for.
+    """
+
+    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+        self.folder = folder
+        self.home = folder / "home"
         self.runtime = folder / "runtime"
-        for each in (self.runtime, folder / "home"):
+        for each in (self.home, self.runtime):
             each.mkdir(mode=0o700)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+            self.port = free.getsockname()[1]
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPANWISE_")}
         self.environment = {
             **inherited,
-            MARK: os.environ[MARK],
             "JUPYTER_RUNTIME_DIR": str(self.runtime),
+            **variables,
         }
-        self._log = (folder / "server.log").open("wb")
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "jupyter_server",
-                "--no-browser",
-                "--allow-root",
-                f"--port={port}",
-                f"--ServerApp.root_dir={folder / 'home'}",
-                "--ServerApp.jpserver_extensions=spanwise.server=True",
-            ],
-            stdout=self._log,
-            stderr=self._log,
-            env=self.environment,
-        )
-        self.connection_file = wait_until(
-            "the connection file", lambda: next(self.runtime.glob("spanwise-*.json"), None)
-        )
+        self.log = folder / "server.log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "jupyter_server",
+                    "--no-browser",
+                    "--allow-root",
+                    f"--port={self.port}",
+                    "--ServerApp.port_retries=0",
+                    f"--ServerApp.root_dir={self.home}",
+                    "--ServerApp.jpserver_extensions=spanwise.server=True",
+                    # They cost a second of each start and have children of their own.
+                    "--ServerApp.jpserver_extensions=jupyterlab=False",
+                    "--ServerApp.jpserver_extensions=jupyter_lsp=False",
+                    *options,
+                ],
+                stdout=log,
+                stderr=log,
+                env=self.environment,
+            )
+        wait_until("the connection file", lambda: self._has_said_where())
+
+    def _has_said_where(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()
+        return any(self.runtime.glob("spanwise-*.json"))
+
+    @property
+    def connection_file(self) -> Path:
+        """What kernels are given the path of."""
+        (file,) = self.runtime.glob("spanwise-*.json")
+        return file
 
     def close(self) -> None:
-        """End it as Ctrl-C would."""
+        """End it as a terminal does. Twice is safe.
+
+        Jupyter handles the signal in Python: one that comes just before its loop sleeps is
+        seen at the next event only, hence the repetition.
+        """
+        deadline = monotonic() + END_SECONDS
+        while self.process.poll() is None and monotonic() < deadline:
+            self.process.send_signal(signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(5)
         if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(30)
-        self._log.close()
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"it did not end in {END_SECONDS:g} s: {self.log.read_text()}")

@@ -15,13 +15,13 @@ import pytest
 import spanwise
 from spanwise.client.errors import ClusterError
 from spanwise.client.processes import find_observer
+from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 from spanwise.tests.test_observe import rest
 from spanwise.wire.link import dial
 
 pytest.importorskip("jupyter_server")
-from spanwise.tests.test_faults_server import JupyterServer
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -3,11 +3,7 @@
 import asyncio
 import contextlib
 import json
-import os
-import signal
-import socket
 import stat
-import subprocess
 import sys
 import time
 import urllib.error
@@ -18,6 +14,7 @@ import psutil
 import pytest
 
 from spanwise.node import find_node
+from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.wire.errors import HandshakeRefused, LinkClosed
 from spanwise.wire.frame import decode, encode
 from spanwise.wire.handshake import new_secret
@@ -64,56 +61,30 @@ class Page:
         await self.send(b"".join(encode(PANEL.up["detail"], fields))[4:])
 
 
-class Server:
-    """A Jupyter server as a process of its own."""
+class Server(JupyterServer):
+    """A Jupyter server that takes a stand-in for the observer, and requests to it."""
 
     def __init__(self, folder, base_url="/", **environment):
-        self.folder = folder
         self.temporary = folder / "tmp"
-        for name in ("home", "runtime", "tmp"):
-            (folder / name).mkdir(mode=0o700)
+        self.temporary.mkdir(mode=0o700)
         self.fake = fake = folder / "fake-observer"
         source = (Path(__file__).parent / "fake_observer.py").read_text()
         fake.write_text(source.replace("/usr/bin/env python", sys.executable, 1))
         fake.chmod(0o700)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        own = {
+            "HOME": str(folder / "home"),
+            "JUPYTER_CONFIG_DIR": str(folder / "home"),
+            "TMPDIR": str(self.temporary),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "SPANWISE_NODE": str(fake),
+        }
+        super().__init__(
+            folder,
+            f"--ServerApp.base_url={base_url}",
+            f"--IdentityProvider.token={TOKEN}",
+            **{**own, **environment},
+        )
         self.base = f"127.0.0.1:{self.port}{base_url}"
-        checkout = str(Path(__file__).parents[2])
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("SPANWISE_")}
-        self.log = folder / "server.log"
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "jupyter_server",
-                    "--no-browser",
-                    "--allow-root",
-                    f"--port={self.port}",
-                    "--ServerApp.port_retries=0",
-                    f"--ServerApp.base_url={base_url}",
-                    f"--IdentityProvider.token={TOKEN}",
-                    f"--ServerApp.root_dir={folder / 'home'}",
-                    "--ServerApp.jpserver_extensions=spanwise.server=True",
-                    # They cost a second of each start and have children of their own.
-                    "--ServerApp.jpserver_extensions=jupyterlab=False",
-                    "--ServerApp.jpserver_extensions=jupyter_lsp=False",
-                ],
-                stdout=log,
-                stderr=log,
-                env={
-                    **inherited,
-                    "HOME": str(folder / "home"),
-                    "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-                    "JUPYTER_CONFIG_DIR": str(folder / "home"),
-                    "TMPDIR": str(self.temporary),
-                    "PYTHONPATH": checkout,
-                    "SPANWISE_NODE": str(fake),
-                    **environment,
-                },
-            )
         until(self._answers, f"the server answers: {self.log.read_text()}")
 
     def _answers(self):
@@ -137,11 +108,6 @@ class Server:
         code, text = self.get("spanwise/status", token=TOKEN)
         assert code == 200, text
         return json.loads(text)
-
-    @property
-    def connection_file(self):
-        (file,) = self.folder.glob("runtime/spanwise-*.json")
-        return file
 
     @property
     def connection(self):
@@ -179,22 +145,6 @@ class Server:
         children = psutil.Process(self.process.pid).children()
         return [child for child in children if str(self.fake) in child.cmdline()]
 
-    def stop(self):
-        """End it as a terminal does.
-
-        Jupyter handles the signal in Python: one that comes just before its loop sleeps is
-        seen at the next event only, hence the repetition.
-        """
-        deadline = time.monotonic() + LIMIT
-        while self.process.poll() is None and time.monotonic() < deadline:
-            self.process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(5)
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-            raise AssertionError(f"it did not stop in {LIMIT:g} s: {self.log.read_text()}")
-
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
@@ -213,7 +163,7 @@ def folders(tmp_path_factory):
 def server(folders):
     running = Server(folders(), base_url="/user/a/")
     yield running
-    running.stop()
+    running.close()
 
 
 @pytest.fixture
@@ -227,7 +177,7 @@ def make_server(folders):
 
     yield make
     for one in made:
-        one.stop()
+        one.close()
 
 
 def test_an_unused_extension_starts_nothing(make_server):
@@ -438,7 +388,7 @@ def test_the_real_observer_answers(make_server):
 
     asyncio.run(run())
     assert server.status()["node"] == find_node()
-    server.stop()
+    server.close()
     assert list(server.temporary.iterdir()) == []
 
 
@@ -489,7 +439,7 @@ def test_nothing_is_left_behind_when_the_server_stops(make_server):
     server = make_server()
     server.ring()
     (observer,) = server.observers()
-    server.stop()
+    server.close()
     until(lambda: not observer.is_running(), "the observer ends")
     assert list(server.folder.glob("runtime/spanwise-*.json")) == []
     assert list(server.temporary.iterdir()) == []
