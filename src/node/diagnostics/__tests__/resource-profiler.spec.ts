@@ -14,7 +14,15 @@ import { PortableProcessTree } from '../process-tree-portable';
 import { ResourceProfiler } from '../resource-profiler';
 import { SamplerError } from '../sampler-process';
 
-beforeAll(() => buildNodePrograms('sampler.mjs'));
+const samplerFolders = () =>
+  readdirSync(tmpdir()).filter(name => name.startsWith('spanwise-sampler-'));
+/** Of a process that was killed some time ago. */
+let strangers: readonly string[];
+
+beforeAll(() => {
+  buildNodePrograms('sampler.mjs');
+  strangers = samplerFolders();
+});
 
 function wait(seconds: number) {
   const end = performance.now() + 1000 * seconds;
@@ -245,7 +253,7 @@ describe('ResourceProfiler', () => {
   });
 
   it('§3.2: clear replaces the list and forgets the times', () => {
-    const profiler = new ResourceProfiler({ interval: 0.1 });
+    const profiler = new ResourceProfiler({ interval: 5 });
     profiler.run(() => undefined);
     const { results } = profiler;
     profiler.clear();
@@ -313,7 +321,7 @@ describe('ResourceProfiler', () => {
   it('leaves no files behind', () =>
     // Others may be starting one just now.
     waitFor('no folder of a sampler', () =>
-      readdirSync(tmpdir()).every(name => !name.startsWith('spanwise-sampler-'))
+      samplerFolders().every(name => strangers.includes(name))
     ));
 });
 
