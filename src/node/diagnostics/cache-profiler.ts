@@ -4,6 +4,7 @@ import type { EmptyState, RunGraph, RunState } from '../local/state';
 import { fixedSet } from '../local/state-view';
 import { cachePlot } from '../visualize/cache-plot';
 import type { CachePlot, TimeRange } from '../visualize/plots';
+import { checkOptionNames } from '../option-names';
 import { BlockProfiler, rangeOf } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { CacheData } from './records';
@@ -167,9 +168,14 @@ export class CacheProfiler extends BlockProfiler {
   /** Runs that are over and not in `_results` yet. */
   private _finished: RunColumns[] = [];
 
-  /** @throws TypeError for a metric that is neither a function nor a known name. */
-  constructor({ metric = 'bytes', metricName }: CacheProfilerOptions = {}) {
+  /** @throws TypeError for an unknown option, and for a metric that is neither a function nor a known name. */
+  constructor(options: CacheProfilerOptions = {}) {
     super();
+    checkOptionNames('CacheProfiler', options, {
+      metric: true,
+      metricName: true
+    });
+    const { metric = 'bytes', metricName } = options;
     if (typeof metric === 'function') {
       this._metric = metric;
       this.metricName = metricName ?? (metric.name || 'metric');

@@ -7,6 +7,7 @@ import {
   type ProgressStream,
   TerminalBar
 } from './progress-output';
+import { checkOptionNames, type OptionNames } from '../option-names';
 import { fractionOf, progressOf } from './progress-text';
 
 /**
@@ -36,6 +37,13 @@ export type ProgressBarOptions = {
 
 /** The longest that a timer can wait, 25 days; longer ones would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+const optionNames: OptionNames<ProgressBarOptions> = {
+  minimum: true,
+  width: true,
+  interval: true,
+  out: true
+};
 
 type Run = {
   readonly begin: number;
@@ -78,14 +86,16 @@ export class ProgressBar extends Callback {
   private readonly _runs = new Map<RunGraph, Run>();
   private _lastDuration = 0;
 
-  /** @throws RangeError for negative seconds, or a width that is no number of letters. */
-  constructor({
-    minimum = 0,
-    width = 40,
-    interval = 0.1,
-    out = process.stdout
-  }: ProgressBarOptions = {}) {
+  /** @throws TypeError for an unknown option, RangeError for negative seconds or a width that is no number of letters. */
+  constructor(options: ProgressBarOptions = {}) {
     super();
+    checkOptionNames('ProgressBar', options, optionNames);
+    const {
+      minimum = 0,
+      width = 40,
+      interval = 0.1,
+      out = process.stdout
+    } = options;
     if (!(minimum >= 0) || !(interval > 0)) {
       throw new RangeError(
         'ProgressBar: minimum and interval are seconds, interval above 0.'

@@ -1,5 +1,6 @@
 import type { TimeRange, ResourcePlot } from '../visualize/plots';
 import { resourcePlot } from '../visualize/resource-plot';
+import { checkOptionNames } from '../option-names';
 import { BlockProfiler } from './block-profiler';
 import { epochSeconds } from './clock';
 import type { ResourceData } from './records';
@@ -54,9 +55,11 @@ export class ResourceProfiler extends BlockProfiler {
   private _runs = 0;
   private _isCollecting = false;
 
-  /** @throws RangeError unless `interval` is a number of seconds above 0. */
-  constructor({ interval = 1 }: ResourceProfilerOptions = {}) {
+  /** @throws TypeError for an unknown option, RangeError unless `interval` is a number of seconds above 0. */
+  constructor(options: ResourceProfilerOptions = {}) {
     super();
+    checkOptionNames('ResourceProfiler', options, { interval: true });
+    const { interval = 1 } = options;
     if (!(interval > 0) || !Number.isFinite(interval)) {
       throw new RangeError(
         'ResourceProfiler: interval must be a number of seconds above 0.'

@@ -69,10 +69,13 @@ export type Eventually<T> =
  */
 export function delayed<Args extends unknown[], R>(
   fn: (...args: Args) => R,
-  name = fn.name || 'delayed'
+  name = fn?.name || 'delayed'
 ): (
   ...args: { [Place in keyof Args]: Eventually<Args[Place]> }
 ) => Delayed<Awaited<R>> {
+  if (typeof fn !== 'function') {
+    throw new TypeError(`delayed needs a function to call, not ${typeof fn}.`);
+  }
   return (...args) => new Delayed(fn as TaskFunction, args, name);
 }
 
@@ -120,6 +123,11 @@ export class Delayed<T = unknown> {
     : ReturnType<G> extends PromiseLike<unknown>
       ? Promise<T>
       : T {
+    if (typeof get !== 'function') {
+      throw new TypeError(
+        'compute needs a scheduler: compute(getSync), compute(getThreads), …'
+      );
+    }
     const { graph, key } = this.toGraph();
     return get(graph, key, options as never) as never;
   }

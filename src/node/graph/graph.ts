@@ -31,6 +31,11 @@ export function checkedGraph(graph: Graph): KeyMap<Node> {
       'A graph is a plain object or a Map from keys to nodes.'
     );
   }
+  if (graph instanceof Promise) {
+    throw new TypeError(
+      'A graph was expected, not a promise of one: await it.'
+    );
+  }
   // Other maps (an immutable one, a view) are known by being iterable, which plain objects are not.
   if (Symbol.iterator in graph && typeof graph.entries === 'function') {
     for (const [key, value] of graph.entries() as Iterable<[Key, unknown]>) {

@@ -91,14 +91,26 @@ export class Callback implements CallbackHooks {
   /** Whether this is active in the block that entered it, innermost last. */
   private readonly _memberships: Membership[] = [];
 
-  /** @param hooks - any of them; a subclass defines its own instead */
+  /**
+   * @param hooks - any of them; a subclass defines its own instead
+   * @throws TypeError for hooks that are no functions, and for an object that has properties but no hook.
+   */
   constructor(hooks: CallbackHooks = {}) {
     for (const name of hookNames) {
       const hook = hooks[name];
       if (hook !== undefined) {
+        if (typeof hook !== 'function') {
+          throw new TypeError(`The hook ${name} must be a function.`);
+        }
         // Its own `this` stays with a hook that is a method of another object.
         Object.assign(this, { [name]: hook.bind(hooks) });
       }
+    }
+    const names = Object.keys(hooks);
+    if (names.length > 0 && !hookNames.some(name => name in hooks)) {
+      throw new TypeError(
+        `A callback's hooks are ${hookNames.join(', ')}; none is among ${names.join(', ')}.`
+      );
     }
   }
 

@@ -9,6 +9,7 @@ import {
   runGraph,
   type RunOptions
 } from './run';
+import { checkRunOptions } from './run-options';
 import { interruptible } from './interrupt';
 
 /**
@@ -63,6 +64,7 @@ export async function getAsync<R = unknown>(
   keys: Keys,
   options: AsyncOptions = {}
 ): Promise<R> {
+  checkRunOptions(options);
   const numWorkers = countOption(
     'numWorkers',
     options.numWorkers,

@@ -5,6 +5,7 @@ import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
 import { isThenable } from '../graph/thenable';
 import type { Keys } from './request';
 import { runNow, type RunOptions } from './run';
+import { checkRunOptions } from './run-options';
 
 /**
  * Computes keys of a graph in this thread, one task after the other, and returns when they are done.
@@ -30,6 +31,7 @@ export function getSync<R = unknown>(
   keys: Keys,
   options: RunOptions = {}
 ): R {
+  checkRunOptions(options);
   return runNow(graph, keys, new ThisThread(options.signal), options) as R;
 }
 

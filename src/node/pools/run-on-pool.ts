@@ -8,6 +8,7 @@ import {
   runGraph,
   type RunOptions
 } from '../local/run';
+import { checkRunOptions } from '../local/run-options';
 import { PoolExecutor } from './pool-executor';
 import type { WorkerPool } from './worker-pool';
 
@@ -28,6 +29,7 @@ export async function runOnPool<P extends WorkerPool>(
   defaultChunkSize: number,
   shared: (size: number) => P
 ): Promise<unknown> {
+  checkRunOptions(options);
   const numWorkers = countOption(
     'numWorkers',
     options.numWorkers,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { TaskFunction } from '../graph/nodes';
+import { checkOptionNames, type OptionNames } from '../option-names';
 import { FunctionTable } from './function-table';
 import { initializeMessage } from './initializer';
 import type {
@@ -57,6 +58,13 @@ export type PoolOptions = {
 /** With much less, a thread dies while Node starts in it, and takes this process along. */
 const LEAST_HEAP_MEGABYTES = 16;
 
+const optionNames: OptionNames<PoolOptions> = {
+  size: true,
+  maxHeapMegabytes: true,
+  initializer: true,
+  initializerArgs: true
+};
+
 /**
  * Workers that outlive a run. They do not keep this process alive; while somebody awaits a run, the run does. Any number of runs may share
  * a pool at a time.
@@ -82,13 +90,15 @@ export abstract class WorkerPool implements AsyncDisposable {
   private _isClosingWhenIdle = false;
   private _nextPack = 0;
 
-  /** @throws RangeError for a size that is no whole number from 1 on. */
-  constructor({
-    size = availableParallelism(),
-    maxHeapMegabytes,
-    initializer,
-    initializerArgs = []
-  }: PoolOptions = {}) {
+  /** @throws TypeError for an unknown option, RangeError for a size that is no whole number from 1 on. */
+  constructor(options: PoolOptions = {}) {
+    checkOptionNames('A pool', options, optionNames);
+    const {
+      size = availableParallelism(),
+      maxHeapMegabytes,
+      initializer,
+      initializerArgs = []
+    } = options;
     this._maxHeapMegabytes = maxHeapMegabytes;
     if (
       maxHeapMegabytes !== undefined &&

@@ -1,0 +1,21 @@
+import type { RunOptions } from './run';
+
+/**
+ * What only programs without types get wrong. Options that a scheduler does not have are ignored, so that another can take its place.
+ *
+ * @throws TypeError for a cache without one of its methods, or a signal that is none.
+ */
+export function checkRunOptions({ cache, signal }: RunOptions): void {
+  if (cache !== undefined) {
+    for (const method of ['get', 'set', 'delete', 'has'] as const) {
+      if (typeof cache[method] !== 'function') {
+        throw new TypeError(`A cache needs a method '${method}'.`);
+      }
+    }
+  }
+  if (signal !== undefined && typeof signal.throwIfAborted !== 'function') {
+    throw new TypeError(
+      'The option signal is an AbortSignal, such as that of an AbortController.'
+    );
+  }
+}

@@ -1,0 +1,22 @@
+/** Every option of `O`; the compiler asks for a new one here. */
+export type OptionNames<O> = Readonly<Record<keyof O, true>>;
+
+/**
+ * Refuses options that do not exist, which TypeScript does only where they are written down: a misspelt one would be ignored.
+ *
+ * @param owner - whose options they are: `ProgressBar has no option 'dt'; …`
+ * @throws TypeError naming the option and those that there are.
+ */
+export function checkOptionNames<O extends object>(
+  owner: string,
+  options: O,
+  names: OptionNames<O>
+): void {
+  for (const name of Object.keys(options)) {
+    if (!Object.hasOwn(names, name)) {
+      throw new TypeError(
+        `${owner} has no option '${name}'; it has ${Object.keys(names).join(', ')}.`
+      );
+    }
+  }
+}
