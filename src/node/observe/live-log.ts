@@ -51,7 +51,7 @@ export class LiveLog {
         cpu: hasThreadCpu(),
         lanes: true,
         spans: true,
-        // A sampler in the thread that computes would be measured with it.
+        // V8's profiler slows down the thread that computes, and tells only when it stops.
         samples: false,
         memory: true,
         // What a run keeps is in its callers' hands.

@@ -1,4 +1,5 @@
 import { LoggedStatus } from '../../records/run-status';
+import type { LocalRun } from '../../sources/local-log';
 import type { Key } from '../graph/key';
 import { HOME } from './home';
 import { KeyCutter } from './key-parts';
@@ -7,6 +8,16 @@ import type { LogSink } from './log-sink';
 import { recordedError } from './recorded-error';
 import { scriptName } from './script-name';
 import { currentSpan, type Span } from './span';
+
+/** Runs that take less are over before anybody sees that they run. */
+const LONG_MS = 100;
+const MOST_LANES = 65_536;
+
+/** What is written of a run when it begins. */
+type BegunRun = Pick<
+  LocalRun,
+  'node' | 'functionId' | 'span' | 'lane' | 'start'
+>;
 
 /**
  * Options of {@link createRecorder}.
@@ -131,23 +142,45 @@ export class Recorder implements AsyncDisposable {
     this._live = new LiveLog(name, into, { waits: false });
   }
 
-  /** A run begins. It is recorded when it has ended. */
+  /** A run begins. Panels show it once it takes long; it is recorded when it has ended. */
   begin(facts: RunFacts): OpenRun {
-    const live = this._live;
+    const { _live: live } = this;
+    const { log } = live;
+    const parts = this._keys.cut(facts.key);
+    const place = this._take(facts.lane);
     const start = this._clockOf(facts.startTime);
     const span = live.spanId(
       facts.span === undefined ? currentSpan() : facts.span
     );
-    const lane = this._take(facts.lane);
+    const run: BegunRun = {
+      node: log.node({ ...parts, span }, start),
+      functionId: log.names.id(parts.functionName),
+      span,
+      lane: live.laneId(HOME, place),
+      start
+    };
+    let isShown = false;
+    const showing = setTimeout(() => {
+      if (!live.isEnded) {
+        isShown = true;
+        log.running(run.lane, run.node, run.functionId, span, start);
+        live.commit();
+      }
+    }, LONG_MS);
+    showing.unref();
     let isOpen = true;
     const end = (outcome: RunOutcome = {}): void => {
       if (!isOpen) {
         return;
       }
       isOpen = false;
-      this._isTaken[lane] = false;
+      clearTimeout(showing);
+      this._isTaken[place] = false;
       if (!live.isEnded) {
-        this._write(facts.key, span, lane, start, outcome);
+        if (isShown) {
+          log.runningNothing(run.lane);
+        }
+        this._write(run, outcome);
       }
     };
     return { end, [Symbol.dispose]: () => end() };
@@ -169,39 +202,33 @@ export class Recorder implements AsyncDisposable {
   }
 
   private _write(
-    key: Key,
-    span: number,
-    lane: number,
-    start: number,
-    { endTime, nbytes = NaN, cpuSeconds = NaN, ...rest }: RunOutcome
+    begun: BegunRun,
+    { endTime, nbytes = NaN, cpuSeconds = NaN, error }: RunOutcome
   ): void {
     const { log } = this._live;
     const stop = this._clockOf(endTime);
-    const parts = this._keys.cut(key);
-    const hasFailed = 'error' in rest && rest.error !== undefined;
     const run = log.run({
-      node: log.node({ ...parts, span }, start),
-      functionId: log.names.id(parts.functionName),
-      span,
-      lane: this._live.laneId(HOME, lane),
-      status: hasFailed ? LoggedStatus.Failed : LoggedStatus.Ok,
-      start,
+      ...begun,
+      status: error === undefined ? LoggedStatus.Ok : LoggedStatus.Failed,
       stop,
-      submitted: start,
-      ready: start,
+      submitted: begun.start,
+      ready: begun.start,
       cpu: cpuSeconds,
       nbytes
     });
-    if (hasFailed) {
-      log.failed(run, span, stop, recordedError(rest.error));
+    if (error !== undefined) {
+      log.failed(run, begun.span, stop, recordedError(error));
     }
     this._live.commit();
   }
 
   private _take(wanted: number | undefined): number {
-    if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 0)) {
+    if (
+      wanted !== undefined &&
+      !(Number.isInteger(wanted) && wanted >= 0 && wanted < MOST_LANES)
+    ) {
       throw new RangeError(
-        `A lane is a whole number from 0 on, not ${wanted}.`
+        `A lane is a whole number from 0 to ${MOST_LANES - 1}, not ${wanted}.`
       );
     }
     const isFree = (_: unknown, lane: number) => this._isTaken[lane] !== true;

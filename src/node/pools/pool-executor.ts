@@ -66,7 +66,7 @@ export class PoolExecutor implements Executor {
   private _isStopped = false;
   /** Of this run's tasks; undefined before the first result. */
   private _meanMs: number | undefined;
-  private _takeExecution: ((execution: Execution) => void) | null = null;
+  private readonly _measuring: ((execution: Execution) => void)[] = [];
   private _timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -86,7 +86,7 @@ export class PoolExecutor implements Executor {
 
   /** Whether somebody wants to know when tasks ran and what they used. */
   get isMeasured(): boolean {
-    return this._takeExecution !== null;
+    return this._measuring.length > 0;
   }
 
   get remote(): RemoteWorkers {
@@ -94,7 +94,7 @@ export class PoolExecutor implements Executor {
       kind: this._pool.kind,
       pool: this._pool,
       measure: take => {
-        this._takeExecution = take;
+        this._measuring.push(take);
       },
       running: () =>
         this._pool.workers.flatMap(worker => {
@@ -325,7 +325,7 @@ export class PoolExecutor implements Executor {
       if (start === undefined) {
         break;
       }
-      this._takeExecution?.({
+      const execution: Execution = {
         call: pack.entries[pack.received + at]!.call,
         workerId,
         start,
@@ -333,7 +333,8 @@ export class PoolExecutor implements Executor {
         cpu: cpu!,
         nbytes: nbytes!,
         ...(at < count ? {} : { failure: { error: failedWith } })
-      });
+      };
+      this._measuring.forEach(take => take(execution));
     }
     pack.measures = pack.measures.slice(MEASURES * told);
   }

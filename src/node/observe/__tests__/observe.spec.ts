@@ -257,6 +257,20 @@ describe('observe', () => {
     expect((await rowsOf(cluster)).map(({ key }) => key)).toEqual(['outer']);
   });
 
+  it('may be nested: both see the tasks', async () => {
+    for (const get of [getSync, getThreads]) {
+      const outer = observe({ name: `outer ${get.name}` });
+      await observe(() => get({ a: task(spin, 1) }, 'a'), {
+        name: `inner ${get.name}`
+      });
+      await outer.close();
+      for (const which of ['outer', 'inner']) {
+        const { cluster } = await ended(`${which} ${get.name}`);
+        expect(await rowsOf(cluster)).toMatchObject([{ key: 'a' }]);
+      }
+    }
+  });
+
   it('is told by an observer that has taken the place of one that died', async () => {
     const seen = observe({ name: 'two observers' });
     getSync({ first: task(spin, 1) }, 'first');
@@ -276,6 +290,18 @@ describe('observe', () => {
 });
 
 describe('createRecorder', () => {
+  it('shows what takes long while it runs', async () => {
+    const recorder = createRecorder({ name: 'long', into: observerSink() });
+    const run = recorder.begin({ key: 'fetch-1' });
+    const { cluster } = await jupyter.cluster('long', c => c.running === 1);
+    const { running } = await jupyter.ask(cluster, 'task-stream');
+    expect(running).toMatchObject([{ key: 'fetch-1', function: 'fetch' }]);
+    run.end();
+    await jupyter.cluster('long', c => c.running === 0 && c.tasks === 1);
+    expect(() => recorder.begin({ key: 'a', lane: -1 })).toThrow(RangeError);
+    await recorder.close();
+  });
+
   it('makes any program a source', async () => {
     const recorder = createRecorder({
       name: 'recorded',
