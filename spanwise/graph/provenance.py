@@ -388,11 +388,17 @@ def layer_names(layer: Layer, name: str) -> set[str]:
 
 
 def _is_fused(layer: Layer) -> bool:
-    """Whether a layer holds what linear fusion leaves: fused tasks and aliases."""
-    return layer.is_materialized() and any(
-        isinstance(node, Alias) or (isinstance(node, Task) and node.func is _execute_subgraph)
-        for node in islice(layer.values(), 2)
-    )
+    """Whether a layer holds what linear fusion leaves: fused tasks and aliases of them.
+
+    Aliases alone prove nothing: rechunking writes them where a chunk stays as it is.
+    """
+    if not layer.is_materialized():
+        return False
+    for node in islice(layer.values(), 2):
+        found = layer.get(node.target) if isinstance(node, Alias) else node
+        if isinstance(found, Task) and found.func is _execute_subgraph:
+            return True
+    return False
 
 
 def without_reuse_suffix(name: str) -> str:

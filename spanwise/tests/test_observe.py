@@ -14,6 +14,7 @@ import dask
 import dask.array as da
 import dask.bag as db
 import dask.dataframe as dd
+import numpy as np
 import pandas as pd
 import pytest
 from dask.diagnostics import Profiler
@@ -143,6 +144,26 @@ def test_spans_are_those_in_which_the_code_stands(seen: Observation, scheduler: 
     assert {"ones_like", "rest"} <= functions["A"]
     assert {"transpose", "sum", "gt", "rest"} <= functions["B"]
     assert not {"transpose", "sum", "gt"} & functions["A"]
+
+
+@pytest.mark.parametrize("chunks", [(60, 300), (70, 130)])
+def test_a_cell_that_is_run_again_keeps_its_spans(
+    seen: Observation, chunks: tuple[int, int]
+) -> None:
+    """Layers of the same names, in some of which tasks hand on chunks as they are."""
+    for run in range(3):
+        with span(f"load-{run}"):
+            x = da.from_array(np.ones((300, 300)), chunks=(100, 300))
+        with span(f"work-{run}"):
+            y = x.rechunk(chunks).sum(axis=1)
+        before = len(seen.get_task_stream())
+        assert (y.compute(scheduler="sync") == 300).all()
+        spans = {
+            (tuple(part["span"]), record["key"].startswith("finalize"))
+            for record in seen.get_task_stream()[before:]
+            for part in record["startstops"]
+        }
+        assert spans == {((f"work-{run}",), False), (("default",), True)}
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
