@@ -9,7 +9,8 @@
  *
  * Into the folder given as argument, or .build/npm. Versions of dependencies are those of package.json, with which the tests ran.
  */
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -117,12 +118,15 @@ await build({
   logLevel: 'warning'
 });
 await bundleNodePrograms(join(dist, 'programs'));
-emitTypes(join(dist, 'types'));
-await buildReference(join(folder, 'reference'));
+// tsc is a process of its own.
+await Promise.all([
+  emitTypes(join(dist, 'types')),
+  buildReference(join(folder, 'reference'))
+]);
 console.log(folder);
 
 /** Declarations of what index.ts exports, and of what these mention. */
-function emitTypes(into) {
+async function emitTypes(into) {
   const config = join(folder, 'tsconfig.types.json');
   writeFileSync(
     config,
@@ -145,11 +149,14 @@ function emitTypes(into) {
       include: []
     })
   );
-  execFileSync(
-    process.execPath,
-    [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', config],
-    { stdio: 'inherit' }
-  );
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const child = spawn(process.execPath, [compiler, '-p', config], {
+    stdio: 'inherit'
+  });
+  const [status] = await once(child, 'close');
+  if (status !== 0) {
+    throw new Error(`tsc ended with ${status}.`);
+  }
   rmSync(config);
   const paths = readdirSync(into, { recursive: true })
     .filter(name => name.endsWith('.d.ts'))
