@@ -1,35 +1,14 @@
-import type { BatchOutcome, TaskCall, TaskOutcome } from '../local/executor';
+import type { Execution } from '../local/execution';
+import type { Entry } from './batch';
 import type { PoolExecutor } from './pool-executor';
-
-/** What the loop submitted together. */
-export type Batch = {
-  readonly done: (outcome: BatchOutcome) => void;
-  /** By place, with holes while some are missing; empty if it is told in parts. */
-  readonly outcomes: TaskOutcome[];
-  /** Each task is told as it comes, and may run in any worker; else they run in one worker and are told together. */
-  readonly inParts: boolean;
-  /** Outcomes end here: after the first failure. */
-  end: number;
-  /** Tasks before `end` without an outcome. */
-  left: number;
-};
-
-/** A task on its way. */
-export type Entry = {
-  readonly call: TaskCall;
-  readonly batch: Batch;
-  /** Its place in the batch. */
-  readonly at: number;
-  /** How many workers have died with it still waiting there. */
-  losses: number;
-};
+import { MEASURES } from './task-meter';
 
 /** Tasks that one run has sent to one worker. */
 export class Pack {
   /** How many have an outcome; they get theirs in order. */
   received = 0;
   /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
-  measures: readonly number[] = [];
+  private _measures: readonly number[] = [];
   /** Tasks of this pack are the entries before this one; those from here on were taken back. */
   end: number;
 
@@ -46,5 +25,40 @@ export class Pack {
 
   get left(): number {
     return this.end - this.received;
+  }
+
+  /**
+   * Takes what the worker has measured of the next tasks, of the last of which it may be known that it failed.
+   *
+   * @param measures - as a {@link TaskMeter} gives them; those of a task may come before its outcome
+   */
+  takeExecutions(
+    workerId: number,
+    measures: readonly number[],
+    count: number,
+    failure: { readonly error: unknown } | undefined
+  ): Execution[] {
+    const all = this._measures.concat(measures);
+    const executions: Execution[] = [];
+    for (let at = 0; at < count; at++) {
+      const [start, stop, cpu, nbytes] = all.slice(
+        MEASURES * at,
+        MEASURES * (at + 1)
+      );
+      if (start === undefined) {
+        break;
+      }
+      executions.push({
+        call: this.entries[this.received + at]!.call,
+        workerId,
+        start,
+        stop: stop!,
+        cpu: cpu!,
+        nbytes: nbytes!,
+        ...(failure !== undefined && at === count - 1 ? { failure } : {})
+      });
+    }
+    this._measures = all.slice(MEASURES * count);
+    return executions;
   }
 }

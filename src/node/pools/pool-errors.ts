@@ -1,4 +1,6 @@
 import { type Key, keyText } from '../graph/key';
+import type { PoolWorker } from './pool-worker';
+import type { WorkerEnd } from './worker-transport';
 
 /** Keys named in a message; the error's `keys` has all. */
 const NAMED = 5;
@@ -32,7 +34,36 @@ export class WorkerEndedError extends Error {
   }
 }
 
-export function namesOf(keys: readonly Key[]): string {
+/** @param keys - of the tasks that the worker may have been running */
+export function workerEnded(
+  { isReady, transport }: PoolWorker,
+  end: WorkerEnd,
+  keys: readonly Key[]
+): WorkerEndedError {
+  // Errors of another realm are no `instanceof Error`.
+  const detail = (end.error as Error | undefined)?.message;
+  const how = `${transport.label} ${end.how}`;
+  const reason = detail === undefined ? how : `${how}: ${detail}`;
+  const message = !isReady
+    ? `A worker could not start (${reason}).`
+    : keys.length === 0
+      ? `Workers keep ending before they run anything (${reason}).`
+      : keys.length === 1
+        ? `The worker that ran ${namesOf(keys)} is gone (${reason}).`
+        : `The worker that ran one of ${namesOf(keys)} is gone (${reason}).`;
+  return new WorkerEndedError(message, keys, end.error);
+}
+
+/** @param error - what starting a worker threw */
+export function workerNotStarted(error: unknown): WorkerEndedError {
+  return new WorkerEndedError(
+    `A worker could not start (${(error as Error).message}).`,
+    [],
+    error
+  );
+}
+
+function namesOf(keys: readonly Key[]): string {
   const named = keys.slice(0, NAMED).map(keyText).join(', ');
   return keys.length > NAMED
     ? `${named} and ${keys.length - NAMED} more`

@@ -1,6 +1,6 @@
 /**
  * Runs the tasks of one run on a pool. The loop submits tasks; they wait in a queue here and leave in packs, each worker being given about
- * {@link AHEAD_MS} of work: enough that it need not wait for this thread, little enough that a better task is not stuck behind.
+ * two milliseconds of work: enough that it need not wait for this thread, little enough that a better task is not stuck behind.
  *
  * ```
  *   submit ─► queue ─► pack ─► worker            tasks ahead of a worker, by what their functions took so far:
@@ -19,25 +19,19 @@ import type {
   TaskOutcome
 } from '../local/executor';
 import type { Execution, RemoteWorkers } from '../local/execution';
+import { Batch, type Entry, settleValues } from './batch';
 import { encodeCall, visitFunctions } from './call-encoding';
 import type { ResultsMessage } from './messages';
-import { type Batch, type Entry, Pack } from './pack';
-import { namesOf, WorkerEndedError } from './pool-errors';
+import { Pack } from './pack';
+import { AHEAD_MS, AHEAD_TASKS, freestWorker, STUCK_MS } from './placement';
+import { workerEnded, WorkerEndedError, workerNotStarted } from './pool-errors';
 import type { PoolWorker } from './pool-worker';
 import { unpackFailure } from './remote-error';
-import { MEASURES } from './task-meter';
-import { describeUnsendable, UnsendableError } from './unsendable';
+import { couldStick, retireHeld, takeBackStuck } from './stuck-packs';
+import { findUnsendable } from './unsendable-task';
 import type { WorkerEnd } from './worker-transport';
 import type { WorkerPool } from './worker-pool';
 
-/** Work that a worker is given before it has finished what it has: some twenty times what a message and a wake-up take. */
-const AHEAD_MS = 2;
-/** Tasks given ahead at most: the loop's choices for later ones are made with what it knows then. */
-const AHEAD_TASKS = 1024;
-/** How long a worker may stay without a result before others are given what waits behind its task. */
-const STUCK_MS = 5;
-/** How long a worker that still runs a task of a failed run is waited for before another takes its place. */
-const LEFT_OVER_MS = 50;
 /** After an abort its workers are waited for so long: a thread inside a call of the system, such as `execSync`, ends only after that. */
 const KILL_MS = 1000;
 /** Workers that may die with a task waiting in them before it is its run that fails. */
@@ -55,8 +49,9 @@ export type PoolExecutorOptions = {
 
 export class PoolExecutor implements Executor {
   readonly numWorkers: number;
+  /** One batch of the size that was asked for per worker, neither more nor together. */
+  readonly isExact: boolean;
   private readonly _chunkSize: number;
-  private readonly _isExact: boolean;
   private readonly _signal: AbortSignal | undefined;
   private _queue: Entry[] = [];
   /** Workers that have run something of this run. */
@@ -75,7 +70,7 @@ export class PoolExecutor implements Executor {
   ) {
     this.numWorkers = Math.min(numWorkers, _pool.size);
     this._chunkSize = chunkSize;
-    this._isExact = isExact;
+    this.isExact = isExact;
     this._signal = signal;
     _pool.attach(this);
   }
@@ -118,7 +113,7 @@ export class PoolExecutor implements Executor {
   }
 
   get slots(): number | undefined {
-    if (this._isExact) {
+    if (this.isExact) {
       return undefined;
     }
     // Twice what a worker is given, so that the queue here does not run dry while results are on their way.
@@ -142,13 +137,9 @@ export class PoolExecutor implements Executor {
   }
 
   submit(calls: readonly TaskCall[], done: BatchDone): void {
-    const batch: Batch = {
-      done: outcome => done(calls, outcome),
-      outcomes: [],
-      inParts: !this._isExact,
-      end: calls.length,
-      left: calls.length
-    };
+    const batch = new Batch(calls.length, !this.isExact, outcome =>
+      done(calls, outcome)
+    );
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at]!;
       const { node } = call;
@@ -201,9 +192,9 @@ export class PoolExecutor implements Executor {
     while (this._queue.length > 0 && !this._isStopped) {
       let worker: PoolWorker | null;
       try {
-        worker = this._freestWorker();
+        worker = freestWorker(this._pool, this, each => this._known.has(each));
       } catch (error) {
-        this._failNext(startError(error));
+        this._failNext(workerNotStarted(error));
         continue;
       }
       if (worker !== null) {
@@ -228,11 +219,19 @@ export class PoolExecutor implements Executor {
       failed === undefined
         ? undefined
         : unpackFailure(failure!, failed.call.key, worker.transport.label);
+    const count = values.length + (failed === undefined ? 0 : 1);
+    const { workerId } = worker;
     if (message.measures !== undefined) {
-      pack.measures = pack.measures.concat(message.measures);
-      this._tellExecutions(worker, pack, values.length, failed, failedWith);
+      pack
+        .takeExecutions(
+          workerId,
+          message.measures,
+          count,
+          failed === undefined ? undefined : { error: failedWith }
+        )
+        .forEach(execution => this._measuring.forEach(take => take(execution)));
     }
-    worker.received(pack, values.length + (failed === undefined ? 0 : 1));
+    worker.received(pack, count);
     if (message.ended) {
       worker.close(pack);
     }
@@ -242,8 +241,8 @@ export class PoolExecutor implements Executor {
     }
     // What the loop submits meanwhile is given out afterwards, all at once.
     this._isReceiving = true;
-    const { workerId } = worker;
-    this._tell(pack.entries, from, values, workerId);
+    const isOver = () => this._isStopped;
+    settleValues(pack.entries, from, values, workerId, isOver);
     if (failed !== undefined) {
       this._settle(failed, { error: failedWith }, workerId);
     }
@@ -283,114 +282,19 @@ export class PoolExecutor implements Executor {
         : rest[0]);
     this._requeue(rest.filter(entry => entry !== blamed));
     if (blamed !== undefined) {
-      const error = this._endedError(worker, end, running);
+      const keys = running.map(entry => entry.call.key);
+      const error = workerEnded(worker, end, keys);
       this._settle(blamed, { error, isOfTask: false }, worker.workerId);
     }
   }
 
-  private _endedError(
-    worker: PoolWorker,
-    end: WorkerEnd,
-    running: readonly Entry[]
-  ): WorkerEndedError {
-    const keys = running.map(entry => entry.call.key);
-    const { label } = worker.transport;
-    // Errors of another realm are no `instanceof Error`.
-    const detail = (end.error as Error | undefined)?.message;
-    const reason = detail === undefined ? end.how : `${end.how}: ${detail}`;
-    const message = !worker.isReady
-      ? `A worker could not start (${label} ${reason}).`
-      : keys.length === 0
-        ? `Workers keep ending before they run anything (${label} ${reason}).`
-        : keys.length === 1
-          ? `The worker that ran ${namesOf(keys)} is gone (${label} ${reason}).`
-          : `The worker that ran one of ${namesOf(keys)} is gone (${label} ${reason}).`;
-    return new WorkerEndedError(message, keys, end.error);
-  }
-
-  /** Tells when the next `count` tasks of a pack ran, and the failed one after them. */
-  private _tellExecutions(
-    { workerId }: PoolWorker,
-    pack: Pack,
-    count: number,
-    failed: Entry | undefined,
-    failedWith: unknown
-  ): void {
-    const told = count + (failed === undefined ? 0 : 1);
-    for (let at = 0; at < told; at++) {
-      const [start, stop, cpu, nbytes] = pack.measures.slice(
-        MEASURES * at,
-        MEASURES * (at + 1)
-      );
-      if (start === undefined) {
-        break;
-      }
-      const execution: Execution = {
-        call: pack.entries[pack.received + at]!.call,
-        workerId,
-        start,
-        stop: stop!,
-        cpu: cpu!,
-        nbytes: nbytes!,
-        ...(at < count ? {} : { failure: { error: failedWith } })
-      };
-      this._measuring.forEach(take => take(execution));
-    }
-    pack.measures = pack.measures.slice(MEASURES * told);
-  }
-
-  /** Tells results of entries, from one on: neighbours of one batch together. */
-  private _tell(
-    entries: readonly Entry[],
-    from: number,
-    values: readonly unknown[],
-    workerId: number
-  ): void {
-    let at = 0;
-    while (at < values.length && !this._isStopped) {
-      const entry = entries[from + at]!;
-      const { batch, at: first } = entry;
-      if (!batch.inParts) {
-        this._settle(entry, { value: values[at++] }, workerId);
-        continue;
-      }
-      const results: TaskOutcome[] = [];
-      for (; at < values.length; at++) {
-        const next = entries[from + at]!;
-        if (next.batch !== batch || next.at !== first + results.length) {
-          break;
-        }
-        results.push({ value: values[at] });
-      }
-      batch.done({ workerId, results, first });
-    }
-  }
-
   private _settle(
-    entry: Entry,
+    { batch, at }: Entry,
     outcome: TaskOutcome,
     workerId: number | null
   ): void {
-    const { batch, at } = entry;
-    if (this._isStopped || !isOpen(entry)) {
-      return;
-    }
-    if (batch.inParts) {
-      batch.done({ workerId, results: [outcome], first: at });
-      return;
-    }
-    batch.outcomes[at] = outcome;
-    batch.left -= 1;
-    if ('error' in outcome) {
-      // What comes after it does not count any more; what comes before it may still be under way.
-      for (let later = at + 1; later < batch.end; later++) {
-        batch.left -= batch.outcomes[later] === undefined ? 1 : 0;
-      }
-      batch.end = at + 1;
-      batch.outcomes.length = batch.end;
-    }
-    if (batch.left === 0) {
-      batch.done({ workerId, results: batch.outcomes });
+    if (!this._isStopped) {
+      batch.settle(at, outcome, workerId);
     }
   }
 
@@ -408,55 +312,6 @@ export class PoolExecutor implements Executor {
       this._meanMs =
         this._meanMs === undefined ? mean : (this._meanMs + mean) / 2;
     }
-  }
-
-  /**
-   * The worker with the least to do that has room; one that ran tasks of this run before rather than another, a new one rather than one that
-   * is busy; null if none has room.
-   */
-  private _freestWorker(): PoolWorker | null {
-    const now = performance.now();
-    let used = 0;
-    let own: PoolWorker | null = null;
-    let other: PoolWorker | null = null;
-    for (const worker of this._pool.workers) {
-      used += worker.worksFor(this) ? 1 : 0;
-      const hasRoom =
-        worker.canTakePack &&
-        worker.leftOver() === undefined &&
-        this._mayWaitIn(worker) &&
-        worker.aheadMs < AHEAD_MS / 2 &&
-        worker.aheadTasks < AHEAD_TASKS / 2 &&
-        !worker.isSilent(now, STUCK_MS);
-      if (!hasRoom) {
-        continue;
-      }
-      if (this._known.has(worker)) {
-        own = own === null || worker.aheadMs < own.aheadMs ? worker : own;
-      } else {
-        other =
-          other === null || worker.aheadMs < other.aheadMs ? worker : other;
-      }
-    }
-    if (own?.aheadTasks === 0 || used >= this.numWorkers) {
-      return own;
-    }
-    if (other?.aheadTasks === 0) {
-      return other;
-    }
-    return this._pool.grow() ?? own ?? other;
-  }
-
-  /**
-   * What waits in a process stays there. So it waits behind its own run's tasks only, which end or fail together with it, and not while
-   * another run could have the process next.
-   */
-  private _mayWaitIn(worker: PoolWorker): boolean {
-    return (
-      worker.packs.size === 0 ||
-      worker.transport.canTakeBack ||
-      !(worker.worksForOthers(this) || this._pool.isWantedByOthers(this))
-    );
   }
 
   /** The next task fails, and the run with it. */
@@ -506,105 +361,47 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  /** Finds the task whose arguments cannot be sent; the others go back to the queue. */
+  /** One task fails, which cannot be sent; the others go back to the queue. */
   private _failUnsendable(
-    worker: PoolWorker,
+    { transport }: PoolWorker,
     entries: readonly Entry[],
     thrown: unknown
   ): void {
-    const { transport } = worker;
-    const canSend = (value: unknown) => transport.canSend(value);
-    const { idOf } = this._pool.functions;
-    for (const entry of entries) {
-      const { key, node, inputs } = entry.call;
-      const args: unknown[] = [];
-      encodeCall(node as Task, inputs, idOf, [], args);
-      const at = args.findIndex(arg => !canSend(arg));
-      if (at !== -1) {
-        const what = describeUnsendable(args[at], `argument ${at}`, canSend);
-        const error = new UnsendableError(
-          `Task ${keyText(key)} cannot be sent to a worker: ${what}.`,
-          { cause: thrown }
-        );
-        this._requeue(entries.filter(other => other !== entry));
-        this._settle(entry, { error, isOfTask: false }, null);
-        return;
-      }
-    }
-    // Each can be sent, but not together: memory that ran out, for one.
-    this._requeue(entries.slice(1));
-    this._settle(entries[0]!, { error: thrown, isOfTask: false }, null);
+    const found = findUnsendable(
+      entries,
+      value => transport.canSend(value),
+      this._pool.functions.idOf,
+      thrown
+    );
+    const { entry, error } = found ?? { entry: entries[0]!, error: thrown };
+    this._requeue(entries.filter(other => other !== entry));
+    this._settle(entry, { error, isOfTask: false }, null);
   }
 
   private _requeue(entries: readonly Entry[]): void {
     if (entries.length > 0) {
-      this._queue = [...entries.filter(isOpen), ...this._queue];
+      const open = entries.filter(({ batch, at }) => batch.isOpen(at));
+      this._queue = [...open, ...this._queue];
     }
   }
 
   /** Looks again in a while, if something could be stuck by then. */
   private _watch(): void {
-    if (this._timer === undefined && !this._isStopped && this._couldStick()) {
+    if (
+      this._timer === undefined &&
+      !this._isStopped &&
+      couldStick(this._pool, this)
+    ) {
       this._timer = setTimeout(() => {
         this._timer = undefined;
-        this._unstick();
+        this._requeue(takeBackStuck(this._pool, this));
+        if (this.isWaiting) {
+          retireHeld(this._pool);
+        }
         this.dispatch();
       }, STUCK_MS);
     }
   }
-
-  /** Tasks wait behind another while somebody has time for them, or here because of a run that is over. */
-  private _couldStick(): boolean {
-    const { workers, size } = this._pool;
-    if (this._queue.length > 0) {
-      return workers.some(worker => worker.leftOver() !== undefined);
-    }
-    const used = workers.filter(worker => worker.worksFor(this));
-    if (used.some(worker => worker.leftOver() !== undefined)) {
-      return true;
-    }
-    const someoneIsFree =
-      used.length < this.numWorkers &&
-      (workers.length < size ||
-        workers.some(worker => worker.packs.size === 0));
-    return (
-      someoneIsFree &&
-      !this._isExact &&
-      used.some(worker => worker.aheadTasks > 1 && worker.transport.canTakeBack)
-    );
-  }
-
-  private _unstick(): void {
-    const now = performance.now();
-    for (const worker of this._pool.workers.slice()) {
-      const hasLeftOver = worker.leftOver() !== undefined;
-      if (worker.isSilent(now, STUCK_MS)) {
-        for (const pack of worker.packs.values()) {
-          const mayMove = hasLeftOver || pack.entries[0]!.batch.inParts;
-          if (pack.owner === this && mayMove) {
-            const { end } = pack;
-            const taken = worker.takeBack(pack);
-            this._requeue(pack.entries.slice(end - taken, end));
-          }
-        }
-      }
-      if (
-        hasLeftOver &&
-        this._queue.length > 0 &&
-        worker.isSilent(now, LEFT_OVER_MS)
-      ) {
-        this._pool.retire(worker);
-      }
-    }
-  }
-}
-
-function startError(error: unknown): WorkerEndedError {
-  return new WorkerEndedError(
-    `A worker could not start (${(error as Error).message}).`,
-    [],
-    error
-  );
 }
 
 /** Resolves when all have, or after so many milliseconds. */
@@ -618,9 +415,4 @@ async function allWithin(
   });
   await Promise.race([Promise.all(promises), limit]);
   clearTimeout(timer);
-}
-
-/** Whether an outcome of this task would still be told. */
-function isOpen({ batch, at }: Entry): boolean {
-  return batch.left > 0 && at < batch.end;
 }

@@ -1,5 +1,6 @@
 import type { FunctionTable } from './function-table';
-import type { Entry, Pack } from './pack';
+import type { Entry } from './batch';
+import type { Pack } from './pack';
 import type { PoolExecutor } from './pool-executor';
 import type { IWorkerTransport, WorkerEnd } from './worker-transport';
 

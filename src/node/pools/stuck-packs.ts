@@ -1,0 +1,62 @@
+/** What waits in a worker behind a task that takes long, and workers that are held by a task of a run that is over. */
+import type { Entry } from './batch';
+import { STUCK_MS } from './placement';
+import type { PoolExecutor } from './pool-executor';
+import type { WorkerPool } from './worker-pool';
+
+/** How long a worker that still runs a task of a failed run is waited for before another takes its place. */
+const LEFT_OVER_MS = 50;
+
+/** Whether tasks of the run wait behind another while somebody has time for them, or in its queue because of a run that is over. */
+export function couldStick(
+  { workers, size }: WorkerPool,
+  run: PoolExecutor
+): boolean {
+  if (run.isWaiting) {
+    return workers.some(worker => worker.leftOver() !== undefined);
+  }
+  const used = workers.filter(worker => worker.worksFor(run));
+  if (used.some(worker => worker.leftOver() !== undefined)) {
+    return true;
+  }
+  const someoneIsFree =
+    used.length < run.numWorkers &&
+    (workers.length < size || workers.some(worker => worker.packs.size === 0));
+  return (
+    someoneIsFree &&
+    !run.isExact &&
+    used.some(worker => worker.aheadTasks > 1 && worker.transport.canTakeBack)
+  );
+}
+
+/** Takes back the run's tasks that wait in workers which have sent nothing for a while. @returns them, for the front of its queue */
+export function takeBackStuck(pool: WorkerPool, run: PoolExecutor): Entry[] {
+  const now = performance.now();
+  const entries: Entry[] = [];
+  for (const worker of pool.workers) {
+    if (!worker.isSilent(now, STUCK_MS)) {
+      continue;
+    }
+    const hasLeftOver = worker.leftOver() !== undefined;
+    for (const pack of worker.packs.values()) {
+      // A batch of the size that was asked for stays together where it is, unless it could be for ever.
+      const mayMove = hasLeftOver || pack.entries[0]!.batch.inParts;
+      if (pack.owner === run && mayMove) {
+        const { end } = pack;
+        const taken = worker.takeBack(pack);
+        entries.unshift(...pack.entries.slice(end - taken, end));
+      }
+    }
+  }
+  return entries;
+}
+
+/** Has others take the place of workers that a run which is over does not let go. They end when their task does. */
+export function retireHeld(pool: WorkerPool): void {
+  const now = performance.now();
+  for (const worker of pool.workers.slice()) {
+    if (worker.leftOver() !== undefined && worker.isSilent(now, LEFT_OVER_MS)) {
+      pool.retire(worker);
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { keyText } from '../graph/key';
+import type { Task, TaskFunction } from '../graph/nodes';
+import type { Entry } from './batch';
+import { encodeCall } from './call-encoding';
+import { describeUnsendable, UnsendableError } from './unsendable';
+
+/**
+ * The first of some tasks, which could not be sent together, that cannot be sent alone, and the error that says why.
+ *
+ * @param thrown - what sending them threw
+ * @returns null if each can be sent: memory that ran out, for one.
+ */
+export function findUnsendable(
+  entries: readonly Entry[],
+  canSend: (value: unknown) => boolean,
+  idOf: (fn: TaskFunction) => number,
+  thrown: unknown
+): { readonly entry: Entry; readonly error: UnsendableError } | null {
+  for (const entry of entries) {
+    const { key, node, inputs } = entry.call;
+    const args: unknown[] = [];
+    encodeCall(node as Task, inputs, idOf, [], args);
+    const at = args.findIndex(arg => !canSend(arg));
+    if (at !== -1) {
+      const what = describeUnsendable(args[at], `argument ${at}`, canSend);
+      const error = new UnsendableError(
+        `Task ${keyText(key)} cannot be sent to a worker: ${what}.`,
+        { cause: thrown }
+      );
+      return { entry, error };
+    }
+  }
+  return null;
+}
