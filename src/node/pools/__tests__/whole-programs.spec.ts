@@ -234,6 +234,29 @@ describe('§1.8: a program that runs tasks in its own thread', () => {
     expect(own.said('result')).toEqual(['whole']);
   });
 
+  it('with getAsync: a run that begins while another one is being interrupted can be interrupted too', async () => {
+    const program = await start(
+      'interrupted-later',
+      `const forever = () => { console.log('waiting x'); return new Promise(() => {}); };
+       const held = setInterval(() => {}, 1000);
+       let second;
+       const callback = { finish: () => {
+         second = getAsync({ b: task(forever) }, 'b').catch(error => console.log('second ' + error.name));
+       } };
+       await getAsync({ a: task(forever) }, 'a', { callbacks: [callback] })
+         .catch(error => console.log('first ' + error.name));
+       await second;
+       clearInterval(held);`
+    );
+    for (const count of [1, 2]) {
+      await waitFor('it waits', () => program.said('waiting').length === count);
+      program.child.kill('SIGINT');
+    }
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    expect(program.said('first')).toEqual(['InterruptedError']);
+    expect(program.said('second')).toEqual(['InterruptedError']);
+  });
+
   it('with very many runs at once: nobody warns of a leak', async () => {
     const program = await start(
       'many-runs',
