@@ -87,9 +87,9 @@ export type ObserverLinkOptions = {
   note(sentence: string): void;
   /** The observer turned this source away: for the user, once for each reason. */
   onRefused(sentence: string): void;
-  /** In that sentence: who goes on computing, and what to do (where it is the protocol, the observer says it). */
+  /** In that sentence: who goes on computing, and what to do besides what the observer's own sentence says. */
   readonly who: string;
-  readonly remedy: string;
+  remedy(code: string): string;
   /** How many bytes of blocks are kept. */
   readonly ringBytes?: number;
   /** How long an observer that has let this cluster in may take to say what it has. */
@@ -382,10 +382,10 @@ export class ObserverLink {
     }
     this._refusedBecause = sentence;
     // Which side is to be upgraded is said already; of the rest it is known only that both sides are to begin anew.
-    const { who, remedy } = this._options;
-    const advice = code === 'protocol' ? '' : ` ${remedy}`;
+    const { who } = this._options;
+    const advice = this._options.remedy(code);
     this._options.onRefused(
-      `${who} computes, but no panel can show it: the observer turned it away. ${sentence}${advice}`
+      `${who} computes, but no panel can show it: the observer turned it away. ${sentence} ${advice}`.trimEnd()
     );
   }
 

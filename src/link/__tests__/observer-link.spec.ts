@@ -96,7 +96,7 @@ describe('the link to the observer', () => {
       note: sentence => notes.push(sentence),
       onRefused: sentence => refused.push(sentence),
       who: 'This cluster',
-      remedy: 'Restart JupyterLab.',
+      remedy: () => 'Restart JupyterLab.',
       ringBytes: 2000,
       resumeSeconds: 1
     });

@@ -8,6 +8,9 @@ export type KeyParts = {
   readonly functionName: string;
 };
 
+/** Names with tokens in them never end. */
+const MOST_REMEMBERED = 10_000;
+
 /**
  * Cuts keys.
  *
@@ -54,6 +57,9 @@ export class KeyCutter {
   ): string {
     let found = known.get(name);
     if (found === undefined) {
+      if (known.size >= MOST_REMEMBERED) {
+        known.clear();
+      }
       found = prefixOf(key);
       known.set(name, found);
     }

@@ -10,6 +10,8 @@ import type { Span } from './span';
 import { hasThreadCpu } from './thread-cpu';
 
 const ID_BYTES = 8;
+/** Clocks that differ by more have come apart. */
+const APART_MS = 20;
 
 export class LiveLog {
   readonly log: LocalLog;
@@ -33,12 +35,11 @@ export class LiveLog {
   ) {
     const start = this.now();
     this._sealedAt = start;
-    // Not Date.now(): the profilers' records count from the same moment.
-    this.wallEpoch = (performance.timeOrigin + performance.now()) / 1000;
+    this.wallEpoch = wallSeconds();
     this.log = new LocalLog(start, ({ bytes }) =>
       _sink.write(bytes, this.now() - start)
     );
-    const description = {
+    const open = {
       logId: randomBytes(ID_BYTES).toString('hex'),
       clusterId: this.clusterId,
       name,
@@ -59,8 +60,8 @@ export class LiveLog {
         ...capabilities
       }
     } as const;
-    _sink.open(description);
-    this.log.header(description);
+    _sink.open({ ...open, start });
+    this.log.header(open);
     this.worker(HOME, process.pid, 1, 'this process');
     this.capacity(HOME, 0);
     this.seal();
@@ -203,4 +204,14 @@ export class LiveLog {
       this.log.seal();
     }
   }
+}
+
+/**
+ * Wall clock, seconds. The profilers' records count on from the process's start, finer than the clock is read; where that has come apart
+ * from the clock, which was set or slept since, the clock counts.
+ */
+function wallSeconds(): number {
+  const counted = performance.timeOrigin + performance.now();
+  const read = Date.now();
+  return (Math.abs(counted - read) < APART_MS ? counted : read) / 1000;
 }

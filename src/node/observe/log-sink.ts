@@ -31,6 +31,8 @@ export type LogDescription = {
   readonly kind: 'local';
   /** Wall clock at the log's start, seconds since the epoch. */
   readonly wallEpoch: number;
+  /** The same moment on the steady clock of this machine (`process.hrtime`), seconds. */
+  readonly start: number;
   /** Of the process that is recorded. */
   readonly pid: number;
   /** Of what the process runs on. */

@@ -1,6 +1,5 @@
 /** Where a log goes that JupyterLab shall show: to the thread that sends. */
 import { Worker } from 'node:worker_threads';
-import { monotonicClock } from '../../link/monotonic';
 import type { Doorbell } from '../../link/ring-doorbell';
 import { programFile } from '../program-files';
 import { findDoorbells, NoObserverError } from './connections';
@@ -68,7 +67,6 @@ export class ObserverSink implements LogSink {
       doorbells: this._doorbells,
       connection: this._connection,
       description,
-      start: startOf(description),
       running: this.board.memory,
       ended: this._ended
     };
@@ -209,9 +207,3 @@ const NOWHERE: LogSink = {
   flush: () => Promise.resolve(),
   end: () => Promise.resolve()
 };
-
-/** The log's start on the clock of all links; both clocks of this thread run alike. */
-function startOf({ wallEpoch }: LogDescription): number {
-  const wall = (performance.timeOrigin + performance.now()) / 1000;
-  return monotonicClock()() - (wall - wallEpoch);
-}

@@ -8,8 +8,6 @@ export type SenderData = {
   /** The connection file that was named, for a server that is started again. */
   readonly connection: string | undefined;
   readonly description: LogDescription;
-  /** Of the clock of all links, at the log's start. */
-  readonly start: number;
   /** The memory of a {@link RunningBoard}. */
   readonly running: SharedArrayBuffer;
   /** One cell: 1 once everything is delivered after `end`, or will never be. For a thread that may not wait for messages. */

@@ -38,7 +38,8 @@ const REMEDY =
 const port = parentPort!;
 const data = workerData as SenderData;
 const now = monotonicClock();
-const since = (): number => now() - data.start;
+const { start, ...open } = data.description;
+const since = (): number => now() - start;
 const say = (message: FromSender): void => port.postMessage(message);
 
 /** All blocks of the log, whoever wrote them, in the order in which they come here. */
@@ -48,7 +49,7 @@ class OneLog {
   private readonly _link = new ObserverLink({
     place: () => place.now(),
     build: BUILD,
-    open: data.description,
+    open,
     onGap: gaps => {
       for (const { table, from, to, rows } of gaps) {
         this.own
@@ -60,7 +61,7 @@ class OneLog {
     note: () => undefined,
     onRefused: sentence => say({ type: 'warning', sentence }),
     who: 'This program',
-    remedy: REMEDY
+    remedy: () => REMEDY
   });
 
   push(bytes: Uint8Array<ArrayBuffer>, at: number): void {
@@ -161,7 +162,7 @@ function lookWhatRuns(): void {
       node: task?.node ?? NOTHING,
       function: task?.functionId ?? 0,
       span: task?.span ?? 0,
-      started: (task?.started ?? data.start) - data.start
+      started: (task?.started ?? start) - start
     })
   );
 }

@@ -308,8 +308,11 @@ export class Cluster implements IClientHost, IRosterHost {
         },
         onRefused: sentence => this.warn(sentence),
         who: 'This cluster',
-        remedy:
-          'Restart JupyterLab, then this kernel, so that both know the same connection file.',
+        // Of two protocols, the sentence says already which side is to be upgraded.
+        remedy: code =>
+          code === 'protocol'
+            ? ''
+            : 'Restart JupyterLab, then this kernel, so that both know the same connection file.',
         note
       });
     }

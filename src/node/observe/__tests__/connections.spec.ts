@@ -9,11 +9,14 @@ import {
   utimesSync,
   writeFileSync
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { refusal } from '../../../link/link';
 import { FakeJupyter } from '../../../testing/fake-jupyter';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
+import { protocolSentence } from '../../../wire/handshake';
 import { task } from '../../graph/nodes';
 import { getSync } from '../../local/get-sync';
 import {
@@ -211,6 +214,36 @@ describe('observe', () => {
       expect(await jupyter.clusters('refused')).toEqual([]);
     } finally {
       await jupyter.close();
+    }
+  });
+
+  it('warns that the server speaks another protocol, with what to upgrade', async () => {
+    server('a');
+    const sentence = protocolSentence(
+      'doorbell',
+      { protocol: 1, build: 'npm 0.1.0' },
+      { protocol: 2, build: '0.9.0' }
+    );
+    const other = createServer(socket => {
+      socket.on('error', () => undefined);
+      refusal('protocol', sentence).chunks.forEach(chunk =>
+        socket.write(chunk)
+      );
+    });
+    await new Promise<void>(resolve =>
+      other.listen(join(home, 'a', 'doorbell.sock'), resolve)
+    );
+    try {
+      buildNodePrograms('sender.mjs');
+      const seen = observe();
+      await waitFor('a warning', () => warnings.length > 0);
+      expect(warnings[0]).toMatch(
+        /npm 0\.1\.0 \(protocol 1\).*they cannot talk.*npm install spanwise@latest/
+      );
+      expect(getSync(graph, 'a')).toBe(7);
+      await seen.close();
+    } finally {
+      other.close();
     }
   });
 
