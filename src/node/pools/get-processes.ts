@@ -57,8 +57,11 @@ export async function getProcesses<R = unknown>(
     neededOf(graph, keys, options.cache),
     keys,
     options,
-    CHUNK_SIZE,
-    size => managedProcesses.ofAtLeast(size)
+    {
+      kind: 'processes',
+      chunkSize: CHUNK_SIZE,
+      shared: size => managedProcesses.ofAtLeast(size)
+    }
   )) as R;
 }
 

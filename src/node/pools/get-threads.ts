@@ -60,7 +60,9 @@ export async function getThreads<R = unknown>(
   keys: Keys,
   options: ThreadsOptions = {}
 ): Promise<R> {
-  return (await runOnPool(graph, keys, options, 1, size =>
-    managedThreads.ofAtLeast(size)
-  )) as R;
+  return (await runOnPool(graph, keys, options, {
+    kind: 'threads',
+    chunkSize: 1,
+    shared: size => managedThreads.ofAtLeast(size)
+  })) as R;
 }

@@ -21,23 +21,38 @@ export type PoolRunOptions<P extends WorkerPool> = RunOptions &
     readonly pool?: P;
   };
 
-/** @param shared - the pool for runs without one of their own, of at least so many workers */
+/** What tells the two schedulers with workers apart. */
+export type PoolScheduler<P extends WorkerPool> = {
+  readonly kind: P['kind'];
+  readonly chunkSize: number;
+  /** The pool for runs without one of their own, of at least so many workers. */
+  shared(size: number): P;
+};
+
+/** @throws TypeError for a pool of the other kind, which JavaScript lets pass. */
 export async function runOnPool<P extends WorkerPool>(
   graph: Graph,
   keys: Keys,
   options: PoolRunOptions<P>,
-  defaultChunkSize: number,
-  shared: (size: number) => P
+  scheduler: PoolScheduler<P>
 ): Promise<unknown> {
   checkRunOptions(options);
+  const { pool } = options;
+  if (pool !== undefined && pool.kind !== scheduler.kind) {
+    throw new TypeError(
+      scheduler.kind === 'threads'
+        ? 'getThreads takes a ThreadPool as its pool: use getProcesses for a ProcessPool.'
+        : 'getProcesses takes a ProcessPool as its pool: use getThreads for a ThreadPool.'
+    );
+  }
   const numWorkers = countOption(
     'numWorkers',
     options.numWorkers,
-    options.pool?.size ?? availableParallelism()
+    pool?.size ?? availableParallelism()
   );
-  const chunkSize = options.chunkSize || defaultChunkSize;
+  const chunkSize = options.chunkSize || scheduler.chunkSize;
   return interruptible(options.signal, async signal => {
-    const executor = new PoolExecutor(options.pool ?? shared(numWorkers), {
+    const executor = new PoolExecutor(pool ?? scheduler.shared(numWorkers), {
       numWorkers,
       chunkSize,
       isExact: Boolean(options.chunkSize),

@@ -522,3 +522,17 @@ describe('§1.8: processes', () => {
     expect(keys).toHaveLength(2);
   });
 });
+
+describe('§1.8: pools given by the caller', () => {
+  it('of the other kind are refused, with what to do', async () => {
+    await using threads = new ThreadPool();
+    await using processes = new ProcessPool();
+    const graph = { a: task(inc, 1) };
+    await expect(
+      getThreads(graph, 'a', { pool: processes as never })
+    ).rejects.toThrow('use getProcesses for a ProcessPool');
+    await expect(
+      getProcesses(graph, 'a', { pool: threads as never })
+    ).rejects.toThrow('use getThreads for a ThreadPool');
+  });
+});
