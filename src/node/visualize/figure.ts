@@ -13,10 +13,11 @@
  *     0   1   2   Time (s)
  * ```
  */
-import { cacheTraces } from './cache-traces';
-import { labelStyles, type LabelStyle } from './colours';
+import { labelStyles } from './colours';
+import { legendBeside, legendEntries } from './legend';
 import type { FigureOptions } from './options';
-import { pagePlan, type PlotPlace } from './page-plan';
+import { pagePlan } from './page-plan';
+import { plotPart, yAxis } from './plot-parts';
 import {
   type Layout,
   plotlyConfig,
@@ -24,15 +25,8 @@ import {
   type Trace
 } from './plotly-figure';
 import { plotlyText } from './plotly-text';
-import type { CachePlot, Plot, ResourcePlot, TaskPlot } from './plots';
-import {
-  cpuRange,
-  memoryRange,
-  resourceColours,
-  resourceTraces
-} from './resource-traces';
+import type { Plot } from './plots';
 import { summaryOf } from './summary';
-import { taskTraces } from './task-traces';
 import { type Shade, type Theme, themes } from './theme';
 
 /** What to draw, whatever the zoom. */
@@ -52,8 +46,6 @@ export type View = {
 };
 
 export const DEFAULT_WIDTH = 800;
-/** Letters of a label that fit into the legend; the pointer shows all of it. */
-const LEGEND_LETTERS = 28;
 /** Of a letter of the line under the title, about. */
 const SUMMARY_LETTER_PIXELS = 6.6;
 
@@ -65,20 +57,6 @@ export function wholeView(
 ): View {
   return { from: 0, to: picture.end, width, shade };
 }
-
-type Context = {
-  readonly view: View;
-  readonly theme: Theme;
-  readonly styles: ReadonlyMap<string, LabelStyle>;
-  readonly areaWidth: number;
-};
-
-/** What one plot adds to the figure. */
-type Part = {
-  readonly data: readonly Trace[];
-  readonly axis: Layout;
-  readonly rightAxis?: Layout;
-};
 
 export function figureOf(picture: Picture, view: View): PlotlyFigure {
   const { plots, options } = picture;
@@ -110,21 +88,11 @@ export function figureOf(picture: Picture, view: View): PlotlyFigure {
       }
     }
   };
-  const legendAt = (place: PlotPlace, title: string): Layout => ({
-    x: plan.legendX,
-    y: place.domain[1],
-    xanchor: 'left',
-    yanchor: 'top',
-    title: { text: title },
-    font: { size: 11 },
-    tracegroupgap: 0,
-    itemwidth: 30
-  });
   let hasLabelLegend = false;
   plots.forEach((plot, index) => {
     const place = plan.places[index]!;
     const legend = index === 0 ? 'legend' : `legend${index + 1}`;
-    const part = partOf(plot, place, legend, context);
+    const part = plotPart(plot, place, legend, context);
     data.push(...part.data);
     layout[place.axisEntry] = {
       ...yAxis(theme),
@@ -145,10 +113,10 @@ export function figureOf(picture: Picture, view: View): PlotlyFigure {
     if (!plan.hasLegend) {
       layout['showlegend'] = false;
     } else if (plot.kind === 'resources') {
-      layout[legend] = legendAt(place, 'Process tree');
+      layout[legend] = legendBeside(place, plan.legendX, 'Process tree');
     } else if (!hasLabelLegend) {
       hasLabelLegend = true;
-      layout[legend] = legendAt(place, 'Tasks');
+      layout[legend] = legendBeside(place, plan.legendX, 'Tasks');
       data.push(...legendEntries(styles, theme, legend, place.axis));
     }
   });
@@ -163,132 +131,6 @@ export function figureOf(picture: Picture, view: View): PlotlyFigure {
     ticks: 'outside'
   };
   return { data, layout, config: plotlyConfig };
-}
-
-function partOf(
-  plot: Plot,
-  place: PlotPlace,
-  legend: string,
-  context: Context
-): Part {
-  switch (plot.kind) {
-    case 'tasks':
-      return taskPart(plot, place, context);
-    case 'resources':
-      return resourcePart(plot, place, legend, context);
-    case 'cache':
-      return cachePart(plot, place, context);
-  }
-}
-
-function taskPart(plot: TaskPlot, place: PlotPlace, context: Context): Part {
-  const { view, theme, styles, areaWidth } = context;
-  // Without tasks eight empty rows: a plot is where it is expected.
-  const rows = plot.rows.length || 8;
-  // Every row has a number while they do not touch.
-  const step = Math.max(1, Math.ceil((rows * 14) / place.heightPixels));
-  const ticks = Array.from({ length: rows }, (_, row) => row).filter(
-    row => row % step === 0
-  );
-  return {
-    data: taskTraces(
-      plot,
-      { xaxis: 'x', yaxis: place.axis },
-      {
-        from: view.from,
-        to: view.to,
-        widthPixels: areaWidth,
-        heightPixels: place.heightPixels,
-        theme,
-        styles
-      }
-    ),
-    axis: {
-      title: { text: 'Worker ID' },
-      range: [-0.5, rows - 0.5],
-      tickvals: ticks,
-      ticktext: ticks.map(String),
-      showgrid: false,
-      showline: false
-    }
-  };
-}
-
-function resourcePart(
-  plot: ResourcePlot,
-  place: PlotPlace,
-  legend: string,
-  { view, theme, areaWidth }: Context
-): Part {
-  const colours = resourceColours(theme);
-  return {
-    data: resourceTraces(
-      plot,
-      { xaxis: 'x', yaxis: place.axis, right: place.rightAxis },
-      { from: view.from, to: view.to, widthPixels: areaWidth },
-      theme,
-      legend
-    ),
-    axis: {
-      title: { text: '% CPU', font: { color: colours.cpu } },
-      range: cpuRange(plot)
-    },
-    rightAxis: {
-      title: { text: 'Memory (MB)', font: { color: colours.memory } },
-      range: memoryRange(plot)
-    }
-  };
-}
-
-function cachePart(plot: CachePlot, place: PlotPlace, context: Context): Part {
-  const { view, theme, styles, areaWidth } = context;
-  return {
-    data: cacheTraces(
-      plot,
-      { xaxis: 'x', yaxis: place.axis },
-      { from: view.from, to: view.to, widthPixels: areaWidth },
-      styles,
-      theme
-    ),
-    axis: {
-      title: { text: `Cache Size (${plotlyText(plot.metricName, 40)})` },
-      rangemode: 'tozero',
-      tickformat: plot.metricName === 'bytes' ? '.3~s' : '',
-      ...(plot.label.length === 0 ? { range: [0, 10] } : {})
-    }
-  };
-}
-
-/** Entries without data of their own: a click on one hides its label in every plot. */
-function legendEntries(
-  styles: ReadonlyMap<string, LabelStyle>,
-  theme: Theme,
-  legend: string,
-  yaxis: string
-): Trace[] {
-  const ranked = [...styles.values()].filter(({ rank }) => rank !== null);
-  const entry = (name: string, group: string, colour: string): Trace => ({
-    type: 'bar',
-    orientation: 'h',
-    name,
-    legend,
-    legendgroup: group,
-    x: [null],
-    y: [null],
-    xaxis: 'x',
-    yaxis,
-    showlegend: true,
-    marker: { color: colour, line: { color: theme.outline, width: 1 } },
-    hoverinfo: 'skip'
-  });
-  const entries = ranked.map(({ label, colour }) =>
-    entry(plotlyText(label, LEGEND_LETTERS), label, colour)
-  );
-  if (ranked.length < styles.size) {
-    const others = styles.size - ranked.length;
-    entries.push(entry(`${others} others`, 'others', theme.grid));
-  }
-  return entries;
 }
 
 /** Breaks a summary between its plots. */
@@ -325,17 +167,5 @@ function baseLayout(theme: Theme): Layout {
     },
     // Zoom and hidden entries survive being drawn anew.
     uirevision: 'spanwise'
-  };
-}
-
-/** Zoom and pan are horizontal in every plot. */
-function yAxis(theme: Theme): Layout {
-  return {
-    anchor: 'x',
-    fixedrange: true,
-    gridcolor: theme.grid,
-    linecolor: theme.outline,
-    zeroline: false,
-    title: { standoff: 12 }
   };
 }
