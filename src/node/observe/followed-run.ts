@@ -1,0 +1,352 @@
+/** One run that is followed: stands between the loop and its executor, and writes down what ran. */
+import { LoggedStatus } from '../../records/run-status';
+import { DataNode, Task } from '../graph/nodes';
+import { callNode } from '../graph/references';
+import { isThenable } from '../graph/thenable';
+import { placeOf } from '../graph/written-in';
+import type { Execution, RemoteWorkers } from '../local/execution';
+import type {
+  BatchDone,
+  BatchOutcome,
+  Executor,
+  TaskCall,
+  TaskOutcome
+} from '../local/executor';
+import type { RunPlan } from '../local/plan';
+import type { FollowedRun } from '../local/run-follower';
+import type { FollowedRuns } from './followed-runs';
+import { HOME } from './home';
+import type { LaneRange } from './lanes';
+import type { LiveLog } from './live-log';
+import type { ProcessSlot } from './process-slots';
+import { recordedError } from './recorded-error';
+import { resultBytes } from './result-bytes';
+import { currentSpan, type Span } from './span';
+
+/** Of executions that have not ended yet, and figures that are not known. */
+const UNKNOWN = NaN;
+/** Between looks at what workers of pools run. */
+const LOOK_MS = 50;
+
+/** A task of this thread on its way. */
+type OpenCall = {
+  readonly call: TaskCall;
+  readonly place: number;
+  readonly lane: number;
+  readonly start: number;
+  stop: number;
+  cpu: number;
+  isTold: boolean;
+};
+
+export class FollowedRunOf implements FollowedRun {
+  readonly executor: Executor;
+  private readonly _live: LiveLog;
+  private readonly _began: number;
+  private readonly _place: LaneRange | ProcessSlot[];
+  /** By the plan's ids: of tasks their node, function and span in the log, and when they became ready and had ended. */
+  private readonly _nodes: Int32Array;
+  private readonly _functions: Uint32Array;
+  private readonly _spans: Uint16Array;
+  private readonly _ready: Float64Array;
+  private readonly _finished: Float64Array;
+  private _hasEnded = false;
+  private _looking: NodeJS.Timeout | undefined;
+  /** Lanes on the board because of tasks in workers. */
+  private _shown: readonly number[] = [];
+  /** Tasks of this thread that are under way. */
+  private _openCount = 0;
+
+  constructor(
+    private readonly _runs: FollowedRuns,
+    private readonly _plan: RunPlan,
+    private readonly _inner: Executor
+  ) {
+    const { live } = _runs;
+    const { size, nodeCount } = _plan.graph;
+    this._live = live;
+    this._began = live.now();
+    this._nodes = new Int32Array(size).fill(-1);
+    this._functions = new Uint32Array(nodeCount);
+    this._spans = new Uint16Array(nodeCount);
+    this._ready = new Float64Array(nodeCount).fill(this._began);
+    this._finished = new Float64Array(size);
+    this._place = _runs.takeLanes(_inner);
+    this._writeNodes();
+    _inner.remote?.measure(execution =>
+      _runs.harmless(() => this._takeRemote(execution))
+    );
+    this.executor = this._measuring(_inner);
+    const { remote } = _inner;
+    if (remote !== undefined) {
+      this._looking = setInterval(
+        () => _runs.harmless(() => this._lookAtWorkers(remote)),
+        LOOK_MS
+      );
+      this._looking.unref();
+    }
+    live.commit();
+  }
+
+  ended(): void {
+    this._hasEnded = true;
+    clearInterval(this._looking);
+    this._shown.forEach(lane => this._runs.board.clear(lane));
+    this._runs.harmless(() => {
+      this._leaveIfQuiet();
+      this._live.commit();
+    });
+  }
+
+  private _leaveIfQuiet(): void {
+    if (this._hasEnded && this._openCount === 0) {
+      this._runs.giveLanes(this._place);
+    }
+  }
+
+  private _writeNodes(): void {
+    const { graph, lastFirst, dependencies } = this._plan;
+    const { log } = this._live;
+    const around = currentSpan();
+    const spanOf = this._live.spanId(around);
+    for (let at = lastFirst.length - 1; at >= 0; at--) {
+      const id = lastFirst[at]!;
+      const node = graph.nodes[id]!;
+      if (node instanceof DataNode) {
+        continue;
+      }
+      const parts = this._runs.keys.cut(graph.keys[id]!);
+      const written = placeOf(node) as Span | undefined;
+      const span = written === undefined ? spanOf : this._live.spanId(written);
+      this._spans[id] = span;
+      this._functions[id] = log.names.id(parts.functionName);
+      this._nodes[id] = log.node({ ...parts, span }, this._began);
+      for (
+        let i = dependencies.start[id]!;
+        i < dependencies.start[id + 1]!;
+        i++
+      ) {
+        const input = this._nodes[dependencies.ids[i]!]!;
+        if (input >= 0) {
+          log.edge(input);
+        }
+      }
+    }
+  }
+
+  private _measuring(inner: Executor): Executor {
+    return {
+      numWorkers: inner.numWorkers,
+      ...(inner.answersInContext === undefined
+        ? {}
+        : { answersInContext: inner.answersInContext }),
+      remote: inner.remote,
+      get slots() {
+        return inner.slots;
+      },
+      check: (key, node) => inner.check?.(key, node),
+      submit: (batch, done) => this._submit(batch, done),
+      stop: reason => inner.stop(reason)
+    };
+  }
+
+  private _submit(batch: readonly TaskCall[], done: BatchDone): void {
+    for (const { id } of batch) {
+      this._ready[id] = this._readyAt(id);
+    }
+    if (this._inner.remote !== undefined) {
+      this._inner.submit(batch, (answered, outcome) => {
+        this._noteFinished(batch, outcome);
+        done(answered, outcome);
+      });
+      return;
+    }
+    const open: (OpenCall | undefined)[] = [];
+    const measured = batch.map((call, at) => ({
+      ...call,
+      node: new Task(() => this._runHere(call, open, at), [])
+    }));
+    this._inner.submit(measured, (_, outcome) => {
+      outcome.results.forEach((result, at) => {
+        // A promise that getSync has not waited for.
+        this._tellHere(open[at]!, result);
+      });
+      this._noteFinished(batch, outcome);
+      done(batch, outcome);
+    });
+  }
+
+  private _readyAt(id: number): number {
+    const { start, ids } = this._plan.dependencies;
+    let at = this._began;
+    for (let i = start[id]!; i < start[id + 1]!; i++) {
+      at = Math.max(at, this._finished[ids[i]!]!);
+    }
+    return at;
+  }
+
+  private _noteFinished(
+    batch: readonly TaskCall[],
+    outcome: BatchOutcome
+  ): void {
+    const now = this._live.now();
+    const first = outcome.first ?? 0;
+    for (let at = 0; at < outcome.results.length; at++) {
+      this._finished[batch[first + at]!.id] = now;
+    }
+  }
+
+  // ---- tasks of this thread
+
+  private _runHere(
+    call: TaskCall,
+    open: (OpenCall | undefined)[],
+    at: number
+  ): unknown {
+    const { now } = this._live;
+    const cpuOfThread = this._runs.cpuOfThread;
+    const place = (this._place as LaneRange).take();
+    const lane = this._live.laneId(HOME, place);
+    this._openCount++;
+    const cpuStart = cpuOfThread();
+    const mine: OpenCall = {
+      call,
+      place,
+      lane,
+      start: now(),
+      stop: UNKNOWN,
+      cpu: UNKNOWN,
+      isTold: false
+    };
+    open[at] = mine;
+    this._show(call, lane, mine.start);
+    let value: unknown;
+    try {
+      value = callNode(call.node, call.inputs);
+    } catch (error) {
+      mine.stop = now();
+      mine.cpu = cpuOfThread() - cpuStart;
+      this._tellHere(mine, { error });
+      throw error;
+    }
+    mine.stop = now();
+    if (!isThenable(value)) {
+      mine.cpu = cpuOfThread() - cpuStart;
+      this._tellHere(mine, { value });
+      return value;
+    }
+    if (this._inner.answersInContext !== true) {
+      return value;
+    }
+    // While a promise waits, others use the thread: what of its time was this task's nobody can say.
+    return Promise.resolve(value).then(
+      resolved => {
+        mine.stop = now();
+        this._tellHere(mine, { value: resolved });
+        return resolved;
+      },
+      (error: unknown) => {
+        mine.stop = now();
+        this._tellHere(mine, { error });
+        throw error;
+      }
+    );
+  }
+
+  private _tellHere(open: OpenCall, outcome: TaskOutcome): void {
+    if (open.isTold) {
+      return;
+    }
+    open.isTold = true;
+    const range = this._place as LaneRange;
+    range.give(open.place);
+    this._runs.board.clear(open.lane);
+    this._openCount--;
+    this._runs.harmless(() => {
+      this._write(
+        open.call,
+        open.lane,
+        open,
+        'value' in outcome ? resultBytes(outcome.value) : UNKNOWN,
+        'value' in outcome ? undefined : outcome
+      );
+      this._leaveIfQuiet();
+    });
+  }
+
+  // ---- tasks of workers
+
+  private _takeRemote(execution: Execution): void {
+    const { call, workerId, start, stop, nbytes, failure } = execution;
+    const lane = Array.isArray(this._place)
+      ? this._runs.laneOfProcess(workerId)
+      : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
+    this._write(call, lane, execution, nbytes, failure);
+  }
+
+  /** Workers do not say what they begin with: what they should be at is looked up now and then. */
+  private _lookAtWorkers(remote: RemoteWorkers): void {
+    const shown: number[] = [];
+    for (const { call, workerId, sinceMs } of remote.running()) {
+      const lane = this._whereIs(workerId);
+      if (lane !== null) {
+        const age = (performance.now() - sinceMs) / 1000;
+        this._show(call, lane, this._live.now() - age);
+        shown.push(lane);
+      }
+    }
+    this._shown
+      .filter(lane => !shown.includes(lane))
+      .forEach(lane => this._runs.board.clear(lane));
+    this._shown = shown;
+    this._live.commit();
+  }
+
+  private _whereIs(workerId: number): number | null {
+    if (Array.isArray(this._place)) {
+      return this._runs.laneOfProcess(workerId);
+    }
+    const place = this._place.whereIs(workerId);
+    return place === null ? null : this._live.laneId(HOME, place);
+  }
+
+  private _show({ id }: TaskCall, lane: number, started: number): void {
+    this._runs.board.set(lane, {
+      node: this._nodes[id]!,
+      functionId: this._functions[id]!,
+      span: this._spans[id]!,
+      started
+    });
+  }
+
+  private _write(
+    { id }: TaskCall,
+    lane: number,
+    { start, stop, cpu }: { start: number; stop: number; cpu: number },
+    nbytes: number,
+    failure: { readonly error: unknown } | undefined
+  ): void {
+    const live = this._live;
+    if (live.isEnded) {
+      return;
+    }
+    const span = this._spans[id]!;
+    const run = live.log.run({
+      node: this._nodes[id]!,
+      functionId: this._functions[id]!,
+      span,
+      lane,
+      status: failure === undefined ? LoggedStatus.Ok : LoggedStatus.Failed,
+      start,
+      stop,
+      submitted: this._began,
+      ready: this._ready[id]!,
+      cpu,
+      nbytes
+    });
+    if (failure !== undefined) {
+      live.log.failed(run, span, stop, recordedError(failure.error));
+    }
+    live.commit();
+  }
+}
