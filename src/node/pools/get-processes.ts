@@ -53,16 +53,11 @@ export async function getProcesses<R = unknown>(
   keys: Keys,
   options: ProcessesOptions = {}
 ): Promise<R> {
-  return (await runOnPool(
-    neededOf(graph, keys, options.cache),
-    keys,
-    options,
-    {
-      kind: 'processes',
-      chunkSize: CHUNK_SIZE,
-      shared: size => managedProcesses.ofAtLeast(size)
-    }
-  )) as R;
+  return (await runOnPool(neededOf(graph, keys, options.cache), keys, options, {
+    kind: 'processes',
+    chunkSize: CHUNK_SIZE,
+    shared: size => managedProcesses.ofAtLeast(size)
+  })) as R;
 }
 
 /**
