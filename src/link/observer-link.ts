@@ -59,22 +59,18 @@ export type EndReason = FieldsInput<'source', 'up', 'end'>['why'];
 export type LogGap = {
   /** The table's number. */
   readonly table: number;
-  rows: number;
+  readonly rows: number;
   /** When the first and the last of their blocks were sealed, in seconds since the log's start. */
   readonly from: number;
-  to: number;
+  readonly to: number;
 };
 
 type KeptBlock = {
   readonly bytes: Uint8Array;
   readonly at: number;
 };
-/** What a gap tells of a block. */
-type KeptRows = {
-  readonly table: number;
-  readonly rows: number;
-  readonly at: number;
-};
+/** What is lost with a block. */
+type Loss = { readonly seq: number; readonly gap: LogGap };
 
 export type ObserverLinkOptions = {
   /** Asked before each try: where an observer is, or was. */
@@ -92,15 +88,15 @@ export type ObserverLinkOptions = {
   remedy(code: string): string;
   /** How many bytes of blocks are kept. */
   readonly ringBytes?: number;
+  /** The same for the tables that outlast the ring. */
+  readonly lastingBytes?: number;
   /** How long an observer that has let this cluster in may take to say what it has. */
   readonly resumeSeconds?: number;
 };
 
 export class ObserverLink {
   private readonly _ring: ByteRing<KeptBlock>;
-  private readonly _lasting = new ByteRing<KeptBlock>(LASTING_BYTES, entry =>
-    this._gone(entry)
-  );
+  private readonly _lasting: ByteRing<KeptBlock>;
   /** All that left the ring; by table. */
   private readonly _dropped = new Map<number, LogGap>();
   /** What of it this observer has not got and has not been told of. */
@@ -128,9 +124,13 @@ export class ObserverLink {
   private _refusals = 0;
   private _resumeLimit: NodeJS.Timeout | undefined;
   /** Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. */
-  private _uncertain: RingEntry<KeptRows>[] = [];
+  private _uncertain: Loss[] = [];
 
   constructor(private readonly _options: ObserverLinkOptions) {
+    this._lasting = new ByteRing(
+      _options.lastingBytes ?? LASTING_BYTES,
+      entry => this._gone(entry)
+    );
     this._ring = new ByteRing(_options.ringBytes ?? RING_BYTES, entry => {
       if (LASTING_TABLES.has(tableOf(entry.value))) {
         this._lasting.push(entry.seq, entry.nbytes, entry.value);
@@ -250,15 +250,23 @@ export class ObserverLink {
 
   /** A block has left the ring for good. */
   private _gone({ seq, value }: RingEntry<KeptBlock>): void {
+    let lacked: readonly LogGap[];
     if (tableOf(value) === TABLES.gaps.number) {
+      // What it tells has to be told again to whoever has not got it.
+      lacked = this._told
+        .filter(({ after }) => after < seq)
+        .flatMap(({ gaps }) => gaps);
       this._told = this._told.filter(({ after }) => after >= seq);
-      return;
+    } else {
+      lacked = [gapOf(value)];
+      tally(this._dropped, lacked[0]!);
     }
-    tally(this._dropped, rowsOf(value));
-    if (seq > this._sentSeq) {
-      tally(this._untold, rowsOf(value));
-    } else if (seq > this._ackedSeq) {
-      this._uncertain.push({ seq, nbytes: 0, value: rowsOf(value) });
+    for (const gap of lacked) {
+      if (seq > this._sentSeq) {
+        tally(this._untold, gap);
+      } else if (seq > this._ackedSeq) {
+        this._uncertain.push({ seq, gap });
+      }
     }
   }
 
@@ -267,7 +275,7 @@ export class ObserverLink {
     const open = this._uncertain.filter(({ seq }) => seq > haveSeq);
     this._uncertain = isNewLink ? [] : open;
     if (isNewLink) {
-      open.forEach(({ value }) => tally(this._untold, value));
+      open.forEach(({ gap }) => tally(this._untold, gap));
     }
   }
 
@@ -439,21 +447,26 @@ function tableOf({ bytes }: KeptBlock): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint16(8, true);
 }
 
-function rowsOf(block: KeptBlock): KeptRows {
+function gapOf(block: KeptBlock): LogGap {
   const { bytes, at } = block;
   const rows = new DataView(bytes.buffer, bytes.byteOffset).getUint32(12, true);
-  return { table: tableOf(block), rows, at };
+  return { table: tableOf(block), rows, from: at, to: at };
 }
 
-/** Adds a block's rows to the gaps. */
-function tally(gaps: Map<number, LogGap>, { table, rows, at }: KeptRows): void {
-  const gap = gaps.get(table);
-  if (gap === undefined) {
-    gaps.set(table, { table, rows, from: at, to: at });
-  } else {
-    gap.rows += rows;
-    gap.to = at;
-  }
+/** Adds one gap to those of its table. */
+function tally(gaps: Map<number, LogGap>, more: LogGap): void {
+  const gap = gaps.get(more.table);
+  gaps.set(
+    more.table,
+    gap === undefined
+      ? more
+      : {
+          table: more.table,
+          rows: gap.rows + more.rows,
+          from: Math.min(gap.from, more.from),
+          to: Math.max(gap.to, more.to)
+        }
+  );
 }
 
 /** Where the observer listens now: one that was started again says so beside its secret; a script's observer writes no such file. */

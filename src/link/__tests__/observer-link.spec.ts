@@ -74,7 +74,7 @@ describe('the link to the observer', () => {
     });
   }
 
-  function openLink(): ObserverLink {
+  function openLink(lastingBytes?: number): ObserverLink {
     return new ObserverLink({
       place: () => ({
         address: `unix:${join(folder, 'observer.sock')}`,
@@ -98,6 +98,7 @@ describe('the link to the observer', () => {
       who: 'This cluster',
       remedy: () => 'Restart JupyterLab.',
       ringBytes: 2000,
+      ...(lastingBytes === undefined ? {} : { lastingBytes }),
       resumeSeconds: 1
     });
   }
@@ -234,6 +235,64 @@ describe('the link to the observer', () => {
     expect(gaps).toMatchObject([
       { table: TABLES.memory.number, rows: 40 - blocks.length }
     ]);
+  });
+
+  it('tells again of a gap when the rows that told of it are lost themselves', async () => {
+    link = openLink(500);
+    const kept = link;
+    const log = new LogWriter(block => kept.push(block, 0));
+    onGap = found => {
+      for (const gap of found) {
+        log.table('gaps').append({ ...gap, why: 'replay ring' });
+      }
+      log.seal();
+    };
+    const comeAndGo = async (haveSeq: number): Promise<void> => {
+      await door?.close();
+      sources.splice(0).forEach(source => source.destroy());
+      blocks = [];
+      await openDoor(haveSeq);
+      await waitFor('the link', () => sources.length > 0);
+    };
+    let written = 0;
+    const write = async (): Promise<void> => {
+      log.table('memory').append({
+        t: 0,
+        worker: 0,
+        process: 0,
+        managed: 0,
+        spilled: 0,
+        unmanagedOld: 0
+      });
+      log.seal();
+      written++;
+      // Sent before it leaves the ring; never acknowledged.
+      await waitFor('the block', () => blocks.at(-1)?.seq === log.seq);
+    };
+    await comeAndGo(0);
+    for (let i = 0; i < 50; i++) {
+      await write();
+    }
+    for (let round = 0; round < 3; round++) {
+      // The same observer, which took in ten blocks and lost the others with each link.
+      await comeAndGo(10);
+      await waitFor('the newest block', () => blocks.at(-1)?.seq === log.seq);
+      const rowsOf = (table: string): number =>
+        blocks
+          .filter(block => block.table === table)
+          .reduce(
+            (sum, block) =>
+              sum +
+              (block.table === 'gaps'
+                ? (block as Block<'gaps'>).columns.rows.reduce((a, b) => a + b)
+                : block.rows),
+            0
+          );
+      expect(rowsOf('gaps') + rowsOf('memory')).toBe(written - 10);
+      for (let i = 0; i < 50; i++) {
+        await write();
+      }
+    }
   });
 
   it('tells of each missing row once, however many observers come', async () => {
