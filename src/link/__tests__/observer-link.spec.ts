@@ -238,7 +238,8 @@ describe('the link to the observer', () => {
   });
 
   it('tells again of a gap when the rows that told of it are lost themselves', async () => {
-    link = openLink(500);
+    // Room for one block of gaps alone.
+    link = openLink(1);
     const kept = link;
     const log = new LogWriter(block => kept.push(block, 0));
     onGap = found => {
