@@ -122,7 +122,7 @@ export class SidebarModel implements IDisposable {
       this._followFront();
     }
     const newest = newestOf(this.feed.clusters);
-    if (this.cluster === null && newest !== null) {
+    if (newest !== null && this._givesWayTo(newest)) {
       this.follow(targetOf(newest, this._options.notebookOf));
     }
     // An open target that has found its notebook gives way to the selection that the notebook's panels share already.
@@ -130,15 +130,31 @@ export class SidebarModel implements IDisposable {
     this._emit();
   }
 
+  /** Where nothing in front has a cluster, one that runs takes the place of one that has ended: a program was started in a terminal. */
+  private _givesWayTo(newest: ClusterInfo): boolean {
+    return (
+      this.cluster === null ||
+      (this.cluster.state === 'ended' &&
+        newest.state !== 'ended' &&
+        !this._hasChosen &&
+        !this._isFrontKnown())
+    );
+  }
+
   private _followFront(): void {
+    if (this._front !== null && this._isFrontKnown()) {
+      this.follow(this._front);
+    }
+  }
+
+  /** Whether what is in front has a cluster. */
+  private _isFrontKnown(): boolean {
     const { feed, notebookOf } = this._options;
     const front = this._front;
-    if (
+    return (
       front !== null &&
       feed.clusters.some(info => belongsTo(info, front, notebookOf))
-    ) {
-      this.follow(front);
-    }
+    );
   }
 
   follow(target: ClusterTarget): void {

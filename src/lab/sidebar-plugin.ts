@@ -60,10 +60,13 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       },
       openLayout: () => {
         const { notebook, name } = model.target;
-        void app.commands.execute(CommandIDs.openLayout, {
-          notebook: notebook ?? notebooks?.currentWidget?.context.path,
-          cluster: name
-        });
+        // A cluster without a notebook is told by its name, whatever notebook is open.
+        void app.commands.execute(
+          CommandIDs.openLayout,
+          notebook === undefined && name === undefined
+            ? { notebook: notebooks?.currentWidget?.context.path }
+            : { notebook, cluster: name }
+        );
       },
       docked: () => shell.widgets('main')
     });

@@ -50,6 +50,28 @@ describe('SidebarModel', () => {
     expect(model.cluster).toBe(inA);
   });
 
+  it('turns from what has ended to a program that runs, where nothing else is in front', () => {
+    const { feed, model } = setUp();
+    const old: ClusterInfo = { ...inA, state: 'ended' };
+    const program = clusterInfo({ cluster: 'p', name: 'job', startedAt: 3000 });
+    feed.setClusters(old);
+    expect(model.cluster).toBe(old);
+    feed.setClusters(old, program);
+    expect(model.cluster).toBe(program);
+    model.turnTo({ notebook: 'a.ipynb' });
+    feed.setClusters(old, { ...program, tasks: 1 });
+    expect(model.cluster).toBe(old);
+  });
+
+  it('stays with an ended one that was chosen', () => {
+    const { feed, model } = setUp();
+    const old: ClusterInfo = { ...inA, state: 'ended' };
+    feed.setClusters(old);
+    model.choose(old);
+    feed.setClusters(old, inB);
+    expect(model.cluster).toBe(old);
+  });
+
   it('can show an older cluster of a notebook that has two', () => {
     const { feed, model } = setUp();
     const older = clusterInfo({
