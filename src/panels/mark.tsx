@@ -12,7 +12,7 @@ import {
 import { functionProperty } from './function-property';
 
 export type Mark =
-  | { readonly kind: Kind | 'other' | 'hidden' | 'running' }
+  | { readonly kind: Kind | 'compute' | 'other' | 'hidden' | 'running' }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
   /** A custom property of style/palette.css, plain. */
@@ -43,6 +43,13 @@ export function markOf(
     return {
       className: join(className, '', 'vertical'),
       style: style('--sw-fn-other')
+    };
+  }
+  if (mark.kind === 'compute') {
+    // On a CPU or not, nobody can say: its colour, and lines.
+    return {
+      className: join(className, '', 'backslash'),
+      style: style('--sw-kind-cpu')
     };
   }
   if (mark.kind === 'running') {

@@ -20,6 +20,7 @@ import {
 
 export type ActivityRole =
   | 'cpu'
+  | 'compute'
   | 'core'
   | 'gil'
   | 'blocked'
@@ -38,6 +39,7 @@ export type IdleRole =
   | 'scheduler';
 export type Group =
   | 'CPU'
+  | 'CPU not known'
   | 'not on CPU'
   | 'data'
   | 'other'
@@ -73,8 +75,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
   compute: {
     id: 'compute',
     label: 'compute, CPU not known',
-    kind: 'cpu',
-    group: 'CPU'
+    kind: 'compute',
+    // Most of it may be waiting, as for a promise.
+    group: 'CPU not known'
   },
   core: {
     id: 'core',

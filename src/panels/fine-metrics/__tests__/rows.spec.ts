@@ -201,6 +201,16 @@ describe('the lists', () => {
     expect(parts[1]?.shareText).toBe('50\u00a0%');
   });
 
+  it('does not call CPU what may have waited', () => {
+    const activities = { 'thread-cpu': 2, compute: 5, 'thread-noncpu': 3 };
+    const parts = partsOf(activities, 10, 'seconds');
+    expect(parts.map(part => [part.group, part.role, part.value])).toEqual([
+      ['CPU', { kind: 'cpu' }, 2],
+      ['CPU not known', { kind: 'compute' }, 5],
+      ['not on CPU', { kind: 'blocked' }, 3]
+    ]);
+  });
+
   it('has one name for computing where there is no CPU time', () => {
     const parts = partsOf(
       { 'thread-cpu': 10, 'thread-noncpu': 5 },
