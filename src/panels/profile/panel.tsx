@@ -90,10 +90,16 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
       ? {
           icon: this.face.icon,
           title: trans.__('This source gives no samples.'),
-          sentence: trans.__(
-            'The workers of %1 were started without the sampler.',
-            cluster.name
-          )
+          sentence:
+            // Those of Python have samples: this one is a Node program.
+            cluster.kind === 'local'
+              ? trans.__(
+                  'Node’s sampler works in the thread that computes, and would be measured with the tasks.'
+                )
+              : trans.__(
+                  'The workers of %1 were started without the sampler.',
+                  cluster.name
+                )
         }
       : {
           icon: this.face.icon,
