@@ -89,20 +89,21 @@ export class SchedulingLoop {
       if (this._abort !== null) {
         return this._abort;
       }
+      if (this._rerunning) {
+        return null;
+      }
+      // What has come is booked first: it may be what the next tasks wait for.
+      const arrival = this._arrivals.shift();
+      const failure = arrival === undefined ? null : this._book(arrival);
+      if (failure !== null) {
+        return failure;
+      }
       if (this._rerunning || this._tables.openCount === 0) {
         return null;
       }
       this._handOut();
-      if (this._abort !== null) {
+      if (this._arrivals.length === 0) {
         return this._abort;
-      }
-      const arrival = this._arrivals.shift();
-      if (arrival === undefined) {
-        return null;
-      }
-      const failure = this._book(arrival);
-      if (failure !== null) {
-        return failure;
       }
     }
   }
