@@ -4,6 +4,7 @@
 #   .venv           tools (Node, yarn, the wheel's builder); scripts/run adds JupyterLab
 #   node_modules    what yarn.lock says
 #   .build/wheel    the wheel, built again when a source changed
+#   .build/npm      the npm package, likewise; for the browser tests
 #   .test-env       a clean environment with nothing but the wheel and its extras
 #   .build/         stamps, logs, results; everything here may be deleted
 #
@@ -217,6 +218,25 @@ prepare_wheel() {
   fi
   echo "   $(basename "$state"/wheel/*.whl)"
   echo "$hash" >"$state/wheel.stamp"
+}
+
+# The npm package, as a folder in which programs of the tests find it.
+prepare_npm_package() {
+  local hash
+  hash=$(stamp_of src scripts/build-npm.mjs scripts/build-reference.mjs \
+    scripts/bundle-node-programs.mjs scripts/bundled-licences.mjs package.json \
+    yarn.lock tsconfig.json LICENSE)
+  if is_ready "$state/npm.stamp" "$hash"; then
+    echo "   .build/npm is up to date"
+    return 0
+  fi
+  rm -f "$state/npm.stamp"
+  cd "$root"
+  limited 600 node scripts/build-npm.mjs "$state/npm" >"$state/npm.log" 2>&1 || {
+    tail -40 "$state/npm.log"
+    return 1
+  }
+  echo "$hash" >"$state/npm.stamp"
 }
 
 # install_wheel FOLDER EXTRAS [MORE…] : the wheel and what it depends on.
