@@ -5,22 +5,14 @@
  */
 import { defineConfig } from '@playwright/test';
 import * as path from 'node:path';
-
-/** Set by scripts/test; a sentence says so when the tests are run by hand. */
-function setting(name: string): string {
-  const value = process.env[name];
-  if (value === undefined || value === '') {
-    throw new Error(`${name} is not set: run "bash scripts/test browser"`);
-  }
-  return value;
-}
+import { runtimeFolder, type ServerName, setting } from './servers';
 
 const root = path.resolve(__dirname, '..');
 const folder = setting('SPANWISE_BROWSER_FOLDER');
 const python = setting('SPANWISE_TEST_PYTHON');
 const ports = setting('SPANWISE_BROWSER_PORTS').split(' ').map(Number);
 
-function server(name: string, port: number | undefined, baseUrl: string) {
+function server(name: ServerName, port: number | undefined, baseUrl: string) {
   const config = path.join(root, 'ui-tests', 'jupyter_server_test_config.py');
   return {
     command: `exec "${python}" -m jupyterlab --config "${config}" --allow-root >"${name}.log" 2>&1`,
@@ -30,6 +22,7 @@ function server(name: string, port: number | undefined, baseUrl: string) {
     reuseExistingServer: false,
     gracefulShutdown: { signal: 'SIGTERM' as const, timeout: 20_000 },
     env: {
+      JUPYTER_RUNTIME_DIR: runtimeFolder(name),
       SPANWISE_BROWSER_SERVER: name,
       SPANWISE_BROWSER_PORT: String(port),
       SPANWISE_BROWSER_BASE_URL: baseUrl

@@ -9,11 +9,18 @@ import {
   test as galataTest
 } from '@jupyterlab/galata';
 import { Notebook } from './notebook';
-import { Panel, type PanelTitle } from './panel';
+import { Panel, type PanelTitle, TITLES } from './panel';
 import { Sidebar } from './sidebar';
 import { TroubleRecord } from './trouble';
 
 export { expect };
+
+/** What is asked of a terminal's widget in the page. */
+type OpenTerminal = {
+  readonly content?: {
+    readonly session?: { readonly connectionStatus: string };
+  };
+};
 
 export class Lab {
   constructor(
@@ -34,6 +41,16 @@ export class Lab {
     const notebook = this.notebook(name);
     await notebook.write(cells);
     return this._show(notebook);
+  }
+
+  /** Open an empty workspace. */
+  async openEmpty(): Promise<void> {
+    await this.page.goto(
+      `${this._root}lab/workspaces/${this._workspace}?reset`
+    );
+    await this.page
+      .locator('#jupyterlab-splash')
+      .waitFor({ state: 'detached' });
   }
 
   /** Open a copy of a notebook, whose text is given, in an empty workspace. */
@@ -59,6 +76,17 @@ export class Lab {
     return new Panel(this.page, title, cluster);
   }
 
+  /** All four, in the order of their titles. */
+  panels(cluster: string): [Panel, Panel, Panel, Panel] {
+    const [stream, metrics, profile, memory] = TITLES;
+    return [
+      this.panel(stream, cluster),
+      this.panel(metrics, cluster),
+      this.panel(profile, cluster),
+      this.panel(memory, cluster)
+    ];
+  }
+
   /** As a user does it: F5. */
   async reload(): Promise<void> {
     await this.page.reload();
@@ -79,6 +107,21 @@ export class Lab {
       'text',
       `${this._folder}/${name}`
     );
+  }
+
+  /** Open a terminal of JupyterLab and type a command into it. */
+  async runInTerminal(command: string): Promise<void> {
+    await this.page.evaluate(async () => {
+      const { commands } = window.jupyterapp;
+      await commands.execute('terminal:create-new');
+    });
+    await this.page.waitForFunction(
+      () =>
+        (window.jupyterapp.shell.currentWidget as OpenTerminal | null)?.content
+          ?.session?.connectionStatus === 'connected'
+    );
+    await this.page.locator('.jp-Terminal').click();
+    await this.page.keyboard.type(`${command}\n`);
   }
 
   async setTheme(theme: 'JupyterLab Light' | 'JupyterLab Dark'): Promise<void> {

@@ -2,6 +2,8 @@
  * The notebooks that compute without a cluster: an array, a frame and a delayed graph, each made in span `load` and reduced in span
  * `analysis`. What the delayed graph does can be told from its stacks: `rest` sleeps in `load`, `press` works in `analysis`.
  */
+import type { Profiled } from './profiled-tasks';
+
 export const OBSERVED = 'local run';
 
 /** In the notebook's folder, this file ends what `wait` waits for. */
@@ -56,18 +58,6 @@ with spanwise.observe("${OBSERVED}") as seen, Profiler() as profiler:
         graph().compute(scheduler="${scheduler}", num_workers=2)
         ends.append(len(profiler.results))
 seen`;
-
-/** One of Dask's records: times count from somewhere between the two ends of the observation's start. */
-export type Profiled = {
-  readonly key: string;
-  /** Which of the graphs. */
-  readonly graph: number;
-  /** Thread or process. */
-  readonly place: number;
-  readonly earliestStart: number;
-  readonly latestStop: number;
-  readonly duration: number;
-};
 
 export type Figures = {
   readonly profiled: readonly Profiled[];

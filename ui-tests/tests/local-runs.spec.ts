@@ -1,16 +1,21 @@
 /** Dask without a cluster: what the panels show under `spanwise.observe()` against the records of `dask.diagnostics.Profiler`. */
 import { expect, type Lab, test } from '../pages/lab';
-import { type Panel, TITLES } from '../pages/panel';
 import {
   ENOUGH,
   type Figures,
   FIGURES,
   GRAPHS,
   OBSERVED,
-  type Profiled,
   runAll
 } from './local-graphs';
-import { resolutionOf, secondsOf } from './shown-figures';
+import {
+  comparePlaces,
+  compareTimes,
+  keysIn,
+  keysOf,
+  tasksIn
+} from './profiled-tasks';
+import { compareSums, expectShown, sumsIn } from './shown-sums';
 
 for (const scheduler of ['threads', 'processes', 'sync']) {
   test(`${scheduler}: what is shown equals the profiler's records`, async ({
@@ -33,9 +38,9 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       .click();
     await lab.sidebar.show();
 
-    const [stream, metrics, , memory] = panels(lab);
+    const [stream, metrics, , memory] = lab.panels(OBSERVED);
     await test.step('it has ended, and its history is there', async () => {
-      for (const panel of panels(lab)) {
+      for (const panel of lab.panels(OBSERVED)) {
         await expect(panel.region).toContainText(
           /Ended at .*: observing has ended\. The history is kept\./
         );
@@ -56,6 +61,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       }).toPass({ timeout: 60_000 });
       const rows = await tasksIn(stream);
       compareTimes(rows, figures.profiled);
+      expect(new Set(figures.profiled.map(({ graph }) => graph)).size).toBe(3);
       comparePlaces(rows, figures.profiled);
       for (const { worker } of rows) {
         expect(worker).toMatch(
@@ -141,7 +147,7 @@ seen`,
 _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     `_ = a_delayed_graph().compute(scheduler="sync")`
   ]);
-  const [stream, metrics, profile, memory] = panels(lab, name);
+  const [stream, metrics, profile, memory] = lab.panels(name);
   const card = lab.sidebar.root.getByRole('group', {
     name: `Cluster ${name}`
   });
@@ -214,134 +220,13 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
   expect(lab.troubles.errors).toEqual([]);
 });
 
-function panels(lab: Lab, name = OBSERVED): [Panel, Panel, Panel, Panel] {
-  return TITLES.map(title => lab.panel(title, name)) as [
-    Panel,
-    Panel,
-    Panel,
-    Panel
-  ];
-}
-
-type ShownTask = {
-  readonly key: string;
-  readonly worker: string;
-  /** Worker and thread. */
-  readonly place: string;
-  readonly start: string;
-  readonly duration: string;
-};
-
-/** The rows of the Task Stream's table. */
-async function tasksIn(stream: Panel): Promise<ShownTask[]> {
-  const [header = [], ...rows] = await stream.rows();
-  return rows.map(row => {
-    const cell = (column: string) => row[header.indexOf(column)] ?? '';
-    return {
-      key: cell('Key'),
-      worker: cell('Worker'),
-      place: `${cell('Worker')}, ${cell('Thread')}`,
-      start: cell('Start'),
-      duration: cell('Duration')
-    };
-  });
-}
-
-async function keysIn(stream: Panel): Promise<string[]> {
-  return (await tasksIn(stream)).map(({ key }) => key).sort();
-}
-
-function keysOf(profiled: readonly Profiled[]): string[] {
-  return profiled.map(({ key }) => key).sort();
-}
-
-/** Each interval lies within the profiler's, which also holds what Dask's loop adds. */
-function compareTimes(
-  rows: readonly ShownTask[],
-  profiled: readonly Profiled[]
-): void {
-  const records = new Map(profiled.map(record => [record.key, record]));
-  for (const { key, start, duration } of rows) {
-    const record = records.get(key)!;
-    const [shownStart, shownDuration] = [secondsOf(start), secondsOf(duration)];
-    const rounding = resolutionOf(start) + resolutionOf(duration);
-    expect(shownDuration, key).toBeLessThan(
-      record.duration + resolutionOf(duration)
-    );
-    expect(shownStart, key).toBeGreaterThan(
-      record.earliestStart - resolutionOf(start)
-    );
-    expect(shownStart + shownDuration, key).toBeLessThan(
-      record.latestStop + rounding
-    );
-  }
-}
-
-/** Of each graph: a thread of the panel's is one of the profiler's, and the other way round. Each run on processes has a pool of its own. */
-function comparePlaces(
-  rows: readonly ShownTask[],
-  profiled: readonly Profiled[]
-): void {
-  const shown = new Map(rows.map(({ key, place }) => [key, place]));
-  for (const graph of [0, 1, 2]) {
-    const records = profiled.filter(record => record.graph === graph);
-    expect(records.length).toBeGreaterThan(10);
-    const [ours, theirs] = [
-      new Set(records.map(({ key }) => shown.get(key))),
-      new Set(records.map(({ place }) => place))
-    ];
-    const pairs = records.map(({ key, place }) => `${shown.get(key)} ${place}`);
-    expect(new Set(pairs).size).toBe(ours.size);
-    expect(new Set(pairs).size).toBe(theirs.size);
-  }
-}
-
-/** Of the table of Fine Performance Metrics: texts by function, tasks and CPU of all. */
-async function sumsIn(metrics: Panel) {
-  const [header = [], ...rows] = await metrics.rows();
-  const column = (name: string) => header.indexOf(name);
-  const end = rows.findIndex(([name]) => name === 'all functions');
-  const functions = rows.slice(0, end);
-  return {
-    totals: new Map(
-      functions.map(row => [row[0] ?? '', row[column('Total')] ?? ''])
-    ),
-    all: rows[end]?.[column('Total')] ?? '',
-    cpu: rows[end]?.[column('thread-cpu')] ?? '',
-    tasks: functions.reduce((sum, row) => sum + Number(row[column('Tasks')]), 0)
-  };
-}
-
-/** Totals by function, those of the last row together, and of all. */
-async function compareSums(
-  metrics: Panel,
-  exact: Readonly<Record<string, number>>
-): Promise<void> {
-  await expect(async () => {
-    const { totals, all } = await sumsIn(metrics);
-    let rest = Object.values(exact).reduce((sum, value) => sum + value, 0);
-    expectShown(all, rest);
-    for (const [name, shown] of totals) {
-      const value = /^\d+ others?$/.test(name) ? rest : exact[name];
-      expectShown(shown, value ?? NaN);
-      rest -= value ?? NaN;
-    }
-  }).toPass({ timeout: 60_000 });
-}
-
-function expectShown(text: string, value: number): void {
-  expect(Math.abs(secondsOf(text) - value), `${text}: ${value}`).toBeLessThan(
-    resolutionOf(text) * 0.501 + 1e-9
-  );
-}
-
 /** Every panel but the Memory Sampler, which says so, shows what is in span `analysis` alone. */
 async function narrowed(
   lab: Lab,
   keys: readonly string[],
   sums: Readonly<Record<string, number>>
 ): Promise<void> {
-  const [stream, metrics, profile, memory] = panels(lab);
+  const [stream, metrics, profile, memory] = lab.panels(OBSERVED);
   for (const panel of [stream, metrics, profile, memory]) {
     await expect(panel.chips.getByRole('listitem')).toHaveText(
       /any\s*analysis/

@@ -1,0 +1,118 @@
+/**
+ * A Node program as people write them: four schedulers under `observe`, and the records of its own profiler on its output.
+ *
+ *   node observed-program.mjs NAME FOLDER [SCHEDULER…]
+ *
+ * ```
+ *   span load         span analysis
+ *   read × 4    ───►  total  ───►  hold      until FOLDER has a file `enough-SCHEDULER`
+ * ```
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  getAsync,
+  getProcesses,
+  getSync,
+  getThreads,
+  keyText,
+  observe,
+  prefixOf,
+  Profiler,
+  ref,
+  span,
+  task
+} from 'spanwise';
+
+const SCHEDULERS = {
+  sync: getSync,
+  async: getAsync,
+  threads: getThreads,
+  processes: getProcesses
+};
+
+function read(milliseconds) {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+  return milliseconds;
+}
+
+async function receive(milliseconds) {
+  await sleep(milliseconds);
+  return milliseconds;
+}
+
+function total(values) {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Holds its thread, whichever that is. */
+function hold(path) {
+  const { existsSync: isThere } = process.getBuiltinModule('node:fs');
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  while (!isThere(path)) {
+    Atomics.wait(cell, 0, 0, 20);
+  }
+}
+
+async function holdPromise(path) {
+  while (!existsSync(path)) {
+    await sleep(20);
+  }
+}
+
+function graphOf(scheduler, folder) {
+  const enough = join(folder, `enough-${scheduler}`);
+  const isAsync = scheduler === 'async';
+  const reads = [0, 1, 2, 3].map(n => [`read-${scheduler}`, n]);
+  const graph = new Map();
+  span('load', () => {
+    for (const key of reads) {
+      graph.set(key, task(isAsync ? receive : read, 20 + 30 * key[1]));
+    }
+  });
+  span('analysis', () => {
+    graph.set(`total-${scheduler}`, task(total, reads.map(ref)));
+    graph.set(
+      `hold-${scheduler}`,
+      task(isAsync ? holdPromise : hold, enough, ref(`total-${scheduler}`))
+    );
+  });
+  return graph;
+}
+
+const [, , name, folder, ...asked] = process.argv;
+const profiler = new Profiler();
+const seconds = () => (performance.timeOrigin + performance.now()) / 1000;
+const ends = [];
+const before = seconds();
+let after;
+await observe(
+  () => {
+    after = seconds();
+    return profiler.run(async () => {
+      for (const scheduler of asked) {
+        const graph = graphOf(scheduler, folder);
+        await SCHEDULERS[scheduler](graph, `hold-${scheduler}`, {
+          numWorkers: 2
+        });
+        ends.push(profiler.results.length);
+      }
+    });
+  },
+  { name }
+);
+console.log(
+  JSON.stringify(
+    profiler.results.map(({ key, startTime, endTime, workerId }, number) => ({
+      key: keyText(key),
+      function: prefixOf(key),
+      graph: ends.filter(end => end <= number).length,
+      place: workerId,
+      earliestStart: startTime - after,
+      latestStop: endTime - before,
+      duration: endTime - startTime
+    }))
+  )
+);

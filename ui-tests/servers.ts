@@ -1,0 +1,18 @@
+/** What the browser tests know of the servers that they start. */
+import * as path from 'node:path';
+
+export type ServerName = 'laptop' | 'hub';
+
+/** Set by scripts/test; a sentence says so when the tests are run by hand. */
+export function setting(name: string): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') {
+    throw new Error(`${name} is not set: run "bash scripts/test browser"`);
+  }
+  return value;
+}
+
+/** Jupyter's runtime folder, one per server: programs on the machine find the server by its files there. */
+export function runtimeFolder(server: ServerName): string {
+  return path.join(setting('SPANWISE_BROWSER_FOLDER'), 'runtime', server);
+}

@@ -1,0 +1,321 @@
+/** Node programs beside JupyterLab: what the panels show of `observe(body)` of the npm package against the records of its `Profiler`. */
+import type { TestInfo } from '@playwright/test';
+import { expect, type Lab, test } from '../pages/lab';
+import { NodeProgram } from '../pages/node-program';
+import type { Panel } from '../pages/panel';
+import {
+  comparePlaces,
+  compareTimes,
+  keysIn,
+  keysOf,
+  type Profiled,
+  tasksIn
+} from './profiled-tasks';
+import { resolutionOf, secondsOf } from './shown-figures';
+import { sumsIn } from './shown-sums';
+
+/** With how its lanes are called. */
+const WORKERS: Readonly<Record<string, RegExp>> = {
+  sync: /^this process$/,
+  async: /^this process$/,
+  threads: /^this process$/,
+  processes: /^process [12]$/
+};
+const SCHEDULERS = Object.keys(WORKERS);
+/** Of each scheduler: four are read, then put together, then one holds. */
+const TASKS_EACH = 6;
+
+type ProgramRecord = Profiled & { readonly function: string };
+
+let program: NodeProgram;
+test.afterEach(() => program.stop());
+
+function programOf(name: string, info: TestInfo, schedulers = SCHEDULERS) {
+  return new NodeProgram(name, info.outputPath('program'), schedulers);
+}
+
+function card(lab: Lab, name: string) {
+  return lab.sidebar.root.getByRole('group', { name: `Cluster ${name}` });
+}
+
+/** Its cluster is shown, and the four panels are laid out. */
+async function openPanels(lab: Lab, name: string): Promise<void> {
+  await expect(card(lab, name)).toContainText('observing', {
+    timeout: 120_000
+  });
+  await expect(card(lab, name)).toContainText('local schedulers');
+  await lab.sidebar.root
+    .getByRole('button', { name: 'Default layout' })
+    .click();
+  for (const panel of lab.panels(name)) {
+    await expect(panel.region).toBeVisible();
+  }
+}
+
+async function takePictures(
+  lab: Lab,
+  info: TestInfo,
+  name: string
+): Promise<void> {
+  for (const theme of ['Light', 'Dark'] as const) {
+    await lab.setTheme(`JupyterLab ${theme}`);
+    await expect(lab.page.locator('body')).toHaveAttribute(
+      'data-sw-shade',
+      theme.toLowerCase()
+    );
+    const file = `${name}-${theme.toLowerCase()}.png`;
+    await lab.page.screenshot({ path: info.outputPath(file) });
+  }
+}
+
+async function expectKeys(
+  stream: Panel,
+  records: readonly Profiled[]
+): Promise<void> {
+  await stream.showTable(true);
+  await expect(async () => {
+    expect(await keysIn(stream)).toEqual(keysOf(records));
+  }).toPass({ timeout: 60_000 });
+}
+
+function countOf(functions: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of functions) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** By function the tasks of the profiler, and the seconds of the Task Stream's rows. */
+async function expectSums(
+  metrics: Panel,
+  stream: Panel,
+  records: readonly ProgramRecord[]
+): Promise<void> {
+  await metrics.showTable(true);
+  const functions = new Map(records.map(each => [each.key, each.function]));
+  const seconds = new Map<string, { sum: number; rounding: number }>();
+  for (const { key, duration } of await tasksIn(stream)) {
+    const name = functions.get(key)!;
+    const { sum, rounding } = seconds.get(name) ?? { sum: 0, rounding: 0 };
+    seconds.set(name, {
+      sum: sum + secondsOf(duration),
+      rounding: rounding + resolutionOf(duration) / 2
+    });
+  }
+  await expect(async () => {
+    const { totals, counts } = await sumsIn(metrics);
+    expect(counts).toEqual(countOf(records.map(each => each.function)));
+    for (const [name, shown] of totals) {
+      const { sum, rounding } = seconds.get(name)!;
+      expect(
+        Math.abs(secondsOf(shown) - sum),
+        `${name}: ${shown}, ${sum}`
+      ).toBeLessThan(rounding + resolutionOf(shown));
+    }
+  }).toPass({ timeout: 60_000 });
+}
+
+test('a program, live and afterwards', async ({ lab }, info) => {
+  test.setTimeout(600_000);
+  const name = 'node program';
+  program = programOf(name, info);
+  const [stream, metrics, profile, memory] = lab.panels(name);
+  // A notebook without a cluster is open, and takes no part.
+  await lab.open('beside.ipynb', ['1 + 1']);
+  await lab.sidebar.show();
+  program.start();
+  await openPanels(lab, name);
+
+  for (const scheduler of SCHEDULERS) {
+    await test.step(`${scheduler}: a task that runs is seen`, async () => {
+      await expect(card(lab, name)).toContainText('1 running');
+      await expect(stream.region).toContainText('1 running');
+      await expect(metrics.region).toContainText('still running');
+      for (const tag of ['load', 'analysis']) {
+        await expect(lab.sidebar.span(tag)).toBeVisible();
+      }
+      if (scheduler === 'threads') {
+        await takePictures(lab, info, 'live');
+      }
+      program.enough(scheduler);
+      await expect(
+        stream.region.getByRole('list', { name: 'Legend' })
+      ).toContainText(`hold-${scheduler}`);
+    });
+  }
+
+  expect(await program.ended(), program.complaints).toBe(0);
+  expect(program.complaints).toBe('');
+  const records = JSON.parse(program.output) as ProgramRecord[];
+  expect(records).toHaveLength(SCHEDULERS.length * TASKS_EACH);
+
+  await test.step('it has ended, and everything is there', async () => {
+    for (const panel of lab.panels(name)) {
+      await expect(panel.region).toContainText(
+        /Ended at .*: observing has ended\. The history is kept\./
+      );
+      await expect(panel.tab).toContainText('(ended)');
+    }
+    await expect(card(lab, name)).not.toContainText('running');
+    await expect(stream.region).toContainText(`${records.length} tasks on `);
+    await takePictures(lab, info, 'ended');
+  });
+
+  await test.step('Task Stream: the tasks of the profiler, at their times', async () => {
+    await expectKeys(stream, records);
+    const rows = await tasksIn(stream);
+    compareTimes(rows, records);
+    comparePlaces(rows, records);
+    for (const { key, worker } of rows) {
+      const scheduler = /-(\w+)/.exec(key)?.[1] ?? '';
+      expect(worker, key).toMatch(WORKERS[scheduler]!);
+    }
+  });
+
+  await test.step('Fine Performance Metrics: the same tasks and seconds', async () => {
+    await expectSums(metrics, stream, records);
+  });
+
+  await test.step('Profile: why there is nothing', async () => {
+    await expect(profile.region).toContainText('This source gives no samples.');
+    await expect(profile.region).toContainText('Node');
+  });
+
+  await test.step('Memory Sampler: each process, and why no managed memory', async () => {
+    await expectMemory(memory);
+  });
+
+  await test.step('the span narrows all', async () => {
+    await lab.sidebar.pick('analysis');
+    const inAnalysis = records.filter(
+      each => !each.function.startsWith('read')
+    );
+    expect(inAnalysis).toHaveLength(2 * SCHEDULERS.length);
+    await expectKeys(stream, inAnalysis);
+    await expectSums(metrics, stream, inAnalysis);
+    await expect(memory.region.getByText('not filtered')).toBeVisible();
+  });
+
+  await test.step('a reload changes nothing', async () => {
+    await expect
+      .poll(() => lab.savedWorkspace(), { timeout: 60_000 })
+      .toContain('analysis');
+    await lab.reload();
+    await expect(stream.tab).toContainText('(ended)');
+    await lab.sidebar.clearFilter();
+    await expectKeys(stream, records);
+    await expectSums(metrics, stream, records);
+    await expectMemory(memory);
+  });
+
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+async function expectMemory(memory: Panel): Promise<void> {
+  await memory.showTable(false);
+  const measure = memory.region.getByRole('combobox', {
+    name: 'Memory measure'
+  });
+  await measure.selectOption('Managed');
+  await expect(memory.region).toContainText(
+    'This source gives no managed memory.'
+  );
+  await measure.selectOption('Process');
+  await memory.showWorkers();
+  await memory.showTable(true);
+  await expect(async () => {
+    const [header = [], ...rows] = await memory.rows();
+    expect(rows.map(([name]) => name).sort()).toEqual([
+      'cluster',
+      'process 1',
+      'process 2',
+      'this process'
+    ]);
+    for (const row of rows) {
+      expect(row.slice(1, header.length).join(' ')).toMatch(/[1-9][\d.]*\sMiB/);
+    }
+  }).toPass({ timeout: 60_000 });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a program that is killed in the middle of a task', async ({
+  lab
+}, info) => {
+  test.setTimeout(400_000);
+  const name = 'killed program';
+  program = programOf(name, info, ['threads', 'processes']);
+  const [stream, metrics, , memory] = lab.panels(name);
+  await lab.openEmpty();
+  await lab.sidebar.show();
+  program.start();
+  await openPanels(lab, name);
+  program.enough('threads');
+  await expect(
+    stream.region.getByRole('list', { name: 'Legend' })
+  ).toContainText('total-processes');
+  await expect(card(lab, name)).toContainText('1 running');
+  const children = program.children();
+  expect(children.length).toBeGreaterThan(1);
+  program.kill();
+  expect(await program.ended()).toBe('SIGKILL');
+  // Those that compute do not outlive it, whatever they are at.
+  await expect
+    .poll(() => children.filter(isAlive), { timeout: 60_000 })
+    .toEqual([]);
+  for (const panel of lab.panels(name)) {
+    await expect(panel.region).toContainText(
+      /Ended at .*: its process was lost\. The history is kept\./,
+      { timeout: 60_000 }
+    );
+    await expect(panel.tab).toContainText('(ended)');
+  }
+  await expect(card(lab, name)).toContainText('ended');
+  await expect(card(lab, name)).not.toContainText('running');
+  await takePictures(lab, info, 'killed');
+  // Everything but the task that was cut short.
+  const kept = ['threads', 'processes'].flatMap(scheduler => [
+    ...[0, 1, 2, 3].map(n => `('read-${scheduler}', ${n})`),
+    `total-${scheduler}`
+  ]);
+  await stream.showTable(true);
+  await expect(async () => {
+    expect(await keysIn(stream)).toEqual([...kept, 'hold-threads'].sort());
+  }).toPass({ timeout: 60_000 });
+  await metrics.showTable(true);
+  expect((await sumsIn(metrics)).totals.has('read-processes')).toBe(true);
+  await expectMemory(memory);
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+test('a program in a terminal of JupyterLab', async ({ lab }, info) => {
+  test.setTimeout(400_000);
+  const name = 'terminal program';
+  program = programOf(name, info, ['threads']);
+  const [stream, metrics] = lab.panels(name);
+  await lab.openEmpty();
+  await lab.sidebar.show();
+  // The terminal's server is named by its environment: no folder is searched.
+  const nowhere = info.outputPath('nowhere');
+  await lab.runInTerminal(program.command(`JUPYTER_RUNTIME_DIR='${nowhere}'`));
+  await openPanels(lab, name);
+  await expect(card(lab, name)).toContainText('1 running');
+  await takePictures(lab, info, 'terminal');
+  program.enough('threads');
+  await expect(stream.tab).toContainText('(ended)');
+  await expect.poll(() => program.output).toContain('hold-threads');
+  const records = JSON.parse(program.output) as ProgramRecord[];
+  expect(records).toHaveLength(TASKS_EACH);
+  await expectKeys(stream, records);
+  compareTimes(await tasksIn(stream), records);
+  await expectSums(metrics, stream, records);
+  expect(lab.troubles.errors).toEqual([]);
+});

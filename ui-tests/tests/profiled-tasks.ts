@@ -1,0 +1,89 @@
+/** The tasks of the Task Stream's table against the records of a profiler that watched the same run: Dask's, or the npm package's. */
+import { expect } from '@playwright/test';
+import type { Panel } from '../pages/panel';
+import { resolutionOf, secondsOf } from './shown-figures';
+
+/** A record of the profiler that ran beside Spanwise. Times count from somewhere between the two ends of the observation's start. */
+export type Profiled = {
+  readonly key: string;
+  /** Which of the graphs. */
+  readonly graph: number;
+  /** Thread or process; null for the program's own thread. */
+  readonly place: number | null;
+  readonly earliestStart: number;
+  readonly latestStop: number;
+  readonly duration: number;
+};
+
+export type ShownTask = {
+  readonly key: string;
+  readonly worker: string;
+  /** Worker and thread. */
+  readonly place: string;
+  readonly start: string;
+  readonly duration: string;
+};
+
+/** The rows of the Task Stream's table. */
+export async function tasksIn(stream: Panel): Promise<ShownTask[]> {
+  const [header = [], ...rows] = await stream.rows();
+  return rows.map(row => {
+    const cell = (column: string) => row[header.indexOf(column)] ?? '';
+    return {
+      key: cell('Key'),
+      worker: cell('Worker'),
+      place: `${cell('Worker')}, ${cell('Thread')}`,
+      start: cell('Start'),
+      duration: cell('Duration')
+    };
+  });
+}
+
+export async function keysIn(stream: Panel): Promise<string[]> {
+  return (await tasksIn(stream)).map(({ key }) => key).sort();
+}
+
+export function keysOf(profiled: readonly Profiled[]): string[] {
+  return profiled.map(({ key }) => key).sort();
+}
+
+/** Each interval lies within the profiler's, which also holds what the scheduler's loop adds. */
+export function compareTimes(
+  rows: readonly ShownTask[],
+  profiled: readonly Profiled[]
+): void {
+  const records = new Map(profiled.map(record => [record.key, record]));
+  for (const { key, start, duration } of rows) {
+    const record = records.get(key)!;
+    const [shownStart, shownDuration] = [secondsOf(start), secondsOf(duration)];
+    const rounding = resolutionOf(start) + resolutionOf(duration);
+    expect(shownDuration, key).toBeLessThan(
+      record.duration + resolutionOf(duration)
+    );
+    expect(shownStart, key).toBeGreaterThan(
+      record.earliestStart - resolutionOf(start)
+    );
+    expect(shownStart + shownDuration, key).toBeLessThan(
+      record.latestStop + rounding
+    );
+  }
+}
+
+/** Of each graph: a thread of the panel's is one of the profiler's, and the other way round. Each run on processes has a pool of its own. */
+export function comparePlaces(
+  rows: readonly ShownTask[],
+  profiled: readonly Profiled[]
+): void {
+  const shown = new Map(rows.map(({ key, place }) => [key, place]));
+  for (const graph of new Set(profiled.map(record => record.graph))) {
+    const records = profiled.filter(record => record.graph === graph);
+    expect(records.length).toBeGreaterThan(5);
+    const [ours, theirs] = [
+      new Set(records.map(({ key }) => shown.get(key))),
+      new Set(records.map(({ place }) => place))
+    ];
+    const pairs = records.map(({ key, place }) => `${shown.get(key)} ${place}`);
+    expect(new Set(pairs).size).toBe(ours.size);
+    expect(new Set(pairs).size).toBe(theirs.size);
+  }
+}
