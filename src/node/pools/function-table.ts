@@ -2,6 +2,7 @@ import { PortableForms } from '../graph/portable';
 import type { PortableForm } from '../graph/portable-form';
 import type { TaskFunction } from '../graph/nodes';
 import type { FunctionDefinition } from './messages';
+import { refuseOwnImport } from './refuse-own-import';
 
 /** How much a new measurement counts against those before it. */
 const NEW_SHARE = 0.25;
@@ -22,7 +23,7 @@ export class FunctionTable {
     return this._definitions.length;
   }
 
-  /** @throws NotPortableError if the function cannot be sent. */
+  /** @throws NotPortableError if the function cannot be sent, or may not be from here. */
   idOf = (fn: TaskFunction): number => {
     // Graphs tend to call one function many times in a row.
     if (fn === this._lastFn) {
@@ -54,6 +55,7 @@ export class FunctionTable {
 
   private _enter(fn: TaskFunction): number {
     const form = this._forms.formOf(fn);
+    refuseOwnImport(form);
     const text = formText(form);
     let id = this._idOfForm.get(text);
     if (id === undefined) {

@@ -2,6 +2,7 @@ import type { TaskFunction } from '../graph/nodes';
 import { NotPortableError, PortableForms } from '../graph/portable';
 import type { PortableForm } from '../graph/portable-form';
 import type { InitializeMessage } from './messages';
+import { refuseOwnImport } from './refuse-own-import';
 import { describeUnsendable, UnsendableError } from './unsendable';
 
 /**
@@ -26,7 +27,9 @@ export function initializeMessage(
 
 function formOf(fn: TaskFunction): PortableForm {
   try {
-    return new PortableForms().formOf(fn);
+    const form = new PortableForms().formOf(fn);
+    refuseOwnImport(form);
+    return form;
   } catch (error) {
     if (error instanceof NotPortableError) {
       error.message = `The initializer cannot run in a worker: ${error.message}`;

@@ -5,6 +5,7 @@ import {
   type PortableForm
 } from '../graph/portable-form';
 import type { FunctionDefinition } from './messages';
+import { importInWorker } from './module-import';
 
 export type LoadedFunction = {
   readonly call: (...args: unknown[]) => unknown;
@@ -45,7 +46,7 @@ export async function loadedForm(form: PortableForm): Promise<LoadedFunction> {
     form.kind === 'text'
       ? compile(form.expression, form.name)
       : exportedFunction(
-          (await import(form.url)) as Record<string, unknown>,
+          await importInWorker(form.url),
           form.url,
           form.exportName
         );

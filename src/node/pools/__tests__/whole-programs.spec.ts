@@ -179,6 +179,63 @@ describe.each(['getThreads', 'getProcesses'])(
   }
 );
 
+describe.each(['getThreads', 'getProcesses'])(
+  '§1.8: a program that sends functions of its own file with %s',
+  name => {
+    const run = (begin: string) => `
+      import { appendFileSync } from 'node:fs';
+      import { module } from './src/node/graph/portable';
+      const me = import.meta.url;
+      export const triple = x => 3 * x;
+      // Long enough for what the worker's own import of this file has begun.
+      export const slow = () => new Promise(resolve => setTimeout(resolve, 50_000));
+      export const nested = x =>
+        ${name}({ b: task(module(me, 'triple'), x) }, 'b', { numWorkers: 1 });
+      console.log('begin here');
+      ${begin}`;
+
+    it.each([
+      ['at its top level', `await main();`],
+      [
+        'later',
+        `main().catch(error => { console.log('error ' + error.message); process.exit(1); });`
+      ]
+    ])(
+      'without a guard, %s: an error that says what to do, not workers without end',
+      async (when, begin) => {
+        const program = await start(
+          `${name}-own-${when.replaceAll(' ', '-')}`,
+          run(`
+            async function main() {
+              await new Promise(resolve => setTimeout(resolve, 50));
+              await ${name}({ a: task(module(me, 'slow')) }, 'a', { numWorkers: 1 });
+            }
+            ${begin}`)
+        );
+        expect((await program.ended).code).not.toBe(0);
+        expect(program.out()).toMatch(
+          /starts this run whenever it is imported[^]*import\.meta\.main/
+        );
+        expect(program.said('begin')).toHaveLength(2);
+      },
+      60_000
+    );
+
+    it('with one: answers, also of tasks that start runs themselves', async () => {
+      const program = await start(
+        `${name}-own-guarded`,
+        run(`
+          if (import.meta.main) {
+            console.log('answer ' + await ${name}(
+              { a: task(module(me, 'nested'), 7) }, 'a', { numWorkers: 1 }));
+          }`)
+      );
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(program.said('answer')).toEqual(['21']);
+    }, 60_000);
+  }
+);
+
 describe('§1.8: a program that runs tasks in its own thread', () => {
   it('with getAsync: Ctrl-C rejects the runs, tells finish, and the program goes on', async () => {
     const program = await start(
