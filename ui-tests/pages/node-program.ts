@@ -54,6 +54,8 @@ export class NodeProgram {
       stdio: ['ignore', 'pipe', 'pipe'],
       env
     });
+    this._output = '';
+    this._complaints = '';
     child.stdout.on('data', chunk => (this._output += String(chunk)));
     child.stderr.on('data', chunk => (this._complaints += String(chunk)));
     this._child = child;

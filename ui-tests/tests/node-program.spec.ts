@@ -293,6 +293,16 @@ test('a program that is killed in the middle of a task', async ({
   await metrics.showTable(true);
   expect((await sumsIn(metrics)).totals.has('read-processes')).toBe(true);
   await expectMemory(memory);
+
+  await test.step('started once more, it begins a new history', async () => {
+    program.start();
+    await expect(card(lab, name)).toContainText('observing');
+    await expect(stream.tab).not.toContainText('(ended)');
+    program.enough('processes');
+    expect(await program.ended(), program.complaints).toBe(0);
+    await expect(stream.tab).toContainText('(ended)');
+    await expectKeys(stream, JSON.parse(program.output) as ProgramRecord[]);
+  });
   expect(lab.troubles.errors).toEqual([]);
 });
 
