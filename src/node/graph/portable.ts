@@ -77,15 +77,15 @@ export class NotPortableError extends TypeError {
  * const graph = { digest: task(module('node:crypto', 'hash'), 'sha256', 'abc') };
  * console.log(await getThreads(graph, 'digest')); // → ba7816bf…
  * ```
- * @example A function that needs what stands around it: the worker imports this very file.
+ * @example A function that needs what stands around it: the worker imports this very file, so the run must not begin there again.
  * ```ts
- * import { isMainThread } from 'node:worker_threads';
  * import { getThreads, module, task } from 'spanwise';
  *
  * const factor = 3;
  * export const scale = (x: number) => factor * x;
  *
- * if (isMainThread) {
+ * // From Node 22.18 on. Before, for threads: isMainThread of node:worker_threads.
+ * if (import.meta.main) {
  *   const graph = { a: task(module(import.meta.url, 'scale'), 7) };
  *   console.log(await getThreads(graph, 'a')); // → 21
  * }

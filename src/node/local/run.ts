@@ -43,7 +43,10 @@ import { CachedValues, OwnValues, type Values } from './values';
  * ```
  */
 export type RunOptions = {
-  /** Where values are kept: read for keys that the graph lacks, given every result, told to drop what is no longer needed. */
+  /**
+   * Where values are kept: read for keys that the graph lacks, given every result, told to drop what is no longer needed.
+   * The graph's own tasks run even if it has their values.
+   */
   readonly cache?: Cache;
   /**
    * Tasks per batch, one batch per worker; −1 divides what is ready evenly. By default, and for 0: one in this thread; threads and
@@ -52,7 +55,7 @@ export type RunOptions = {
   readonly chunkSize?: number;
   /** Exactly these callbacks; by default the active ones. */
   readonly callbacks?: readonly CallbackHooks[];
-  /** Ends the run early, with the signal's reason. */
+  /** Ends the run early, with the signal's reason. Promises that `getAsync` has begun go on unless their functions are given it too. */
   readonly signal?: AbortSignal;
 };
 
