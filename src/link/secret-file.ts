@@ -1,9 +1,20 @@
 import { readFile } from 'node:fs/promises';
 
-/** The secret in a file: 32 bytes, or their 64 hexadecimal digits. */
+const SECRET_BYTES = 32;
+
+/**
+ * The secret in a file: 32 bytes, or their 64 hexadecimal digits.
+ *
+ * @throws Error for anything else: of a file that is empty or cut off, everybody would know the secret.
+ */
 export async function readSecret(path: string): Promise<Uint8Array> {
   const content = await readFile(path);
-  return content.length === 32
-    ? content
-    : Buffer.from(content.toString('ascii').trim(), 'hex');
+  const secret =
+    content.length === SECRET_BYTES
+      ? content
+      : Buffer.from(content.toString('ascii').trim(), 'hex');
+  if (secret.length !== SECRET_BYTES) {
+    throw new Error(`${path} does not hold a secret of ${SECRET_BYTES} bytes.`);
+  }
+  return secret;
 }
