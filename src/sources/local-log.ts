@@ -61,8 +61,12 @@ export type LocalRun = {
   readonly nbytes: number;
 };
 
+/** Names of functions, groups of keys and spans beyond share one, so that a program that runs for months keeps its size. As in Python. */
+const MOST_NAMES = 200_000;
+const OTHERS = '(others)';
+
 export class LocalLog {
-  readonly names: Dictionary;
+  private readonly _names: Dictionary;
   private readonly _writer: LogWriter;
   private _nextNode = 0;
   private _nextEdge = 0;
@@ -74,16 +78,27 @@ export class LocalLog {
   /**
    * @param start - reading of the clock from which the log's times count.
    * @param emit - takes the sealed blocks.
+   * @param _mostNames - names that are kept; a few more once they are that many.
    */
   constructor(
     readonly start: number,
-    emit: (block: SealedBlock) => void
+    emit: (block: SealedBlock) => void,
+    private readonly _mostNames = MOST_NAMES
   ) {
     this._writer = new LogWriter(emit);
-    this.names = new Dictionary((id, text) =>
+    this._names = new Dictionary((id, text) =>
       this._writer.table('names').append({ id, text })
     );
     this._spanRow(0, 0, 'default', 0, NaN, SPAN_DEFAULT);
+  }
+
+  /** The id of a name, new or not; of one that is new when there is no more room, that of all such ones. */
+  nameId(text: string): number {
+    const known = this._names.find(text);
+    return (
+      known ??
+      this._names.id(this._names.size < this._mostNames ? text : OTHERS)
+    );
   }
 
   /** Seconds since the log's start. */
@@ -99,8 +114,20 @@ export class LocalLog {
 
   /** A span has opened. @returns its id; all after the 65,534th share one. */
   span(parent: number, tag: string, opened: number): number {
-    const id = Math.min(this._nextSpan++, LAST_SPAN);
-    this._spanRow(id, parent, tag, this.since(opened), NaN, SPAN_BY_USER);
+    const id = this._nextSpan;
+    if (id > LAST_SPAN) {
+      return LAST_SPAN;
+    }
+    this._nextSpan++;
+    const isLast = id === LAST_SPAN;
+    this._spanRow(
+      id,
+      isLast ? 0 : parent,
+      isLast ? OTHERS : tag,
+      this.since(opened),
+      NaN,
+      SPAN_BY_USER
+    );
     return id;
   }
 
@@ -161,13 +188,19 @@ export class LocalLog {
     const row = table.grow();
     const { columns } = table;
     columns.node[row] = id;
-    columns.group[row] = this.names.id(node.group);
-    columns.function[row] = this.names.id(node.functionName);
+    // Keys are kept whole: without room for the group, all of the key is its rest.
+    const hasGroup =
+      this._names.find(node.group) !== undefined ||
+      this._names.size < this._mostNames;
+    columns.group[row] = hasGroup
+      ? this._names.id(node.group)
+      : this._names.id('');
+    columns.function[row] = this.nameId(node.functionName);
     columns.span[row] = node.span;
     columns.origin[row] = node.span === 0 ? NODE_OF_NO_SPAN : NODE_OF_SPAN;
     columns.submitted[row] = this.since(submitted);
     columns.firstEdge[row] = this._nextEdge;
-    table.addText('suffix', node.rest);
+    table.addText('suffix', hasGroup ? node.rest : node.group + node.rest);
     return id;
   }
 
@@ -207,7 +240,7 @@ export class LocalLog {
   failed(run: number, span: number, stop: number, text: string): void {
     this._writer.table('events').append({
       t: this.since(stop),
-      kind: this.names.id('task-failed'),
+      kind: this.nameId('task-failed'),
       worker: NO_WORKER,
       span,
       run,
@@ -261,7 +294,7 @@ export class LocalLog {
     this._writer.table('spans').append({
       id,
       parent,
-      tag: this.names.id(tag),
+      tag: this.nameId(tag),
       client: 0,
       opened,
       closed,

@@ -119,7 +119,7 @@ export class FollowedRunOf implements FollowedRun {
       const written = placeOf(node) as Span | undefined;
       const span = written === undefined ? spanOf : this._live.spanId(written);
       this._spans[id] = span;
-      this._functions[id] = log.names.id(parts.functionName);
+      this._functions[id] = log.nameId(parts.functionName);
       this._nodes[id] = log.node({ ...parts, span }, this._began);
       for (
         let i = dependencies.start[id]!;

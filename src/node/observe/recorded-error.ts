@@ -1,7 +1,12 @@
-import { inspect } from 'node:util';
+import { inspect, types } from 'node:util';
+import { cutInTheMiddle } from '../../sources/cut-text';
 
 /** Causes of causes: deeper ones are left out. */
 const MOST_CAUSES = 8;
+/** Of a message or a stack: what is looked at. Panels show far less; what somebody throws may hold a file's whole text. */
+const MOST_CHARACTERS = 20_000;
+/** Fields of a thrown object that are printed; `inspect` would print a million of them. */
+const MOST_FIELDS = 200;
 
 /**
  * A thrown value as panels show it. Where there is little room they show the last line, so that says what went wrong:
@@ -31,11 +36,32 @@ export function recordedError(thrown: unknown): string {
 
 function told(error: unknown): string {
   if (!(error instanceof Error)) {
-    return inspect(error, { breakLength: Infinity, maxStringLength: 500 });
+    return isLarge(error)
+      ? `${Object.prototype.toString.call(error)} of more than ${MOST_FIELDS} fields`
+      : inspect(error, { breakLength: Infinity, maxStringLength: 500 });
   }
-  const frames = String(error.stack ?? '')
+  const frames = cutInTheMiddle(String(error.stack ?? ''), MOST_CHARACTERS)
     .split('\n')
-    .filter(line => /^\s+at /.test(line));
-  const what = `${error.name}: ${error.message}`.replace(/\s*\n\s*/g, ' ');
+    .filter(line => /^ {1,40}at /.test(line));
+  // One line. By splitting: a pattern of spaces around line ends takes quadratic time where there are many spaces and no line end.
+  const what = cutInTheMiddle(
+    `${error.name}: ${error.message}`,
+    MOST_CHARACTERS
+  )
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+    .join(' ');
   return [...frames, what].join('\n');
+}
+
+function isLarge(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !types.isProxy(value) &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    Object.keys(value).length > MOST_FIELDS
+  );
 }

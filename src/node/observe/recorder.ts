@@ -154,7 +154,7 @@ export class Recorder implements AsyncDisposable {
     );
     const run: BegunRun = {
       node: log.node({ ...parts, span }, start),
-      functionId: log.names.id(parts.functionName),
+      functionId: log.nameId(parts.functionName),
       span,
       lane: live.laneId(HOME, place),
       start

@@ -25,6 +25,21 @@ describe('a recorded error', () => {
     expect(recordedError(hostile)).toBe('An error that cannot be printed.');
   });
 
+  it('takes no time for a text of spaces, a long one, or a million fields', () => {
+    const started = performance.now();
+    const spaces = new Error(`x${' '.repeat(200_000)}y`);
+    expect(recordedError(spaces)).toContain('Error: x');
+    expect(recordedError(new Error('h'.repeat(5e7))).length).toBeLessThan(5e4);
+    const large = Object.fromEntries(
+      Array.from({ length: 100_000 }, (_, at) => [`field ${at}`, at])
+    );
+    expect(recordedError(large)).toBe(
+      '[object Object] of more than 200 fields'
+    );
+    // The spaces alone took 20 s.
+    expect(performance.now() - started).toBeLessThan(3000);
+  });
+
   it('ends, though causes go round', () => {
     const error = new Error('round');
     error.cause = error;
