@@ -21,6 +21,8 @@ export class LiveLog {
   /** Seconds of the clock of all links. */
   readonly now = monotonicClock();
   private readonly _spans = new WeakMap<Span, number>();
+  /** Spans that are told of when they close. One that stays open for days must not hold every log that ended in it. */
+  private readonly _openSpans = new Map<Span, () => void>();
   private readonly _lanes = new Map<number, number>();
   private readonly _workers = new Map<number, LocalWorker>();
   private readonly _capacity = new Map<number, number>();
@@ -80,12 +82,12 @@ export class LiveLog {
       id = this.log.span(parent, tag, opened);
       this._spans.set(span, id);
       const tell = (): void => {
-        if (!this._isEnded) {
-          this.log.spanClosed(id!, parent, tag, opened, span.closed!);
-          this.commit();
-        }
+        this._openSpans.delete(span);
+        this.log.spanClosed(id!, parent, tag, opened, span.closed!);
+        this.commit();
       };
       if (closed === null) {
+        this._openSpans.set(span, tell);
         span.watch(tell);
       } else {
         tell();
@@ -187,6 +189,8 @@ export class LiveLog {
     this._isEnded = true;
     process.off('exit', this._atExit);
     clearTimeout(this._timer);
+    this._openSpans.forEach((tell, span) => span.unwatch(tell));
+    this._openSpans.clear();
     return this.log.since(this.now());
   }
 

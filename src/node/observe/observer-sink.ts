@@ -8,6 +8,14 @@ import { RunningBoard } from './running-board';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
 import { unobserved, warn } from './warning';
 
+/**
+ * What a program is started with (`node --import observed.mjs`) is loaded into its threads too. The one that sends must not: if `observed.mjs`
+ * calls `observe`, each such thread would start the next one.
+ */
+function withoutPreloads() {
+  return { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } };
+}
+
 /** For what was recorded last to arrive. */
 const END_SECONDS = 10;
 /** The same when the process is ending and can do nothing else meanwhile. */
@@ -70,7 +78,10 @@ export class ObserverSink implements LogSink {
       running: this.board.memory,
       ended: this._ended
     };
-    const thread = new Worker(programFile('sender.mjs'), { workerData });
+    const thread = new Worker(programFile('sender.mjs'), {
+      workerData,
+      ...withoutPreloads()
+    });
     thread.on('message', (message: FromSender) => this._take(message));
     thread.on('error', error => this._lost(String(error)));
     thread.on('exit', () => this._gone());

@@ -26,12 +26,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Compiles and starts a program. */
-async function start(name: string, text: string) {
+/** Compiles and starts a program, or one that does nothing with it as what is loaded before (`node --import`). */
+async function start(name: string, text: string, isPreload = false) {
   const outfile = join(folder, `${name}.mjs`);
   await build({
     stdin: {
       contents: `
+        import { writeSync } from 'node:fs';
         import { getSync, getThreads, observe, ref, span, task } from './src/node/index';
         const spin = ms => { const end = performance.now() + ms; while (performance.now() < end); return ms; };
         ${text}`,
@@ -45,7 +46,8 @@ async function start(name: string, text: string) {
     external: ['acorn', 'eslint-scope', 'pidtree', 'pidusage'],
     logLevel: 'warning'
   });
-  const child = spawn(process.execPath, [outfile], {
+  const args = isPreload ? ['--import', outfile, '-e', ''] : [outfile];
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: {
       ...process.env,
@@ -132,6 +134,18 @@ describe('observed programs', () => {
     const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
     expect(rows.map(({ key }) => key)).toEqual(['a']);
     expect(complaints().includes('Spanwise')).toBe(false);
+  });
+
+  it('may be observed by what is loaded before them: once', async () => {
+    const { ended, complaints } = await start(
+      'preloaded',
+      `writeSync(2, 'loaded '); await observe(() => getSync({ a: task(spin, 1) }, 'a'), { name: 'preloaded' });`,
+      true
+    );
+    expect(await ended).toBe(0);
+    await jupyter.cluster('preloaded', isEnded);
+    // Not by the thread that sends once more, and by its thread, and by that one's …
+    expect(complaints()).toBe('loaded ');
   });
 
   it('do not wait for an observer that is gone, and end', async () => {
