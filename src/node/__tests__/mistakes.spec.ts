@@ -1,5 +1,7 @@
 /** What the compiler refuses is refused with a sentence in programs without types, too. */
+import { inspect } from 'node:util';
 import {
+  addCallbacks,
   Callback,
   CacheProfiler,
   delayed,
@@ -7,6 +9,8 @@ import {
   getProcesses,
   getSync,
   getThreads,
+  observe,
+  Profiler,
   ProgressBar,
   ResourceProfiler,
   task,
@@ -69,10 +73,45 @@ describe('mistakes', () => {
     expect(new Callback(other)).toBeInstanceOf(Callback);
   });
 
+  it('A pool, observe and profilers refuse options that are no object', () => {
+    expect(() => new ThreadPool(4 as never)).toThrow(
+      'A pool takes its options as an object, { size: … }, not 4.'
+    );
+    expect(() => new ProgressBar(null as never)).toThrow(TypeError);
+    expect(() => observe('daily' as never)).toThrow('{ name: … }, not daily');
+    expect(() => observe({ nam: 'daily' } as never)).toThrow(
+      "observe has no option 'nam'; it has name, connection."
+    );
+  });
+
+  it('run, addCallbacks and observe refuse a run that has begun', () => {
+    const begun = getAsync(graph, 'a') as never;
+    const as = 'a function that starts the run, as () => getAsync(graph, keys)';
+    const refusal = `${as}, not a promise.`;
+    expect(() => new ProgressBar().run(begun)).toThrow(`run takes ${refusal}`);
+    expect(() => new Profiler().run(begun)).toThrow(`run takes ${refusal}`);
+    expect(() => addCallbacks([], begun)).toThrow(refusal);
+    expect(() => observe(begun)).toThrow(`observe takes ${refusal}`);
+  });
+
   it('delayed refuses what cannot be called, and to compute by nothing', () => {
     expect(() => delayed(3 as never)).toThrow('not number');
     expect(() => delayed(undefined as never)).toThrow('not undefined');
     const one = delayed(() => 1)();
     expect(() => one.compute(undefined as never)).toThrow('needs a scheduler');
+  });
+});
+
+describe('consoles print', () => {
+  it('what callbacks, profilers and pools are, not what they are made of', () => {
+    class Counter extends Callback {
+      count = 3;
+    }
+    expect(inspect(new Counter())).toBe('Counter { count: 3 }');
+    expect(inspect(new ProgressBar())).toBe('ProgressBar {}');
+    const profiler = new Profiler();
+    profiler.run(() => getSync(graph, 'a'));
+    expect(inspect(profiler)).toBe('Profiler { 1 record in results }');
+    expect(inspect(new ThreadPool({ size: 4 }))).toBe('ThreadPool { size: 4 }');
   });
 });

@@ -1,3 +1,4 @@
+import { shown } from '../graph/shown';
 import { Callback } from '../local/callback';
 import type { IPlottable, Plot, TimeRange } from '../visualize/plots';
 import type { VisualizeOptions } from '../visualize/options';
@@ -65,10 +66,19 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     this._leave();
   }
 
+  /** What consoles print: records are many, and laid out as nobody reads them. @internal */
+  override [shown](): string {
+    const count = this.results.length;
+    return `${this.constructor.name} { ${count} ${count === 1 ? 'record' : 'records'} in results }`;
+  }
+
   /** Draws this profiler alone; see {@link visualize}. */
   visualize(options: VisualizeOptions = {}): Figure {
     return visualize(this, options);
   }
+
+  /** What was recorded. */
+  abstract get results(): readonly object[];
 
   /** What {@link visualize} draws. */
   abstract plot(origin: number, labelSize: number): Plot;

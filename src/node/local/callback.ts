@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { checkBody } from '../body';
 import type { Key } from '../graph/key';
+import { shown, type ShowArgs } from '../graph/shown';
 import type { EmptyState, RunGraph, RunState } from './state';
 
 /**
@@ -136,6 +138,7 @@ export class Callback implements CallbackHooks {
    * @returns what `body` returns.
    */
   run<T>(body: () => T): T {
+    checkBody('run', body);
     return addCallbacks([this], body);
   }
 
@@ -169,13 +172,20 @@ export class Callback implements CallbackHooks {
       throw new Error('The callback is not registered.');
     }
   }
+
+  /** What consoles print: what a subclass or its user gave it. @internal */
+  [shown](...[depth, options, show]: ShowArgs): string {
+    const own = Object.entries(this).filter(([name]) => !name.startsWith('_'));
+    const text = show(Object.fromEntries(own), { ...options, depth });
+    return `${this.constructor.name} ${text}`;
+  }
 }
 
 /**
  * Calls `body` with several callbacks active, in it and in what it awaits; runs call them in this order.
  *
  * @returns what `body` returns.
- * @throws TypeError for what is neither a `Callback` nor an object with hooks.
+ * @throws TypeError for what is neither a `Callback` nor an object with hooks, and for a body that is no function.
  *
  * @group Callbacks
  * @example
@@ -195,6 +205,7 @@ export function addCallbacks<T>(
   callbacks: readonly CallbackHooks[],
   body: () => T
 ): T {
+  checkBody('addCallbacks', body);
   const scope = currentScope();
   const entered = checkedCallbacks(callbacks).map(callback => ({
     callback,

@@ -1,3 +1,6 @@
+import { checkBody } from '../body';
+import { shown } from '../graph/shown';
+import { checkOptionNames } from '../option-names';
 import { NoObserverError } from './connections';
 import { FollowedRuns } from './followed-runs';
 import { LiveLog } from './live-log';
@@ -44,7 +47,9 @@ export class Observation implements AsyncDisposable {
   private _hasEnded = false;
 
   /** @internal */
-  constructor({ name = scriptName(), connection }: ObserveOptions) {
+  constructor(options: ObserveOptions) {
+    checkOptionNames('observe', options, { name: true, connection: true });
+    const { name = scriptName(), connection } = options;
     this.name = name;
     try {
       this._begin(connection);
@@ -91,6 +96,11 @@ export class Observation implements AsyncDisposable {
   /** The same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** What consoles print. @internal */
+  [shown](): string {
+    return `Observation '${this.name}': ${this.status}`;
   }
 
   private _begin(connection: string | undefined): void {
@@ -166,6 +176,9 @@ export function observe<T>(
   first?: (() => T) | ObserveOptions,
   options: ObserveOptions = {}
 ): Observation | Promise<Awaited<T>> {
+  if (first instanceof Promise) {
+    checkBody('observe', first);
+  }
   return typeof first === 'function'
     ? observeBody(first, options)
     : new Observation(first ?? {}).register();

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { TaskFunction } from '../graph/nodes';
+import { shown } from '../graph/shown';
 import { checkOptionNames, type OptionNames } from '../option-names';
 import { FunctionTable } from './function-table';
 import { initializeMessage } from './initializer';
@@ -131,6 +132,11 @@ export abstract class WorkerPool implements AsyncDisposable {
     // Runs of which no worker has a task hear of it by this.
     this._dispatchAll();
     await Promise.all(this._leaving);
+  }
+
+  /** What consoles print. @internal */
+  [shown](): string {
+    return `${this.constructor.name} { size: ${this.size} }`;
   }
 
   /** Closes once no run uses it any more. @internal */
