@@ -19,6 +19,8 @@ export type RemoteWorkers = {
   readonly kind: 'threads' | 'processes';
   /** Runs with the same pool share its workers. */
   readonly pool: object;
+  /** How many workers it has at most. */
+  readonly size: number;
   /** To be called before the first task: every execution is told, at the latest with its result. */
   measure(take: (execution: Execution) => void): void;
   /** The tasks of this run that workers have, as far as is known here, and since when at the earliest. */

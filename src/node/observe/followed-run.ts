@@ -100,7 +100,7 @@ export class FollowedRunOf implements FollowedRun {
 
   private _leaveIfQuiet(): void {
     if (this._hasEnded && this._openCount === 0) {
-      this._runs.giveLanes(this._place);
+      this._runs.giveLanes(this._place, this._inner.numWorkers);
     }
   }
 
@@ -279,7 +279,7 @@ export class FollowedRunOf implements FollowedRun {
   private _takeRemote(execution: Execution): void {
     const { call, workerId, start, stop, nbytes, failure } = execution;
     const lane = Array.isArray(this._place)
-      ? this._runs.laneOfProcess(workerId)
+      ? this._runs.laneOfProcess(this._inner.remote!.pool, workerId)
       : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
     this._write(call, lane, execution, nbytes, failure);
   }
@@ -304,7 +304,7 @@ export class FollowedRunOf implements FollowedRun {
 
   private _whereIs(workerId: number): number | null {
     if (Array.isArray(this._place)) {
-      return this._runs.laneOfProcess(workerId);
+      return this._runs.laneOfProcess(this._inner.remote!.pool, workerId);
     }
     const place = this._place.whereIs(workerId);
     return place === null ? null : this._live.laneId(HOME, place);

@@ -75,7 +75,7 @@ export class FollowedRuns extends Callback implements RunFollower {
     const { live, lanes, slots } = this;
     const { remote, numWorkers } = executor;
     if (remote?.kind === 'processes') {
-      const taken = slots.acquire(numWorkers);
+      const taken = slots.acquire(remote.pool, numWorkers, remote.size);
       for (const { worker, pid } of taken) {
         if (pid === null) {
           live.worker(worker, 0, 1, `process ${worker}`);
@@ -88,12 +88,12 @@ export class FollowedRuns extends Callback implements RunFollower {
     const owner =
       remote?.pool ??
       (executor.answersInContext === true ? {} : this._thisThread);
-    const range = lanes.acquire(owner, numWorkers);
+    const range = lanes.acquire(owner, numWorkers, remote?.size);
     live.capacity(HOME, lanes.count);
     return range;
   }
 
-  giveLanes(place: LaneRange | ProcessSlot[]): void {
+  giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void {
     if (Array.isArray(place)) {
       this.slots.release(place);
       for (const { worker, users } of place) {
@@ -102,14 +102,14 @@ export class FollowedRuns extends Callback implements RunFollower {
         }
       }
     } else {
-      this.lanes.release(place);
+      this.lanes.release(place, numWorkers);
       this.live.capacity(HOME, this.lanes.count);
     }
   }
 
   /** The lane of a process. */
-  laneOfProcess(pid: number): number {
-    const { slot, isNew } = this.slots.of(pid);
+  laneOfProcess(pool: object, pid: number): number {
+    const { slot, isNew } = this.slots.of(pool, pid);
     if (isNew) {
       this.live.worker(slot.worker, pid, 1, `process ${slot.worker}`);
       this._onProcess(slot.worker, pid);
@@ -121,7 +121,7 @@ export class FollowedRuns extends Callback implements RunFollower {
   processEnded(worker: number): void {
     const slot = this.slots.all.find(each => each.worker === worker);
     if (slot !== undefined) {
-      slot.pid = null;
+      this.slots.ended(slot);
       this.live.workerLeft(worker, 'The process has ended.');
       this.live.commit();
     }

@@ -17,6 +17,9 @@ export class LaneRange {
   private readonly _holders: { workerId: number; lastStop: number }[] = [];
   private readonly _isTaken: boolean[] = [];
 
+  /** Lanes that the runs which use it may fill together. */
+  wanted = 0;
+
   constructor(readonly size: number) {}
 
   /**
@@ -78,23 +81,29 @@ export class HomeLanes {
   private readonly _known = new WeakMap<object, LaneRange>();
   private readonly _active: LaneRange[] = [];
 
-  /** The lanes of a pool, or of this thread, for one more run. */
-  acquire(owner: object, size: number): LaneRange {
+  /**
+   * The lanes of a pool, or of this thread, for one more run.
+   *
+   * @param size - how many tasks of the run can be under way at a time.
+   * @param most - the same of all runs of the owner together: they have one lane for each of its workers.
+   */
+  acquire(owner: object, size: number, most = size): LaneRange {
     let range = this._known.get(owner);
-    const fits = range !== undefined && range.size >= size;
-    if (range === undefined || !fits) {
-      range = new LaneRange(size);
+    if (range === undefined || range.size < most) {
+      range = new LaneRange(most);
       this._known.set(owner, range);
     }
     if (range.users++ === 0) {
       range.base = this._free(range.size);
       this._active.push(range);
     }
+    range.wanted += size;
     return range;
   }
 
-  release(range: LaneRange): void {
+  release(range: LaneRange, size: number): void {
     range.users -= 1;
+    range.wanted -= size;
     if (range.users === 0) {
       this._active.splice(this._active.indexOf(range), 1);
     }
@@ -102,7 +111,12 @@ export class HomeLanes {
 
   /** How many lanes are in use. */
   get count(): number {
-    return Math.max(0, ...this._active.map(({ base, size }) => base + size));
+    return Math.max(
+      0,
+      ...this._active.map(
+        ({ base, size, wanted }) => base + Math.min(size, wanted)
+      )
+    );
   }
 
   private _free(size: number): number {

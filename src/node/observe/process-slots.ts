@@ -2,6 +2,8 @@
 export class ProcessSlot {
   /** null: it has not said a word yet, or has ended. */
   pid: number | null = null;
+  /** The pool whose processes it is for; null: any. */
+  pool: object | null = null;
   /** Runs whose pool may use it. */
   users = 0;
 
@@ -18,42 +20,67 @@ export class ProcessSlots {
   /** @param _first - number of the first one's worker. */
   constructor(private readonly _first: number) {}
 
-  /** Slots for a run on so many processes. */
-  acquire(size: number): ProcessSlot[] {
-    const free = this.all.filter(slot => slot.users === 0);
-    while (free.length < size) {
+  /**
+   * Slots for a run on `size` processes of a pool that has at most `most`: runs on it at the same time share slots when they could have more
+   * processes than there are.
+   */
+  acquire(pool: object, size: number, most = size): ProcessSlot[] {
+    const own = this.all.filter(slot => slot.pool === pool);
+    const idle = own
+      .filter(({ users }) => users === 0)
+      .sort((a, b) => Number(a.pid === null) - Number(b.pid === null));
+    const room = Math.max(0, most - own.length);
+    const free = this.all.filter(slot => slot.pool === null).slice(0, room);
+    while (free.length < room && idle.length + free.length < size) {
       free.push(this._add());
     }
-    // Processes that live on are probably of the same pool.
-    free.sort(
-      (a, b) =>
-        Number(a.pid === null) - Number(b.pid === null) || a.worker - b.worker
-    );
-    const taken = free.slice(0, size);
-    taken.forEach(slot => slot.users++);
+    const shared = own.filter(({ users }) => users > 0);
+    const taken = [...idle, ...free, ...shared].slice(0, size);
+    for (const slot of taken) {
+      slot.pool = pool;
+      slot.users++;
+    }
     return taken;
   }
 
   release(slots: readonly ProcessSlot[]): void {
-    slots.forEach(slot => slot.users--);
+    for (const slot of slots) {
+      slot.users--;
+      freeIfUnused(slot);
+    }
   }
 
-  /** The slot of a process; `isNew` if it has just got it. */
-  of(pid: number): { slot: ProcessSlot; isNew: boolean } {
+  /** The slot of a process of a pool; `isNew` if it has just got it. */
+  of(pool: object, pid: number): { slot: ProcessSlot; isNew: boolean } {
     const known = this.all.find(slot => slot.pid === pid);
     if (known !== undefined) {
       return { slot: known, isNew: false };
     }
     const waiting = this.all.filter(slot => slot.pid === null);
     const slot =
-      waiting.find(({ users }) => users > 0) ?? waiting[0] ?? this._add();
+      waiting.find(each => each.pool === pool) ??
+      waiting.find(each => each.pool === null) ??
+      this._add();
     slot.pid = pid;
+    slot.pool = pool;
     return { slot, isNew: true };
+  }
+
+  /** The process is gone: whichever pool is next may have its place. */
+  ended(slot: ProcessSlot): void {
+    slot.pid = null;
+    freeIfUnused(slot);
   }
 
   private _add(): ProcessSlot {
     const slot = new ProcessSlot(this._first + this.all.length);
     this.all.push(slot);
     return slot;
+  }
+}
+
+function freeIfUnused(slot: ProcessSlot): void {
+  if (slot.users === 0 && slot.pid === null) {
+    slot.pool = null;
   }
 }

@@ -88,6 +88,7 @@ export class PoolExecutor implements Executor {
     return {
       kind: this._pool.kind,
       pool: this._pool,
+      size: this._pool.size,
       measure: take => {
         this._measuring.push(take);
       },

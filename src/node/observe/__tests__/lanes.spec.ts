@@ -52,11 +52,26 @@ describe('lanes', () => {
     const first = home.acquire(pool, 4);
     const beside = home.acquire({}, 2);
     expect([first.base, beside.base, home.count]).toEqual([0, 4, 6]);
-    home.release(first);
+    home.release(first, 4);
     expect(home.acquire({}, 3).base).toBe(0);
     expect(home.acquire(pool, 4).base).toBe(6);
-    home.release(beside);
+    home.release(beside, 2);
     expect(home.count).toBe(10);
+  });
+
+  it('are enough for runs of one pool at a time, that use a part of it each', () => {
+    const home = new HomeLanes();
+    const pool = {};
+    const one = home.acquire(pool, 2, 4);
+    expect(home.count).toBe(2);
+    const two = home.acquire(pool, 2, 4);
+    expect(home.count).toBe(4);
+    const three = home.acquire(pool, 2, 4);
+    expect([one.base, two.base, three.base, home.count]).toEqual([0, 0, 0, 4]);
+    // What runs beside them does not run in their lanes.
+    expect(home.acquire({}, 1).base).toBe(4);
+    const busy = [1, 2, 3, 4].map(id => one.ofWorker(id, 0, 1));
+    expect(busy).toEqual([0, 1, 2, 3]);
   });
 
   it('are given to tasks of this thread from the first on', () => {
@@ -69,16 +84,37 @@ describe('lanes', () => {
 
 describe('slots of processes', () => {
   it('are kept by a process, and taken by the next one when it has ended', () => {
+    const pool = {};
     const slots = new ProcessSlots(1);
-    const [one, two] = slots.acquire(2);
-    expect(slots.of(100)).toEqual({ slot: one, isNew: true });
-    expect(slots.of(200)).toEqual({ slot: two, isNew: true });
-    expect(slots.of(100)).toEqual({ slot: one, isNew: false });
+    const [one, two] = slots.acquire(pool, 2);
+    expect(slots.of(pool, 100)).toEqual({ slot: one, isNew: true });
+    expect(slots.of(pool, 200)).toEqual({ slot: two, isNew: true });
+    expect(slots.of(pool, 100)).toEqual({ slot: one, isNew: false });
     slots.release([one!, two!]);
-    one!.pid = null;
-    // The one that lives is probably of the same pool.
-    expect(slots.acquire(1)).toEqual([two]);
-    expect(slots.of(300)).toEqual({ slot: one, isNew: true });
+    slots.ended(one!);
+    expect(slots.acquire(pool, 1)).toEqual([two]);
+    expect(slots.of({}, 300)).toEqual({ slot: one, isNew: true });
     expect(slots.all).toHaveLength(2);
+  });
+
+  it('are as many as a pool has processes, however many runs use it', () => {
+    const pool = {};
+    const slots = new ProcessSlots(1);
+    const first = slots.acquire(pool, 2, 3);
+    const second = slots.acquire(pool, 2, 3);
+    expect(slots.acquire(pool, 3, 3)).toHaveLength(3);
+    expect(slots.all).toHaveLength(3);
+    expect(new Set([...first, ...second]).size).toBe(3);
+  });
+
+  it('are not those of another pool that lives on', () => {
+    const slots = new ProcessSlots(1);
+    const pools = [{}, {}] as const;
+    const [old] = slots.acquire(pools[0], 1);
+    slots.of(pools[0], 100);
+    slots.release([old!]);
+    const [other] = slots.acquire(pools[1], 1);
+    expect(other).not.toBe(old);
+    expect(slots.of(pools[1], 200).slot).toBe(other);
   });
 });
