@@ -239,12 +239,22 @@ def observe(name: str | None = None) -> Observation:
         Use it by ``with``; or keep observing until its ``close()``, the same name again
         or the end of the process.
 
+    Raises
+    ------
+    TypeError
+        For a name that is no string, such as the computation itself.
+
     Examples
     --------
     >>> with observe("daily") as seen:                          # doctest: +SKIP
     ...     frame.compute(scheduler="threads")
     >>> seen.fine_metrics().by_activity()                       # doctest: +SKIP
     """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(
+            f'observe() takes a name, not {type(name).__name__}: with observe("daily"): '
+            '….compute(scheduler="threads")'
+        )
     return Observation(name)
 
 

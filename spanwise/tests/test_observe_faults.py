@@ -225,6 +225,11 @@ def test_as_a_switch_it_stays_on_and_is_replaced_by_its_next(known: set[int]) ->
     second.close()
 
 
+def test_what_is_no_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="takes a name, not function"):
+        spanwise.observe(test_what_is_no_name_is_refused)  # type: ignore[arg-type]
+
+
 def test_without_an_observer_it_says_so_once_and_computes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
