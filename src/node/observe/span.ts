@@ -46,6 +46,11 @@ export class Span implements Disposable {
     this._watchers.add(watcher);
   }
 
+  /** @internal */
+  unwatch(watcher: (span: Span) => void): void {
+    this._watchers.delete(watcher);
+  }
+
   /** Ends the span. Twice is once. */
   [Symbol.dispose](): void {
     if (this._closed === null) {
