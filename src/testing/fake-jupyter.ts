@@ -98,6 +98,15 @@ export class FakeJupyter {
     }
   }
 
+  /** It keeps its connections, and neither reads nor answers. */
+  pauseObserver(): void {
+    this._observer?.kill('SIGSTOP');
+  }
+
+  resumeObserver(): void {
+    this._observer?.kill('SIGCONT');
+  }
+
   async close(): Promise<void> {
     await this._door?.close();
     await this.killObserver();

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { monotonicClock } from '../../link/monotonic';
 import { SEAL_SECONDS } from '../../records/log-writer';
 import { LocalLog, type LocalWorker } from '../../sources/local-log';
+import { atExit, type Leaving, notAtExit } from './at-exit';
 import { HOME } from './home';
 import type { LogEnd, LogSink } from './log-sink';
 import type { Span } from './span';
@@ -67,7 +68,7 @@ export class LiveLog {
     this.worker(HOME, process.pid, 1, 'this process');
     this.capacity(HOME, 0);
     this.seal();
-    process.on('exit', this._atExit);
+    atExit(this._leaving);
   }
 
   /** The log's id of a span; 0 for none. Spans are written down when something of theirs is. */
@@ -179,15 +180,25 @@ export class LiveLog {
   /** Twice is safe. */
   async end(why: LogEnd): Promise<void> {
     if (!this._isEnded) {
-      await this._sink.end(why, this.leave());
+      try {
+        await this._sink.end(why, this._leave());
+      } finally {
+        // Until then the process may not end without waiting.
+        notAtExit(this._leaving);
+      }
     }
   }
 
+  /** As `end`, for nobody. */
+  drop(): void {
+    this._leave();
+    notAtExit(this._leaving);
+  }
+
   /** What was added leaves; nothing is added after it. @returns the log's end, in seconds since its start. */
-  leave(): number {
+  private _leave(): number {
     this.seal();
     this._isEnded = true;
-    process.off('exit', this._atExit);
     clearTimeout(this._timer);
     this._openSpans.forEach((tell, span) => span.unwatch(tell));
     this._openSpans.clear();
@@ -198,8 +209,13 @@ export class LiveLog {
     return this._isEnded;
   }
 
-  private readonly _atExit = (): void => {
-    this._sink.endNow?.('kernel-ended', this.leave());
+  private readonly _leaving: Leaving = {
+    say: why => {
+      if (!this._isEnded) {
+        this._sink.endNow?.(why, this._leave());
+      }
+    },
+    wait: limitMs => this._sink.waitNow?.(limitMs)
   };
 
   private _seal(now: number): void {

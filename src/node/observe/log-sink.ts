@@ -80,8 +80,10 @@ export type LogSink = {
    * @returns a promise as that of `flush`.
    */
   end(why: LogEnd, at: number): Promise<void>;
-  /** The same, but the process ends: there is no time for promises. */
+  /** The same, but the process ends: there is no time for promises. Not called after `end`. */
   endNow?(why: LogEnd, at: number): void;
+  /** After `end` or `endNow`, when the process ends: waits for it to be done, until `limitMs` on the clock of `performance.now()`. */
+  waitNow?(limitMs: number): void;
 };
 
 /**

@@ -119,7 +119,7 @@ export class Observation implements AsyncDisposable {
   /** Nobody will get what is recorded. */
   private _abandon(): void {
     if (this._leave()) {
-      this._live?.leave();
+      this._live?.drop();
       this._hasEnded = false;
       this._runs = null;
     }

@@ -18,7 +18,7 @@ function withoutPreloads() {
 
 /** For what was recorded last to arrive. */
 const END_SECONDS = 10;
-/** The same when the process is ending and can do nothing else meanwhile. */
+/** The same when the process is ending and can do nothing else meanwhile; at-exit.ts waits no longer. */
 const EXIT_SECONDS = 5;
 
 /**
@@ -124,10 +124,14 @@ export class ObserverSink implements LogSink {
   }
 
   endNow(why: LogEnd, at: number): void {
-    if (this._thread !== null) {
-      this._post({ type: 'end', why, at, limitSeconds: EXIT_SECONDS });
+    this._post({ type: 'end', why, at, limitSeconds: EXIT_SECONDS });
+  }
+
+  waitNow(limitMs: number): void {
+    const leftMs = limitMs - performance.now();
+    if (this._thread !== null && leftMs > 0) {
       // Nothing else runs in this thread any more; the other one goes on until this returns.
-      Atomics.wait(new Int32Array(this._ended), 0, 0, EXIT_SECONDS * 1000);
+      Atomics.wait(new Int32Array(this._ended), 0, 0, leftMs);
     }
   }
 

@@ -79,8 +79,9 @@ class OneLog {
   }
 
   async end(why: LogEnd, at: number, limitSeconds: number): Promise<void> {
+    const limit = performance.now() + limitSeconds * 1000;
     await this._link.opened(Math.min(SUCCESSOR_SECONDS, limitSeconds));
-    await this._link.end(why, at, limitSeconds);
+    await this._link.end(why, at, (limit - performance.now()) / 1000);
   }
 
   close(): void {

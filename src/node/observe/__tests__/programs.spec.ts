@@ -148,6 +148,45 @@ describe('observed programs', () => {
     expect(complaints()).toBe('loaded ');
   });
 
+  it.each([
+    ['while they close', `void seen[0].close(); process.exit(3);`],
+    ['with many observations', 'process.exit(3);']
+  ])('have told everything when they exit %s', async (how, end) => {
+    const { ended, complaints } = await start(
+      how.replaceAll(' ', '-'),
+      `const seen = Array.from({ length: 12 }, (_, at) => observe({ name: '${how} ' + at }));
+       getSync({ a: task(spin, 1) }, 'a'); ${end}`
+    );
+    expect(await ended).toBe(3);
+    for (const at of [0, 11]) {
+      const { cluster } = await jupyter.cluster(`${how} ${at}`, isEnded);
+      const { rows } = await jupyter.ask(cluster, 'tasks', { limit: 500 });
+      expect(rows.map(({ key }) => key)).toEqual(['a']);
+    }
+    // Node tells of leaks from eleven listeners on.
+    expect(complaints()).toBe('');
+  });
+
+  it('are held for five seconds together by an observer that does not read', async () => {
+    const { ended, child } = await start(
+      'stopped',
+      `const seen = Array.from({ length: 4 }, (_, at) => observe({ name: 'stopped ' + at }));
+       process.on('SIGUSR2', () => { getSync({ a: task(spin, 1) }, 'a'); process.exit(3); });
+       setInterval(() => undefined, 1000);`
+    );
+    await jupyter.cluster('stopped 3');
+    jupyter.pauseObserver();
+    try {
+      const started = performance.now();
+      child.kill('SIGUSR2');
+      expect(await ended).toBe(3);
+      // One after the other they took 20 s.
+      expect(performance.now() - started).toBeLessThan(12_000);
+    } finally {
+      jupyter.resumeObserver();
+    }
+  });
+
   it('do not wait for an observer that is gone, and end', async () => {
     const other = await FakeJupyter.start();
     const shown = jupyter;
