@@ -1,5 +1,14 @@
 /** Finds the Jupyter servers of this user and machine that have Spanwise, by the connection files which they write; docs/contracts.md §8. */
-import { lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  type Stats
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Doorbell } from '../../link/ring-doorbell';
 import { jupyterRuntimeFolder } from './jupyter-folders';
@@ -11,6 +20,15 @@ const FILE_NAME = /^spanwise-.*\.json$/;
 /** Bits of a mode that let others read, write, enter; and only write. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
+
+const NO_FOLDER: readonly string[] = [
+  'ENOENT',
+  'ENOTDIR',
+  'EACCES',
+  'ERR_ACCESS_DENIED'
+];
+/** Such a file is some hundred bytes long. */
+const MOST_BYTES = 64 * 1024;
 
 /** There is nobody to show anything to. The message says what to do. */
 export class NoObserverError extends Error {
@@ -49,7 +67,8 @@ type Described = {
   readonly pid: number;
   readonly folder: string;
   readonly doorbell: Doorbell;
-  readonly writtenMs: number;
+  /** Of the file that was read. */
+  readonly stats: Stats;
 };
 
 /**
@@ -66,6 +85,12 @@ export function findDoorbells(
   env: Readonly<Record<string, string | undefined>> = process.env
 ): Doorbell[] {
   if (named !== undefined) {
+    if (typeof (named as unknown) !== 'string') {
+      // Programs without types: a number would be read as an open file.
+      throw new TypeError(
+        `The option "connection" is the path of a connection file, not ${String(named)}.`
+      );
+    }
     const found = describedBy(named);
     if (found === null) {
       throw new NoObserverError(
@@ -83,7 +108,7 @@ export function findDoorbells(
   const running = filesIn(folder)
     .map(describedBy)
     .filter(found => found !== null)
-    .sort((a, b) => b.writtenMs - a.writtenMs);
+    .sort((a, b) => b.stats.mtimeMs - a.stats.mtimeMs);
   if (running.length === 0) {
     throw new NoObserverError(
       `No JupyterLab with Spanwise runs on this machine as this user (looked in ${folder}). ` +
@@ -99,7 +124,9 @@ function filesIn(folder: string): string[] {
       .filter(name => FILE_NAME.test(name))
       .map(name => join(folder, name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+    const { code } = error as NodeJS.ErrnoException;
+    // A home that is no folder, or one of others: nobody of this user's has written there.
+    if (code !== undefined && NO_FOLDER.includes(code)) {
       return [];
     }
     throw error;
@@ -109,11 +136,9 @@ function filesIn(folder: string): string[] {
 /** What a connection file says; null if it is not there, is no such file, or its server has ended. */
 function describedBy(file: string): Described | null {
   try {
-    const content = JSON.parse(readFileSync(file, 'utf8')) as Record<
-      string,
-      unknown
-    >;
-    const { pid, folder, doorbell, secretFile } = content;
+    const { text, stats } = readOpened(file);
+    const content = JSON.parse(text) as Record<string, unknown> | null;
+    const { pid, folder, doorbell, secretFile } = content ?? {};
     return typeof pid === 'number' &&
       typeof folder === 'string' &&
       typeof doorbell === 'string' &&
@@ -124,13 +149,17 @@ function describedBy(file: string): Described | null {
           pid,
           folder,
           doorbell: { address: doorbell, secretFile },
-          writtenMs: lstatSync(file).mtimeMs
+          stats
         }
       : null;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Left by a server, being written, or somebody else's by that name.
-    if (code === 'ENOENT' || error instanceof SyntaxError) {
+    if (
+      code === 'ENOENT' ||
+      code === 'ENOTDIR' ||
+      error instanceof SyntaxError
+    ) {
       return null;
     }
     if (code === 'EACCES') {
@@ -142,6 +171,25 @@ function describedBy(file: string): Described | null {
   }
 }
 
+/**
+ * What stands in a connection file, and what the file was that it was read from: that one is checked, so that nobody can put another one in
+ * its place in between. A folder, a pipe or a device says nothing.
+ */
+function readOpened(file: string): { text: string; stats: Stats } {
+  // A pipe would be waited for. Windows knows neither flag.
+  const { O_RDONLY, O_NONBLOCK = 0 } = constants;
+  const descriptor = openSync(file, O_RDONLY | O_NONBLOCK);
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() || stats.size > MOST_BYTES) {
+      return { text: 'null', stats };
+    }
+    return { text: readFileSync(descriptor, 'utf8'), stats };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** @throws UnsafeConnectionError unless the files are this user's alone. */
 function checked(found: Described): Described {
   if (process.getuid === undefined) {
@@ -149,6 +197,7 @@ function checked(found: Described): Described {
   }
   check(dirname(found.file), OTHERS_WRITE);
   check(found.file, OTHERS);
+  checkStats(found.file, found.stats, OTHERS);
   check(found.folder, OTHERS);
   if (dirname(found.doorbell.secretFile) !== found.folder) {
     throw new UnsafeConnectionError(
@@ -160,7 +209,10 @@ function checked(found: Described): Described {
 }
 
 function check(path: string, forbidden: number): void {
-  const stats = statOf(path);
+  checkStats(path, statOf(path), forbidden);
+}
+
+function checkStats(path: string, stats: Stats, forbidden: number): void {
   const mode = (stats.mode & 0o777).toString(8);
   if (stats.isSymbolicLink() || stats.uid !== process.getuid!()) {
     throw new UnsafeConnectionError(

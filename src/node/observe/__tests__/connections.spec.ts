@@ -75,6 +75,34 @@ describe('the servers to ask', () => {
     expect(namesOf(undefined)).toEqual(['new', 'middle', 'old']);
   });
 
+  it('are not in files that say nothing, nor in pipes and folders', () => {
+    server('new');
+    writeFileSync(join(runtime, 'spanwise-null.json'), 'null');
+    writeFileSync(join(runtime, 'spanwise-text.json'), '"x"');
+    mkdirSync(join(runtime, 'spanwise-folder.json'));
+    if (process.platform !== 'win32') {
+      // Nobody writes to it: reading would wait for ever.
+      spawnSync('mkfifo', [join(runtime, 'spanwise-pipe.json')]);
+    }
+    expect(namesOf(undefined)).toEqual(['new']);
+  });
+
+  it('are none where the home is no folder', () => {
+    const file = join(home, 'null');
+    writeFileSync(file, '');
+    const nowhere = { JUPYTER_RUNTIME_DIR: join(file, 'runtime') };
+    expect(() => findDoorbells(undefined, nowhere)).toThrow(NoObserverError);
+    expect(() => findDoorbells(join(file, 'x.json'), nowhere)).toThrow(
+      NoObserverError
+    );
+  });
+
+  it('are asked for by a path alone, not by an open file', () => {
+    expect(() => findDoorbells(0 as never, env())).toThrow(
+      'is the path of a connection file, not 0'
+    );
+  });
+
   it('are one, if it is named by the option or by the environment', () => {
     const old = server('old', process.pid, 1000);
     const other = server('new', process.pid, 3000);
