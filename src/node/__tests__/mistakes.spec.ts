@@ -13,6 +13,7 @@ import {
   Profiler,
   ProgressBar,
   ResourceProfiler,
+  span,
   task,
   ThreadPool,
   type Get
@@ -84,13 +85,14 @@ describe('mistakes', () => {
     );
   });
 
-  it('run, addCallbacks and observe refuse a run that has begun', () => {
+  it('run, addCallbacks, span and observe refuse a run that has begun', () => {
     const begun = getAsync(graph, 'a') as never;
     const as = 'a function that starts the run, as () => getAsync(graph, keys)';
     const refusal = `${as}, not a promise.`;
     expect(() => new ProgressBar().run(begun)).toThrow(`run takes ${refusal}`);
     expect(() => new Profiler().run(begun)).toThrow(`run takes ${refusal}`);
     expect(() => addCallbacks([], begun)).toThrow(refusal);
+    expect(() => span('load', begun)).toThrow(`span takes ${refusal}`);
     expect(() => observe(begun)).toThrow(`observe takes ${refusal}`);
   });
 

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { checkBody } from '../body';
 import { rememberWhereWritten } from '../graph/written-in';
 import { monotonicClock } from '../../link/monotonic';
 
@@ -109,6 +110,9 @@ export function span<T>(
   tags: string | readonly string[],
   body?: () => T
 ): Span | T {
+  if (body !== undefined) {
+    checkBody('span', body);
+  }
   const opened = openSpan(typeof tags === 'string' ? [tags] : tags);
   if (body === undefined) {
     storage.enterWith(opened);
