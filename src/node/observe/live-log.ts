@@ -11,6 +11,8 @@ import type { Span } from './span';
 import { hasThreadCpu } from './thread-cpu';
 
 const ID_BYTES = 8;
+/** Lanes are u16, and so is their number: tasks that find none share the last one. */
+const MOST_LANES = 0xffff;
 /** Clocks that differ by more have come apart. */
 const APART_MS = 20;
 
@@ -98,7 +100,8 @@ export class LiveLog {
   }
 
   /** The id of a worker's place. */
-  laneId(worker: number, place: number): number {
+  laneId(worker: number, at: number): number {
+    const place = Math.min(at, MOST_LANES - 1);
     const both = worker * 0x10000 + place;
     let lane = this._lanes.get(both);
     if (lane === undefined) {
@@ -130,7 +133,8 @@ export class LiveLog {
   }
 
   /** From now on so many tasks of a worker can run at a time. */
-  capacity(worker: number, threads: number): void {
+  capacity(worker: number, lanes: number): void {
+    const threads = Math.min(lanes, MOST_LANES);
     if (this._capacity.get(worker) === threads) {
       return;
     }

@@ -136,6 +136,8 @@ export class Recorder implements AsyncDisposable {
   private readonly _keys = new KeyCutter();
   /** By lane. */
   private readonly _isTaken: boolean[] = [];
+  /** All lanes before it are taken. */
+  private _maybeFree = 0;
 
   /** @internal */
   constructor({ into, name = scriptName() }: RecorderOptions) {
@@ -146,6 +148,10 @@ export class Recorder implements AsyncDisposable {
   begin(facts: RunFacts): OpenRun {
     const { _live: live } = this;
     const { log } = live;
+    if (live.isEnded) {
+      // Rows would wait for ever for somebody to take them.
+      return { end: () => undefined, [Symbol.dispose]: () => undefined };
+    }
     const parts = this._keys.cut(facts.key);
     const place = this._take(facts.lane);
     const start = this._clockOf(facts.startTime);
@@ -176,6 +182,7 @@ export class Recorder implements AsyncDisposable {
       isOpen = false;
       clearTimeout(showing);
       this._isTaken[place] = false;
+      this._maybeFree = Math.min(this._maybeFree, place);
       if (!live.isEnded) {
         if (isShown) {
           log.runningNothing(run.lane);
@@ -231,13 +238,20 @@ export class Recorder implements AsyncDisposable {
         `A lane is a whole number from 0 to ${MOST_LANES - 1}, not ${wanted}.`
       );
     }
-    const isFree = (_: unknown, lane: number) => this._isTaken[lane] !== true;
-    const lane =
-      wanted ??
-      Array.from({ length: this._isTaken.length + 1 }).findIndex(isFree);
+    const lane = wanted ?? this._firstFree();
     this._isTaken[lane] = true;
     // As many can run at a time as have run at a time so far.
     this._live.capacity(HOME, this._isTaken.length);
+    return lane;
+  }
+
+  /** Those that find no lane, since nobody ends his runs, share the last one. */
+  private _firstFree(): number {
+    let lane = this._maybeFree;
+    while (lane < MOST_LANES - 1 && this._isTaken[lane] === true) {
+      lane++;
+    }
+    this._maybeFree = lane;
     return lane;
   }
 

@@ -1,0 +1,91 @@
+/** What a recorder writes, read from a sink that keeps it. */
+import { decodeBlock, type Block } from '../../../records/block';
+import { getAsync } from '../../local/get-async';
+import { task } from '../../graph/nodes';
+import { FollowedRuns } from '../followed-runs';
+import { LiveLog } from '../live-log';
+import type { LogSink } from '../log-sink';
+import { createRecorder } from '../recorder';
+import { RunningBoard } from '../running-board';
+import { span } from '../span';
+
+function memory(): LogSink & { readonly blocks: Block[] } {
+  const blocks: Block[] = [];
+  return {
+    blocks,
+    open: () => undefined,
+    write: bytes => blocks.push(decodeBlock(bytes)),
+    flush: () => Promise.resolve(),
+    end: () => Promise.resolve()
+  };
+}
+
+function capacities(blocks: readonly Block[]): number[] {
+  return blocks.flatMap(block =>
+    block.table === 'capacity' ? [...block.columns.threads] : []
+  );
+}
+
+describe('a recorder', () => {
+  it('takes runs after its end, and keeps nothing of them', async () => {
+    const sink = memory();
+    const recorder = createRecorder({ name: 'ended', into: sink });
+    const early = recorder.begin({ key: 'early' });
+    await recorder.close();
+    const written = sink.blocks.length;
+    early.end();
+    for (let at = 0; at < 10_000; at++) {
+      using run = recorder.begin({ key: `late-${at}` });
+      run.end();
+    }
+    await recorder.flush();
+    expect(sink.blocks).toHaveLength(written);
+  });
+
+  it('has lanes for 65,535 runs at a time, in no time', async () => {
+    const sink = memory();
+    const recorder = createRecorder({ name: 'open', into: sink });
+    const started = performance.now();
+    const runs = Array.from({ length: 70_000 }, () =>
+      recorder.begin({ key: 'never-1' })
+    );
+    // Looking through all lanes for each took minutes.
+    expect(performance.now() - started).toBeLessThan(15_000);
+    runs.forEach(run => run.end());
+    await recorder.close();
+    const most = capacities(sink.blocks).reduce((a, b) => Math.max(a, b), 0);
+    expect(most).toBe(65_535);
+    expect(capacities(sink.blocks).at(-1)).toBe(65_535);
+    const lanes = sink.blocks.flatMap(block =>
+      block.table === 'lanes' ? [...block.columns.thread] : []
+    );
+    expect(new Set(lanes).size).toBe(lanes.length);
+  });
+
+  it('is forgotten by a span that stays open', async () => {
+    const outer = span('days', () => span(['days', 'open']));
+    const watch = jest.spyOn(outer, 'watch');
+    const unwatch = jest.spyOn(outer, 'unwatch');
+    for (let at = 0; at < 3; at++) {
+      const recorder = createRecorder({ name: 'short', into: memory() });
+      recorder.begin({ key: 'a', span: outer }).end();
+      await recorder.close();
+    }
+    expect(watch.mock.calls).toHaveLength(3);
+    expect(unwatch.mock.calls).toEqual(watch.mock.calls);
+    outer[Symbol.dispose]();
+  });
+});
+
+describe('runs of very many slots', () => {
+  it('say that they have 65,535', async () => {
+    const sink = memory();
+    const live = new LiveLog('wide', sink);
+    const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+    const graph = { a: task(() => Promise.resolve(1)) };
+    await runs.run(() => getAsync(graph, 'a', { numWorkers: 100_000 }));
+    await live.end('closed');
+    // A column of 16 bits would have made 34,464 of them.
+    expect(capacities(sink.blocks)).toEqual([0, 65_535, 0]);
+  });
+});
