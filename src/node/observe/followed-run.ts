@@ -25,6 +25,8 @@ import { currentSpan, type Span } from './span';
 
 /** Of executions that have not ended yet, and figures that are not known. */
 const UNKNOWN = NaN;
+/** After so many, what is full leaves: a block of a million nodes would push everything else out of what is kept for the observer. */
+const NODES_TOGETHER = 512;
 /** Between looks at what workers of pools run. */
 const LOOK_MS = 50;
 
@@ -130,6 +132,9 @@ export class FollowedRunOf implements FollowedRun {
         if (input >= 0) {
           log.edge(input);
         }
+      }
+      if (at % NODES_TOGETHER === 0) {
+        this._live.commit();
       }
     }
   }

@@ -1,7 +1,8 @@
 /** What a recorder writes, read from a sink that keeps it. */
 import { decodeBlock, type Block } from '../../../records/block';
 import { getAsync } from '../../local/get-async';
-import { task } from '../../graph/nodes';
+import { ref, task } from '../../graph/nodes';
+import { getSync } from '../../local/get-sync';
 import { FollowedRuns } from '../followed-runs';
 import { LiveLog } from '../live-log';
 import type { LogSink } from '../log-sink';
@@ -74,6 +75,38 @@ describe('a recorder', () => {
     expect(watch.mock.calls).toHaveLength(3);
     expect(unwatch.mock.calls).toEqual(watch.mock.calls);
     outer[Symbol.dispose]();
+  });
+});
+
+describe('runs of very many tasks', () => {
+  it('are written in blocks that fit into what is kept, edges with their nodes', () => {
+    const sink = memory();
+    const live = new LiveLog('large', sink);
+    const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+    const graph = new Map<string, unknown>();
+    for (let at = 0; at < 20_000; at++) {
+      const input = at === 0 ? 0 : ref(`inc-${at - 1}`);
+      graph.set(
+        `inc-${at}`,
+        task((x: number) => x + 1, input)
+      );
+    }
+    expect(runs.run(() => getSync(graph as never, 'inc-19999'))).toBe(20_000);
+    live.seal();
+    const sizes = sink.blocks.map(({ byteLength }) => byteLength);
+    expect(sizes.reduce((a, b) => Math.max(a, b))).toBeLessThan(200_000);
+    // A reader of the blocks in their order knows all that an edge refers to.
+    let nodes = 0;
+    let edges = 0;
+    for (const block of sink.blocks) {
+      if (block.table === 'nodes') {
+        nodes += block.rows;
+      } else if (block.table === 'edges') {
+        edges += block.rows;
+        expect(edges).toBe(nodes - 1);
+      }
+    }
+    expect([nodes, edges]).toEqual([20_000, 19_999]);
   });
 });
 
