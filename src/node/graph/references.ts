@@ -51,20 +51,26 @@ export function holdsNodes(value: unknown): boolean {
  */
 export function callNode(node: TaskNode, inputs: Inputs): unknown {
   if (node instanceof Task) {
-    const args = node.args;
+    const { args } = node;
+    // Most arguments are references and bare values: one pass, and no search.
+    const values = new Array<unknown>(args.length);
     for (let i = 0; i < args.length; i++) {
       const arg = args[i];
-      if (typeof arg === 'object' && arg !== null) {
-        return callWithNodes(node, inputs);
+      if (typeof arg !== 'object' || arg === null) {
+        values[i] = arg;
+      } else if (arg instanceof TaskRef) {
+        values[i] = inputs.get(arg.key);
+      } else {
+        return callWithContainers(node, inputs);
       }
     }
-    return node.fn.apply(undefined, args as never[]);
+    return node.fn.apply(undefined, values as never[]);
   }
   return inputs.get(node.target);
 }
 
-/** For arguments that may hold nodes. */
-function callWithNodes(node: Task, inputs: Inputs): unknown {
+/** For arguments that may hold nodes, or are nested calls. */
+function callWithContainers(node: Task, inputs: Inputs): unknown {
   const { args } = node;
   let hasReferences = false;
   // The calls nested in the arguments, without those nested in them in turn.

@@ -5,9 +5,10 @@
  */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
-    ((typeof value === 'object' && value !== null) ||
+    value instanceof Promise ||
+    (((typeof value === 'object' && value !== null) ||
       typeof value === 'function') &&
-    'then' in value &&
-    typeof value.then === 'function'
+      'then' in value &&
+      typeof value.then === 'function')
   );
 }

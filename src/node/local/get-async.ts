@@ -1,6 +1,12 @@
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
+import type {
+  BatchDone,
+  BatchOutcome,
+  Executor,
+  TaskCall,
+  TaskOutcome
+} from './executor';
 import { isThenable } from '../graph/thenable';
 import type { Keys } from './request';
 import {
@@ -78,12 +84,18 @@ export async function getAsync<R = unknown>(
   )) as R;
 }
 
-type Job = {
-  readonly batch: readonly TaskCall[];
-  readonly done: BatchDone;
-  readonly results: TaskOutcome[];
-  failed: boolean;
-};
+/** A batch on its way, which becomes its own answer. */
+class Job implements BatchOutcome {
+  readonly results: TaskOutcome[] = [];
+  failed = false;
+  /** The slot's number. */
+  workerId = -1;
+
+  constructor(
+    readonly batch: readonly TaskCall[],
+    readonly done: BatchDone
+  ) {}
+}
 
 /** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
 class PromiseSlots implements Executor {
@@ -106,7 +118,7 @@ class PromiseSlots implements Executor {
   }
 
   submit(batch: readonly TaskCall[], done: BatchDone): void {
-    this._waiting.push({ batch, done, results: [], failed: false });
+    this._waiting.push(new Job(batch, done));
     this._fill();
   }
 
@@ -197,9 +209,10 @@ class PromiseSlots implements Executor {
     return null;
   }
 
-  private _answer({ batch, results, done }: Job, slot: number): void {
+  private _answer(job: Job, slot: number): void {
     if (!this._stopped) {
-      done(batch, { workerId: slot, results });
+      job.workerId = slot;
+      job.done(job.batch, job);
     }
   }
 
