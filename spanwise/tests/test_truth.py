@@ -132,22 +132,21 @@ def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
 
 
 def test_start_and_stop_are_those_of_the_tasks(client: Client) -> None:
-    stamps = run_in_span(client, "mix", rest, 0.05, 30)
+    with span("mix"):
+        futures = [client.submit(stamped, rest, 0.05, n, pure=False) for n in range(30)]
+    keys = [future.key for future in futures]
+    stamps = dict(zip(keys, client.gather(futures), strict=True))
     records = [r for r in client.get_task_stream() if r["span"] == ("mix",)]
     assert len(records) == len(stamps)
     epoch = time.time() - time.perf_counter()
-    recorded = sorted(
-        (each["start"], each["stop"])
-        for record in records
-        for each in record["startstops"]
-        if each["action"] == "compute"
-    )
-    for (start, stop), stamp in zip(
-        recorded, sorted(stamps, key=lambda each: each.start), strict=True
-    ):
-        assert start == pytest.approx(stamp.start + epoch, abs=0.03)
-        assert stop - start == pytest.approx(stamp.duration, abs=0.03)
-        assert stop - start >= stamp.duration - 1e-5
+    for record in records:
+        # By key: two that begin at the same time on two workers may be recorded either way round.
+        stamp = stamps[record["key"]]
+        (part,) = [each for each in record["startstops"] if each["action"] == "compute"]
+        duration = part["stop"] - part["start"]
+        assert part["start"] == pytest.approx(stamp.start + epoch, abs=0.03)
+        assert duration == pytest.approx(stamp.duration, abs=0.03)
+        assert duration >= stamp.duration - 1e-5
 
 
 def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
@@ -182,17 +181,25 @@ def test_cpu_of_sleeping_tasks(client: Client) -> None:
     assert activities["thread-noncpu"] == pytest.approx(slept, rel=0.03)
 
 
-def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client) -> None:
+def rest_and_tell(seconds: float, told: Path) -> None:
+    start = time.perf_counter()
+    rest(seconds)
+    told.write_text(str(time.perf_counter() - start))
+
+
+def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client, tmp_path: Path) -> None:
+    told = tmp_path / "seconds"
     with span("cancelled"):
-        future = client.submit(rest, 1.2, pure=False)
+        future = client.submit(rest_and_tell, 1.2, told, pure=False)
     wait_until("it runs", lambda: client._observed.query("task-stream")["running"])
     future.cancel()
     del future
     only = {"spans": {"any": [{"tag": "cancelled"}]}}
     (run,) = wait_until("its run is told", lambda: client._observed.query("tasks", only)["rows"])
-    assert run["duration"] == pytest.approx(1.2, rel=0.1)
-    assert run["function"] == "rest"
-    assert run["key"].startswith("rest")
+    # What the task itself took: on a busy machine it may sleep longer than it was told to.
+    assert run["duration"] == pytest.approx(float(told.read_text()), abs=0.1)
+    assert run["function"] == "rest_and_tell"
+    assert run["key"].startswith("rest_and_tell")
     summary = client._observed.query("summary")
     own = sum(row["ownNanoseconds"] for row in summary["spans"])
     assert own + summary["unattributedNanoseconds"] == summary["totalNanoseconds"]
