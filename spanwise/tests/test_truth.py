@@ -196,8 +196,10 @@ def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client, tmp_pat
     del future
     only = {"spans": {"any": [{"tag": "cancelled"}]}}
     (run,) = wait_until("its run is told", lambda: client._observed.query("tasks", only)["rows"])
-    # What the task itself took: on a busy machine it may sleep longer than it was told to.
-    assert run["duration"] == pytest.approx(float(told.read_text()), abs=0.1)
+    # What the task itself took: on a busy machine it may sleep longer than it was told to. Before
+    # that its thread reads the task, which may mean an import.
+    took = float(told.read_text())
+    assert took <= run["duration"] <= took + 1.0
     assert run["function"] == "rest_and_tell"
     assert run["key"].startswith("rest_and_tell")
     summary = client._observed.query("summary")
