@@ -15,6 +15,7 @@ import pytest
 
 from spanwise.graph.template import Part
 from spanwise.tests.fake_scheduler import LIMIT, FakeScheduler, task
+from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
 
 pytestmark = pytest.mark.timeout(240)
@@ -22,6 +23,22 @@ pytestmark = pytest.mark.timeout(240)
 
 def inc(x):
     return x + 1
+
+
+class SlowToOpen:
+    """A function that unpickles when it is told to, as one whose module takes long to import."""
+
+    def __init__(self, opening, go):
+        self.files = opening, go
+
+    def __reduce__(self):
+        return opened_later, self.files
+
+
+def opened_later(opening, go):
+    opening.touch()
+    wait_until("it may go on", go.exists)
+    return lambda value: value
 
 
 @pytest.fixture(scope="module", params=["unix", "tcp"])
@@ -124,6 +141,21 @@ class TestResults:
         shared.flush()
         values = shared.get([a, b])
         assert isinstance(values[a], KeyError) and values[b] == 3
+
+    def test_a_task_that_is_cancelled_while_it_is_opened_has_its_arguments(self, own, tmp_path):
+        """Its client lets go of the function and the arguments; its thread is held all the same."""
+        worker = own.start_worker()
+        opening, go = tmp_path / "opening", tmp_path / "go"
+        worker.assign([task(0, SlowToOpen(opening, go), ("given",))])
+        wait_until("it is being opened", opening.exists)
+        worker.send("release", None, {"ids": [(0,)]})
+        worker.send("dropBlobs", {"templates": [1], "chunks": [2]})
+        # Answered after those two.
+        worker.flush()
+        go.touch()
+        run = worker.task_run(0)
+        assert run.error is None and run.status == 0
+        assert payload.loads(run.inline) == "given"
 
     def test_priority_is_obeyed(self, own):
         worker = own.start_worker()

@@ -14,7 +14,7 @@ from spanwise.graph.template import Call, Constant, Run, Slot, Template
 from spanwise.worker.binding import bound
 from spanwise.worker.errors import CannotOpen, TaskError, describe
 from spanwise.worker.held import placed_arrivals
-from spanwise.worker.library import Library
+from spanwise.worker.library import NO_CHUNK, Kept, Library
 from spanwise.worker.names import OWN, Names
 from spanwise.worker.report import Report
 from spanwise.worker.sizes import Sizes
@@ -117,8 +117,42 @@ def test_inline_results_start_at_multiples_of_eight():
 
 
 def test_dropped_blobs_are_a_sentence_when_needed_again():
-    with pytest.raises(CannotOpen, match="did not reach the worker"):
-        Library(Names()).open_template(3)
+    with pytest.raises(CannotOpen, match="The function of this task did not reach the worker"):
+        Library(Names()).open(3, NO_CHUNK)
+
+
+def test_what_is_dropped_between_claim_and_opening_still_opens_and_is_not_kept():
+    kept = Kept("The blob", bytes.decode)
+    kept.add(3, b"three")
+    opened = kept.claim(3)
+    kept.drop([3])
+    assert opened() == ("three", 5)
+    with pytest.raises(CannotOpen, match="The blob did not reach"):
+        kept.claim(3)()
+
+
+def test_of_two_that_open_a_blob_at_once_the_first_one_s_object_is_kept():
+    def read(blob):
+        if other:
+            other.pop()()
+        return [blob]
+
+    kept = Kept("The blob", read)
+    kept.add(3, b"three")
+    # Claimed by two; the second opens it while the first is still reading.
+    first, second = kept.claim(3), kept.claim(3)
+    meanwhile = []
+    other = [lambda: meanwhile.append(second()[0])]
+    found, _ = first()
+    assert found is meanwhile[0] is kept.opened[3]
+    assert kept.claim(3)() == (found, 0)
+
+
+def test_a_drop_while_a_blob_is_read_leaves_nothing_behind():
+    kept = Kept("The blob", lambda blob: kept.drop([3]) or blob)
+    kept.add(3, b"three")
+    assert kept.claim(3)() == (b"three", 5)
+    assert not kept.opened
 
 
 def test_threads_that_open_what_imports_a_circle_of_modules_do_not_meet_in_it(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from spanwise.wire import payload
 from spanwise.worker.binding import Run, bound
@@ -14,6 +14,8 @@ from spanwise.worker.stacks import TextIds
 
 #: The chunk id of a task that has no literals.
 NO_CHUNK = 0xFFFF_FFFF
+
+T = TypeVar("T")
 
 
 class Opened:
@@ -35,12 +37,83 @@ class Opened:
             ]
 
 
+class Kept(Generic[T]):
+    """Blobs of one sort by id: as received until first used, then what was in them.
+
+    Two threads may open the same blob at once; the first one's object is kept.
+
+    Parameters
+    ----------
+    what
+        Begins the sentence that says that one cannot be opened.
+    read
+        Makes of a blob what is kept of it.
+    """
+
+    def __init__(self, what: str, read: Callable[[Any], T]) -> None:
+        #: id → what was in the blob.
+        self.opened: dict[int, T] = {}
+        self._blobs: dict[int, Any] = {}
+        self._what = what
+        self._read = read
+        #: Around what changes both.
+        self._changing = threading.Lock()
+
+    def add(self, blob_id: int, blob: Any) -> None:
+        """Keep a blob until it is needed."""
+        with self._changing:
+            self.opened.pop(blob_id, None)
+            self._blobs[blob_id] = blob
+
+    def drop(self, ids: Iterable[int]) -> None:
+        """Forget blobs and what was in them."""
+        with self._changing:
+            for each in ids:
+                self.opened.pop(each, None)
+                self._blobs.pop(each, None)
+
+    def claim(self, blob_id: int) -> Callable[[], tuple[T, int]]:
+        """Return what opens a blob, even if it is dropped before that.
+
+        Returns
+        -------
+        open
+            Gives what was in the blob, and how many bytes were opened for it now. It
+            raises `CannotOpen`, with a sentence for the user, whose cause is what pickle
+            raised.
+        """
+        with self._changing:
+            blob, found = self._blobs.get(blob_id), self.opened.get(blob_id)
+        if found is not None:
+            return lambda: (found, 0)
+        return lambda: self._open(blob_id, blob)
+
+    def _open(self, blob_id: int, blob: Any) -> tuple[T, int]:
+        if blob is None:
+            raise CannotOpen(
+                f"{self._what} did not reach the worker. Submitting it again sends it again."
+            )
+        try:
+            value = self._read(blob)
+        except BaseException as error:
+            raise CannotOpen(
+                f"{self._what} could not be unpickled on the worker ({type(error).__name__}: "
+                f"{error}). Modules that it imports must be importable there: "
+                "workers use the client's interpreter, sys.path and working directory."
+            ) from error
+        with self._changing:
+            if self._blobs.get(blob_id) is blob:
+                self.opened[blob_id] = value
+                del self._blobs[blob_id]
+            # Else another thread was first, or it was dropped: nobody would drop it again.
+            return self.opened.get(blob_id, value), len(blob)
+
+
 class Library:
     """What the tasks of one worker run.
 
     Opening happens on the thread that needs the result first, so that its time is
-    that task's and its failure that task's error. Two threads may open the same
-    blob at once; the first one's object is kept.
+    that task's and its failure that task's error.
     """
 
     def __init__(self, names: Names) -> None:
@@ -48,64 +121,42 @@ class Library:
         #: Around everything that may import modules. Two threads that enter a circle of
         #: modules (dask has such) at different places get one of them half made.
         self.importing = threading.RLock()
-        self._template_blobs: dict[int, Any] = {}
-        self._chunk_blobs: dict[int, Any] = {}
+        self._templates = Kept("The function of this task", self._read_template)
+        self._chunks: Kept[list[tuple[Any, ...]]] = Kept("The arguments of this task", self.loads)
         #: id → opened template.
-        self.templates: dict[int, Opened] = {}
+        self.templates = self._templates.opened
         #: id → list of tuples of literals.
-        self.chunks: dict[int, list[tuple[Any, ...]]] = {}
+        self.chunks = self._chunks.opened
 
     def add_template(self, template_id: int, blob: Any) -> None:
         """Keep a template's payload until it is needed."""
-        self.templates.pop(template_id, None)
-        self._template_blobs[template_id] = blob
+        self._templates.add(template_id, blob)
 
     def add_chunk(self, chunk_id: int, blob: Any) -> None:
         """Keep a chunk's payload until it is needed."""
-        self.chunks.pop(chunk_id, None)
-        self._chunk_blobs[chunk_id] = blob
+        self._chunks.add(chunk_id, blob)
 
     def drop(self, templates: Sequence[int], chunks: Sequence[int]) -> None:
         """Forget templates and chunks that no task will name again."""
-        for each in templates:
-            self.templates.pop(each, None)
-            self._template_blobs.pop(each, None)
-        for each in chunks:
-            self.chunks.pop(each, None)
-            self._chunk_blobs.pop(each, None)
+        self._templates.drop(templates)
+        self._chunks.drop(chunks)
 
-    def open_template(self, template_id: int) -> tuple[Opened, int]:
-        """Return a template and how many bytes were opened for it now.
+    def open(self, template_id: int, chunk_id: int) -> tuple[Opened, list[tuple[Any, ...]], int]:
+        """Return what a task runs, its chunk's rows, and how many bytes were opened now.
 
-        Raises
-        ------
-        CannotOpen
-            With a sentence for the user; its cause is what pickle raised.
-        """
-        opened = self.templates.get(template_id)
-        if opened is not None:
-            return opened, 0
-        template, nbytes = self._open(
-            self._template_blobs.get(template_id), "The function of this task"
-        )
-        opened = self.templates.setdefault(template_id, Opened(template, self._names))
-        self._template_blobs.pop(template_id, None)
-        return opened, nbytes
-
-    def open_chunk(self, chunk_id: int) -> tuple[list[tuple[Any, ...]], int]:
-        """Return a chunk's rows and how many bytes were opened for it now.
+        Both are claimed before either is opened: a task that is cancelled while its
+        function is being imported, which may take seconds, still has its arguments.
 
         Raises
         ------
         CannotOpen
+            With a sentence for the user.
         """
-        rows = self.chunks.get(chunk_id)
-        if rows is not None:
-            return rows, 0
-        rows, nbytes = self._open(self._chunk_blobs.get(chunk_id), "The arguments of this task")
-        rows = self.chunks.setdefault(chunk_id, rows)
-        self._chunk_blobs.pop(chunk_id, None)
-        return rows, nbytes
+        template = self._templates.claim(template_id)
+        chunk = None if chunk_id == NO_CHUNK else self._chunks.claim(chunk_id)
+        opened, nbytes = template()
+        rows, more = ([()], 0) if chunk is None else chunk()
+        return opened, rows, nbytes + more
 
     def loads(self, blob: Any) -> Any:
         """Return the object in a payload; from any thread of the worker.
@@ -118,16 +169,5 @@ class Library:
         with self.importing:
             return payload.loads(blob)
 
-    def _open(self, blob: Any, what: str) -> tuple[Any, int]:
-        if blob is None:
-            raise CannotOpen(
-                f"{what} did not reach the worker. Submitting it again sends it again."
-            )
-        try:
-            return self.loads(blob), len(blob)
-        except BaseException as error:
-            raise CannotOpen(
-                f"{what} could not be unpickled on the worker ({type(error).__name__}: "
-                f"{error}). Modules that it imports must be importable there: "
-                "workers use the client's interpreter, sys.path and working directory."
-            ) from error
+    def _read_template(self, blob: Any) -> Opened:
+        return Opened(self.loads(blob), self._names)

@@ -70,13 +70,8 @@ def open_blobs(
     ------
     CannotOpen
     """
-    library = worker.library
-    opened, nbytes = library.open_template(row[2])
-    literals: Any = ()
-    if row[3] != NO_CHUNK:
-        rows, more = library.open_chunk(row[3])
-        literals = rows[row[4]]
-        nbytes += more
+    opened, rows, nbytes = worker.library.open(row[2], row[3])
+    literals = () if row[3] == NO_CHUNK else rows[row[4]]
     end_cpu, end = thread_time(), perf_counter()
     cpu = end_cpu - begin_cpu
     part = own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))
