@@ -10,6 +10,44 @@ import { ObserverLink, type LogGap } from '../observer-link';
 
 const secret = Buffer.alloc(32, 7);
 
+/** A block of `names`. */
+function writeName(log: LogWriter): void {
+  log.table('names').append({ id: 0, text: 'inc' });
+  log.seal();
+}
+
+/** A block of `memory` with one row. */
+function writeMemory(log: LogWriter, t: number): void {
+  log.table('memory').append({
+    t,
+    worker: 0,
+    process: 0,
+    managed: 0,
+    spilled: 0,
+    unmanagedOld: 0
+  });
+  log.seal();
+}
+
+/** A block of `gaps`, as the owner of a link writes it. */
+function writeGaps(log: LogWriter, gaps: readonly LogGap[]): void {
+  for (const gap of gaps) {
+    log.table('gaps').append({ ...gap, why: 'replay ring' });
+  }
+  log.seal();
+}
+
+/** Rows of `memory` that came, and those that `gaps` tell of. */
+function rowsAccountedFor(blocks: readonly Block[]): number {
+  const came = blocks
+    .filter(block => block.table === 'memory')
+    .map(block => block.rows);
+  const told = blocks
+    .filter((block): block is Block<'gaps'> => block.table === 'gaps')
+    .flatMap(block => [...block.columns.rows]);
+  return [...came, ...told].reduce((sum, rows) => sum + rows, 0);
+}
+
 describe('the link to the observer', () => {
   let folder: string;
   let door: Door<'source' | 'panel'> | null = null;
@@ -74,6 +112,20 @@ describe('the link to the observer', () => {
     });
   }
 
+  /** The observer goes, and its end of every link with it. */
+  async function closeDoor(): Promise<void> {
+    await door?.close();
+    sources.splice(0).forEach(source => source.destroy());
+  }
+
+  /** The observer goes, and the cluster sees it. */
+  async function breakLink(): Promise<void> {
+    await closeDoor();
+    await waitFor('the link breaks', () =>
+      notes.some(note => note.startsWith('The link to the observer ended'))
+    );
+  }
+
   function openLink(lastingBytes?: number): ObserverLink {
     return new ObserverLink({
       place: () => ({
@@ -108,19 +160,9 @@ describe('the link to the observer', () => {
     const kept = link;
     let at = 0;
     const log = new LogWriter(block => kept.push(block, at));
-    log.table('names').append({ id: 0, text: 'inc' });
-    log.seal();
+    writeName(log);
     for (at = 1; at <= 50; at++) {
-      const table = log.table('memory');
-      table.append({
-        t: at,
-        worker: 0,
-        process: 0,
-        managed: 0,
-        spilled: 0,
-        unmanagedOld: 0
-      });
-      log.seal();
+      writeMemory(log, at);
     }
     await openDoor(0);
     const newest = await waitFor(
@@ -165,8 +207,7 @@ describe('the link to the observer', () => {
     await waitFor('the first refusal', () => refused.length === 1);
     await writeFile(join(folder, 'secret'), secret);
     const log = new LogWriter(block => link!.push(block, 0));
-    log.table('names').append({ id: 0, text: 'inc' });
-    log.seal();
+    writeName(log);
     await waitFor('the link', () => blocks.length > 0);
     await writeFile(join(folder, 'secret'), Buffer.alloc(32, 8));
     sources[0]!.destroy();
@@ -193,8 +234,7 @@ describe('the link to the observer', () => {
     );
     isMute = false;
     const log = new LogWriter(block => link!.push(block, 0));
-    log.table('names').append({ id: 0, text: 'inc' });
-    log.seal();
+    writeName(log);
     await waitFor('the block', () => blocks.length > 0);
   });
 
@@ -204,28 +244,13 @@ describe('the link to the observer', () => {
     const kept = link;
     await waitFor('the link', () => sources.length > 0);
     const log = new LogWriter(block => kept.push(block, 0));
-    const write = (): void => {
-      log.table('memory').append({
-        t: 0,
-        worker: 0,
-        process: 0,
-        managed: 0,
-        spilled: 0,
-        unmanagedOld: 0
-      });
-      log.seal();
-    };
     // One after another, so that each is sent before it leaves the ring. None is acknowledged.
     for (let written = 1; written <= 50; written++) {
-      write();
+      writeMemory(log, 0);
       await waitFor('the block', () => blocks.length === written);
     }
     expect(gaps).toEqual([]);
-    await door!.close();
-    sources.splice(0).forEach(source => source.destroy());
-    await waitFor('the link breaks', () =>
-      notes.some(note => note.startsWith('The link to the observer ended'))
-    );
+    await breakLink();
     blocks = [];
     // The same observer, which got ten of them.
     await openDoor(10);
@@ -242,30 +267,16 @@ describe('the link to the observer', () => {
     link = openLink(1);
     const kept = link;
     const log = new LogWriter(block => kept.push(block, 0));
-    onGap = found => {
-      for (const gap of found) {
-        log.table('gaps').append({ ...gap, why: 'replay ring' });
-      }
-      log.seal();
-    };
+    onGap = found => writeGaps(log, found);
     const comeAndGo = async (haveSeq: number): Promise<void> => {
-      await door?.close();
-      sources.splice(0).forEach(source => source.destroy());
+      await closeDoor();
       blocks = [];
       await openDoor(haveSeq);
       await waitFor('the link', () => sources.length > 0);
     };
     let written = 0;
     const write = async (): Promise<void> => {
-      log.table('memory').append({
-        t: 0,
-        worker: 0,
-        process: 0,
-        managed: 0,
-        spilled: 0,
-        unmanagedOld: 0
-      });
-      log.seal();
+      writeMemory(log, 0);
       written++;
       // Sent before it leaves the ring; never acknowledged.
       await waitFor('the block', () => blocks.at(-1)?.seq === log.seq);
@@ -278,18 +289,7 @@ describe('the link to the observer', () => {
       // The same observer, which took in ten blocks and lost the others with each link.
       await comeAndGo(10);
       await waitFor('the newest block', () => blocks.at(-1)?.seq === log.seq);
-      const rowsOf = (table: string): number =>
-        blocks
-          .filter(block => block.table === table)
-          .reduce(
-            (sum, block) =>
-              sum +
-              (block.table === 'gaps'
-                ? (block as Block<'gaps'>).columns.rows.reduce((a, b) => a + b)
-                : block.rows),
-            0
-          );
-      expect(rowsOf('gaps') + rowsOf('memory')).toBe(written - 10);
+      expect(rowsAccountedFor(blocks)).toBe(written - 10);
       for (let i = 0; i < 50; i++) {
         await write();
       }
@@ -301,44 +301,16 @@ describe('the link to the observer', () => {
     const kept = link;
     let at = 0;
     const log = new LogWriter(block => kept.push(block, at));
-    onGap = found => {
-      for (const gap of found) {
-        log.table('gaps').append({ ...gap, why: 'replay ring' });
-      }
-      log.seal();
-    };
+    onGap = found => writeGaps(log, found);
     let written = 0;
     for (let observers = 1; observers <= 4; observers++) {
       for (const end = at + 30; at < end; at++, written++) {
-        log.table('memory').append({
-          t: at,
-          worker: 0,
-          process: 0,
-          managed: 0,
-          spilled: 0,
-          unmanagedOld: 0
-        });
-        log.seal();
+        writeMemory(log, at);
       }
       await openDoor(0);
       await waitFor('the newest block', () => blocks.at(-1)?.seq === log.seq);
-      const sum = (counted: Block[], rows: (block: Block) => number): number =>
-        counted.reduce((total, block) => total + rows(block), 0);
-      const came = blocks.filter(block => block.table === 'memory');
-      const told = blocks.filter(
-        (block): block is Block<'gaps'> => block.table === 'gaps'
-      );
-      expect(
-        sum(came, block => block.rows) +
-          sum(told, block =>
-            (block as Block<'gaps'>).columns.rows.reduce((a, b) => a + b, 0)
-          )
-      ).toBe(written);
-      await door!.close();
-      sources.splice(0).forEach(source => source.destroy());
-      await waitFor('the link breaks', () =>
-        notes.some(note => note.startsWith('The link to the observer ended'))
-      );
+      expect(rowsAccountedFor(blocks)).toBe(written);
+      await breakLink();
       notes = [];
       blocks = [];
     }
