@@ -205,7 +205,7 @@ class Calls:
             number, rest = names.group(group, rest)
             groups.append(number)
             rests.append(rest)
-            functions.append(names.id(function))
+            functions.append(names.id_of(function))
         suffixes, keys_blob = join_texts(rests)
         message.blobs.append(keys_blob)
         fields = {

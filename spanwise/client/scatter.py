@@ -177,7 +177,7 @@ def _announce(
         "id": array("I", [entry.id for entry in made]),
         "group": array("I", [group for group, _ in groups]),
         "suffix": suffixes,
-        "function": array("I", [names.id(function) for _, _, function in cuts]),
+        "function": array("I", [names.id_of(function) for _, _, function in cuts]),
         "span": array("H", [session.spans.id(current_annotation())]) * count,
         "flags": bytes([WANTED]) * count,
         "nbytes": array("d", [len(blob) for blob in blobs]),

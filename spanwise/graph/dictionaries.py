@@ -23,21 +23,26 @@ MOST_NAMES = 200_000
 OTHERS = "(others)"
 
 
-class Names:
-    """Texts by number, in the order in which they were first used."""
+class BoundedTexts:
+    """Texts by number, in the order in which they were first used; :data:`MOST_NAMES` of them.
 
-    __slots__ = ("_ids", "_sent", "_texts")
+    Parameters
+    ----------
+    coined
+        Called with each new number and its text.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_coined", "_ids")
+
+    def __init__(self, coined: Callable[[int, str], None]) -> None:
         self._ids: dict[str, int] = {}
-        self._texts: list[str] = []
-        self._sent = 0
+        self._coined = coined
 
-    def id(self, text: str) -> int:
+    def id_of(self, text: str) -> int:
         """The number of a text, new or not."""
         found = self._ids.get(text)
         if found is None:
-            found = self._add(text if len(self._texts) < MOST_NAMES else OTHERS)
+            found = self._coin(text if len(self._ids) < MOST_NAMES else OTHERS)
         return found
 
     def group(self, group: str, rest: str) -> tuple[int, str]:
@@ -48,16 +53,28 @@ class Names:
         found = self._ids.get(group)
         if found is not None:
             return found, rest
-        if len(self._texts) < MOST_NAMES:
-            return self._add(group), rest
-        return self._add(""), group + rest
+        if len(self._ids) < MOST_NAMES:
+            return self._coin(group), rest
+        return self._coin(""), group + rest
 
-    def _add(self, text: str) -> int:
+    def _coin(self, text: str) -> int:
         found = self._ids.get(text)
         if found is None:
-            found = self._ids[text] = len(self._texts)
-            self._texts.append(text)
+            found = self._ids[text] = len(self._ids)
+            self._coined(found, text)
         return found
+
+
+class Names(BoundedTexts):
+    """The client's texts, and which of them the scheduler has been sent."""
+
+    __slots__ = ("_sent", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._sent = 0
+        texts = self._texts
+        super().__init__(lambda _, text: texts.append(text))
 
     def take_new(self) -> dict[str, Any]:
         """Header fields announcing the texts that the scheduler does not know yet."""

@@ -296,7 +296,7 @@ class _Packing:
                         name_ids[group_text] = group_name
                 function = name_ids.get(function_text, -1)
                 if function < 0:
-                    function = name_ids[function_text] = names.id(function_text)
+                    function = name_ids[function_text] = names.id_of(function_text)
                 rests.append(rest)
                 # The next key often begins with the same text, even the same object.
                 head = None

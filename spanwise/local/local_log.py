@@ -19,7 +19,7 @@ from typing import Any
 
 from spanwise.client.launch import kernel_id, notebook_path, versions
 from spanwise.graph.attribution import Attribution
-from spanwise.graph.dictionaries import Spans
+from spanwise.graph.dictionaries import BoundedTexts, Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import (
     ORIGIN_DEFAULT,
@@ -28,7 +28,7 @@ from spanwise.graph.packs import (
     PartNaming,
     outer_key,
 )
-from spanwise.local.log_ids import LogNames, ProcessIds
+from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import FAILED, Done, Work
 from spanwise.records.log_writer import LogWriter, SealedBlock
 from spanwise.worker.report import Part
@@ -60,7 +60,7 @@ class LocalLog:
         self.log_id = uuid.uuid4().hex[:16]
         self.lock = threading.RLock()
         self._writer = LogWriter(lambda block: emit(block, self.since(perf_counter())))
-        self.names = LogNames(lambda number, text: self._writer.add("names", number, text))
+        self.names = BoundedTexts(lambda number, text: self._writer.add("names", number, text))
         self.spans = Spans(self._span_closed)
         self._texts = KeyTexts()
         self._lanes: dict[tuple[int, int], int] = {}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
 from spanwise.graph.key_text import KeyTexts
-from spanwise.local import log_ids
 from spanwise.local.lanes import Processes, ProcessSlots, ThreadLanes
 from spanwise.local.replay_ring import ReplayRing
 from spanwise.records.block import decode_block
@@ -83,20 +82,35 @@ def test_a_row_of_another_length_is_refused() -> None:
 def test_names_are_bounded_and_keys_keep_their_text(
     keys: list[tuple[str, str]],
 ) -> None:
-    """The client's and the log's, which do the same."""
     texts: list[str] = []
+    coined: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dictionaries, "MOST_NAMES", 4)
-        patch.setattr(log_ids, "MOST_NAMES", 4)
-        of_client = dictionaries.Names()
-        of_log = log_ids.LogNames(lambda number, text: texts.append(text))
+        names = dictionaries.BoundedTexts(
+            lambda number, text: (coined.append(number), texts.append(text))
+        )
         for group, rest in keys:
-            number, left = of_log.group(group, rest)
+            number, left = names.group(group, rest)
             assert texts[number] + left == group + rest
-            assert of_client.group(group, rest) == (number, left)
-            function = of_log.id_of(rest)
-            assert texts[function] in (rest, "(others)") and of_client.id(rest) == function
-    assert of_client.take_new()["names"] == texts and len(set(texts)) == len(texts) <= 6
+            assert names.group(group, rest) == (number, left)
+            function = names.id_of(rest)
+            assert texts[function] in (rest, "(others)") and names.id_of(rest) == function
+    assert coined == list(range(len(texts))) and len(set(texts)) == len(texts) <= 6
+
+
+@given(st.lists(st.one_of(st.sampled_from("abcdef"), st.none()), max_size=40))
+def test_names_are_announced_once_in_their_order(texts: list[str | None]) -> None:
+    """None: a message leaves."""
+    names, told = dictionaries.Names(), []
+    for text in [*texts, None]:
+        if text is not None:
+            assert names.id_of(text) <= len(set(texts))
+            continue
+        new = names.take_new()
+        assert new["firstName"] == len(told)
+        told += new["names"]
+        assert names.announced == len(told)
+    assert told == list(dict.fromkeys(text for text in texts if text is not None))
 
 
 def test_of_heads_of_keys_only_so_many_are_remembered() -> None:
