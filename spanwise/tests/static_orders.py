@@ -23,7 +23,7 @@ from dask._task_spec import DataNode, Task, TaskRef, convert_legacy_graph
 from dask.order import order
 
 from spanwise.node import find_node
-from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.bundled import bundle
 
 #: Needs of each task by place, in no order; None is data.
 Needs = list[list[int] | None]
@@ -31,20 +31,7 @@ Needs = list[list[int] | None]
 
 def bundle_program(folder: Path) -> Path:
     """Bundle the TypeScript program that orders graphs into a folder."""
-    bundle = folder / "static-orders.cjs"
-    options = {
-        "entryPoints": [str(CHECKOUT / "src" / "testing" / "static-orders.ts")],
-        "outfile": str(bundle),
-        "bundle": True,
-        "platform": "node",
-    }
-    subprocess.run(
-        [find_node(), "-e", f"require('esbuild').buildSync({json.dumps(options)})"],
-        check=True,
-        cwd=CHECKOUT,
-        timeout=60,
-    )
-    return bundle
+    return bundle(folder / "static-orders.cjs", entryPoints=["src/testing/static-orders.ts"])
 
 
 def our_orders(program: Path, graphs: list[Needs]) -> list[list[int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spanwise.node import find_node
+from spanwise.tests.bundled import bundle
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.test_observe_server import clusters
@@ -42,27 +42,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=True,
         timeout=LIMIT,
     )
-    outfile = folder / "program.mjs"
-    options = {
-        "stdin": {"contents": PROGRAM, "resolveDir": str(CHECKOUT), "loader": "ts"},
-        "bundle": True,
-        "platform": "node",
-        "format": "esm",
-        "outfile": str(outfile),
-        "external": ["pidtree", "pidusage"],
+    return bundle(
+        folder / "program.mjs",
+        stdin={"contents": PROGRAM, "resolveDir": str(CHECKOUT), "loader": "ts"},
+        format="esm",
+        external=["pidtree", "pidusage"],
         # Bundled CommonJS packages call require() for Node's own modules.
-        "banner": {
+        banner={
             "js": "import { createRequire as r } from 'node:module';"
             "const require = r(import.meta.url);"
         },
-    }
-    subprocess.run(
-        [find_node(), "-e", f"require('esbuild').buildSync({json.dumps(options)})"],
-        cwd=CHECKOUT,
-        check=True,
-        timeout=LIMIT,
     )
-    return outfile
 
 
 @pytest.fixture

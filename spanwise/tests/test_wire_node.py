@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from spanwise.node import find_node
-from spanwise.tests.checkout import CHECKOUT
+from spanwise.tests.bundled import bundle
 from spanwise.wire.door import listen
 from spanwise.wire.errors import HandshakeRefused
 from spanwise.wire.handshake import new_secret
@@ -18,18 +18,11 @@ LIMIT = 60.0
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """The Node end, bundled."""
-    outfile = tmp_path_factory.mktemp("node") / "link-partner.cjs"
-    options = (
-        "{entryPoints: ['src/testing/link-partner.ts'], bundle: true, platform: 'node', "
-        f"format: 'cjs', outfile: {str(outfile)!r}}}"
+    return bundle(
+        tmp_path_factory.mktemp("node") / "link-partner.cjs",
+        entryPoints=["src/testing/link-partner.ts"],
+        format="cjs",
     )
-    subprocess.run(
-        [find_node(), "-e", f"require('esbuild').buildSync({options})"],
-        cwd=CHECKOUT,
-        check=True,
-        timeout=LIMIT,
-    )
-    return outfile
 
 
 @pytest.fixture
