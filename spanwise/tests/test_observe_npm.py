@@ -62,17 +62,21 @@ def server(tmp_path: Path) -> Iterator[JupyterServer]:
     server.close()
 
 
-def test_a_program_beside_the_server_finds_it_and_is_kept(
-    program: Path, server: JupyterServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Its environment names no server: the runtime folder does.
-    ran = subprocess.run(
+def run_beside(server: JupyterServer, program: Path) -> subprocess.CompletedProcess[str]:
+    """Run it in an environment that names no server: the runtime folder does."""
+    return subprocess.run(
         [find_node(), str(program)],
         env=server.environment,
         capture_output=True,
         text=True,
         timeout=LIMIT,
     )
+
+
+def test_a_program_beside_the_server_finds_it_and_is_kept(
+    program: Path, server: JupyterServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = run_beside(server, program)
     assert (ran.returncode, ran.stderr) == (0, "")
     monkeypatch.setenv("SPANWISE_CONNECTION", str(server.connection_file))
     seen = {info["name"]: info for info in clusters()}
@@ -85,12 +89,6 @@ def test_a_program_is_told_when_the_server_has_no_observer(
     program: Path, server: JupyterServer
 ) -> None:
     server.close()
-    ran = subprocess.run(
-        [find_node(), str(program)],
-        env=server.environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
+    ran = run_beside(server, program)
     assert ran.returncode == 0
     assert "nothing is observed: No JupyterLab with Spanwise runs" in ran.stderr
