@@ -1,53 +1,32 @@
 /** Whole programs that are observed: several at once, one that computes for long, and how they end. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { CompiledPrograms } from '../../../testing/compiled-programs';
 import { FakeJupyter } from '../../../testing/fake-jupyter';
 import { buildNodePrograms } from '../../../testing/node-programs';
 
-const checkout = resolve(__dirname, '..', '..', '..', '..');
-/** Below the checkout, so that the programs of threads and processes are found. */
-const folder = join(checkout, '.build', `observed-programs-${process.pid}`);
-const running = new Set<ChildProcess>();
+const programs = new CompiledPrograms('observed-programs');
 let jupyter: FakeJupyter;
 
 beforeAll(async () => {
   buildNodePrograms('pool-thread.mjs', 'pool-process.mjs', 'sender.mjs');
-  mkdirSync(folder, { recursive: true });
   jupyter = await FakeJupyter.start();
 });
-afterEach(() => {
-  running.forEach(child => child.kill('SIGKILL'));
-  running.clear();
-});
+afterEach(() => programs.kill());
 afterAll(async () => {
   await jupyter.close();
-  rmSync(folder, { recursive: true, force: true });
+  programs.remove();
 });
 
 /** Compiles and starts a program, or one that does nothing with it as what is loaded before (`node --import`). */
 async function start(name: string, text: string, isPreload = false) {
-  const outfile = join(folder, `${name}.mjs`);
-  await build({
-    stdin: {
-      contents: `
-        import { writeSync } from 'node:fs';
-        import { getSync, getThreads, observe, ref, span, task } from './src/node/index';
-        const spin = ms => { const end = performance.now() + ms; while (performance.now() < end); return ms; };
-        ${text}`,
-      resolveDir: checkout,
-      loader: 'ts'
-    },
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['acorn', 'eslint-scope', 'pidtree', 'pidusage'],
-    logLevel: 'warning'
-  });
-  const args = isPreload ? ['--import', outfile, '-e', ''] : [outfile];
-  const child = spawn(process.execPath, args, {
+  const file = await programs.compile(
+    name,
+    `import { writeSync } from 'node:fs';
+     import { getSync, getThreads, observe, ref, span, task } from './src/node/index';
+     const spin = ms => { const end = performance.now() + ms; while (performance.now() < end); return ms; };
+     ${text}`
+  );
+  const args = isPreload ? ['--import', file, '-e', ''] : [file];
+  const { child, output, ended } = programs.start(args, {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: {
       ...process.env,
@@ -55,13 +34,11 @@ async function start(name: string, text: string, isPreload = false) {
       JUPYTER_RUNTIME_DIR: jupyter.runtimeFolder
     }
   });
-  running.add(child);
-  let complaints = '';
-  child.stderr.on('data', chunk => (complaints += String(chunk)));
-  const ended = new Promise<number | string | null>(end =>
-    child.on('close', (code, signal) => end(signal ?? code))
-  );
-  return { child, ended, complaints: () => complaints };
+  return {
+    child,
+    ended: ended.then(({ code, signal }) => signal ?? code),
+    complaints: output
+  };
 }
 
 const isEnded = ({ state }: { readonly state: string }) => state === 'ended';

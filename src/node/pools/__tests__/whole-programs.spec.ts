@@ -1,77 +1,44 @@
 /** What only a whole program shows: Ctrl-C, its end, and what becomes of its children. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import {
+  CompiledPrograms,
+  type StartedProgram
+} from '../../../testing/compiled-programs';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
 import { isAlive } from './is-alive';
 
-const checkout = resolve(__dirname, '..', '..', '..', '..');
-/** Below the checkout, so that the programs of workers are found. */
-const folder = join(checkout, '.build', `pool-programs-${process.pid}`);
-const running = new Set<ChildProcess>();
+const programs = new CompiledPrograms('pool-programs');
 
-beforeAll(() => {
-  buildNodePrograms('pool-thread.mjs', 'pool-process.mjs');
-  mkdirSync(folder, { recursive: true });
-});
-afterEach(() => {
-  running.forEach(child => child.kill('SIGKILL'));
-  running.clear();
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+beforeAll(() => buildNodePrograms('pool-thread.mjs', 'pool-process.mjs'));
+afterEach(() => programs.kill());
+afterAll(() => programs.remove());
 
-type Program = {
-  readonly child: ChildProcess;
-  out(): string;
+type Program = StartedProgram & {
   /** Lines that begin with the word, without it. */
   said(word: string): string[];
-  readonly ended: Promise<{ code: number | null; signal: string | null }>;
 };
 
 /** Compiles and starts a program that has the schedulers in scope. */
 async function start(name: string, text: string): Promise<Program> {
-  const outfile = join(folder, `${name}.mjs`);
-  await build({
-    stdin: {
-      contents: `
-        import { task, ref } from './src/node/graph/nodes';
-        import { getAsync } from './src/node/local/get-async';
-        import { getSync } from './src/node/local/get-sync';
-        import { getThreads } from './src/node/pools/get-threads';
-        import { getProcesses } from './src/node/pools/get-processes';
-        import { ProcessPool, ThreadPool } from './src/node/pools/worker-pool';
-        ${text}`,
-      resolveDir: checkout,
-      loader: 'ts'
-    },
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    external: ['acorn', 'eslint-scope'],
-    logLevel: 'warning'
-  });
-  const child = spawn(process.execPath, [outfile], {
-    stdio: ['ignore', 'pipe', 'pipe']
-  });
-  running.add(child);
-  let out = '';
-  child.stdout.on('data', chunk => (out += String(chunk)));
-  child.stderr.on('data', chunk => (out += String(chunk)));
-  const ended = new Promise<{ code: number | null; signal: string | null }>(
-    end => child.on('close', (code, signal) => end({ code, signal }))
+  const file = await programs.compile(
+    name,
+    `import { task, ref } from './src/node/graph/nodes';
+     import { getAsync } from './src/node/local/get-async';
+     import { getSync } from './src/node/local/get-sync';
+     import { getThreads } from './src/node/pools/get-threads';
+     import { getProcesses } from './src/node/pools/get-processes';
+     import { ProcessPool, ThreadPool } from './src/node/pools/worker-pool';
+     ${text}`
   );
+  const program = programs.start([file], { stdio: ['ignore', 'pipe', 'pipe'] });
   return {
-    child,
-    out: () => out,
+    ...program,
     said: word =>
-      out
+      program
+        .output()
         .split('\n')
         .filter(line => line.startsWith(`${word} `))
-        .map(line => line.slice(word.length + 1)),
-    ended
+        .map(line => line.slice(word.length + 1))
   };
 }
 
@@ -112,7 +79,7 @@ describe.each(['getThreads', 'getProcesses'])(
       expect(await program.ended).toEqual({ code: 0, signal: null });
       expect(program.said('finish')).toEqual(['true']);
       expect(program.said('error')).toEqual(['InterruptedError SIGINT']);
-      expect(program.out()).toContain('after the run');
+      expect(program.output()).toContain('after the run');
       const pids = program.said('busy').map(Number);
       await waitFor('its workers are gone', () => !pids.some(isAlive));
     });
@@ -125,7 +92,7 @@ describe.each(['getThreads', 'getProcesses'])(
        setInterval(() => {}, 1000);`
       );
       await waitFor('the run is over', () =>
-        program.out().includes('idle now')
+        program.output().includes('idle now')
       );
       program.child.kill('SIGINT');
       expect(await program.ended).toEqual({ code: null, signal: 'SIGINT' });
@@ -213,7 +180,7 @@ describe.each(['getThreads', 'getProcesses'])(
             ${begin}`)
         );
         expect((await program.ended).code).not.toBe(0);
-        expect(program.out()).toMatch(
+        expect(program.output()).toMatch(
           /starts this run whenever it is imported[^]*import\.meta\.main/
         );
         expect(program.said('begin')).toHaveLength(2);
@@ -324,7 +291,7 @@ describe('§1.8: a program that runs tasks in its own thread', () => {
        console.log('listeners ' + process.listenerCount('SIGINT'));`
     );
     expect(await program.ended).toEqual({ code: 0, signal: null });
-    expect(program.out()).toBe('sum 100\nlisteners 0\n');
+    expect(program.output()).toBe('sum 100\nlisteners 0\n');
   });
 
   it('with getSync: Ctrl-C ends it as ever, in the middle of a task', async () => {
@@ -370,7 +337,7 @@ it('§1.8: closing a pool waits for the end of its processes, not for that of th
     await waitFor('its end', () => program.child.exitCode !== null);
     expect(await program.ended).toEqual({ code: 0, signal: null });
     expect(program.said('error')).toEqual(['InterruptedError']);
-    expect(program.out()).toContain('after the end');
+    expect(program.output()).toContain('after the end');
     expect(isAlive(holder)).toBe(true);
   } finally {
     process.kill(holder, 'SIGKILL');
