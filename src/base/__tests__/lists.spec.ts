@@ -2,10 +2,14 @@ import * as fc from 'fast-check';
 import { ByteRing } from '../byte-ring';
 import { Int32List } from '../int-list';
 import { Int32Queue } from '../int-queue';
+import { Queue } from '../queue';
 import { SeededRandom } from '../seeded-random';
 import { EMPTY_LIST, ValueLists } from '../value-lists';
 
-describe('Int32Queue', () => {
+describe.each([
+  ['Int32Queue', () => new Int32Queue()],
+  ['Queue', () => new Queue<number>()]
+])('%s', (_, made) => {
   it('gives first what came first', () => {
     // Numbers to push; a negative one says: take one out.
     const tape = fc.array(fc.integer({ min: -3, max: 5 }), {
@@ -14,7 +18,7 @@ describe('Int32Queue', () => {
     });
     fc.assert(
       fc.property(tape, numbers => {
-        const queue = new Int32Queue();
+        const queue = made();
         const model: number[] = [];
         for (const number of numbers) {
           if (number >= 0) {
@@ -25,8 +29,23 @@ describe('Int32Queue', () => {
           }
           expect(queue.length).toBe(model.length);
         }
+        queue.clear();
+        expect(queue.length).toBe(0);
+        queue.push(7);
+        expect(queue.shift()).toBe(7);
       })
     );
+  });
+});
+
+describe('Queue', () => {
+  it('has nothing to give when it is empty, and lets go of what it gave', () => {
+    const queue = new Queue<object>();
+    expect(queue.shift()).toBeUndefined();
+    queue.push({});
+    queue.shift();
+    expect(queue.shift()).toBeUndefined();
+    expect(Object.values(queue).flat()).not.toContainEqual({});
   });
 });
 

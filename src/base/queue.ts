@@ -1,0 +1,54 @@
+/**
+ * A first-in first-out queue in one circular array, which it keeps: an `Array` that falls empty by `shift` gives its places back, and
+ * takes 17 new ones with the next `push`.
+ *
+ * ```
+ *   items  [ g h . . . . e f ]      head = 6, length = 4: shift() gives e, f, g, h
+ * ```
+ */
+export class Queue<T> {
+  private _items = new Array<T | undefined>(16);
+  private _head = 0;
+  private _length = 0;
+
+  get length(): number {
+    return this._length;
+  }
+
+  push(item: T): void {
+    if (this._length === this._items.length) {
+      this._grow();
+    }
+    // The capacity is a power of two, so that wrapping is a mask.
+    const mask = this._items.length - 1;
+    this._items[(this._head + this._length) & mask] = item;
+    this._length++;
+  }
+
+  /** Takes the oldest item; undefined if there is none. */
+  shift(): T | undefined {
+    if (this._length === 0) {
+      return undefined;
+    }
+    const item = this._items[this._head];
+    this._items[this._head] = undefined;
+    this._head = (this._head + 1) & (this._items.length - 1);
+    this._length--;
+    return item;
+  }
+
+  clear(): void {
+    this._items = new Array<T | undefined>(16);
+    this._head = 0;
+    this._length = 0;
+  }
+
+  private _grow(): void {
+    const items = this._items
+      .slice(this._head)
+      .concat(this._items.slice(0, this._head));
+    items.length = 2 * this._length;
+    this._items = items;
+    this._head = 0;
+  }
+}
