@@ -10,9 +10,9 @@ import { visitReferences } from './references';
  */
 export class IndexedGraph {
   /** By id. */
-  readonly keys: Key[] = [];
+  readonly keys: Key[];
   /** By id, of the nodes alone. */
-  readonly nodes: Node[] = [];
+  readonly nodes: readonly Node[];
   readonly nodeCount: number;
   /** Of each node, each dependency once. External keys have none. */
   readonly dependencies: Edges;
@@ -30,11 +30,9 @@ export class IndexedGraph {
     private readonly _graph: KeyMap<Node>,
     asked: readonly Key[] = []
   ) {
-    _graph.compact();
-    _graph.forEach((node, key) => {
-      this.keys.push(key);
-      this.nodes.push(node);
-    });
+    const { keys, values } = _graph.compact();
+    this.keys = keys;
+    this.nodes = values;
     this.nodeCount = this.nodes.length;
     const { starts, ids } = this._findDependencies();
     this.asked = new Int32Array(asked.length);

@@ -237,7 +237,6 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     return this;
   }
 
-  /** Removes the entry of an equal key; false if there is none. */
   /** Sets the value of a text that is no key of this map yet: saves looking for it. */
   append(key: string, value: V): void {
     this._places.set(keyId(key), this._keys.length);
@@ -256,7 +255,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     this._keys[place] = undefined;
     this._values[place] = undefined;
     if (this._keys.length > 2 * this.size + 32) {
-      this.compact();
+      this._closeHoles();
     }
     return true;
   }
@@ -268,16 +267,18 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
     this._values = [];
   }
 
-  /** Closes the holes: the places are then 0 … size − 1 in the order of the entries. @internal */
-  compact(): void {
-    if (this._keys.length === this.size) {
-      return;
-    }
-    const entries = [...this];
-    this.clear();
-    for (const [key, value] of entries) {
-      this.set(key, value);
-    }
+  /**
+   * Closes the holes: the places are then 0 … size − 1 in the order of the entries.
+   *
+   * @returns copies of the keys and the values, by place.
+   * @internal
+   */
+  compact(): { keys: Key[]; values: V[] } {
+    this._closeHoles();
+    return {
+      keys: this._keys.slice() as Key[],
+      values: this._values.slice() as V[]
+    };
   }
 
   /** Where the entry is, or −1. Places change when entries are deleted. @internal */
@@ -323,6 +324,17 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   /** What consoles print. @internal */
   [shown](...args: ShowArgs): string {
     return shownMap('KeyMap', this, args);
+  }
+
+  private _closeHoles(): void {
+    if (this._keys.length === this.size) {
+      return;
+    }
+    const entries = [...this];
+    this.clear();
+    for (const [key, value] of entries) {
+      this.set(key, value);
+    }
   }
 }
 

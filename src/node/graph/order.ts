@@ -85,6 +85,8 @@ class StaticOrder {
   /** On a way forward that is being looked at, or was. */
   private readonly _followed: Uint8Array;
   private readonly _runnable: number[] = [];
+  /** Empty but within `_take`: one list for all its calls. */
+  private readonly _taken: number[] = [];
   /** Ways forward that end at a reducer which still needs others. */
   private readonly _paths = new Map<number, number[][]>();
 
@@ -220,8 +222,8 @@ class StaticOrder {
     return heaviest;
   }
 
-  private _openDependencies(id: number): number[] {
-    const open: number[] = [];
+  /** Appends to `open` the dependencies that are not numbered. */
+  private _openDependencies(id: number, open: number[] = []): number[] {
     const end = this._dependencies.start[id + 1]!;
     for (let at = this._dependencies.start[id]!; at < end; at++) {
       const dependency = this._dependencies.ids[at]!;
@@ -247,6 +249,14 @@ class StaticOrder {
         continue;
       }
       path.push(id);
+      if (this._paths.size === 0) {
+        // All are unknown, as below: most graphs' whole walk, which makes no lists.
+        const end = path.length;
+        this._openDependencies(id, path);
+        sortTail(path, end, this._weights.compare);
+        walkedBack ||= path.length - end > 1;
+        continue;
+      }
       const open = this._openDependencies(id).sort(this._weights.compare);
       const unknown = open.filter(other => !this._paths.has(other));
       walkedBack ||= unknown.length > 1;
@@ -266,7 +276,8 @@ class StaticOrder {
 
   /** Numbers a key, and what then needs nothing else and is its only use. */
   private _take(first: number): void {
-    const stack = [first];
+    const stack = this._taken;
+    stack.push(first);
     while (stack.length > 0) {
       const id = stack.pop()!;
       if (this._done[id] === 1) {
@@ -357,8 +368,8 @@ class StaticOrder {
     for (;;) {
       const id = path[path.length - 1]!;
       this._followed[id] = 1;
-      const users = listOf(this._dependents, id);
-      if (users.length === 0) {
+      const userCount = degree(this._dependents, id);
+      if (userCount === 0) {
         if (this._needed[id]! <= 1) {
           this._takeAll(path);
         } else {
@@ -370,8 +381,9 @@ class StaticOrder {
         this._meet(id, branch, branches);
         return;
       }
-      if (users.length > 1) {
+      if (userCount > 1) {
         // Only those that split off here; the others are met from elsewhere too.
+        const users = listOf(this._dependents, id);
         for (const user of users.sort(this._weights.compare)) {
           if (degree(this._dependencies, user) === 1) {
             branches.push({ splits: branch.splits + 1, path: [...path, user] });
@@ -379,7 +391,7 @@ class StaticOrder {
         }
         return;
       }
-      path.push(users[0]!);
+      path.push(this._dependents.ids[this._dependents.start[id]!]!);
     }
   }
 
@@ -433,6 +445,32 @@ class StaticOrder {
         blocked = 0;
       }
     }
+  }
+}
+
+/** Up to here, putting ids into their places one by one takes less than sorting a copy. */
+const FEW = 16;
+
+/** Sorts what comes in `list` from `start` on. */
+function sortTail(
+  list: number[],
+  start: number,
+  compare: (a: number, b: number) => number
+): void {
+  if (list.length - start > FEW) {
+    for (const id of list.splice(start).sort(compare)) {
+      list.push(id);
+    }
+    return;
+  }
+  for (let end = start + 1; end < list.length; end++) {
+    const id = list[end]!;
+    let place = end;
+    while (place > start && compare(list[place - 1]!, id) > 0) {
+      list[place] = list[place - 1]!;
+      place--;
+    }
+    list[place] = id;
   }
 }
 

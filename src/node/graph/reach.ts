@@ -129,17 +129,19 @@ export function forEachIn(
 /** Adds up sets in one array of words that is as long as the universe and empty between two unions. */
 class UnionScratch {
   private readonly _bits: Int32Array;
-  private readonly _touched: number[] = [];
+  private readonly _touched: Int32Array;
+  private _count = 0;
 
   constructor(words: number) {
     this._bits = new Int32Array(words);
+    this._touched = new Int32Array(words);
   }
 
   add(words: Words): void {
     for (let at = 0; at < words.length; at += 2) {
       const word = words[at]!;
       if (this._bits[word] === 0) {
-        this._touched.push(word);
+        this._touched[this._count++] = word;
       }
       this._bits[word]! |= words[at + 1]!;
     }
@@ -147,15 +149,18 @@ class UnionScratch {
 
   /** The union, which is then forgotten here. */
   take(): { words: Words; members: number } {
-    const words: number[] = [];
+    // Of just the size: there is one for most ids, and what grows takes 17 places at once.
+    const words = new Array<number>(2 * this._count);
     let members = 0;
-    for (const word of this._touched) {
+    for (let i = 0; i < this._count; i++) {
+      const word = this._touched[i]!;
       const bits = this._bits[word]!;
-      words.push(word, bits);
+      words[2 * i] = word;
+      words[2 * i + 1] = bits;
       members += bitCount(bits);
       this._bits[word] = 0;
     }
-    this._touched.length = 0;
+    this._count = 0;
     return { words, members };
   }
 }

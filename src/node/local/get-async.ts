@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queue';
 import type { Graph } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import type {
@@ -86,15 +87,34 @@ export async function getAsync<R = unknown>(
 
 /** A batch on its way, which becomes its own answer. */
 class Job implements BatchOutcome {
-  readonly results: TaskOutcome[] = [];
-  failed = false;
+  readonly results: TaskOutcome[];
+  /** How many of the results there are. */
+  count = 0;
   /** The slot's number. */
   workerId = -1;
+  private _failed = false;
 
   constructor(
     readonly batch: readonly TaskCall[],
     readonly done: BatchDone
-  ) {}
+  ) {
+    this.results = new Array<TaskOutcome>(batch.length);
+  }
+
+  get isDone(): boolean {
+    return this._failed || this.count === this.batch.length;
+  }
+
+  add(value: unknown): void {
+    this.results[this.count++] = { value };
+  }
+
+  /** Ends the job early. */
+  fail(error: unknown): void {
+    this.results[this.count++] = { error };
+    this.results.length = this.count;
+    this._failed = true;
+  }
 }
 
 /** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
@@ -102,7 +122,7 @@ class PromiseSlots implements Executor {
   readonly answersInContext = true;
   private readonly _free: number[];
   /** Without a slot. */
-  private readonly _waiting: Job[] = [];
+  private readonly _waiting = new Queue<Job>();
   /** Whether somebody is filling slots already: a job that ends at once brings the next ones, whatever their number. */
   private _filling = false;
   private _turnStart = performance.now();
@@ -125,7 +145,7 @@ class PromiseSlots implements Executor {
   /** Promises cannot be stopped: they are forgotten. */
   stop(): Promise<void> {
     this._stopped = true;
-    this._waiting.length = 0;
+    this._waiting.clear();
     return Promise.resolve();
   }
 
@@ -165,11 +185,10 @@ class PromiseSlots implements Executor {
         try {
           const value: unknown = await pending;
           if (!isTurn) {
-            job.results.push({ value });
+            job.add(value);
           }
         } catch (error) {
-          job.results.push({ error });
-          job.failed = true;
+          job.fail(error);
         }
       }
       pending = this._proceed(job);
@@ -189,21 +208,19 @@ class PromiseSlots implements Executor {
 
   /** Calls a job's tasks up to its end (null), or up to something to wait for: a task's promise, or the next turn. */
   private _proceed(job: Job): PromiseLike<unknown> | null {
-    const { batch, results } = job;
-    while (results.length < batch.length && !job.failed && !this._stopped) {
+    while (!job.isDone && !this._stopped) {
       if (performance.now() - this._turnStart >= TURN_MS) {
         return this._turn();
       }
-      const call = batch[results.length]!;
+      const call = job.batch[job.count]!;
       try {
         const value = callNode(call.node, call.inputs);
         if (isThenable(value)) {
           return value;
         }
-        results.push({ value });
+        job.add(value);
       } catch (error) {
-        results.push({ error });
-        job.failed = true;
+        job.fail(error);
       }
     }
     return null;

@@ -64,13 +64,13 @@ class ThisThread implements Executor {
   constructor(private readonly _signal: AbortSignal | undefined) {}
 
   submit(batch: readonly TaskCall[], done: BatchDone): void {
-    const results: TaskOutcome[] = [];
-    for (const call of batch) {
+    const results = new Array<TaskOutcome>(batch.length);
+    for (let i = 0; i < results.length; i++) {
       this._signal?.throwIfAborted();
-      const result = outcomeOf(call);
-      results.push(result);
+      const result = outcomeOf(batch[i]!);
+      results[i] = result;
       if ('error' in result) {
-        break;
+        results.length = i + 1;
       }
     }
     done(batch, { workerId: null, results });

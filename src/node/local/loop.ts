@@ -1,3 +1,4 @@
+import { Queue } from '../../base/queue';
 import type { Key } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
 import { callNode } from '../graph/references';
@@ -36,7 +37,7 @@ type Arrival = {
  * chain of any length needs no stack.
  */
 export class SchedulingLoop {
-  private readonly _arrivals: Arrival[] = [];
+  private readonly _arrivals = new Queue<Arrival>();
   private _ended = false;
   private _pumping = false;
   /** While a failed task is called again here; other answers wait. */
@@ -78,7 +79,7 @@ export class SchedulingLoop {
     this._pumping = false;
     if (failure !== null || this._tables.openCount === 0) {
       this._ended = true;
-      this._arrivals.length = 0;
+      this._arrivals.clear();
       this._onEnd(failure);
     }
   }
@@ -126,10 +127,10 @@ export class SchedulingLoop {
       const busy = Math.ceil(this._tables.runningCount / size);
       take = Math.min(ready, size * Math.max(workers - busy, 0));
     }
-    // Everything is prepared before anything is submitted.
-    const calls: TaskCall[] = [];
+    // Everything is prepared before anything is submitted. Mostly it is one: what grows would take 17 places.
+    const calls = new Array<TaskCall>(take);
     for (let i = 0; i < take && this._abort === null; i++) {
-      calls.push(this._prepare(this._tables.takeReady()));
+      calls[i] = this._prepare(this._tables.takeReady());
     }
     for (let at = 0; at < take && this._abort === null; at += size) {
       this._submit(size >= take ? calls : calls.slice(at, at + size));
@@ -144,14 +145,11 @@ export class SchedulingLoop {
     const count = start[id + 1]! - first;
     let inputs = NO_INPUTS;
     if (count > 0) {
-      const keys = new Array<Key>(count);
       const values = new Array<unknown>(count);
       for (let i = 0; i < count; i++) {
-        const dependency = ids[first + i]!;
-        keys[i] = this._plan.keyOf(dependency);
-        values[i] = this._values.get(dependency);
+        values[i] = this._values.get(ids[first + i]!);
       }
-      inputs = new InputValues(keys, values);
+      inputs = new InputValues(this._plan.graph.keys, ids, first, values);
     }
     return { id, key, node: this._plan.graph.nodes[id] as TaskNode, inputs };
   }
@@ -247,4 +245,4 @@ export class SchedulingLoop {
   }
 }
 
-const NO_INPUTS = new InputValues([], []);
+const NO_INPUTS = new InputValues([], new Int32Array(), 0, []);

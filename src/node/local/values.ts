@@ -102,18 +102,24 @@ export class CachedValues implements Values {
 /** From how many inputs on looking one up by a map is cheaper than comparing names. */
 const MANY_INPUTS = 8;
 
-/** The values of one task's dependencies. */
+/** The values of one task's dependencies. There is one for each task, so it holds no list of their keys. */
 export class InputValues implements ReadonlyKeyMap<unknown> {
   private _places: Map<string, number> | null = null;
 
-  /** @param _keys - the key of each value. */
+  /**
+   * @param _graphKeys - the key of each id.
+   * @param _ids - ids of dependencies, of which the task's begin at `_first`.
+   * @param _values - the task's, in the same order.
+   */
   constructor(
-    private readonly _keys: readonly Key[],
+    private readonly _graphKeys: readonly Key[],
+    private readonly _ids: Int32Array,
+    private readonly _first: number,
     private readonly _values: readonly unknown[]
   ) {}
 
   get size(): number {
-    return this._keys.length;
+    return this._values.length;
   }
 
   get(key: Key): unknown {
@@ -125,7 +131,7 @@ export class InputValues implements ReadonlyKeyMap<unknown> {
   }
 
   keys(): IterableIterator<Key> {
-    return this._keys.values() as IterableIterator<Key>;
+    return this._keys().values() as IterableIterator<Key>;
   }
 
   values(): IterableIterator<unknown> {
@@ -133,27 +139,41 @@ export class InputValues implements ReadonlyKeyMap<unknown> {
   }
 
   *entries(): IterableIterator<[Key, unknown]> {
-    for (let i = 0; i < this._keys.length; i++) {
-      yield [this._keys[i]!, this._values[i]];
+    for (let i = 0; i < this._values.length; i++) {
+      yield [this._keyAt(i), this._values[i]];
     }
   }
 
   forEach(visit: (value: unknown, key: Key) => void): void {
-    this._keys.forEach((key, i) => visit(this._values[i], key));
+    this._values.forEach((value, i) => visit(value, this._keyAt(i)));
   }
 
   [Symbol.iterator](): IterableIterator<[Key, unknown]> {
     return this.entries();
   }
 
+  private _keyAt(place: number): Key {
+    return this._graphKeys[this._ids[this._first + place]!]!;
+  }
+
+  private _keys(): Key[] {
+    return this._values.map((_, place) => this._keyAt(place));
+  }
+
   private _placeOf(key: Key): number {
-    if (this._keys.length <= MANY_INPUTS) {
-      const place = this._keys.indexOf(key);
-      if (place >= 0 || typeof key === 'string') {
-        return place;
+    if (this._values.length <= MANY_INPUTS) {
+      for (let place = 0; place < this._values.length; place++) {
+        if (this._keyAt(place) === key) {
+          return place;
+        }
+      }
+      if (typeof key === 'string') {
+        return -1;
       }
     }
-    this._places ??= new Map(this._keys.map((other, i) => [keyId(other), i]));
+    this._places ??= new Map(
+      this._keys().map((other, place) => [keyId(other), place])
+    );
     return this._places.get(keyId(key)) ?? -1;
   }
 }
