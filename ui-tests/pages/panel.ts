@@ -44,6 +44,13 @@ export class Panel {
     return this.region.locator('canvas');
   }
 
+  /** Profile, as a table: the rows of a function's frames. */
+  frames(name: string): Locator {
+    return this.region
+      .getByRole('treeitem')
+      .filter({ has: this._page.locator(`[title="${name}"]`) });
+  }
+
   tool(name: string): Locator {
     return this.region.getByRole('button', { name, exact: true });
   }

@@ -152,12 +152,8 @@ async function allFiltered(lab: Lab): Promise<void> {
   // The profile's frames are told by their table. A stack that was taken between two tasks may stray.
   const profile = lab.panel('Profile', CLUSTER);
   await profile.showTable(true);
-  const frames = (name: string) =>
-    profile.region
-      .getByRole('treeitem')
-      .filter({ has: lab.page.locator(`[title="${name}"]`) });
-  await expect(frames('press').first()).toBeVisible();
-  await expect.poll(() => percentOf(frames('pick'))).toBeLessThan(2);
+  await expect(profile.frames('press').first()).toBeVisible();
+  await expect.poll(() => percentOf(profile.frames('pick'))).toBeLessThan(2);
   await profile.showTable(false);
   await expect(
     lab.panel('Memory Sampler', CLUSTER).region.getByText('not filtered')

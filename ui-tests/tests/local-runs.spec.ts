@@ -182,12 +182,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     await expect(metrics.region).toContainText('still running');
     await expect(lab.sidebar.span('long')).toBeVisible();
     await profile.showTable(true);
-    await expect(
-      profile.region
-        .getByRole('treeitem')
-        .filter({ has: lab.page.locator('[title="wait"]') })
-        .first()
-    ).toBeVisible();
+    await expect(profile.frames('wait').first()).toBeVisible();
     await profile.showTable(false);
     await lab.page.screenshot({ path: info.outputPath('live-light.png') });
     await lab.setTheme('JupyterLab Dark');
@@ -239,11 +234,7 @@ async function narrowed(
   await metrics.showTable(true);
   await compareSums(metrics, sums);
   await profile.showTable(true);
-  const frames = (name: string) =>
-    profile.region
-      .getByRole('treeitem')
-      .filter({ has: lab.page.locator(`[title="${name}"]`) });
-  await expect(frames('press').first()).toBeVisible();
-  await expect(frames('rest')).toHaveCount(0);
+  await expect(profile.frames('press').first()).toBeVisible();
+  await expect(profile.frames('rest')).toHaveCount(0);
   await expect(memory.region.getByText('not filtered')).toBeVisible();
 }
