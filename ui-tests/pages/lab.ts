@@ -100,6 +100,14 @@ export class Lab {
     return response.text();
   }
 
+  /** Reload as soon as the server has a workspace with `text` in it: JupyterLab saves layout and state a moment after they change. */
+  async reloadOnceSaved(text: string): Promise<void> {
+    await expect
+      .poll(() => this.savedWorkspace(), { timeout: 60_000 })
+      .toContain(text);
+    await this.reload();
+  }
+
   /** A file in the folder in which the test's notebooks run. */
   async writeFile(name: string, text: string): Promise<void> {
     await this.page.contents.uploadContent(

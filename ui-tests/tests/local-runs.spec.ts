@@ -114,10 +114,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
     });
 
     await test.step('a reload changes nothing', async () => {
-      await expect
-        .poll(() => lab.savedWorkspace(), { timeout: 60_000 })
-        .toContain('analysis');
-      await lab.reload();
+      await lab.reloadOnceSaved('analysis');
       await expect(stream.tab).toContainText('(ended)');
       await narrowed(lab, inAnalysis, figures.analysis);
       await lab.sidebar.clearFilter();

@@ -198,10 +198,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
   });
 
   await test.step('a reload changes nothing', async () => {
-    await expect
-      .poll(() => lab.savedWorkspace(), { timeout: 60_000 })
-      .toContain('analysis');
-    await lab.reload();
+    await lab.reloadOnceSaved('analysis');
     await expect(stream.tab).toContainText('(ended)');
     await lab.sidebar.clearFilter();
     await expectKeys(stream, records);
