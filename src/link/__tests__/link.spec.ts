@@ -79,6 +79,15 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     links.push(link);
     return link;
   };
+  /** Both ends of an open link. */
+  async function pair(): Promise<{
+    calling: Link<'source', 'up'>;
+    accepted: AcceptedLink<'source'>;
+  }> {
+    const { address, next } = await open(['source']);
+    const calling = await call(address, 'source');
+    return { calling, accepted: await next };
+  }
 
   it('introduce both sides and carry messages both ways', async () => {
     const { address, next } = await open(['source'], {
@@ -110,9 +119,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('keep the order of long and short messages', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const sizes = [10, 3_000_000, 0, 65_536, 65_535, 1, 9_000_000, 100];
     const received: number[] = [];
     const done = deferred<void>();
@@ -137,9 +144,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('write what one turn sends together, and deliver it as batches', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const done = deferred<void>();
     let batches = 0;
     let messages = 0;
@@ -161,9 +166,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('tell that they closed, and stand being used afterwards', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const closed = deferred<string>();
     accepted.start({ messages: () => undefined, closed: closed.resolve });
     calling.close();
@@ -174,9 +177,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('deliver what was sent just before the close', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const events: string[] = [];
     const closed = deferred<string>();
     calling.send('block', {}, {}, [new Uint8Array(2_000_000)]);
@@ -191,9 +192,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('deliver nothing more once they were closed here', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const closed = deferred<string>();
     let batches = 0;
     accepted.start({
@@ -211,9 +210,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('refuse a broken frame with a sentence and close', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const closed = deferred<string>();
     accepted.start({ messages: () => undefined, closed: () => undefined });
     calling.start({ messages: () => undefined, closed: closed.resolve });
@@ -223,9 +220,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
   });
 
   it('count what waits, and say when it has left', async () => {
-    const { address, next } = await open(['source']);
-    const calling = await call(address, 'source');
-    const accepted = await next;
+    const { calling, accepted } = await pair();
     const drained = deferred<void>();
     calling.start({
       messages: () => undefined,
