@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -265,18 +266,27 @@ def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> Non
     assert parts["gil"] <= 0.05 * slept
 
 
+def stolen() -> float:
+    """Seconds that a hypervisor has kept cores for others; nobody's clocks tell whose they were."""
+    ticks = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None:
+    before = stolen()
     with span("one lock"):
         futures = [one_process.submit(spin_in_queue, 0.25, n, pure=False) for n in range(12)]
     inside = one_process.gather(futures)
     parts = off_core(one_process, "one lock")
     duration = sum(took for took, _ in inside)
     in_queue = sum(queue for _, queue in inside)
+    # What waits for the lock sleeps as long as the machine stood still, and counts as one sleep.
+    lost = stolen() - before
     assert parts["core"] == pytest.approx(in_queue, abs=0.03 * duration)
     # They do nothing but compute: what was neither on a core nor in the queue was the lock's.
     locked = duration - in_queue - 12 * 0.25
-    assert parts["gil"] == pytest.approx(locked, rel=0.35, abs=0.03 * duration)
-    assert parts["blocked"] <= 0.35 * locked + 0.03 * duration
+    assert parts["gil"] == pytest.approx(locked, abs=max(0.35 * locked, 0.03 * duration) + lost)
+    assert parts["blocked"] <= 0.35 * locked + 0.03 * duration + lost
 
 
 def test_sampled_shares_are_those_of_cpu_time(client: Client) -> None:
