@@ -28,6 +28,7 @@ import { UnsendableError } from '../unsendable';
 import { ProcessPool, ThreadPool } from '../worker-pool';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { isAlive } from './is-alive';
+import { failureOf, workerKinds as kinds } from './worker-kinds';
 
 const inc = (x: number) => x + 1;
 
@@ -38,34 +39,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kinds = [
-  {
-    kind: 'threads',
-    label: 'thread',
-    get: getThreads as typeof getProcesses,
-    makePool: (size: number) => new ThreadPool({ size }) as never
-  },
-  {
-    kind: 'processes',
-    label: 'process',
-    get: getProcesses,
-    makePool: (size: number) => new ProcessPool({ size })
-  }
-];
-
-async function failureOf(run: Promise<unknown>): Promise<Error> {
-  try {
-    await run;
-  } catch (error) {
-    return error as Error;
-  }
-  throw new Error('The run succeeded.');
-}
-
 describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
   let pool: ProcessPool;
   beforeAll(() => {
-    pool = makePool(2);
+    pool = makePool({ size: 2 });
   });
   afterAll(() => pool.close());
   /** Other runs find the pool in order. */
@@ -415,7 +392,7 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
   });
 
   it('a pool that is closed during a run fails the run', async () => {
-    const own = makePool(1) as ProcessPool;
+    const own = makePool({ size: 1 });
     const started = new Promise<void>(resolve => {
       const wait = () => new Promise(() => setInterval(() => undefined, 1000));
       const callback: CallbackHooks = { pretask: () => resolve() };

@@ -30,7 +30,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe.each(workerKinds)('with $kind', ({ kind, get, makePool }) => {
   let pool: ProcessPool;
   beforeAll(() => {
-    pool = makePool(1);
+    pool = makePool({ size: 1 });
   });
   afterAll(() => pool.close());
 

@@ -6,11 +6,9 @@ import { ref, task } from '../../graph/nodes';
 import { module, NotPortableError } from '../../graph/portable';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { waitFor } from '../../../testing/wait-for';
-import { getProcesses } from '../get-processes';
-import { getThreads } from '../get-threads';
 import { WorkerEndedError } from '../pool-errors';
 import { UnsendableError } from '../unsendable';
-import { type PoolOptions, ProcessPool, ThreadPool } from '../worker-pool';
+import { workerKinds } from './worker-kinds';
 
 let folder: string;
 beforeAll(() => {
@@ -34,28 +32,11 @@ const callsSeen = (_after?: unknown) =>
   (globalThis as { initialized?: string[] }).initialized;
 const inc = (x: number) => x + 1;
 
-const kinds = [
-  {
-    kind: 'threads',
-    label: 'thread',
-    get: getThreads as typeof getProcesses,
-    makePool: (options: PoolOptions) => new ThreadPool(options) as never
-  },
-  {
-    kind: 'processes',
-    label: 'process',
-    get: getProcesses,
-    makePool: (options: PoolOptions) => new ProcessPool(options)
-  }
-];
-
-describe.each(kinds)(
+describe.each(workerKinds)(
   '§1.8: an initializer of $kind',
   ({ kind, label, get, makePool }) => {
-    const pooled = (options: PoolOptions) => makePool(options) as ProcessPool;
-
     it('§1.8: is called once in each worker, before its first task, whatever the runs', async () => {
-      await using pool = pooled({
+      await using pool = makePool({
         size: 2,
         initializer: countCalls,
         initializerArgs: ['ready']
@@ -71,7 +52,7 @@ describe.each(kinds)(
 
     it('§1.8: may be asynchronous, and of a module that tasks use too', async () => {
       const path = join(folder, 'state.mjs');
-      await using pool = pooled({
+      await using pool = makePool({
         size: 1,
         initializer: module(path, 'prepare'),
         initializerArgs: [7]
@@ -81,7 +62,7 @@ describe.each(kinds)(
     });
 
     it('§1.8: is called in the worker that takes the place of a dead one', async () => {
-      await using pool = pooled({
+      await using pool = makePool({
         size: 1,
         initializer: countCalls,
         initializerArgs: ['again']
@@ -100,7 +81,7 @@ describe.each(kinds)(
         await null;
         throw new RangeError(`no ${what} here`);
       };
-      await using pool = pooled({
+      await using pool = makePool({
         size: 4,
         initializer: refuse,
         initializerArgs: ['licence']
@@ -141,7 +122,7 @@ describe.each(kinds)(
         [throwText, 'failed in its initializer: just a text'],
         [exit, 'exited with code 6']
       ] as const) {
-        await using pool = pooled({ size: 1, initializer });
+        await using pool = makePool({ size: 1, initializer });
         await expect(get({ a: task(inc, 1) }, 'a', { pool })).rejects.toThrow(
           new RegExp(
             `^A worker could not start \\(${label} \\d+ ${what}\\)\\.$`
@@ -158,7 +139,7 @@ describe.each(kinds)(
           // Busy for good.
         }
       };
-      await using pool = pooled({
+      await using pool = makePool({
         size: 1,
         initializer: forever,
         initializerArgs: [place]
@@ -182,7 +163,7 @@ describe.each(kinds)(
 
     it('§1.8: that takes its time holds up no run for ever, and loses no task', async () => {
       const slow = () => new Promise(resolve => setTimeout(resolve, 60));
-      await using pool = pooled({ size: 3, initializer: slow });
+      await using pool = makePool({ size: 3, initializer: slow });
       const graph = {
         ...Object.fromEntries(
           Array.from({ length: 30 }, (_, at) => [`k${at}`, task(inc, at)])
@@ -204,7 +185,7 @@ describe.each(kinds)(
           throw new Error('broken by now');
         }
       };
-      await using pool = pooled({
+      await using pool = makePool({
         size: 4,
         initializer: mayFail,
         initializerArgs: [place]

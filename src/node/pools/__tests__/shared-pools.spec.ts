@@ -35,7 +35,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
   afterEach(() => pool.close());
 
   it('take turns: a small run does not wait until a large one is over', async () => {
-    pool = makePool(1);
+    pool = makePool({ size: 1 });
     await get({ warm: task(busy, 1) }, 'warm', { pool });
     const large = Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [`large-${at}`, task(busy, 10)])
@@ -53,7 +53,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
   });
 
   it('do not wait behind a task of a failed run that never ends', async () => {
-    pool = makePool(2);
+    pool = makePool({ size: 2 });
     const many = Object.fromEntries(
       Array.from({ length: 5000 }, (_, at) => [`step-${at}`, task(step, at)])
     );
@@ -77,7 +77,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
   });
 
   it('fail when the pool is closed before a worker had a task of theirs', async () => {
-    pool = makePool(1);
+    pool = makePool({ size: 1 });
     const run = failureOf(get({ a: task(step, 1) }, 'a', { pool }));
     await pool.close();
     const error = await run;
@@ -86,7 +86,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
   });
 
   it('fail when the pool is closed while they wait for another run', async () => {
-    pool = makePool(1);
+    pool = makePool({ size: 1 });
     await get({ warm: task(step, 1) }, 'warm', { pool });
     const first = failureOf(get({ a: task(step, 'endless') }, 'a', { pool }));
     const second = failureOf(
@@ -101,7 +101,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
   });
 
   it('many at once are no leak of signal handlers', async () => {
-    pool = makePool(1);
+    pool = makePool({ size: 1 });
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     const before = process.listenerCount('SIGINT');
@@ -120,7 +120,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
 describe('a batch in a process', () => {
   it('begins no further task once its run has failed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'spanwise-begun-'));
-    const pool = workerKinds[1]!.makePool(2);
+    const pool = workerKinds[1]!.makePool({ size: 2 });
     const slow = async (path: string, at: number) => {
       (await import('node:fs')).writeFileSync(`${path}/${at}`, '');
       const begin = Date.now();

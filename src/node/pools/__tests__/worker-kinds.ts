@@ -1,18 +1,22 @@
 /** Threads and processes under one name each, for tests that hold for both. */
 import { getProcesses } from '../get-processes';
 import { getThreads } from '../get-threads';
-import { ProcessPool, ThreadPool } from '../worker-pool';
+import { type PoolOptions, ProcessPool, ThreadPool } from '../worker-pool';
 
 export const workerKinds = [
   {
     kind: 'threads',
+    /** Of one worker, as messages say it. */
+    label: 'thread',
     get: getThreads as typeof getProcesses,
-    makePool: (size: number) => new ThreadPool({ size }) as never as ProcessPool
+    makePool: (options: PoolOptions) =>
+      new ThreadPool(options) as never as ProcessPool
   },
   {
     kind: 'processes',
+    label: 'process',
     get: getProcesses,
-    makePool: (size: number) => new ProcessPool({ size })
+    makePool: (options: PoolOptions) => new ProcessPool(options)
   }
 ];
 

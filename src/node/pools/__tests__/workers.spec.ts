@@ -19,6 +19,7 @@ import { getThreads } from '../get-threads';
 import { ProcessPool, ThreadPool } from '../worker-pool';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { isAlive } from './is-alive';
+import { workerKinds } from './worker-kinds';
 
 const inc = (x: number) => x + 1;
 const add = (x: number, y: number) => x + y;
@@ -40,20 +41,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kinds = [
-  {
-    kind: 'threads',
-    get: getThreads as typeof getProcesses,
-    makePool: (size: number) => new ThreadPool({ size }) as never
-  },
-  {
-    kind: 'processes',
-    get: getProcesses,
-    makePool: (size: number) => new ProcessPool({ size })
-  }
-];
-
-describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
+describe.each(workerKinds)('§1.8: $kind', ({ kind, get, makePool }) => {
   const here = () => pathToFileURL(join(folder, 'functions.mjs'));
 
   it('§1.1: answer in the form of the keys', async () => {
@@ -161,7 +149,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       c: task(module(here(), 'scale'), 3, { by: 5 }),
       d: task(module(here()))
     };
-    await using pool = makePool(1) as ProcessPool;
+    await using pool = makePool({ size: 1 });
     const [a, b, c, d] = await get<number[]>(graph, ['a', 'b', 'c', 'd'], {
       pool
     });
@@ -174,7 +162,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       a: task(module(here(), 'keeps')),
       b: task(module(here(), 'keeps'))
     };
-    await using pool = makePool(1) as ProcessPool;
+    await using pool = makePool({ size: 1 });
     const both = await get<Float64Array[]>(graph, ['a', 'b'], { pool });
     expect(both.map(x => [x.length, x[99_999]])).toEqual([
       [100_000, 7],
@@ -250,7 +238,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
           }
         }
       };
-      await using pool = makePool(1) as ProcessPool;
+      await using pool = makePool({ size: 1 });
       const graph = Object.fromEntries(
         Array.from({ length: 20 }, (_, at) => [`k${at}`, task(inc, at)])
       );
@@ -332,7 +320,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
   });
 
   it('take runs of different programs at the same time', async () => {
-    await using pool = makePool(2) as ProcessPool;
+    await using pool = makePool({ size: 2 });
     const runs = Array.from({ length: 6 }, (_, run) =>
       get<number[]>(
         Object.fromEntries(
@@ -382,7 +370,7 @@ describe.each(kinds)('§1.8: $kind', ({ kind, get, makePool }) => {
   });
 
   it('are not let go by a run, and are gone when their pool is closed', async () => {
-    const pool = makePool(2) as ProcessPool;
+    const pool = makePool({ size: 2 });
     const pid = () => process.pid;
     const pids = await get<number[]>(
       { a: task(pid), b: task(pid) },
