@@ -1,12 +1,11 @@
 import { checkBody } from '../body';
 import { shown } from '../graph/shown';
 import { checkOptionNames } from '../option-names';
-import { NoObserverError } from './connections';
 import { FollowedRuns } from './followed-runs';
 import { LiveLog } from './live-log';
 import { type ConnectionOptions, ObserverSink } from './observer-sink';
 import { scriptName } from './script-name';
-import { unobserved, warn } from './warning';
+import { orUnobserved } from './warning';
 
 /**
  * Options of {@link observe}.
@@ -51,14 +50,7 @@ export class Observation implements AsyncDisposable {
     checkOptionNames('observe', options, { name: true, connection: true });
     const { name = scriptName(), connection } = options;
     this.name = name;
-    try {
-      this._begin(connection);
-    } catch (error) {
-      if (!(error instanceof NoObserverError)) {
-        throw error;
-      }
-      warn(unobserved(error.message));
-    }
+    orUnobserved(() => this._begin(connection));
   }
 
   /** `off` if there is nobody to show anything to. */

@@ -2,11 +2,11 @@
 import { Worker } from 'node:worker_threads';
 import type { Doorbell } from '../../link/ring-doorbell';
 import { programFile } from '../program-files';
-import { findDoorbells, NoObserverError } from './connections';
+import { findDoorbells } from './connections';
 import type { LogDescription, LogEnd, LogSink } from './log-sink';
 import { RunningBoard } from './running-board';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
-import { unobserved, warn } from './warning';
+import { orUnobserved, warn, warnUnobserved } from './warning';
 
 /**
  * What a program is started with (`node --import observed.mjs`) is loaded into its threads too. The one that sends must not: if `observed.mjs`
@@ -171,7 +171,7 @@ export class ObserverSink implements LogSink {
 
   private _lost(sentence: string): void {
     if (this._thread !== null) {
-      warn(unobserved(sentence));
+      warnUnobserved(sentence);
       this._onNobody();
       this._gone();
     }
@@ -205,15 +205,7 @@ export class ObserverSink implements LogSink {
  * ```
  */
 export function observerSink(options: ConnectionOptions = {}): LogSink {
-  try {
-    return new ObserverSink(options);
-  } catch (error) {
-    if (!(error instanceof NoObserverError)) {
-      throw error;
-    }
-    warn(unobserved(error.message));
-    return NOWHERE;
-  }
+  return orUnobserved(() => new ObserverSink(options)) ?? NOWHERE;
 }
 
 const NOWHERE: LogSink = {

@@ -1,6 +1,21 @@
-/** What a user is told when nothing is observed. */
-export function unobserved(sentence: string): string {
-  return `Computations run as ever, but nothing is observed: ${sentence}`;
+import { NoObserverError } from './connections';
+
+/** What `begin` gives. Null if there is nobody to show anything to; the user is told, and computes as ever. */
+export function orUnobserved<T>(begin: () => T): T | null {
+  try {
+    return begin();
+  } catch (error) {
+    if (!(error instanceof NoObserverError)) {
+      throw error;
+    }
+    warnUnobserved(error.message);
+    return null;
+  }
+}
+
+/** Tells the user that nothing is observed, and why. */
+export function warnUnobserved(sentence: string): void {
+  warn(`Computations run as ever, but nothing is observed: ${sentence}`);
 }
 
 /** Tells the user something, once, as Node tells warnings. */
