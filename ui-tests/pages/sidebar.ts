@@ -19,6 +19,11 @@ export class Sidebar {
     return this._page.locator('.sw-sidebar');
   }
 
+  /** Of the cluster that is shown: its name, state and counts. */
+  card(cluster: string): Locator {
+    return this.root.getByRole('group', { name: `Cluster ${cluster}` });
+  }
+
   get gallery(): Locator {
     return this.root.getByRole('list', { name: 'Panels' });
   }

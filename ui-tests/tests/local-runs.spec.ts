@@ -46,9 +46,9 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
         );
         await expect(panel.tab).toContainText('(ended)');
       }
-      await expect(
-        lab.sidebar.root.getByRole('group', { name: `Cluster ${OBSERVED}` })
-      ).toContainText(`local schedulers · used by ${scheduler}.ipynb`);
+      await expect(lab.sidebar.card(OBSERVED)).toContainText(
+        `local schedulers · used by ${scheduler}.ipynb`
+      );
     });
 
     await test.step('Task Stream: the same tasks, at the same times', async () => {
@@ -145,9 +145,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
     `_ = a_delayed_graph().compute(scheduler="sync")`
   ]);
   const [stream, metrics, profile, memory] = lab.panels(name);
-  const card = lab.sidebar.root.getByRole('group', {
-    name: `Cluster ${name}`
-  });
+  const card = lab.sidebar.card(name);
   const legend = stream.region.getByRole('list', { name: 'Legend' });
   await notebook.run(0);
   await notebook.run(1);

@@ -34,16 +34,12 @@ function programOf(name: string, info: TestInfo, schedulers = SCHEDULERS) {
   return new NodeProgram(name, info.outputPath('program'), schedulers);
 }
 
-function card(lab: Lab, name: string) {
-  return lab.sidebar.root.getByRole('group', { name: `Cluster ${name}` });
-}
-
 /** Its cluster is shown, and the four panels are laid out. */
 async function openPanels(lab: Lab, name: string): Promise<void> {
-  await expect(card(lab, name)).toContainText('observing', {
+  await expect(lab.sidebar.card(name)).toContainText('observing', {
     timeout: 120_000
   });
-  await expect(card(lab, name)).toContainText('local schedulers');
+  await expect(lab.sidebar.card(name)).toContainText('local schedulers');
   await lab.sidebar.root
     .getByRole('button', { name: 'Default layout' })
     .click();
@@ -129,7 +125,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
 
   for (const scheduler of SCHEDULERS) {
     await test.step(`${scheduler}: a task that runs is seen`, async () => {
-      await expect(card(lab, name)).toContainText('1 running');
+      await expect(lab.sidebar.card(name)).toContainText('1 running');
       await expect(stream.region).toContainText('1 running');
       await expect(metrics.region).toContainText('still running');
       for (const tag of ['load', 'analysis']) {
@@ -157,7 +153,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
       );
       await expect(panel.tab).toContainText('(ended)');
     }
-    await expect(card(lab, name)).not.toContainText('running');
+    await expect(lab.sidebar.card(name)).not.toContainText('running');
     await expect(stream.region).toContainText(`${records.length} tasks on `);
     await takePictures(lab, info, 'ended');
   });
@@ -259,7 +255,7 @@ test('a program that is killed in the middle of a task', async ({
   await expect(
     stream.region.getByRole('list', { name: 'Legend' })
   ).toContainText('total-processes');
-  await expect(card(lab, name)).toContainText('1 running');
+  await expect(lab.sidebar.card(name)).toContainText('1 running');
   const children = program.children();
   expect(children.length).toBeGreaterThan(1);
   program.kill();
@@ -275,8 +271,8 @@ test('a program that is killed in the middle of a task', async ({
     );
     await expect(panel.tab).toContainText('(ended)');
   }
-  await expect(card(lab, name)).toContainText('ended');
-  await expect(card(lab, name)).not.toContainText('running');
+  await expect(lab.sidebar.card(name)).toContainText('ended');
+  await expect(lab.sidebar.card(name)).not.toContainText('running');
   await takePictures(lab, info, 'killed');
   // Everything but the task that was cut short.
   const kept = ['threads', 'processes'].flatMap(scheduler => [
@@ -293,7 +289,7 @@ test('a program that is killed in the middle of a task', async ({
 
   await test.step('started once more, it begins a new history', async () => {
     program.start();
-    await expect(card(lab, name)).toContainText('observing');
+    await expect(lab.sidebar.card(name)).toContainText('observing');
     await expect(stream.tab).not.toContainText('(ended)');
     program.enough('processes');
     expect(await program.ended(), program.complaints).toBe(0);
@@ -314,7 +310,7 @@ test('a program in a terminal of JupyterLab', async ({ lab }, info) => {
   const nowhere = info.outputPath('nowhere');
   await lab.runInTerminal(program.command(`JUPYTER_RUNTIME_DIR='${nowhere}'`));
   await openPanels(lab, name);
-  await expect(card(lab, name)).toContainText('1 running');
+  await expect(lab.sidebar.card(name)).toContainText('1 running');
   await takePictures(lab, info, 'terminal');
   program.enough('threads');
   await expect(stream.tab).toContainText('(ended)');

@@ -35,9 +35,7 @@ test('markup in names is shown as text', async ({ lab, page }) => {
     .click();
 
   await expect(lab.sidebar.span(EVIL)).toBeVisible();
-  await expect(
-    lab.sidebar.root.getByRole('group', { name: `Cluster ${EVIL}` })
-  ).toContainText(`${EVIL}.ipynb`);
+  await expect(lab.sidebar.card(EVIL)).toContainText(`${EVIL}.ipynb`);
   await lab.sidebar.pick(EVIL);
   for (const title of TITLES) {
     const panel = lab.panel(title, EVIL);
