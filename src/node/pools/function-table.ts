@@ -2,7 +2,7 @@ import { PortableForms } from '../graph/portable';
 import type { PortableForm } from '../graph/portable-form';
 import type { TaskFunction } from '../graph/nodes';
 import type { FunctionDefinition } from './messages';
-import { refuseOwnImport } from './refuse-own-import';
+import { sentFunction } from './sent-function';
 
 /** How much a new measurement counts against those before it. */
 const NEW_SHARE = 0.25;
@@ -55,12 +55,12 @@ export class FunctionTable {
 
   private _enter(fn: TaskFunction): number {
     const form = this._forms.formOf(fn);
-    refuseOwnImport(form);
+    const sent = sentFunction(form);
     const text = formText(form);
     let id = this._idOfForm.get(text);
     if (id === undefined) {
       id = this._definitions.length;
-      this._definitions.push({ id, form });
+      this._definitions.push({ id, ...sent });
       this._idOfForm.set(text, id);
     }
     this._idOf.set(fn, id);

@@ -1,8 +1,7 @@
 import type { TaskFunction } from '../graph/nodes';
 import { NotPortableError, PortableForms } from '../graph/portable';
-import type { PortableForm } from '../graph/portable-form';
-import type { InitializeMessage } from './messages';
-import { refuseOwnImport } from './refuse-own-import';
+import type { InitializeMessage, SentFunction } from './messages';
+import { sentFunction } from './sent-function';
 import { describeUnsendable, UnsendableError } from './unsendable';
 
 /**
@@ -22,14 +21,12 @@ export function initializeMessage(
       `The initializer cannot be sent to a worker: ${describeUnsendable(args, 'initializerArgs', canSend)}.`
     );
   }
-  return { type: 'initialize', form: formOf(fn as TaskFunction), args };
+  return { type: 'initialize', ...sent(fn as TaskFunction), args };
 }
 
-function formOf(fn: TaskFunction): PortableForm {
+function sent(fn: TaskFunction): SentFunction {
   try {
-    const form = new PortableForms().formOf(fn);
-    refuseOwnImport(form);
-    return form;
+    return sentFunction(new PortableForms().formOf(fn));
   } catch (error) {
     if (error instanceof NotPortableError) {
       error.message = `The initializer cannot run in a worker: ${error.message}`;

@@ -4,11 +4,15 @@
  */
 import type { PortableForm } from '../graph/portable-form';
 
-/** A function, told to each worker once, before the first pack that calls it. */
-export type FunctionDefinition = {
-  readonly id: number;
+/** A function as a worker is told it. */
+export type SentFunction = {
   readonly form: PortableForm;
+  /** The modules at whose top level, each in a worker of the one before, the run began that sends it; mostly none. */
+  readonly within: readonly string[];
 };
+
+/** Told to each worker once, before the first pack that calls it. */
+export type FunctionDefinition = SentFunction & { readonly id: number };
 
 /**
  * Tasks for one worker, run in order.
@@ -40,9 +44,8 @@ export const NESTED = -1;
 export type CancelMessage = { readonly type: 'cancel'; readonly pack: number };
 
 /** What to do before the first pack; answered by an {@link InitializedMessage}. */
-export type InitializeMessage = {
+export type InitializeMessage = SentFunction & {
   readonly type: 'initialize';
-  readonly form: PortableForm;
   readonly args: readonly unknown[];
 };
 

@@ -4,22 +4,28 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /** The worker's program and the package that the module imports are two bundles; they meet at this name. */
 const importing = Symbol.for('spanwise.importingModule');
 
-type Realm = { [importing]?: AsyncLocalStorage<string> };
+type Realm = { [importing]?: AsyncLocalStorage<readonly string[]> };
 
-/** @throws what the module throws. */
-export function importInWorker(url: string): Promise<Record<string, unknown>> {
+/**
+ * @param within - the modules whose top level, each in a worker of the one before, has begun the run that needs this one.
+ * @throws what the module throws.
+ */
+export function importInWorker(
+  url: string,
+  within: readonly string[]
+): Promise<Record<string, unknown>> {
   const context = ((globalThis as Realm)[importing] ??=
     new AsyncLocalStorage());
   return context.run(
-    url,
+    [...within, url],
     () => import(url) as Promise<Record<string, unknown>>
   );
 }
 
 /**
- * The URL that a worker imports or has imported for its tasks, if the caller was begun by the top level of that module (or of one that it
- * imports): `await` and timers keep it. Tasks are called from elsewhere.
+ * The URLs of the modules that workers of workers import or have imported for their tasks, the outermost first, the last one here, if the
+ * caller was begun by the top level of that one (or of one that it imports): `await` and timers keep it. Tasks are called from elsewhere.
  */
-export function importAround(): string | undefined {
-  return (globalThis as Realm)[importing]?.getStore();
+export function importsAround(): readonly string[] {
+  return (globalThis as Realm)[importing]?.getStore() ?? [];
 }

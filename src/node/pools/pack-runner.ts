@@ -14,7 +14,7 @@ import { packFailure } from './remote-error';
 import { TaskMeter } from './task-meter';
 import { describeUnsendable } from './unsendable';
 import {
-  loadedForm,
+  loadedFunction,
   type LoadedFunction,
   WorkerFunctions
 } from './worker-functions';
@@ -55,11 +55,11 @@ export class PackRunner {
   }
 
   /** Comes before any pack; packs that come meanwhile wait, and after a failure for ever: the pool ends this worker. */
-  async initialize({ form, args }: InitializeMessage): Promise<void> {
+  async initialize(message: InitializeMessage): Promise<void> {
     this._isRunning = true;
     try {
-      const { call } = await loadedForm(form);
-      await call(...args);
+      const { call } = await loadedFunction(message);
+      await call(...message.args);
     } catch (error) {
       const failure = packFailure(error, value => this._link.canSend(value));
       await this._link.send({ type: 'initialized', failure }, []);

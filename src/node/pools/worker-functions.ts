@@ -1,10 +1,6 @@
 /** Runs in the worker: the functions it was told, each compiled or imported once. */
-import {
-  compilerFrame,
-  exportedFunction,
-  type PortableForm
-} from '../graph/portable-form';
-import type { FunctionDefinition } from './messages';
+import { compilerFrame, exportedFunction } from '../graph/portable-form';
+import type { FunctionDefinition, SentFunction } from './messages';
 import { importInWorker } from './module-import';
 
 export type LoadedFunction = {
@@ -14,13 +10,13 @@ export type LoadedFunction = {
 };
 
 export class WorkerFunctions {
-  private readonly _forms: (PortableForm | undefined)[] = [];
+  private readonly _sent: (SentFunction | undefined)[] = [];
   /** By id; a hole until the first call. Hot: read once per task. */
   readonly loaded: (LoadedFunction | undefined)[] = [];
 
   define(definitions: readonly FunctionDefinition[]): void {
-    for (const { id, form } of definitions) {
-      this._forms[id] = form;
+    for (const definition of definitions) {
+      this._sent[definition.id] = definition;
     }
   }
 
@@ -30,23 +26,24 @@ export class WorkerFunctions {
     if (known !== undefined) {
       return known;
     }
-    const form = this._forms[id];
-    if (form === undefined) {
+    const sent = this._sent[id];
+    if (sent === undefined) {
       throw new Error(`Function ${id} was never defined in this worker.`);
     }
-    const loaded = await loadedForm(form);
-    this.loaded[id] = loaded;
-    return loaded;
+    return (this.loaded[id] = await loadedFunction(sent));
   }
 }
 
 /** @throws what compiling or importing throws. */
-export async function loadedForm(form: PortableForm): Promise<LoadedFunction> {
+export async function loadedFunction({
+  form,
+  within
+}: SentFunction): Promise<LoadedFunction> {
   const call =
     form.kind === 'text'
       ? compile(form.expression, form.name)
       : exportedFunction(
-          await importInWorker(form.url),
+          await importInWorker(form.url, within),
           form.url,
           form.exportName
         );

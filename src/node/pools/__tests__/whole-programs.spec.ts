@@ -18,9 +18,9 @@ type Program = StartedProgram & {
   said(word: string): string[];
 };
 
-/** Compiles and starts a program that has the schedulers in scope. */
-async function start(name: string, text: string): Promise<Program> {
-  const file = await programs.compile(
+/** Compiles a program that has the schedulers in scope, and gives its path. */
+function compiled(name: string, text: string): Promise<string> {
+  return programs.compile(
     name,
     `import { task, ref } from './src/node/graph/nodes';
      import { getAsync } from './src/node/local/get-async';
@@ -30,6 +30,11 @@ async function start(name: string, text: string): Promise<Program> {
      import { ProcessPool, ThreadPool } from './src/node/pools/worker-pool';
      ${text}`
   );
+}
+
+/** Compiles and starts a program that has the schedulers in scope. */
+async function start(name: string, text: string): Promise<Program> {
+  const file = await compiled(name, text);
   const program = programs.start([file], { stdio: ['ignore', 'pipe', 'pipe'] });
   return {
     ...program,
@@ -187,6 +192,23 @@ describe.each(['getThreads', 'getProcesses'])(
       },
       60_000
     );
+
+    it('by way of another file that sends it back: the same', async () => {
+      const file = (other: string) => `
+        const other = new URL('./${name}-${other}.mjs', import.meta.url).href;
+        export const slow = () => new Promise(resolve => setTimeout(resolve, 50_000));
+        console.log('begin here');
+        await ${name}({ a: task(module(other, 'slow')) }, 'a', { numWorkers: 1 });`;
+      const imports = `import { module } from './src/node/graph/portable';`;
+      await compiled(`${name}-pong`, imports + file('ping'));
+      const program = await start(`${name}-ping`, imports + file('pong'));
+      expect((await program.ended).code).not.toBe(0);
+      expect(program.output()).toMatch(
+        /whenever it is imported \(by way of \S+-ping\.mjs\)[^]*import\.meta\.main/
+      );
+      // The program, pong, ping as pong's worker has it; that one may not send pong's.
+      expect(program.said('begin')).toHaveLength(3);
+    }, 60_000);
 
     it('with one: answers, also of tasks that start runs themselves', async () => {
       const program = await start(
