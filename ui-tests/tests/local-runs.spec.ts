@@ -11,7 +11,7 @@ import {
 import {
   comparePlaces,
   compareTimes,
-  keysIn,
+  expectKeys,
   keysOf,
   tasksIn
 } from './profiled-tasks';
@@ -55,10 +55,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       const { length } = figures.profiled;
       await expect(stream.region).toContainText(`${length} tasks on `);
       await expect(lab.sidebar.root).toContainText(`${length} tasks · `);
-      await stream.showTable(true);
-      await expect(async () => {
-        expect(await keysIn(stream)).toEqual(keysOf(figures.profiled));
-      }).toPass({ timeout: 60_000 });
+      await expectKeys(stream, keysOf(figures.profiled));
       const rows = await tasksIn(stream);
       compareTimes(rows, figures.profiled);
       expect(new Set(figures.profiled.map(({ graph }) => graph)).size).toBe(3);
@@ -118,9 +115,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
       await expect(stream.tab).toContainText('(ended)');
       await narrowed(lab, inAnalysis, figures.analysis);
       await lab.sidebar.clearFilter();
-      await expect(async () => {
-        expect(await keysIn(stream)).toEqual(keysOf(figures.profiled));
-      }).toPass({ timeout: 60_000 });
+      await expectKeys(stream, keysOf(figures.profiled));
     });
 
     expect(lab.troubles.errors).toEqual([]);
@@ -222,10 +217,7 @@ async function narrowed(
       /any\s*analysis/
     );
   }
-  await stream.showTable(true);
-  await expect(async () => {
-    expect(await keysIn(stream)).toEqual(keys);
-  }).toPass({ timeout: 60_000 });
+  await expectKeys(stream, keys);
   await metrics.showTable(true);
   await compareSums(metrics, sums);
   await profile.showTable(true);

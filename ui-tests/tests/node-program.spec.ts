@@ -6,7 +6,7 @@ import type { Panel } from '../pages/panel';
 import {
   comparePlaces,
   compareTimes,
-  keysIn,
+  expectKeys,
   keysOf,
   type Profiled,
   tasksIn
@@ -62,16 +62,6 @@ async function takePictures(
     const file = `${name}-${theme.toLowerCase()}.png`;
     await lab.page.screenshot({ path: info.outputPath(file) });
   }
-}
-
-async function expectKeys(
-  stream: Panel,
-  records: readonly Profiled[]
-): Promise<void> {
-  await stream.showTable(true);
-  await expect(async () => {
-    expect(await keysIn(stream)).toEqual(keysOf(records));
-  }).toPass({ timeout: 60_000 });
 }
 
 function countOf(functions: readonly string[]): Map<string, number> {
@@ -159,7 +149,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
   });
 
   await test.step('Task Stream: the tasks of the profiler, at their times', async () => {
-    await expectKeys(stream, records);
+    await expectKeys(stream, keysOf(records));
     const rows = await tasksIn(stream);
     compareTimes(rows, records);
     comparePlaces(rows, records);
@@ -188,7 +178,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
       each => !each.function.startsWith('read')
     );
     expect(inAnalysis).toHaveLength(2 * SCHEDULERS.length);
-    await expectKeys(stream, inAnalysis);
+    await expectKeys(stream, keysOf(inAnalysis));
     await expectSums(metrics, stream, inAnalysis);
     await expect(memory.region.getByText('not filtered')).toBeVisible();
   });
@@ -197,7 +187,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
     await lab.reloadOnceSaved('analysis');
     await expect(stream.tab).toContainText('(ended)');
     await lab.sidebar.clearFilter();
-    await expectKeys(stream, records);
+    await expectKeys(stream, keysOf(records));
     await expectSums(metrics, stream, records);
     await expectMemory(memory);
   });
@@ -279,10 +269,7 @@ test('a program that is killed in the middle of a task', async ({
     ...[0, 1, 2, 3].map(n => `('read-${scheduler}', ${n})`),
     `total-${scheduler}`
   ]);
-  await stream.showTable(true);
-  await expect(async () => {
-    expect(await keysIn(stream)).toEqual([...kept, 'hold-threads'].sort());
-  }).toPass({ timeout: 60_000 });
+  await expectKeys(stream, [...kept, 'hold-threads'].sort());
   await metrics.showTable(true);
   expect((await sumsIn(metrics)).totals.has('read-processes')).toBe(true);
   await expectMemory(memory);
@@ -294,7 +281,8 @@ test('a program that is killed in the middle of a task', async ({
     program.enough('processes');
     expect(await program.ended(), program.complaints).toBe(0);
     await expect(stream.tab).toContainText('(ended)');
-    await expectKeys(stream, JSON.parse(program.output) as ProgramRecord[]);
+    const records = JSON.parse(program.output) as ProgramRecord[];
+    await expectKeys(stream, keysOf(records));
   });
   expect(lab.troubles.errors).toEqual([]);
 });
@@ -317,7 +305,7 @@ test('a program in a terminal of JupyterLab', async ({ lab }, info) => {
   await expect.poll(() => program.output).toContain('hold-threads');
   const records = JSON.parse(program.output) as ProgramRecord[];
   expect(records).toHaveLength(TASKS_EACH);
-  await expectKeys(stream, records);
+  await expectKeys(stream, keysOf(records));
   compareTimes(await tasksIn(stream), records);
   await expectSums(metrics, stream, records);
   expect(lab.troubles.errors).toEqual([]);

@@ -39,8 +39,19 @@ export async function tasksIn(stream: Panel): Promise<ShownTask[]> {
   });
 }
 
-export async function keysIn(stream: Panel): Promise<string[]> {
+async function keysIn(stream: Panel): Promise<string[]> {
   return (await tasksIn(stream)).map(({ key }) => key).sort();
+}
+
+/** The Task Stream, as a table, comes to have these tasks and no others; keys are sorted. */
+export async function expectKeys(
+  stream: Panel,
+  keys: readonly string[]
+): Promise<void> {
+  await stream.showTable(true);
+  await expect(async () => {
+    expect(await keysIn(stream)).toEqual(keys);
+  }).toPass({ timeout: 60_000 });
 }
 
 export function keysOf(profiled: readonly Profiled[]): string[] {
