@@ -126,6 +126,13 @@ export class Notebook {
     );
   }
 
+  /** By the button in what the cell shows of a client or an observation. */
+  async openPanels(index: number): Promise<void> {
+    await this.cell(index)
+      .getByRole('button', { name: 'Open the panels' })
+      .click();
+  }
+
   /** The place of the first code cell that holds this text. */
   async find(part: string): Promise<number> {
     await this.activate();

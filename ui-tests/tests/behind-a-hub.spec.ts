@@ -20,10 +20,7 @@ test('a panel fills under a base_url', async ({ page, baseURL }) => {
   for (const cell of [0, 1, 2]) {
     await notebook.run(cell);
   }
-  await notebook
-    .cell(0)
-    .getByRole('button', { name: 'Open the panels' })
-    .click();
+  await notebook.openPanels(0);
   const { region } = new Panel(page, 'Fine Performance Metrics', CLUSTER);
   await expect(region.getByRole('list', { name: 'By function' })).toContainText(
     'press'

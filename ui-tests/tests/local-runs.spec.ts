@@ -32,10 +32,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
     await notebook.run(2);
     const figures = JSON.parse(await notebook.output(2)) as Figures;
     expect(figures.profiled.length).toBeGreaterThan(100);
-    await notebook
-      .cell(1)
-      .getByRole('button', { name: 'Open the panels' })
-      .click();
+    await notebook.openPanels(1);
     await lab.sidebar.show();
 
     const [stream, metrics, , memory] = lab.panels(OBSERVED);
@@ -144,10 +141,7 @@ _ = dask.compute(*tasks, scheduler="threads", num_workers=2)`,
   const legend = stream.region.getByRole('list', { name: 'Legend' });
   await notebook.run(0);
   await notebook.run(1);
-  await notebook
-    .cell(1)
-    .getByRole('button', { name: 'Open the panels' })
-    .click();
+  await notebook.openPanels(1);
   await lab.sidebar.show();
 
   await test.step('nothing has run yet', async () => {

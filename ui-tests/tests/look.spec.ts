@@ -17,10 +17,7 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
   await lab.sidebar.show();
 
   await test.step("the client's button opens the default layout", async () => {
-    await notebook
-      .cell(0)
-      .getByRole('button', { name: 'Open the panels' })
-      .click();
+    await notebook.openPanels(0);
     for (const title of TITLES) {
       await expect(lab.panel(title, CLUSTER).region).toBeVisible();
     }

@@ -29,10 +29,7 @@ test('markup in names is shown as text', async ({ lab, page }) => {
   await notebook.run(0);
   await lab.sidebar.show();
   await notebook.run(1);
-  await notebook
-    .cell(0)
-    .getByRole('button', { name: 'Open the panels' })
-    .click();
+  await notebook.openPanels(0);
 
   await expect(lab.sidebar.span(EVIL)).toBeVisible();
   await expect(lab.sidebar.card(EVIL)).toContainText(`${EVIL}.ipynb`);
