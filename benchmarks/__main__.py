@@ -53,6 +53,16 @@ PARTS = {
         "local-profilers.ts",
         ("--tasks", "300", "--rounds", "2", "--seconds", "0.5"),
     ),
+    "local-observe": Part(
+        "what observe() of the npm package costs",
+        "local-observe.ts",
+        ("--tasks", "300", "--rounds", "2"),
+    ),
+    "local-observe-python": Part(
+        "what spanwise.observe() costs, against Dask's Profiler",
+        "benchmarks.local_observe",
+        ("--tasks", "300", "--rounds", "2"),
+    ),
     "thread-burst": Part(
         "a burst of small calls on two threads, against piscina",
         "thread-burst.ts",

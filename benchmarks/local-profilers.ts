@@ -15,11 +15,16 @@ import {
   CacheProfiler,
   getSync,
   Profiler,
-  ref,
   ResourceProfiler,
   task,
   visualize
 } from '../src/node';
+import {
+  argument,
+  extraPerTask,
+  type ExtraCost,
+  treeGraph
+} from './extra-cost';
 
 const settings = {
   tasks: argument('--tasks', 20_000),
@@ -31,42 +36,8 @@ const INTERVAL = 0.1;
 /** Tasks of the picture that must be drawn in 2 s and 5 MB. */
 const PICTURE_TASKS = 50_000;
 
-const nothing = () => 1;
-
-/** Independent tasks, and a binary tree over them: about twice `leaves` tasks. */
-function treeGraph(leaves: number): {
-  graph: Map<string, unknown>;
-  top: string;
-} {
-  const graph = new Map<string, unknown>();
-  let level: string[] = [];
-  for (let leaf = 0; leaf < leaves; leaf++) {
-    graph.set(`leaf-${leaf}`, task(nothing));
-    level.push(`leaf-${leaf}`);
-  }
-  for (let height = 1; level.length > 1; height++) {
-    const next: string[] = [];
-    for (let at = 0; at < level.length; at += 2) {
-      const key = `sum-${height}-${at / 2}`;
-      const inputs = level.slice(at, at + 2).map(input => ref(input));
-      graph.set(key, task(nothing, ...inputs));
-      next.push(key);
-    }
-    level = next;
-  }
-  return { graph, top: level[0]! };
-}
-
-/** CPU microseconds that `body` takes. The collector is not called before: it would throw compiled code and warm pages away. */
-function cpuMicroseconds(body: () => void): number {
-  const before = process.cpuUsage();
-  body();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
 /** Microseconds per task of Profiler and CacheProfiler together. */
-function profilerCost(): { bare: number; both: number } {
+function profilerCost(): ExtraCost {
   const { graph, top } = treeGraph(settings.tasks);
   const bare = () => void getSync(graph, top);
   const both = () => {
@@ -74,22 +45,7 @@ function profilerCost(): { bare: number; both: number } {
     const cache = new CacheProfiler();
     profiler.run(() => cache.run(() => getSync(graph, top)));
   };
-  // The compiler warms up.
-  for (let round = 0; round < 5; round++) {
-    bare();
-    both();
-  }
-  const costs: number[] = [];
-  const bares: number[] = [];
-  let before = cpuMicroseconds(bare);
-  for (let round = 0; round < settings.rounds; round++) {
-    const profiled = cpuMicroseconds(both);
-    const after = cpuMicroseconds(bare);
-    costs.push((profiled - (before + after) / 2) / graph.size);
-    bares.push(after / graph.size);
-    before = after;
-  }
-  return { bare: median(bares), both: median(costs) };
+  return extraPerTask(bare, both, graph.size, settings.rounds);
 }
 
 /** Share of the samples asked for that were taken while this thread was busy all the time. */
@@ -126,15 +82,6 @@ function picture(): { tasks: number; seconds: number; megabytes: number } {
   };
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
-function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at === -1 ? fallback : Number(process.argv[at + 1]);
-}
-
 // The sampler and the page's script, from the same sources.
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 execFileSync(
@@ -153,7 +100,7 @@ const samples = sampledShare();
 const page = picture();
 const share = (100 * samples.taken) / samples.asked;
 console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us
-Profiler + CacheProfiler, more per task ${cost.both.toFixed(2)} us      must: 1 us
+Profiler + CacheProfiler, more per task ${cost.extra.toFixed(2)} us      must: 1 us
 ResourceProfiler, thread busy           ${samples.taken} of ${samples.asked} samples (${share.toFixed(0)} %)      must: 95 %
 visualize, ${page.tasks} tasks             ${page.seconds.toFixed(2)} s, ${page.megabytes.toFixed(2)} MB      must: 2 s, 5 MB`);
 

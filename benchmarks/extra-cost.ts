@@ -1,0 +1,83 @@
+/** What watching a run of tasks that do nothing costs, per task; and what benchmarks that measure it share. */
+import { ref, task } from '../src/node';
+
+const nothing = () => 1;
+
+/** Independent tasks, and a binary tree over them: about twice `leaves` tasks. */
+export function treeGraph(leaves: number): {
+  graph: Map<string, unknown>;
+  top: string;
+} {
+  const graph = new Map<string, unknown>();
+  let level: string[] = [];
+  for (let leaf = 0; leaf < leaves; leaf++) {
+    graph.set(`leaf-${leaf}`, task(nothing));
+    level.push(`leaf-${leaf}`);
+  }
+  for (let height = 1; level.length > 1; height++) {
+    const next: string[] = [];
+    for (let at = 0; at < level.length; at += 2) {
+      const key = `sum-${height}-${at / 2}`;
+      const inputs = level.slice(at, at + 2).map(input => ref(input));
+      graph.set(key, task(nothing, ...inputs));
+      next.push(key);
+    }
+    level = next;
+  }
+  return { graph, top: level[0]! };
+}
+
+/** CPU microseconds of a bare task, and how many more a watched one takes. */
+export type ExtraCost = { readonly bare: number; readonly extra: number };
+
+/**
+ * Runs bare, watched, bare, watched …: the cost is the median of what a watched run needs more than the mean of its neighbours, in CPU
+ * time, which repeats on a shared machine where wall time does not.
+ *
+ * @param clock - CPU microseconds; by default those of the whole process.
+ */
+export function extraPerTask(
+  bare: () => void,
+  watched: () => void,
+  tasks: number,
+  rounds: number,
+  clock: () => number = processMicroseconds
+): ExtraCost {
+  // The collector is not called in between: it would throw compiled code and warm pages away.
+  const spent = (body: () => void): number => {
+    const before = clock();
+    body();
+    return clock() - before;
+  };
+  // The compiler warms up.
+  for (let round = 0; round < 5; round++) {
+    bare();
+    watched();
+  }
+  const extras: number[] = [];
+  const bares: number[] = [];
+  let before = spent(bare);
+  for (let round = 0; round < rounds; round++) {
+    const between = spent(watched);
+    const after = spent(bare);
+    extras.push((between - (before + after) / 2) / tasks);
+    bares.push(after / tasks);
+    before = after;
+  }
+  return { bare: median(bares), extra: median(extras) };
+}
+
+function processMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** A number of the command line. */
+export function argument(name: string, fallback: number): number {
+  const at = process.argv.indexOf(name);
+  return at === -1 ? fallback : Number(process.argv[at + 1]);
+}

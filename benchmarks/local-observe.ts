@@ -1,0 +1,44 @@
+/**
+ * What `observe` of the npm package costs per task, in the thread that computes (the thread that sends only passes blocks on).
+ *
+ *     python -m benchmarks local-observe
+ *     node .build/local-observe.mjs [--tasks 20000] [--rounds 15] [--json FILE]
+ */
+import { writeFileSync } from 'node:fs';
+import { getSync } from '../src/node';
+import { FollowedRuns } from '../src/node/observe/followed-runs';
+import { LiveLog } from '../src/node/observe/live-log';
+import { RunningBoard } from '../src/node/observe/running-board';
+import { argument, extraPerTask, treeGraph } from './extra-cost';
+
+const settings = {
+  tasks: argument('--tasks', 20_000),
+  rounds: argument('--rounds', 15)
+};
+
+let written = 0;
+const live = new LiveLog('benchmark', {
+  open: () => undefined,
+  write: block => (written += block.byteLength),
+  flush: () => Promise.resolve(),
+  end: () => Promise.resolve()
+});
+const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+
+const { graph, top } = treeGraph(settings.tasks / 2);
+const bare = () => void getSync(graph, top);
+const watched = () => void runs.run(() => getSync(graph, top));
+const cost = extraPerTask(bare, watched, graph.size, settings.rounds);
+const bytes = written / (settings.rounds + 5) / graph.size;
+live.drop();
+
+console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us
+observed, more per task                 ${cost.extra.toFixed(2)} us, ${bytes.toFixed(0)} bytes of the record`);
+
+const at = process.argv.indexOf('--json');
+if (at !== -1) {
+  writeFileSync(
+    process.argv[at + 1]!,
+    JSON.stringify({ node: process.version, settings, cost, bytes })
+  );
+}

@@ -1,0 +1,87 @@
+"""What ``spanwise.observe()`` costs per task, against Dask's own ``Profiler``.
+
+    python -m benchmarks local-observe-python [--rounds 9] [--tasks 10000] [--json FILE]
+
+The same graph of tasks that do nothing runs with ``dask.get`` bare, under ``Profiler`` and
+under ``observe()``, in turn; the collector runs before the clock starts. CPU time, in the thread
+that computes and of the whole process, which includes the threads that sample and send.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import dask
+from dask.diagnostics import Profiler
+from dask.local import get_sync
+
+import spanwise
+from benchmarks.local_loop import independent, tree
+
+Watch = Callable[[], AbstractContextManager[Any]]
+SIDES: dict[str, Watch] = {
+    "bare": nullcontext,
+    "Profiler": Profiler,
+    "observe": lambda: spanwise.observe("benchmark"),
+}
+CLOCKS = {"thread": time.thread_time, "process": time.process_time}
+
+
+def micros(watch: Watch, graph: dict[Any, Any], keys: Any) -> dict[str, float]:
+    """CPU microseconds per task, by clock."""
+    with watch():
+        gc.collect()
+        before = {name: clock() for name, clock in CLOCKS.items()}
+        get_sync(graph, keys)
+        return {name: (clock() - before[name]) * 1e6 / len(graph) for name, clock in CLOCKS.items()}
+
+
+def main() -> None:
+    """Measure, print, and keep the figures if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    load = os.getloadavg()[0]
+    height = max(1, options.tasks.bit_length() - 2)
+    figures: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, (graph, keys) in {
+        "independent": independent(options.tasks),
+        "tree": tree(height),
+    }.items():
+        for _ in range(options.rounds):
+            for side, watch in SIDES.items():
+                for clock, spent in micros(watch, graph, keys).items():
+                    rows = figures.setdefault(name, {}).setdefault(clock, {})
+                    rows.setdefault(side, []).append(spent)
+        for clock, rows in figures[name].items():
+            print(f"{name}, CPU of the {clock}, us/task: median (range)")
+            bare = statistics.median(rows["bare"])
+            for side, spents in rows.items():
+                middle = statistics.median(spents)
+                line = f"  {side:9} {middle:7.2f}  ({min(spents):6.2f} … {max(spents):6.2f})"
+                print(line if side == "bare" else f"{line}   {middle - bare:+6.2f}")
+    if options.json:
+        settings = {
+            "dask": dask.__version__,
+            "python": platform.python_version(),
+            "load": load,
+            "tasks": options.tasks,
+            "rounds": options.rounds,
+        }
+        options.json.write_text(json.dumps({**settings, "microsPerTask": figures}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
