@@ -116,12 +116,15 @@ describe('§1.6: registration', () => {
 
   it('§1.6: run follows what its body awaits and nothing else', async () => {
     const { log, callback } = counted();
+    let goOn = () => {};
+    const outsideIsDone = new Promise<void>(resolve => (goOn = resolve));
     const inside = callback.run(async () => {
-      await new Promise(setImmediate);
+      await outsideIsDone;
       return getAsync(graph, 'b');
     });
     await getAsync(graph, 'b');
     expect(runs(log)).toBe(0);
+    goOn();
     await inside;
     expect(runs(log)).toBe(1);
   });
