@@ -55,6 +55,9 @@ class Lane:
         "thread",
     )
 
+    #: Nothing is sent from here: when a task has ended there is no row.
+    reporting = False
+
     def __init__(self, number: int) -> None:
         self.number = number
         self.thread = threading.current_thread()

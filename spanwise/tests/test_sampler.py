@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spanwise.worker.names import Names
+from spanwise.worker.names import OWN, Names
 from spanwise.worker.sampler import INTERVAL, Sampler
+from spanwise.worker.stacks import NO_PARENT
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
 TEMPLATE, FUNCTION, SPAN = 2, 5, 6
@@ -28,6 +32,7 @@ class FakeExecutor:
         self.ident = threading.get_ident()
         self.core_wait = None
         self.busy_since = self.clock = self.cpu = 0.0
+        self.reporting = False
         self.path = list(path)
         self.part = None
 
@@ -95,3 +100,58 @@ def test_an_idle_executor_is_not_sampled():
     sampler = sampler_of(FakeExecutor((None, None)))
     assert sampler.look(100.0) == (0, False)
     assert sampler.looks == 0
+
+
+def named(sampler: Sampler) -> dict[str, int]:
+    """Functions that make up a stack alone, and "(this test)", to the number of samples."""
+    stacks, frames = sampler.stacks.rows()
+    names = sampler._lanes[0].executor.names.announcement()["names"]
+    function = {number: names[name & ~OWN] for number, name, _, _ in frames}
+    alone = {stack: function[frame] for stack, parent, frame in stacks if parent == NO_PARENT}
+    found: dict[str, int] = {}
+    for *_, stack, _, n in sampler.rows():
+        # What a look really finds here: this test, in many frames.
+        who = alone[stack] if alone.get(stack) in LONE else "(this test)"
+        found[who] = found.get(who, 0) + n
+    return found
+
+
+def worked() -> None:
+    """What a task called."""
+
+
+class Works:
+    def __call__(self) -> None:
+        """What a task called."""
+
+
+CALLED = [worked, partial(partial(worked)), Works().__call__, Works(), abs, SimpleNamespace]
+LONE = ["worked", "worked", "Works.__call__", "Works.__call__", "abs", "SimpleNamespace"]
+
+
+@pytest.mark.parametrize(("called", "name"), list(zip(CALLED, LONE, strict=True)))
+@given(lengths=st.lists(st.tuples(st.floats(0.001, 0.03), st.floats(0, 0.01)), min_size=50))
+def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(called, name, lengths):
+    """All looks come where the lock is let go: after the run."""
+    executor = FakeExecutor((A, None))
+    executor.names = Names()
+    template = SimpleNamespace(template=SimpleNamespace(function=called))
+    library = SimpleNamespace(templates={1: template})
+    sampler = Sampler(
+        SimpleNamespace(executors=[executor], names=executor.names, library=library), 0.0
+    )
+    executor.reporting = True
+    now = executor.busy_since = 100.0
+    for run, sending in lengths:
+        executor.clock = now + run
+        now = executor.clock + sending
+        sampler.look(now)
+    found = named(sampler)
+    assert found.keys() <= {name, "(this test)"}
+    sent = sum(sending for _, sending in lengths)
+    # Owed are at most what one look stands for, and what is carried over.
+    most = max(run + sending for run, sending in lengths)
+    assert found.get("(this test)", 0) * INTERVAL == pytest.approx(sent, abs=2 * (most + INTERVAL))
+    assert found.get(name, 0) * INTERVAL == pytest.approx(
+        now - 100.0 - sent, abs=2 * (most + INTERVAL)
+    )

@@ -13,6 +13,13 @@ state that is owed most::
     wall 10 ms, cpu 4 ms         on core 0.8  blocked 0.2  →  on core, −0.2  0.2
 
 so samples on core × 10 ms is the thread's CPU time, per span and function.
+
+The lock is free when a thread sends what it ran, so many looks come there, after the task.
+What they stand for is mostly the task: by the same debts such a look counts as one of its
+function (whose inner frames nobody saw), or of the worker::
+
+    look        run ends   look
+     ┴─ function ──┴─ send ─┴─    owed: function 0.9  worker 0.1
 """
 
 from __future__ import annotations
@@ -53,6 +60,8 @@ class Sampled(Protocol):
     clock: float
     cpu: float
     busy_since: float
+    #: `row` has ended, at `clock`, and is being sent.
+    reporting: bool
 
     @property
     def ident(self) -> int | None:
@@ -73,6 +82,8 @@ class _Lane:
         self.carry = 0.0
         #: (span, function) → samples owed to on core, waiting, blocked.
         self.owed: dict[tuple[int, int], list[float]] = {}
+        #: The same of looks after a run → samples owed to its function, to the worker.
+        self.owed_after: dict[tuple[int, int], list[float]] = {}
 
 
 class ThreadSampler:
@@ -111,17 +122,20 @@ class ThreadSampler:
             if row is None:
                 lane.looked = now
             else:
-                busy.append((lane, row, executor.part, executor.clock, executor.cpu))
+                # `reporting` first: the stamps are those of the end when it is true.
+                reporting = executor.reporting
+                stamps = (executor.clock, executor.cpu, reporting)
+                busy.append((lane, row, executor.part, stamps))
         if not busy:
             return 0, False
         frames = sys._current_frames()
         moved = False
-        for lane, row, part, started, started_cpu in busy:
+        for lane, row, part, stamps in busy:
             executor = lane.executor
             # The executor may have gone on to its next task before the stacks were taken: whose
             # stack it is cannot be told then. The time is left to the next look.
             if executor.row is row and executor.part is part:
-                moved |= self._look_at(lane, now, frames, row, part, started, started_cpu)
+                moved |= self._look_at(lane, now, frames, row, part, stamps)
             else:
                 moved = True
         self.looks += 1
@@ -137,16 +151,19 @@ class ThreadSampler:
         frames: dict[int, Any],
         row: Any,
         part: Any,
-        started: float,
-        started_cpu: float,
+        stamps: tuple[float, float, bool],
     ) -> bool:
         executor = lane.executor
+        stamp, stamp_cpu, reporting = stamps
         cpu = lane.clock.read()
         wait = executor.core_wait
         waited = wait.read() if wait is not None else float("nan")
         since = max(lane.looked, executor.busy_since, now - LONGEST)
-        if started > since:
-            begin, begin_cpu = started, started_cpu
+        if reporting:
+            # The stamps are those of the run's end. (An idle thread uses no core.)
+            begin, begin_cpu = since, lane.cpu
+        elif stamp > since:
+            begin, begin_cpu = stamp, stamp_cpu
         else:
             begin, begin_cpu = lane.looked, lane.cpu
         begin = min(begin, now - 1e-6)
@@ -165,19 +182,22 @@ class ThreadSampler:
         if isnan(cpu):
             state = UNKNOWN
         else:
-            owed = lane.owed.get((span, function))
-            if owed is None:
-                owed = lane.owed[span, function] = [0.0, 0.0, 0.0]
             if isnan(in_queue):
                 in_queue = 0.0
-            owed[ON_CORE] += n * on_core
-            owed[WAITING] += n * in_queue
-            owed[BLOCKED] += n * (1.0 - on_core - in_queue)
-            state = owed.index(max(owed))
-            owed[state] -= n
+            state = _pay(
+                lane.owed, (span, function), n, (on_core, in_queue, 1.0 - on_core - in_queue)
+            )
         called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
-        stack = self.stacks.stack_of(frames.get(executor.ident), called)
+        of_function = min(1.0, max(0.0, (stamp - since) / max(now - since, 1e-6)))
+        if (
+            reporting
+            and called is not None
+            and _pay(lane.owed_after, (span, function), n, (of_function, 1.0 - of_function)) == 0
+        ):
+            stack = self.stacks.stack_of_call(called)
+        else:
+            stack = self.stacks.stack_of(frames.get(executor.ident), called)
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
@@ -192,6 +212,23 @@ class ThreadSampler:
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
             for (second, thread, span, function, stack, state), n in samples.items()
         ]
+
+
+def _pay(
+    debts: dict[tuple[int, int], list[float]],
+    whose: tuple[int, int],
+    n: int,
+    shares: tuple[float, ...],
+) -> int:
+    """Add shares of n samples to what is owed; give them to whoever is owed most, and return it."""
+    owed = debts.get(whose)
+    if owed is None:
+        owed = debts[whose] = [0.0] * len(shares)
+    for place, share in enumerate(shares):
+        owed[place] += n * share
+    paid = owed.index(max(owed))
+    owed[paid] -= n
+    return paid
 
 
 class Sampler(ThreadSampler):

@@ -11,6 +11,7 @@ One frame per function, as in Dask's profiles, not per line.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Protocol
@@ -93,6 +94,15 @@ class StackTree:
             stack = self._child(stack, number)
         return stack
 
+    def stack_of_call(self, called: object) -> int:
+        """Return the id of the stack of what a task calls, without what that calls."""
+        code = _code_of(called)
+        if code is None:
+            return self._child(NO_PARENT, self._built_in(called))
+        return self._child(
+            NO_PARENT, self._frame(code.co_qualname, code.co_filename, code.co_firstlineno)
+        )
+
     def rows(
         self,
     ) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int, int]]]:
@@ -110,6 +120,9 @@ class StackTree:
     def _without_frames(self, innermost: str, called: object) -> int:
         if innermost not in self._callers:
             return self._frame("(worker)", "<spanwise>", 0)
+        return self._built_in(called)
+
+    def _built_in(self, called: object) -> int:
         name = getattr(called, "__qualname__", None) or type(called).__qualname__
         return self._frame(str(name), "<built-in>", 0)
 
@@ -133,3 +146,14 @@ class StackTree:
             stack = self._stacks[key] = len(self._stacks)
             self._new_stacks.append((stack, *key))
         return stack
+
+
+def _code_of(called: object) -> CodeType | None:
+    """The code that runs when an object is called; None if it is no Python code."""
+    while isinstance(called, partial):
+        called = called.func
+    code = getattr(called, "__code__", None)
+    if code is None and not isinstance(called, type):
+        # An object that can be called: its class says how.
+        code = getattr(type(called).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
