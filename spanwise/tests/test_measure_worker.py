@@ -10,6 +10,7 @@ import collections
 import gc
 import itertools
 import resource
+import statistics
 import sys
 import threading
 import time
@@ -115,9 +116,10 @@ class TestStamps:
         runs = [single.task_run(each) for each in tasks]
         for run, truth in zip(runs, truths, strict=True):
             check_stamps(run, truth)
-        for before, after in itertools.pairwise(runs):
-            # Nothing lies between two runs but a message.
-            assert 0 <= after.start - before.stop < 0.2
+        gaps = [after.start - before.stop for before, after in itertools.pairwise(runs)]
+        # Nothing lies between two runs but a message; in one of them the thread may lose its core.
+        assert min(gaps) >= 0
+        assert statistics.median(gaps) < 0.02
         if work is time.sleep:
             # 30 × 10 ms of sleep: at most 20 ms of CPU per second, measuring included.
             assert sum(run.cpu for run in runs) <= 0.02 * sum(run.duration for run in runs) + 0.01
