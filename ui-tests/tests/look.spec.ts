@@ -47,6 +47,19 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
       .toBeGreaterThanOrEqual(2);
   });
 
+  await test.step('no figure is written over its neighbour', async () => {
+    const { region } = lab.panel('Fine Performance Metrics', CLUSTER);
+    const figures = region.locator('.sw-metric-figure');
+    await expect(figures.first()).toBeVisible();
+    expect(
+      await figures.evaluateAll(all =>
+        all
+          .filter(each => each.scrollWidth > each.clientWidth)
+          .map(each => each.textContent)
+      )
+    ).toEqual([]);
+  });
+
   const light = await lab.panel('Task Stream', CLUSTER).colours();
   await picture(lab, info.outputPath('light.png'));
   expect(await violations(lab)).toEqual([]);
