@@ -118,6 +118,8 @@ class WorkerHandle:
         self.measured: dict[str, list[tuple[Any, ...]]] = {}
         self._runs_begun = 0
         self._templates: dict[Any, int] = {}
+        #: Ids of all that was sent to be kept, as `dropBlobs` names them.
+        self.blobs: dict[str, list[int]] = {"templates": [], "chunks": []}
         self._ids = 0
         self._requests = 0
 
@@ -172,6 +174,8 @@ class WorkerHandle:
             chunks.append({"id": chunk, "blob": len(blobs)})
             blobs.append(payload.dumps(chunk_rows))
         fields: dict[str, Any] = {"templates": templates, "chunks": chunks}
+        for sort, sent in fields.items():
+            self.blobs[sort] += [each["id"] for each in sent]
         if launch is not None:
             fields["launch"] = launch
         self.send("assign", fields, {"tasks": rows, "dependencies": dependencies}, blobs)

@@ -208,6 +208,7 @@ def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
     executor._stamp()
     entry = entry_of(1)
     row = (*entry[2][:3], NO_CHUNK, *entry[2][4:])
+    worker.table.running[row[0]] = row[1]
     executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
     deserialize, compute = worker.report.parts
     assert (deserialize[0], compute[0]) == (DESERIALIZE, COMPUTE)
@@ -228,3 +229,17 @@ def test_a_nap_after_short_runs_is_not_told_what_those_waited_for(worker: Worker
     part = executor._compute(row, start, start, time.perf_counter(), time.thread_time() - cpu)
     assert part[6] != part[6], "not NaN"
     assert for_the_lock(worker.ledger) == 0.0
+
+
+def test_a_task_that_is_released_before_it_begins_is_not_run(worker: Worker) -> None:
+    """Between taking it and running it, results may have been written to disk for seconds."""
+    executor = Executor(worker, 0)
+    released, following = entry_of(1), entry_of(2)
+    worker.assign([released[2], following[2]], [], [], [])
+    taken = worker.take()
+    assert taken is not None
+    worker.release([1])
+    after = executor._run(taken)
+    assert after is not None
+    assert after[2][0] == 2
+    assert not worker.report.runs

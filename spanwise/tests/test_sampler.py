@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.worker.clocks import ThreadClock
 from spanwise.worker.names import OWN, Names
-from spanwise.worker.sampler import INTERVAL, Sampler
+from spanwise.worker.sampler import BLOCKED, INTERVAL, Sampler
 from spanwise.worker.stacks import NO_PARENT
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
@@ -29,6 +30,7 @@ class FakeExecutor:
 
     def __init__(self, *path):
         self.number = 0
+        self.names = Names()
         self.ident = threading.get_ident()
         self.core_wait = None
         self.busy_since = self.clock = self.cpu = 0.0
@@ -47,9 +49,11 @@ class FakeExecutor:
         return here
 
 
-def sampler_of(executor: FakeExecutor) -> Sampler:
-    library = SimpleNamespace(templates={})
-    return Sampler(SimpleNamespace(executors=[executor], names=Names(), library=library), 0.0)
+def sampler_of(executor: FakeExecutor, templates: dict[int, object] | None = None) -> Sampler:
+    library = SimpleNamespace(templates=templates or {})
+    return Sampler(
+        SimpleNamespace(executors=[executor], names=executor.names, library=library), 0.0
+    )
 
 
 def booked(sampler: Sampler) -> dict[tuple[int, int], int]:
@@ -125,21 +129,51 @@ class Works:
         """What a task called."""
 
 
-CALLED = [worked, partial(partial(worked)), Works().__call__, Works(), abs, SimpleNamespace]
-LONE = ["worked", "worked", "Works.__call__", "Works.__call__", "abs", "SimpleNamespace"]
+class Answers(Works):
+    """Whose attributes are code."""
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
 
 
-@pytest.mark.parametrize(("called", "name"), list(zip(CALLED, LONE, strict=True)))
+class AnswersAll:
+    """Has all attributes, but none that would say what is called."""
+
+    __call__ = abs
+
+    def __getattr__(self, name: str) -> object:
+        raise KeyError(name)
+
+
+CALLED = {
+    "worked": worked,
+    "partial": partial(partial(worked)),
+    "method": Works().__call__,
+    "object": Works(),
+    "raises": Answers(),
+    "raises, built in": AnswersAll(),
+    "built in": abs,
+    "class": SimpleNamespace,
+}
+LONE = [
+    "worked",
+    "worked",
+    "Works.__call__",
+    "Works.__call__",
+    "Works.__call__",
+    "AnswersAll",
+    "abs",
+    "SimpleNamespace",
+]
+
+
+@pytest.mark.parametrize(("which", "name"), list(zip(CALLED, LONE, strict=True)))
 @given(lengths=st.lists(st.tuples(st.floats(0.001, 0.03), st.floats(0, 0.01)), min_size=50))
-def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(called, name, lengths):
+def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(which, name, lengths):
     """All looks come where the lock is let go: after the run."""
     executor = FakeExecutor((A, None))
-    executor.names = Names()
-    template = SimpleNamespace(template=SimpleNamespace(function=called))
-    library = SimpleNamespace(templates={1: template})
-    sampler = Sampler(
-        SimpleNamespace(executors=[executor], names=executor.names, library=library), 0.0
-    )
+    template = SimpleNamespace(template=SimpleNamespace(function=CALLED[which]), parts=None)
+    sampler = sampler_of(executor, {1: template})
     executor.reporting = True
     now = executor.busy_since = 100.0
     for run, sending in lengths:
@@ -155,3 +189,35 @@ def test_looks_while_a_run_is_sent_are_shared_as_the_time_is(called, name, lengt
     assert found.get(name, 0) * INTERVAL == pytest.approx(
         now - 100.0 - sent, abs=2 * (most + INTERVAL)
     )
+
+
+def test_looks_while_a_fused_task_is_sent_are_its_last_part_s():
+    executor = FakeExecutor((A, None))
+    template = SimpleNamespace(
+        template=SimpleNamespace(function=lambda: None), parts=[INNER_A, INNER_B]
+    )
+    sampler = sampler_of(executor, {1: template})
+    executor.reporting = True
+    executor.busy_since = 100.0
+    executor.clock = 100.0 + 3.5 * INTERVAL
+    sampler.look(executor.clock)
+    assert booked(sampler) == {(12, 18): 3}
+
+
+def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
+    used = iter([0.0, 0.5, 0.5 + 0.1 * INTERVAL])
+    monkeypatch.setattr(ThreadClock, "read", lambda _: next(used))
+    executor = FakeExecutor((A, None), (None, None), (B, None))
+    sampler = sampler_of(executor, {})
+    executor.busy_since = executor.clock = 100.0
+    executor.path = [(A, None)]
+    sampler.look(100.0)
+    # It computed for half a second, which no look saw, and has nothing to do now.
+    executor.path = [(None, None)]
+    sampler.look(101.0)
+    executor.path = [(B, None)]
+    executor.busy_since = 101.0
+    executor.clock = 101.0 + 10.5 * INTERVAL
+    executor.reporting = True
+    sampler.look(101.0 + 10.5 * INTERVAL)
+    assert {state: n for *_, state, n in sampler.rows()} == {BLOCKED: 10}

@@ -142,14 +142,20 @@ class TestResults:
         values = shared.get([a, b])
         assert isinstance(values[a], KeyError) and values[b] == 3
 
-    def test_a_task_that_is_cancelled_while_it_is_opened_has_its_arguments(self, own, tmp_path):
-        """Its client lets go of the function and the arguments; its thread is held all the same."""
+    @pytest.mark.parametrize(("literals", "inputs"), [(("given",), []), ((), [1])])
+    def test_a_task_that_is_cancelled_while_it_is_opened_runs_to_its_end(
+        self, own, tmp_path, literals, inputs
+    ):
+        """Its client lets go of the function, the arguments and the inputs: its thread was held."""
         worker = own.start_worker()
         opening, go = tmp_path / "opening", tmp_path / "go"
-        worker.assign([task(0, SlowToOpen(opening, go), ("given",))])
+        if inputs:
+            worker.assign([task(1, str, ("given",))])
+            worker.value(1)
+        worker.assign([task(0, SlowToOpen(opening, go), literals, inputs)])
         wait_until("it is being opened", opening.exists)
-        worker.send("release", None, {"ids": [(0,)]})
-        worker.send("dropBlobs", {"templates": [1], "chunks": [2]})
+        worker.send("release", None, {"ids": [(0,), (1,)]})
+        worker.send("dropBlobs", worker.blobs)
         # Answered after those two.
         worker.flush()
         go.touch()

@@ -164,6 +164,10 @@ class Executor(threading.Thread):
         """Run one task and return the next one, if there is one."""
         worker = self.worker
         row = entry[2]
+        if worker.table.running.get(row[0]) != row[1]:
+            # Released since it was taken: in between results may have been sent or written to disk.
+            with worker.lock:
+                return worker.take()
         start = self.clock
         cpu = self.cpu
         self.row = row
@@ -175,6 +179,12 @@ class Executor(threading.Thread):
             begin = start + sum(part[4] for part in parts if part[9])
         begin_cpu = cpu
         try:
+            # Before anything that takes long: one that is cancelled meanwhile runs to its end.
+            values = worker.table.values
+            try:
+                inputs: list[Any] = [values[each] for each in entry[3]]
+            except KeyError as gone:
+                return self._inputs_gone(row, gone.args[0])
             library = worker.library
             opened = library.templates.get(row[2])
             if row[3] == NO_CHUNK:
@@ -187,11 +197,6 @@ class Executor(threading.Thread):
                     worker, row, start, begin, begin_cpu
                 )
                 parts = [*parts, part] if parts else [part]
-            values = worker.table.values
-            try:
-                inputs: list[Any] = [values[each] for each in entry[3]]
-            except KeyError as gone:
-                return self._inputs_gone(row, gone.args[0])
             if worker.spill.used:
                 begin, begin_cpu, read = read_back(
                     worker, row, entry[3], inputs, start, begin, begin_cpu

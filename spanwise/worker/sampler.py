@@ -14,9 +14,10 @@ state that is owed most::
 
 so samples on core × 10 ms is the thread's CPU time, per span and function.
 
-The lock is free when a thread sends what it ran, so many looks come there, after the task.
-What they stand for is mostly the task: by the same debts such a look counts as one of its
-function (whose inner frames nobody saw), or of the worker::
+The lock is free when a thread sends what it ran, or reads what it waited for, so many looks
+come there, after the task. What they stand for is mostly the task: by the same debts a look
+while the thread sends counts as one of the function (whose inner frames nobody saw), or of the
+worker; one while it reads, some microseconds, as one of the function::
 
     look        run ends   look
      ┴─ function ──┴─ send ─┴─    owed: function 0.9  worker 0.1
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 INTERVAL = 0.01
 #: A look stands for at most this many seconds: the process may have been stopped.
 LONGEST = 1.0
+#: Lets the lock go, for microseconds, at the end of runs.
+_READ_CODE = CoreWait.read.__code__
 #: A thread that was on core for less than this share of the time stood still.
 STILL = 0.02
 # state of a sample
@@ -85,6 +88,18 @@ class _Lane:
         #: The same of looks after a run → samples owed to its function, to the worker.
         self.owed_after: dict[tuple[int, int], list[float]] = {}
 
+    def rest(self, now: float) -> None:
+        """The thread has nothing to do: what it used until now is no later task's."""
+        self.looked = now
+        wait = self.executor.core_wait
+        try:
+            self.cpu = self.clock.read()
+            if wait is not None:
+                self.waited = wait.read()
+        except OSError:
+            # The thread has ended, and its clock with it: it will have no task.
+            pass
+
 
 class ThreadSampler:
     """Samples of some threads, summed per second until they are sent.
@@ -113,6 +128,10 @@ class ThreadSampler:
         """Return what a task calls; it stands for itself if it has no Python frames."""
         raise NotImplementedError
 
+    def last_part(self, row: Any) -> Any:
+        """Return the part with which a fused task ends; None for any other task."""
+        return None
+
     def look(self, now: float) -> tuple[int, bool]:
         """Sample every busy executor; return how many there were, and whether one moved."""
         busy = []
@@ -120,7 +139,7 @@ class ThreadSampler:
             executor = lane.executor
             row = executor.row
             if row is None:
-                lane.looked = now
+                lane.rest(now)
             else:
                 # `reporting` first: the stamps are those of the end when it is true.
                 reporting = executor.reporting
@@ -160,8 +179,10 @@ class ThreadSampler:
         waited = wait.read() if wait is not None else float("nan")
         since = max(lane.looked, executor.busy_since, now - LONGEST)
         if reporting:
-            # The stamps are those of the run's end. (An idle thread uses no core.)
-            begin, begin_cpu = since, lane.cpu
+            # The stamps are those of the run's end. From the last look on the thread was idle,
+            # without using a core, until it was busy.
+            begin, begin_cpu = max(lane.looked, executor.busy_since), lane.cpu
+            part = self.last_part(row)
         elif stamp > since:
             begin, begin_cpu = stamp, stamp_cpu
         else:
@@ -189,15 +210,15 @@ class ThreadSampler:
             )
         called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
-        of_function = min(1.0, max(0.0, (stamp - since) / max(now - since, 1e-6)))
-        if (
-            reporting
-            and called is not None
-            and _pay(lane.owed_after, (span, function), n, (of_function, 1.0 - of_function)) == 0
-        ):
+        frame = frames.get(executor.ident)
+        is_of_function = frame is not None and frame.f_code is _READ_CODE
+        if reporting:
+            share = min(1.0, max(0.0, (stamp - since) / max(now - since, 1e-6)))
+            is_of_function = _pay(lane.owed_after, (span, function), n, (share, 1.0 - share)) == 0
+        if is_of_function and called is not None:
             stack = self.stacks.stack_of_call(called)
         else:
-            stack = self.stacks.stack_of(frames.get(executor.ident), called)
+            stack = self.stacks.stack_of(frame, called)
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
@@ -253,3 +274,8 @@ class Sampler(ThreadSampler):
         """Return the function of the task's template."""
         opened = self._library.templates.get(row[2])
         return opened.template.function if opened is not None else None
+
+    def last_part(self, row: Any) -> Any:
+        """Return the last part of the task's template."""
+        opened = self._library.templates.get(row[2])
+        return opened.parts[-1] if opened is not None and opened.parts else None

@@ -12,8 +12,9 @@ One frame per function, as in Dask's profiles, not per line.
 from __future__ import annotations
 
 from functools import partial
+from inspect import getattr_static
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Protocol
 
 #: Parent of an outermost frame.
@@ -123,8 +124,12 @@ class StackTree:
         return self._built_in(called)
 
     def _built_in(self, called: object) -> int:
-        name = getattr(called, "__qualname__", None) or type(called).__qualname__
-        return self._frame(str(name), "<built-in>", 0)
+        try:
+            name = getattr(called, "__qualname__", None) or type(called).__qualname__
+            text = str(name)
+        except Exception:  # noqa: BLE001 (a user's class may answer anything; its own name is known)
+            text = type(called).__qualname__
+        return self._frame(text, "<built-in>", 0)
 
     def _frame(self, function: str, file: str, line: int) -> int:
         key = (function, file, line)
@@ -149,11 +154,15 @@ class StackTree:
 
 
 def _code_of(called: object) -> CodeType | None:
-    """The code that runs when an object is called; None if it is no Python code."""
-    while isinstance(called, partial):
+    """The code that runs when an object is called; None if it is no Python code.
+
+    It asks for types only: attributes of users' objects may be users' code.
+    """
+    while type(called) is partial:
         called = called.func
-    code = getattr(called, "__code__", None)
-    if code is None and not isinstance(called, type):
+    if type(called) is MethodType:
+        called = called.__func__
+    if type(called) is not FunctionType:
         # An object that can be called: its class says how.
-        code = getattr(type(called).__call__, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+        called = getattr_static(type(called), "__call__", None)
+    return called.__code__ if type(called) is FunctionType else None
