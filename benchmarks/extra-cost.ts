@@ -33,21 +33,19 @@ export type ExtraCost = { readonly bare: number; readonly extra: number };
 /**
  * Runs bare, watched, bare, watched …: the cost is the median of what a watched run needs more than the mean of its neighbours, in CPU
  * time, which repeats on a shared machine where wall time does not.
- *
- * @param clock - CPU microseconds; by default those of the whole process.
  */
 export function extraPerTask(
   bare: () => void,
   watched: () => void,
   tasks: number,
-  rounds: number,
-  clock: () => number = processMicroseconds
+  rounds: number
 ): ExtraCost {
   // The collector is not called in between: it would throw compiled code and warm pages away.
   const spent = (body: () => void): number => {
-    const before = clock();
+    const before = process.cpuUsage();
     body();
-    return clock() - before;
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
   };
   // The compiler warms up.
   for (let round = 0; round < 5; round++) {
@@ -65,11 +63,6 @@ export function extraPerTask(
     before = after;
   }
   return { bare: median(bares), extra: median(extras) };
-}
-
-function processMicroseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return user + system;
 }
 
 function median(values: readonly number[]): number {

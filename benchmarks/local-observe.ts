@@ -1,5 +1,5 @@
 /**
- * What `observe` of the npm package costs per task, in the thread that computes (the thread that sends only passes blocks on).
+ * What `observe` of the npm package costs per task: CPU of the process, without the thread that sends, which only passes blocks on.
  *
  *     python -m benchmarks local-observe
  *     node .build/local-observe.mjs [--tasks 20000] [--rounds 15] [--json FILE]

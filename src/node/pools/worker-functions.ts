@@ -1,7 +1,7 @@
 /** Runs in the worker: the functions it was told, each compiled or imported once. */
 import { compilerFrame, exportedFunction } from '../graph/portable-form';
 import type { FunctionDefinition, SentFunction } from './messages';
-import { importInWorker } from './module-import';
+import { callWithin, importInWorker } from './module-import';
 
 export type LoadedFunction = {
   readonly call: (...args: unknown[]) => unknown;
@@ -47,7 +47,13 @@ export async function loadedFunction({
           form.url,
           form.exportName
         );
-  return { call, movesResults: form.movesResult };
+  return {
+    call:
+      within.length === 0
+        ? call
+        : (...args) => callWithin(within, () => call(...args)),
+    movesResults: form.movesResult
+  };
 }
 
 function compile(

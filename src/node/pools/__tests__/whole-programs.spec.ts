@@ -210,6 +210,29 @@ describe.each(['getThreads', 'getProcesses'])(
       expect(program.said('begin')).toHaveLength(3);
     }, 60_000);
 
+    it('by way of a task of another file that sends it back: the same', async () => {
+      const imports = `import { module } from './src/node/graph/portable';
+        const other = file => new URL('./${name}-' + file + '.mjs', import.meta.url).href;`;
+      await compiled(
+        `${name}-sends-back`,
+        `${imports}
+         export const back = () =>
+           ${name}({ a: task(module(other('begins'), 'nothing')) }, 'a', { numWorkers: 1 });`
+      );
+      const program = await start(
+        `${name}-begins`,
+        `${imports}
+         export const nothing = () => null;
+         console.log('begin here');
+         await ${name}({ a: task(module(other('sends-back'), 'back')) }, 'a', { numWorkers: 1 });`
+      );
+      expect((await program.ended).code).not.toBe(0);
+      expect(program.output()).toMatch(
+        /whenever it is imported[^]*import\.meta\.main/
+      );
+      expect(program.said('begin').length).toBeLessThanOrEqual(3);
+    }, 60_000);
+
     it('with one: answers, also of tasks that start runs themselves', async () => {
       const program = await start(
         `${name}-own-guarded`,
