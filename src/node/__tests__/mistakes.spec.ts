@@ -1,9 +1,12 @@
 /** What the compiler refuses is refused with a sentence in programs without types, too. */
+import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import {
   addCallbacks,
   Callback,
   CacheProfiler,
+  data,
   delayed,
   getAsync,
   getProcesses,
@@ -18,6 +21,7 @@ import {
   ThreadPool,
   type Get
 } from '..';
+import { checkNodeVersion } from '../node-version';
 
 const graph = { a: task(() => 1) };
 const schedulers: [string, Get][] = [
@@ -44,12 +48,77 @@ describe.each(schedulers)('%s', (_, get) => {
     expect(await run({ rerunExceptionsLocally: true, numWorkers: 1 })).toBe(1);
   });
 
+  it('refuses a promise in a graph, and says how it is meant', async () => {
+    const pending = Promise.resolve(4);
+    await expect(run({}, { a: pending })).rejects.toThrow(
+      /^a is a promise.*await it.*data\(promise\)/
+    );
+  });
+
+  it('shows a wrong number as it was given', async () => {
+    const few = { numWorkers: 1.5, chunkSize: 1 };
+    if (get !== getSync) {
+      await expect(run(few)).rejects.toThrow(
+        'numWorkers is a whole number from 1 on, not 1.5.'
+      );
+    }
+    await expect(run({ chunkSize: '2' })).rejects.toThrow(
+      "chunkSize is a whole number from 1 on, or −1, not the text '2'."
+    );
+  });
+
   it('refuses a promise of a graph', async () => {
     await expect(run({}, Promise.resolve(graph))).rejects.toThrow('await it');
   });
 });
 
 describe('mistakes', () => {
+  it.each([getSync, getAsync])(
+    'a promise as an argument is an error of its task, unless it is meant',
+    async get => {
+      const pending = Promise.resolve(4);
+      const isPromise = (value: unknown) => value instanceof Promise;
+      const run = async (argument: unknown) =>
+        get({ a: task(isPromise, argument) }, 'a');
+      await expect(run(pending)).rejects.toThrow(
+        /^Argument 0 is a promise.*ref\(\).*data\(promise\)/
+      );
+      expect(await run(data(pending))).toBe(true);
+    }
+  );
+
+  it.each([
+    [readFile, "module('node:fs/promises', 'readFile')"],
+    [gzipSync, "module('node:zlib', 'gzipSync')"]
+  ])("threads are not given Node's own functions as text", async (fn, way) => {
+    await expect(
+      getThreads({ a: task(fn as never, 'x') }, 'a')
+    ).rejects.toThrow(`is one of Node's own functions`);
+    await expect(
+      getThreads({ a: task(fn as never, 'x') }, 'a')
+    ).rejects.toThrow(way);
+  });
+
+  it('a Node that is too old is told', () => {
+    for (const version of ['20.19.5', '9.0.0', '']) {
+      expect(() => checkNodeVersion(version)).toThrow(
+        `spanwise needs Node 22 or newer; this is ${version}.`
+      );
+    }
+    checkNodeVersion('22.0.0');
+    checkNodeVersion('100.1.0-nightly');
+  });
+
+  it('observe refuses its arguments in the wrong order; span what is no tag', () => {
+    const body = jest.fn();
+    expect(() => observe({ name: 'daily' } as never, body as never)).toThrow(
+      'observe takes the body first'
+    );
+    expect(() => span(5 as never, body)).toThrow('at least one tag');
+    expect(() => span(body as never)).toThrow('at least one tag');
+    expect(body).not.toHaveBeenCalled();
+  });
+
   it.each<[string, (options: never) => unknown]>([
     ['ProgressBar', options => new ProgressBar(options)],
     ['CacheProfiler', options => new CacheProfiler(options)],

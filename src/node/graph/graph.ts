@@ -1,4 +1,4 @@
-import { KeyMap, type Key, sameKey } from './key';
+import { KeyMap, type Key, keyText, sameKey } from './key';
 import { Alias, type Graph, type Node } from './nodes';
 import { nodeOf } from './references';
 
@@ -11,6 +11,11 @@ import { nodeOf } from './references';
 export function checkedGraph(graph: Graph): KeyMap<Node> {
   const checked = new KeyMap<Node>();
   const add = (key: Key, value: unknown, isListedOnce = true) => {
+    if (value instanceof Promise) {
+      throw new TypeError(
+        `${keyText(key)} is a promise, which tasks would get as it is: await it, or let a task begin it, task(() => …), whose value ref() then gives. For the promise itself write data(promise).`
+      );
+    }
     const node = nodeOf(value);
     if (node instanceof Alias && sameKey(node.target, key)) {
       return;

@@ -162,7 +162,7 @@ function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
   }
   if (free.length > 0) {
     throw new NotPortableError(
-      freeVariableMessage(name, free),
+      freeVariableMessage(fn, name, free),
       free.map(variable => variable.name)
     );
   }
@@ -222,7 +222,39 @@ function firstThatParses(
   );
 }
 
+/** Modules of Node whose functions people send to workers. */
+const OF_NODE = [
+  'node:fs/promises',
+  'node:fs',
+  'node:path',
+  'node:zlib',
+  'node:crypto',
+  'node:os',
+  'node:util',
+  'node:url',
+  'node:timers/promises',
+  'node:dns/promises',
+  'node:child_process',
+  'node:querystring'
+];
+
+/** The call of `module` that gives one of Node's functions, if it is one. */
+function moduleOfNode(fn: TaskFunction): string | undefined {
+  // From Node 22.3 on; its types say always.
+  const builtIn = process.getBuiltinModule as
+    typeof process.getBuiltinModule | undefined;
+  for (const id of OF_NODE) {
+    for (const [name, exported] of Object.entries(builtIn?.(id) ?? {})) {
+      if (exported === fn) {
+        return `module('${id}', '${name}')`;
+      }
+    }
+  }
+  return undefined;
+}
+
 function freeVariableMessage(
+  fn: TaskFunction,
   name: string,
   free: readonly FreeVariable[]
 ): string {
@@ -232,6 +264,10 @@ function freeVariableMessage(
       ? names[0]
       : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   const line = free[0]!.line;
+  const ofNode = moduleOfNode(fn);
+  if (ofNode !== undefined) {
+    return `\`${name}\` is one of Node's own functions, whose text uses ${listed} from outside: send ${ofNode}.`;
+  }
   const remedy =
     free[0]!.name === 'require'
       ? 'Load it inside with `await import(…)`'

@@ -78,6 +78,10 @@ function callWithContainers(node: Task, inputs: Inputs): unknown {
   for (const arg of args) {
     if (arg instanceof TaskRef) {
       hasReferences = true;
+    } else if (arg instanceof Promise) {
+      throw new TypeError(
+        `Argument ${args.indexOf(arg)} is a promise: await it, or let a task begin it, task(() => …), and pass ref() of that. For the promise itself write data(promise).`
+      );
     } else if (typeof arg === 'object' && arg !== null) {
       const found = new Set<Task>();
       holdsAny(arg, part => {

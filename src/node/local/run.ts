@@ -122,7 +122,10 @@ export function countOption(
 ): number {
   const count = value || fallback;
   if (!Number.isInteger(count) || count < 1) {
-    throw new RangeError(`${name} is a whole number from 1 on, not ${value}.`);
+    const given = typeof value === 'string' ? `the text '${value}'` : value;
+    throw new RangeError(
+      `${name} is a whole number from 1 on${name === 'chunkSize' ? ', or −1' : ''}, not ${given}.`
+    );
   }
   return count;
 }

@@ -171,6 +171,11 @@ export function observe<T>(
   if (first instanceof Promise) {
     checkBody('observe', first);
   }
+  if (typeof options === 'function') {
+    throw new TypeError(
+      "observe takes the body first: observe(() => …, { name: 'daily' })."
+    );
+  }
   return typeof first === 'function'
     ? observeBody(first, options)
     : new Observation(first ?? {}).register();

@@ -156,7 +156,7 @@ export function currentSpan(): Span | null {
 }
 
 function openSpan(tags: readonly string[]): Span {
-  const last = tags.at(-1);
+  const last = Array.isArray(tags) ? (tags as string[]).at(-1) : undefined;
   if (last === undefined || tags.some(tag => typeof tag !== 'string')) {
     throw new TypeError("span() needs at least one tag, as span('load').");
   }

@@ -1,6 +1,7 @@
 /** Finds the large pieces of memory in a value: those that are worth moving instead of copying. */
 import { types } from 'node:util';
-import { isMarkedAsUntransferable } from 'node:worker_threads';
+// Not by its name: before Node 22 there is none, and the program is to be told that, not this.
+import workerThreads from 'node:worker_threads';
 
 /** Below this, copying is cheaper than moving: a move costs about 2 us, a copy 0.1 us per KiB. */
 export const LARGE_BYTES = 64 * 1024;
@@ -28,7 +29,7 @@ export function collectLargeBuffers(
     if (types.isArrayBuffer(buffer)) {
       if (
         buffer.byteLength >= LARGE_BYTES &&
-        !isMarkedAsUntransferable(buffer)
+        !workerThreads.isMarkedAsUntransferable(buffer)
       ) {
         into.add(buffer);
       }
