@@ -44,6 +44,11 @@ export class ClusterRef implements IDisposable {
     return this._current;
   }
 
+  /** While there is no current one: a cluster of something else that has not ended. */
+  get elsewhere(): ClusterInfo | null {
+    return this._elsewhere;
+  }
+
   /** The name for titles: the cluster's, else the target's, else nothing. */
   get name(): string | undefined {
     return this._current?.name ?? this._target.name;
@@ -94,7 +99,18 @@ export class ClusterRef implements IDisposable {
     }
     // A cluster that the observer has forgotten (it was restarted) is shown as it was last seen until another one comes.
     const current = next ?? this._current;
-    if (current !== this._current) {
+    const elsewhere =
+      current !== null
+        ? null
+        : newestOf(
+            this._feed.clusters.filter(
+              ({ cluster, state }) =>
+                state !== 'ended' && cluster !== REFUSED_CLUSTER
+            )
+          );
+    const isNew = elsewhere?.cluster !== this._elsewhere?.cluster;
+    this._elsewhere = elsewhere;
+    if (current !== this._current || isNew) {
       this._current = current;
       this._changed.emit();
     }
@@ -104,6 +120,7 @@ export class ClusterRef implements IDisposable {
   private readonly _notebookOf: NotebookOf;
   private _target: ClusterTarget;
   private _current: ClusterInfo | null = null;
+  private _elsewhere: ClusterInfo | null = null;
   private _heldCluster: string | null = null;
   private readonly _changed = new Signal<this, void>(this);
   private _isDisposed = false;

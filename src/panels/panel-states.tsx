@@ -5,6 +5,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
+import type { ClusterRef } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type SelectionModel, termLabel } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
@@ -50,10 +51,23 @@ export function linkState(
 
 /** No cluster, or one that has not yet run anything. */
 export function clusterState(
-  cluster: ClusterInfo | null,
+  { current: cluster, elsewhere, target }: ClusterRef,
   icon: LabIcon,
   trans: TranslationBundle
 ): PanelState | null {
+  if (cluster === null && elsewhere !== null) {
+    return {
+      icon,
+      title: trans.__(
+        'Nothing of %1 is running.',
+        target.notebook ?? target.name ?? ''
+      ),
+      sentence: trans.__(
+        '%1 is running elsewhere: choose it in the sidebar under Cluster, then click a panel there.',
+        elsewhere.name
+      )
+    };
+  }
   if (cluster === null) {
     return {
       icon,

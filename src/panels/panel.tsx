@@ -320,7 +320,7 @@ export abstract class SpanwisePanel<
     if (link !== null && result === null) {
       return link;
     }
-    const early = clusterState(cluster.current, this.face.icon, this.trans);
+    const early = clusterState(cluster, this.face.icon, this.trans);
     if (early !== null && !(this.showsWithoutTasks && cluster.current)) {
       return early;
     }

@@ -27,6 +27,18 @@ describe('ClusterRef', () => {
     expect(ref.current?.cluster).toBe('a1');
   });
 
+  it('names what runs elsewhere while nothing of its own is known', () => {
+    const { feed, ref } = make({ notebook: 'a.ipynb' });
+    const told: (string | undefined)[] = [];
+    ref.changed.connect(() => told.push(ref.elsewhere?.cluster));
+    feed.setClusters({ ...b1, state: 'ended' });
+    feed.setClusters(b1);
+    feed.setClusters({ ...b1, tasks: b1.tasks + 1 });
+    feed.setClusters(b1, a1);
+    feed.setClusters(b1, { ...a1, state: 'ended' });
+    expect(told).toEqual(['b1', undefined, undefined]);
+  });
+
   it('follows the next cluster of its notebook by itself', () => {
     const { feed, ref } = make({ notebook: 'a.ipynb' }, a1);
     const ended: ClusterInfo = { ...a1, state: 'ended' };

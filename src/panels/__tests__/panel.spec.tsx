@@ -120,6 +120,16 @@ describe('SpanwisePanel', () => {
     );
   });
 
+  it('says where something runs while nothing of its notebook does', async () => {
+    const made = setUp({ target: { notebook: 'a.ipynb' } });
+    panel = made.panel;
+    expect(await drawn(panel)).toContain('No cluster is running.');
+    made.feed.setClusters(clusterInfo({ name: '<b>daily</b>', kind: 'local' }));
+    const text = await drawn(panel);
+    expect(text).toContain('Nothing of a.ipynb is running.');
+    expect(text).toContain('<b>daily</b> is running elsewhere: choose it');
+  });
+
   it('says of an observation without tasks what it will show', async () => {
     const made = setUp({});
     panel = made.panel;
