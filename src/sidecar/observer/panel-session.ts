@@ -10,7 +10,7 @@ import {
   unknownClusterSentence,
   unknownWatchSentence
 } from './sentences';
-import { RunningWatch } from './watch';
+import { ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
 import type { WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
@@ -21,8 +21,15 @@ const MOST_WATCHES = 256;
 type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
 
+type Awaiting = {
+  readonly message: MessageOf<'watch'>;
+  readonly timer: NodeJS.Timeout;
+};
+
 export class PanelSession {
   private readonly _watches = new Map<number, RunningWatch>();
+  /** Watches of clusters that will be known, by their ids. */
+  private readonly _awaiting = new Map<number, Awaiting>();
   private readonly _stopListening: () => void;
   private _clustersTimer: NodeJS.Timeout | undefined;
   private _clustersAt = 0;
@@ -37,6 +44,7 @@ export class PanelSession {
   ) {
     this._stopListening = _clusters.onChange(() => {
       this._endOutdated();
+      this._beginAwaited();
       this._pushClustersSoon();
     });
     _link.start({
@@ -60,8 +68,7 @@ export class PanelSession {
         this._watches.get(message.fields.id)?.ack(message.fields.seq);
         return;
       case 'unwatch':
-        this._watches.get(message.fields.id)?.dispose();
-        this._watches.delete(message.fields.id);
+        this._forget(message.fields.id);
         return;
       default:
         // The handshake's messages, and `refused`, which the link has dealt with.
@@ -69,16 +76,21 @@ export class PanelSession {
     }
   }
 
-  private _watch({ fields }: MessageOf<'watch'>): void {
-    this._watches.get(fields.id)?.dispose();
-    this._watches.delete(fields.id);
+  private _watch(message: MessageOf<'watch'>): void {
+    const { fields } = message;
+    this._forget(fields.id);
     const entry = this._clusters.get(fields.cluster);
     if (entry === undefined) {
       const absent = this._clusters.forgotten(fields.cluster);
-      this._fail(
-        fields.id,
-        absent?.dropped ?? absent?.why ?? unknownClusterSentence(fields.cluster)
-      );
+      const why = absent?.dropped ?? absent?.why;
+      const isKnownThere = (fields.afterSeq ?? 0) > 0;
+      const hasRoom = this._awaiting.size < MOST_WATCHES;
+      if (why === undefined && isKnownThere && hasRoom) {
+        // Who asks for what is in its log knows that there is one: it is on its way here.
+        this._await(message);
+      } else {
+        this._fail(fields.id, why ?? unknownClusterSentence(fields.cluster));
+      }
       return;
     }
     if (this._watches.size >= MOST_WATCHES) {
@@ -99,6 +111,34 @@ export class PanelSession {
       }
     });
     this._watches.set(fields.id, watch);
+  }
+
+  private _await(message: MessageOf<'watch'>): void {
+    const { id, cluster } = message.fields;
+    const timer = setTimeout(() => {
+      this._awaiting.delete(id);
+      this._fail(id, unknownClusterSentence(cluster));
+    }, ARRIVAL_MILLISECONDS);
+    this._awaiting.set(id, { message, timer });
+  }
+
+  private _beginAwaited(): void {
+    for (const { message } of [...this._awaiting.values()]) {
+      const { cluster } = message.fields;
+      if (
+        this._clusters.get(cluster) !== undefined ||
+        this._clusters.forgotten(cluster) !== undefined
+      ) {
+        this._watch(message);
+      }
+    }
+  }
+
+  private _forget(id: number): void {
+    this._watches.get(id)?.dispose();
+    this._watches.delete(id);
+    clearTimeout(this._awaiting.get(id)?.timer);
+    this._awaiting.delete(id);
   }
 
   private _change({ fields }: MessageOf<'change'>): void {
@@ -255,5 +295,9 @@ export class PanelSession {
       watch.dispose();
     }
     this._watches.clear();
+    for (const { timer } of this._awaiting.values()) {
+      clearTimeout(timer);
+    }
+    this._awaiting.clear();
   }
 }

@@ -15,7 +15,8 @@ const DEFAULT_HZ = 4;
 const REST_PER_WORK = 4;
 /** Answers under way to a panel that has not said that it drew the ones before. */
 const MOST_UNACKNOWLEDGED = 2;
-const AFTER_SEQ_MILLISECONDS = 10_000;
+/** How long a query waits for what it must not miss: a block, or the cluster itself. */
+export const ARRIVAL_MILLISECONDS = 10_000;
 
 export type WatchRequest = {
   readonly id: number;
@@ -71,7 +72,7 @@ export class RunningWatch {
         _output.failure(id, notArrivedSentence(afterSeq, have));
         this.dispose();
         _output.done(id);
-      }, AFTER_SEQ_MILLISECONDS);
+      }, ARRIVAL_MILLISECONDS);
     }
     this._wake();
   }

@@ -102,6 +102,28 @@ describe('the observer', () => {
     expect(answer.fields.result).toMatchObject({ totalNanoseconds: 10e9 });
   });
 
+  it('waits for a cluster of which the asker knows, and for no other', async () => {
+    const panel = await fixture.panel();
+    const query = { cluster: 'c1', view: 'summary', maxHz: 0 } as const;
+    panel.link.send('watch', { ...query, id: 1, afterSeq: blocks.length });
+    panel.link.send('watch', { ...query, id: 2, afterSeq: blocks.length });
+    panel.link.send('unwatch', { id: 2 });
+    panel.link.send('watch', { ...query, id: 3 });
+    const failure = await panel.next('failure');
+    expect(failure.fields).toMatchObject({
+      id: 3,
+      sentence: expect.stringContaining('No cluster c1 is known here')
+    });
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const answer = await panel.next('snapshot');
+    expect(answer.fields).toMatchObject({ id: 1, logSeq: blocks.length });
+    panel.link.send('watch', { ...query, id: 4 });
+    await panel.next('snapshot', ({ id }) => id === 4);
+    expect(panel.snapshots(2)).toEqual([]);
+  });
+
   it('answers any number of queries on one link', async () => {
     const source = await fixture.source();
     await source.open();
