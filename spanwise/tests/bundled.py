@@ -10,7 +10,7 @@ from typing import Any
 from spanwise.node import find_node
 from spanwise.tests.checkout import CHECKOUT
 
-LIMIT_SECONDS = 120.0
+LIMIT_SECONDS = 60.0
 
 
 def bundle(outfile: Path, **options: Any) -> Path:
