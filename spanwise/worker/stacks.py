@@ -98,11 +98,8 @@ class StackTree:
     def stack_of_call(self, called: object) -> int:
         """Return the id of the stack of what a task calls, without what that calls."""
         code = _code_of(called)
-        if code is None:
-            return self._child(NO_PARENT, self._built_in(called))
-        return self._child(
-            NO_PARENT, self._frame(code.co_qualname, code.co_filename, code.co_firstlineno)
-        )
+        frame = self._built_in(called) if code is None else self._frame_of(code)
+        return self._child(NO_PARENT, frame)
 
     def rows(
         self,
@@ -116,7 +113,10 @@ class StackTree:
         file = code.co_filename
         if file in self._callers or file.startswith(_WORKER_FOLDER):
             return _SKIPPED
-        return self._frame(code.co_qualname, file, code.co_firstlineno)
+        return self._frame_of(code)
+
+    def _frame_of(self, code: CodeType) -> int:
+        return self._frame(code.co_qualname, code.co_filename, code.co_firstlineno)
 
     def _without_frames(self, innermost: str, called: object) -> int:
         if innermost not in self._callers:
