@@ -1,6 +1,6 @@
 import { KeyMap, type Key, keyText, sameKey } from './key';
 import { Alias, type Graph, type Node } from './nodes';
-import { nodeOf } from './references';
+import { nodeOf, promiseError } from './references';
 
 /**
  * The user's graph as nodes: a new map, in the same order, which callbacks see. An entry that refers to itself is left out: its value is
@@ -12,9 +12,7 @@ export function checkedGraph(graph: Graph): KeyMap<Node> {
   const checked = new KeyMap<Node>();
   const add = (key: Key, value: unknown, isListedOnce = true) => {
     if (value instanceof Promise) {
-      throw new TypeError(
-        `${keyText(key)} is a promise, which tasks would get as it is: await it, or let a task begin it, task(() => …), whose value ref() then gives. For the promise itself write data(promise).`
-      );
+      throw promiseError(keyText(key));
     }
     const node = nodeOf(value);
     if (node instanceof Alias && sameKey(node.target, key)) {

@@ -69,6 +69,13 @@ export function callNode(node: TaskNode, inputs: Inputs): unknown {
   return inputs.get(node.target);
 }
 
+/** Says of a bare promise in a graph that it is not waited for. */
+export function promiseError(what: string): TypeError {
+  return new TypeError(
+    `${what} is a promise, which tasks would get as it is: await it, or let a task begin it, task(() => …), whose value ref() then gives. For the promise itself write data(promise).`
+  );
+}
+
 /** For arguments that may hold nodes, or are nested calls. */
 function callWithContainers(node: Task, inputs: Inputs): unknown {
   const { args } = node;
@@ -79,9 +86,7 @@ function callWithContainers(node: Task, inputs: Inputs): unknown {
     if (arg instanceof TaskRef) {
       hasReferences = true;
     } else if (arg instanceof Promise) {
-      throw new TypeError(
-        `Argument ${args.indexOf(arg)} is a promise: await it, or let a task begin it, task(() => …), and pass ref() of that. For the promise itself write data(promise).`
-      );
+      throw promiseError(`Argument ${args.indexOf(arg)}`);
     } else if (typeof arg === 'object' && arg !== null) {
       const found = new Set<Task>();
       holdsAny(arg, part => {
