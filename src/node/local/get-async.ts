@@ -92,7 +92,6 @@ class Job implements BatchOutcome {
   count = 0;
   /** The slot's number. */
   workerId = -1;
-  private _failed = false;
 
   constructor(
     readonly batch: readonly TaskCall[],
@@ -102,7 +101,7 @@ class Job implements BatchOutcome {
   }
 
   get isDone(): boolean {
-    return this._failed || this.count === this.batch.length;
+    return this.count === this.results.length;
   }
 
   add(value: unknown): void {
@@ -113,7 +112,6 @@ class Job implements BatchOutcome {
   fail(error: unknown): void {
     this.results[this.count++] = { error };
     this.results.length = this.count;
-    this._failed = true;
   }
 }
 

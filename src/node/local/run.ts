@@ -114,17 +114,22 @@ export async function runGraph(
   return valueOf(outcome);
 }
 
-/** The default of an option that counts something. */
+/**
+ * The value of an option that counts something.
+ *
+ * @param or - what else its caller takes, for the error.
+ */
 export function countOption(
   name: string,
   value: number | undefined,
-  fallback: number
+  fallback: number,
+  or = ''
 ): number {
   const count = value || fallback;
   if (!Number.isInteger(count) || count < 1) {
     const given = typeof value === 'string' ? `the text '${value}'` : value;
     throw new RangeError(
-      `${name} is a whole number from 1 on${name === 'chunkSize' ? ', or −1' : ''}, not ${given}.`
+      `${name} is a whole number from 1 on${or}, not ${given}.`
     );
   }
   return count;
@@ -192,7 +197,7 @@ class Run {
     this._chunkSize =
       _options.chunkSize === -1
         ? -1
-        : countOption('chunkSize', _options.chunkSize, 1);
+        : countOption('chunkSize', _options.chunkSize, 1, ', or −1');
     this._graph = checkedGraph(graph);
     this._request = requestOf(
       keys,
