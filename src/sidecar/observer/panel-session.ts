@@ -253,8 +253,7 @@ export class PanelSession {
     for (const [id, watch] of this._watches) {
       const { cluster } = watch.entry;
       if (this._clusters.get(cluster.id) !== watch.entry) {
-        watch.dispose();
-        this._watches.delete(id);
+        this._forget(id);
         this._fail(
           id,
           this._clusters.forgotten(cluster.id)?.dropped ??
@@ -291,13 +290,8 @@ export class PanelSession {
     this._closed = true;
     clearTimeout(this._clustersTimer);
     this._stopListening();
-    for (const watch of this._watches.values()) {
-      watch.dispose();
+    for (const id of [...this._watches.keys(), ...this._awaiting.keys()]) {
+      this._forget(id);
     }
-    this._watches.clear();
-    for (const { timer } of this._awaiting.values()) {
-      clearTimeout(timer);
-    }
-    this._awaiting.clear();
   }
 }
