@@ -27,6 +27,9 @@ export function treeGraph(leaves: number): {
   return { graph, top: level[0]! };
 }
 
+/** Rounds of either until the compiler has warmed up. */
+export const WARM_UP = 5;
+
 /** CPU microseconds of a bare task, and how many more a watched one takes. */
 export type ExtraCost = { readonly bare: number; readonly extra: number };
 
@@ -47,8 +50,7 @@ export function extraPerTask(
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  // The compiler warms up.
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < WARM_UP; round++) {
     bare();
     watched();
   }

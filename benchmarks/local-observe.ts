@@ -9,7 +9,7 @@ import { getSync } from '../src/node';
 import { FollowedRuns } from '../src/node/observe/followed-runs';
 import { LiveLog } from '../src/node/observe/live-log';
 import { RunningBoard } from '../src/node/observe/running-board';
-import { argument, extraPerTask, treeGraph } from './extra-cost';
+import { argument, extraPerTask, treeGraph, WARM_UP } from './extra-cost';
 
 const settings = {
   tasks: argument('--tasks', 20_000),
@@ -29,7 +29,7 @@ const { graph, top } = treeGraph(settings.tasks / 2);
 const bare = () => void getSync(graph, top);
 const watched = () => void runs.run(() => getSync(graph, top));
 const cost = extraPerTask(bare, watched, graph.size, settings.rounds);
-const bytes = written / (settings.rounds + 5) / graph.size;
+const bytes = written / (settings.rounds + WARM_UP) / graph.size;
 live.drop();
 
 console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us

@@ -26,7 +26,7 @@ from dask.diagnostics import Profiler
 from dask.local import get_sync
 
 import spanwise
-from benchmarks.local_loop import independent, tree
+from benchmarks.local_loop import independent, spread, tree
 
 Watch = Callable[[], AbstractContextManager[Any]]
 SIDES: dict[str, Watch] = {
@@ -69,9 +69,9 @@ def main() -> None:
             print(f"{name}, CPU of the {clock}, us/task: median (range)")
             bare = statistics.median(rows["bare"])
             for side, spents in rows.items():
-                middle = statistics.median(spents)
-                line = f"  {side:9} {middle:7.2f}  ({min(spents):6.2f} … {max(spents):6.2f})"
-                print(line if side == "bare" else f"{line}   {middle - bare:+6.2f}")
+                line = f"  {side:9} {spread(spents)}"
+                more = statistics.median(spents) - bare
+                print(line if side == "bare" else f"{line}   {more:+6.2f}")
     if options.json:
         settings = {
             "dask": dask.__version__,
