@@ -200,9 +200,9 @@ def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
         run=lambda _literals, _inputs: time.sleep(NAP_SECONDS), parts=None, quick=False
     )
 
-    def slowly(_template: int, _chunk: int) -> tuple[Any, Any, int]:
+    def slowly(_template: int, _chunk: int, _place: int) -> tuple[Any, Any, int]:
         switch_often()
-        return opened, [()], 1
+        return opened, (), 1
 
     monkeypatch.setattr(worker.library, "open", slowly)
     executor._stamp()

@@ -118,7 +118,7 @@ def test_inline_results_start_at_multiples_of_eight():
 
 def test_dropped_blobs_are_a_sentence_when_needed_again():
     with pytest.raises(CannotOpen, match="The function of this task did not reach the worker"):
-        Library(Names()).open(3, NO_CHUNK)
+        Library(Names()).open(3, NO_CHUNK, 0)
 
 
 def test_what_is_dropped_between_claim_and_opening_still_opens_and_is_not_kept():

@@ -141,8 +141,10 @@ class Library:
         self._templates.drop(templates)
         self._chunks.drop(chunks)
 
-    def open(self, template_id: int, chunk_id: int) -> tuple[Opened, list[tuple[Any, ...]], int]:
-        """Return what a task runs, its chunk's rows, and how many bytes were opened now.
+    def open(
+        self, template_id: int, chunk_id: int, place: int
+    ) -> tuple[Opened, tuple[Any, ...], int]:
+        """Return what a task runs, its literals, and how many bytes were opened now.
 
         Both are claimed before either is opened: a task that is cancelled while its
         function is being imported, which may take seconds, still has its arguments.
@@ -155,8 +157,10 @@ class Library:
         template = self._templates.claim(template_id)
         chunk = None if chunk_id == NO_CHUNK else self._chunks.claim(chunk_id)
         opened, nbytes = template()
-        rows, more = ([()], 0) if chunk is None else chunk()
-        return opened, rows, nbytes + more
+        if chunk is None:
+            return opened, (), nbytes
+        rows, more = chunk()
+        return opened, rows[place], nbytes + more
 
     def loads(self, blob: Any) -> Any:
         """Return the object in a payload; from any thread of the worker.

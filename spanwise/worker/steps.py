@@ -14,7 +14,7 @@ from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.worker.clocks import CoreWait
-from spanwise.worker.library import NO_CHUNK, Opened
+from spanwise.worker.library import Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
 from spanwise.worker.spill import Spilled
 from spanwise.worker.tasks import Row
@@ -70,8 +70,7 @@ def open_blobs(
     ------
     CannotOpen
     """
-    opened, rows, nbytes = worker.library.open(row[2], row[3])
-    literals = () if row[3] == NO_CHUNK else rows[row[4]]
+    opened, literals, nbytes = worker.library.open(row[2], row[3], row[4])
     end_cpu, end = thread_time(), perf_counter()
     cpu = end_cpu - begin_cpu
     part = own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))
