@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,10 @@ from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done
 
 _READ_BYTES = 1 << 20
+#: A file has about 4 MiB, a record is less: what goes on longer never ends.
+_MOST_RECORD_BYTES = 64 << 20
+#: What comes of values that no process of ours writes: numbers that fit no column among them.
+_SENSELESS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 _NAME = re.compile(r"((\d+)-(\d+)-[0-9a-f]+)\.(\d+)")
 
 
@@ -43,7 +48,8 @@ class _ProcessFile:
 
     def _open(self) -> None:
         self._fd: int | None = os.open(self._path(), os.O_RDONLY | os.O_CLOEXEC)
-        self._unpacker = msgpack.Unpacker(raw=False, unicode_errors="replace")
+        #: The beginning of a record whose rest has not come.
+        self._begun = b""
 
     def _path(self) -> Path:
         return self._folder / f"{self._stem}.{self._number}"
@@ -61,8 +67,7 @@ class _ProcessFile:
             while not self.is_broken:
                 assert self._fd is not None
                 while data := os.read(self._fd, _READ_BYTES):
-                    self._unpacker.feed(data)
-                    found.extend(self._unpacker)
+                    self._complete(data, found)
                 if f"{self._stem}.{self._number + 1}" not in there:
                     break
                 self.remove()
@@ -71,6 +76,31 @@ class _ProcessFile:
         except (OSError, ValueError, msgpack.exceptions.UnpackException) as error:
             self.give_up(error)
         return found
+
+    def _complete(self, data: bytes, found: list[list[Any]]) -> None:
+        """Add to `found` the records that `data` completes.
+
+        They are skipped before they are decoded: a decoder makes room for a list when it has
+        read its length, whether its items come or not.
+        """
+        data = self._begun + data
+        skipper = msgpack.Unpacker(max_buffer_size=len(data))
+        skipper.feed(data)
+        whole = msgpack.Unpacker(
+            raw=False, unicode_errors="replace", max_buffer_size=len(data), max_ext_len=0
+        )
+        end = 0
+        try:
+            while True:
+                skipper.skip()
+                end = skipper.tell()
+        except msgpack.exceptions.OutOfData:
+            self._begun = data[end:]
+        finally:
+            whole.feed(data[:end])
+            found.extend(whole)
+        if len(self._begun) > _MOST_RECORD_BYTES:
+            raise ValueError(f"a record of more than {_MOST_RECORD_BYTES} bytes")
 
     def give_up(self, error: Exception) -> None:
         """Read no further, and say so."""
@@ -146,7 +176,7 @@ class ProcessFiles:
         for record in file.records(there):
             try:
                 self._take(file, record)
-            except (ValueError, TypeError, LookupError) as error:
+            except _SENSELESS as error:
                 file.give_up(error)
                 return
 

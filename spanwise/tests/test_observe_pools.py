@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import tracemalloc
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -160,4 +161,21 @@ def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:
     assert len(file.ids.names) == 4 and not path.exists()
     files.finish(77)
     assert list(tmp_path.iterdir()) == []
+    files.close()
+
+
+def test_lengths_in_a_file_claim_no_memory(tmp_path: Any) -> None:
+    log = LocalLog("x", lambda block, at: None)
+    slots = ProcessSlots(1)
+    files = ProcessFiles(tmp_path, log, slots)
+    pool = slots.acquire(log, 1)
+    path = tmp_path / f"{pool.number}-77-abc.0"
+    # Names, then lists of four million items in each other: 32 MB and 5 bytes each.
+    path.write_bytes(b"\x92\x00\x92\xa1a\xa1b" + b"\xdd\x00\x3d\x09\x00" * 900)
+    tracemalloc.start()
+    files.read()
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+    (file,) = files._files.values()
+    assert len(file.ids.names) == 2
     files.close()

@@ -1,8 +1,10 @@
 """The codec: the gallery that TypeScript wrote, round trips, and bytes that make no sense."""
 
 import json
+import tracemalloc
 from array import array
 
+import msgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -202,3 +204,80 @@ def test_the_missing_field_is_named():
 def test_every_role_is_a_link(role):
     assert "hello" in link_type(role).up
     assert "welcome" in link_type(role).down
+
+
+def body_with(header):
+    return len(header).to_bytes(4, "little") + header
+
+
+def nested(levels, items):
+    """`levels` lists in each other, each of which promises `items`: 5 bytes a level."""
+    return (b"\xdd" + items.to_bytes(4, "big")) * levels
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_lengths_claim_no_memory(role, direction):
+    kinds = link_type(role).direction(direction)
+    headers = [
+        nested(200, 30_000_000),
+        # Passes for as much as there is, on each of a thousand levels: 480 MB.
+        nested(1000, 55_000).ljust(60_000, b"\x00"),
+        nested(50, 200).ljust(256, b"\x00"),
+    ]
+    tracemalloc.start()
+    try:
+        for header in headers:
+            with pytest.raises(BrokenFrame):
+                decode(kinds, body_with(header))
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def watch_of(levels):
+    params = 1
+    for _ in range(levels):
+        params = {"a": params}
+    fields = {"id": 1, "cluster": "c", "view": "tasks", "params": params}
+    return body_with(msgpack.packb({"t": "watch", "f": fields}))
+
+
+def test_free_content_nests_64_deep_and_no_deeper():
+    kinds = link_type("panel").up
+    assert decode(kinds, watch_of(64)).type == "watch"
+    for levels in (66, 400):
+        with pytest.raises(BrokenFrame, match=r"nests more|StackError"):
+            decode(kinds, watch_of(levels))
+    with pytest.raises(BrokenFrame, match="StackError"):
+        decode(kinds, body_with(b"\x91" * 100_000 + b"\x00"))
+
+
+def test_there_are_no_extensions():
+    stamp = msgpack.Timestamp(1, 0)
+    for value in (stamp, msgpack.ExtType(5, b""), msgpack.ExtType(5, b"x")):
+        body = body_with(msgpack.packb({"t": "watch", "f": {"params": value}}))
+        with pytest.raises(BrokenFrame):
+            decode(link_type("panel").up, body)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"request": -1},
+        {"request": 2**32},
+        {"request": 2**63},
+        {"request": 1.5},
+        {"request": True},
+    ],
+)
+def test_integers_have_the_bounds_of_the_description(fields):
+    body = body_with(msgpack.packb({"t": "flush", "f": fields}))
+    with pytest.raises(BrokenFrame, match="request"):
+        decode(link_type("worker").down, body)
+
+
+def test_nan_is_no_number():
+    body = body_with(msgpack.packb({"t": "rates", "f": {"memorySeconds": float("nan")}}))
+    with pytest.raises(BrokenFrame, match="a number"):
+        decode(link_type("worker").down, body)

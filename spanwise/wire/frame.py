@@ -40,6 +40,10 @@ _JOINED_BYTES = 16 * 1024
 #: From here on one Struct per number of rows is not worth its memory.
 _PACKED_ROWS = 64
 
+#: Headers up to here are decoded without a look over them first: however their lists nest,
+#: 85 of them and 256 items in each, they cannot claim more than 200 KB.
+_SHORT_HEADER = 256
+
 _packb = msgpack.Packer(use_bin_type=True).pack
 
 
@@ -252,10 +256,15 @@ def decode(kinds: Mapping[str, MessageType], body: Buffer) -> Message:
     at = 4 + header_length
     if at > nbytes:
         raise BrokenFrame(f"A header of {header_length} bytes in a body of {nbytes}.")
+    packed = view[4:at]
     try:
-        header = msgpack.unpackb(view[4:at], strict_map_key=True)
+        if header_length > _SHORT_HEADER:
+            check_shape(packed)
+        header = msgpack.unpackb(
+            packed, strict_map_key=True, max_ext_len=0, ext_hook=_refuse_extension
+        )
     except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as error:
-        raise BrokenFrame(f"The header is not msgpack: {error}") from error
+        raise BrokenFrame(f"The header is not msgpack: {error!r:.200}") from error
     if not isinstance(header, dict):
         raise BrokenFrame("The header is not a map.")
     name = header.get("t")
@@ -293,6 +302,26 @@ def decode(kinds: Mapping[str, MessageType], body: Buffer) -> Message:
         raise BrokenFrame(f'"{name}" accounts for {at} of its {nbytes} bytes.')
     fields = kind.check(header.get("f") or {}, f'"{name}"')
     return Message(kind.name, fields, tables, blobs)
+
+
+def check_shape(packed: Buffer) -> None:
+    """Look over msgpack before it is decoded, so that all items are there that lengths promise.
+
+    The decoder makes room for a list when it has read its length, and lists nest: a thousand
+    times the bytes of what came could be claimed.  Skipping makes nothing.
+
+    Raises
+    ------
+    ValueError, msgpack.exceptions.UnpackException
+        They are not, or maps and lists nest too deeply.
+    """
+    unpacker = msgpack.Unpacker(max_buffer_size=len(packed))
+    unpacker.feed(packed)
+    unpacker.skip()
+
+
+def _refuse_extension(code: int, data: bytes) -> Any:
+    raise ValueError(f"No message uses the extension type {code}.")
 
 
 def _are_lengths(value: Any) -> bool:

@@ -124,7 +124,13 @@ class FrameReader:
                 continue
             if length >= _LONG_FRAME_BYTES:
                 have = end - start - 4
-                self._long = uninitialised(length)
+                try:
+                    self._long = uninitialised(length)
+                except MemoryError as error:
+                    # Where address space is limited. A length alone takes no memory otherwise.
+                    raise BrokenFrame(
+                        f"There is no memory for a message of {length} bytes."
+                    ) from error
                 self._long_view = memoryview(self._long)
                 self._long_view[:have] = view[start + 4 : end]
                 self._long_filled = have

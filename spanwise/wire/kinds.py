@@ -15,6 +15,9 @@ from spanwise.wire.errors import BrokenFrame
 #: Takes a value and its name, returns it (with defaults), raises BrokenFrame.
 Check = Callable[[Any, str], Any]
 
+#: Maps and lists in each other, as in ``src/wire/header-shape.ts``.
+MOST_NESTED = 64
+
 _MISSING = object()
 
 
@@ -34,13 +37,45 @@ def _of_type(wanted: str, *types: type) -> Check:
 
 
 def _anything(value: Any, where: str) -> Any:
+    """Any content, as long as whoever walks through it by recursion comes back.
+
+    Where a kind is stated the kind bounds how deep a value goes.
+    """
+    level = [value]
+    for _ in range(MOST_NESTED):
+        level = [
+            inner
+            for outer in level
+            if type(outer) is dict or type(outer) is list
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return value
+    raise BrokenFrame(f"{where}: nests more than {MOST_NESTED} maps and lists")
+
+
+def _number(value: Any, where: str) -> Any:
+    # NaN is the one number that is not itself.
+    if type(value) not in (int, float) or value != value:
+        raise _refuse(where, "a number", value)
     return value
+
+
+def _within(inner: Check, least: float | None, most: float | None) -> Check:
+    def check(value: Any, where: str) -> Any:
+        value = inner(value, where)
+        if (least is not None and value < least) or (most is not None and value > most):
+            raise BrokenFrame(f"{where}: expected {least} to {most}, got {value}")
+        return value
+
+    return check
 
 
 _WORDS: dict[str, Check] = {
     "text": _of_type("text", str),
     "flag": _of_type("true or false", bool),
-    "number": _of_type("a number", int, float),
+    "number": _number,
     "integer": _of_type("an integer", int),
     "bytes": _of_type("bytes", bytes, bytearray, memoryview),
     "any": _anything,
@@ -58,6 +93,9 @@ def compile_kind(kind: Any) -> Check:
     if isinstance(kind, str) and kind in _WORDS:
         return _WORDS[kind]
     if isinstance(kind, dict):
+        for word in ("integer", "number"):
+            if word in kind:
+                return _within(_WORDS[word], *kind[word])
         if "optional" in kind:
             return compile_kind(kind["optional"])
         if "nullable" in kind:

@@ -7,6 +7,21 @@ import { BrokenFrame } from '../wire/broken-frame';
 
 const PREFIX_BYTES = 4;
 
+/**
+ * Node's pool gives short bodies out 8-aligned. Long ones are not zeroed: pages that the socket's bytes have not touched take no memory,
+ * so a length alone claims none.
+ */
+function room(length: number): Buffer {
+  try {
+    return Buffer.allocUnsafe(length);
+  } catch (error) {
+    // Where address space is limited. One sender's message must not end the process.
+    throw new BrokenFrame(
+      `There is no memory for a message of ${length} bytes: ${String(error)}`
+    );
+  }
+}
+
 export class FrameSplitter {
   /** @param limit longest body to accept, in bytes. */
   constructor(public limit: number) {}
@@ -33,8 +48,7 @@ export class FrameSplitter {
         );
       }
       this._copy(this._prefix, 0, PREFIX_BYTES);
-      // Node's pool gives short ones out 8-aligned; long ones are not zeroed, the socket's bytes are the first touch.
-      this._body = Buffer.allocUnsafe(length);
+      this._body = room(length);
       this._filled = 0;
     }
     const wanted = Math.min(this._body.length - this._filled, this._available);

@@ -17,6 +17,7 @@ import type {
   TypeOf
 } from './schema';
 import { LINKS } from './schema';
+import { checkShape } from './header-shape';
 import { checkFields } from './validate';
 
 /** Bytes of a body: before the peer is known, on the panel link, and elsewhere (under the 2^32 of the length prefix). */
@@ -25,12 +26,6 @@ export const BODY_LIMIT = {
   panel: 1024 * 1024,
   link: Math.floor(3.9 * 2 ** 30)
 } as const;
-
-/**
- * Items of a list in a handshake, which every link begins with as a doorbell does. The decoder makes room for a list when it reads its
- * length, and lists nest: sixty bytes from nowhere could claim all memory.
- */
-const MOST_OF_STRANGERS = 1024;
 
 /** Blobs from here on are handed over as they are; smaller ones cost less to copy than another entry of a gathered write. */
 const OWN_CHUNK_BYTES = 16 * 1024;
@@ -255,9 +250,6 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
     private readonly _direction: D
   ) {
     this._layouts = layoutsOf(_link, _direction);
-    this._msgpack = new Decoder(
-      _link === 'doorbell' ? { maxArrayLength: MOST_OF_STRANGERS } : {}
-    );
   }
 
   /**
@@ -341,6 +333,7 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
   }
 
   private _header(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+    checkShape(bytes);
     let header: unknown;
     try {
       header = this._msgpack.decode(bytes);
@@ -359,7 +352,15 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
   }
 
   private readonly _layouts: ReadonlyMap<string, Layout>;
-  private readonly _msgpack: Decoder;
+  private readonly _msgpack = new Decoder({ mapKeyConverter: textKey });
+}
+
+/** Python refuses other keys too. Numbers would be found again as text. */
+function textKey(key: unknown): string {
+  if (typeof key !== 'string') {
+    throw new TypeError(`A key is ${typeof key}, not text.`);
+  }
+  return key;
 }
 
 const NONE: readonly number[] = Object.freeze([]);

@@ -4,6 +4,7 @@
  * A field's kind is a word, or a map with one entry that wraps other kinds:
  *
  *     "text" "flag" "number" "integer" "bytes" "any"
+ *     {"number": [least, most]}              {"integer": [least, most]}   null: no bound
  *     {"optional": kind, "default": value}   {"nullable": kind}   {"list": kind}   {"texts": kind} any keys
  *     {"map": {name: kind}}                  {"oneOf": [values]}  {"either": [kinds]}
  */
@@ -24,7 +25,10 @@ type Loose = {
   readonly entries?: Readonly<Record<string, Loose>>;
   readonly options?: readonly unknown[];
   readonly literal?: unknown;
-  readonly pipe?: readonly { readonly type: string }[];
+  readonly pipe?: readonly {
+    readonly type: string;
+    readonly requirement?: unknown;
+  }[];
 };
 
 function kindOf(schema: Loose): Kind {
@@ -34,9 +38,7 @@ function kindOf(schema: Loose): Kind {
     case 'boolean':
       return 'flag';
     case 'number':
-      return schema.pipe?.some(step => step.type === 'integer')
-        ? 'integer'
-        : 'number';
+      return numberKind(schema.pipe ?? []);
     case 'instance':
       return 'bytes';
     case 'unknown':
@@ -65,6 +67,16 @@ function kindOf(schema: Loose): Kind {
     default:
       throw new TypeError(`schema.json has no word for "${schema.type}".`);
   }
+}
+
+function numberKind(steps: NonNullable<Loose['pipe']>): Kind {
+  const word = steps.some(step => step.type === 'integer')
+    ? 'integer'
+    : 'number';
+  const bound = (type: string): unknown =>
+    steps.find(step => step.type === type)?.requirement ?? null;
+  const [least, most] = [bound('min_value'), bound('max_value')];
+  return least === null && most === null ? word : { [word]: [least, most] };
 }
 
 function inner(schema: Loose | undefined): Loose {

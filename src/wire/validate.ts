@@ -8,6 +8,9 @@ import type { Direction, MessageDescription } from './describe';
 import type { LinkName } from './schema';
 import { LINKS } from './schema';
 
+/** Characters of what came that a refusal repeats. */
+const MOST_QUOTED = 200;
+
 /**
  * @returns the fields with defaults filled in and unknown ones dropped.
  * @throws BrokenFrame naming the first field that is wrong.
@@ -37,7 +40,11 @@ export function check<S extends v.GenericSchema>(
   if (!result.success) {
     const issue = result.issues[0];
     const where = v.getDotPath(issue) ?? 'the fields';
-    throw new BrokenFrame(`${what}: ${where}: ${issue.message}`);
+    // The message repeats what came, and the sentence goes back to who sent it.
+    const message = issue.message.slice(0, MOST_QUOTED);
+    throw new BrokenFrame(
+      `${what}: ${where.slice(0, MOST_QUOTED)}: ${message}`
+    );
   }
   return result.output;
 }

@@ -1,6 +1,14 @@
+import {
+  decode as decodeMsgpack,
+  encode as encodeMsgpack
+} from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { BrokenFrame, FrameTooLong } from '../broken-frame';
+import type { Direction } from '../describe';
 import { FrameDecoder, FrameEncoder } from '../frame';
+import { checkShape } from '../header-shape';
+import type { LinkName } from '../schema';
+import { LINKS } from '../schema';
 
 const run = {
   taskId: [7],
@@ -230,18 +238,133 @@ describe('any message', () => {
     );
   });
 
-  it('of a stranger claims no memory that it does not fill', () => {
-    // A list of 30 million items, in a list of 30 million … : 5 bytes and 240 MB each.
-    const header = new Uint8Array(5 * 200);
-    const view = new DataView(header.buffer);
-    for (let at = 0; at < header.length; at += 5) {
-      header[at] = 0xdd;
-      view.setUint32(at + 1, 30_000_000);
-    }
-    const body = new Uint8Array(4 + header.length);
-    new DataView(body.buffer).setUint32(0, header.length, true);
-    body.set(header, 4);
-    const stranger = new FrameDecoder('doorbell', 'up');
-    expect(() => stranger.decode(body)).toThrow(/not msgpack.*maxArrayLength/);
+  describe('of whoever it is', () => {
+    const bodyOf = (header: Uint8Array): Uint8Array => {
+      const body = new Uint8Array(4 + header.length);
+      new DataView(body.buffer).setUint32(0, header.length, true);
+      body.set(header, 4);
+      return body;
+    };
+    const decoders = (Object.keys(LINKS) as LinkName[]).flatMap(link =>
+      (['up', 'down'] as const).map(
+        direction => [link, direction] as [LinkName, Direction]
+      )
+    );
+    /** `levels` lists in each other, each of which promises `items`: 5 bytes a level. */
+    const nested = (levels: number, items: number): Uint8Array => {
+      const header = new Uint8Array(5 * levels);
+      const view = new DataView(header.buffer);
+      for (let at = 0; at < header.length; at += 5) {
+        header[at] = 0xdd;
+        view.setUint32(at + 1, items);
+      }
+      return header;
+    };
+
+    it.each(decoders)(
+      'claims no memory that it does not fill (%s, %s)',
+      (link, direction) => {
+        const decoder = new FrameDecoder(link, direction);
+        const before = process.memoryUsage().heapUsed;
+        // 30 million items are 240 MB, 200 times; 50,000 pass for what is there in the first levels.
+        for (const items of [30_000_000, 50_000, 900]) {
+          const long = new Uint8Array(60_000);
+          long.set(nested(200, items));
+          for (const header of [nested(200, items), long]) {
+            expect(() => decoder.decode(bodyOf(header))).toThrow(
+              /promised|nests more than 64/
+            );
+          }
+        }
+        expect(process.memoryUsage().heapUsed - before).toBeLessThan(20e6);
+      }
+    );
+
+    it('holds the items that its lengths promise, in all levels together', () => {
+      const sizes = fc.array(fc.nat(40), { minLength: 1, maxLength: 12 });
+      fc.assert(
+        fc.property(sizes, fc.nat(60), (lists, rest) => {
+          // A list of n, whose first item is a list of m, …; what is left over of each level would follow at the end.
+          const header = Uint8Array.from([
+            ...lists.flatMap(n => [0xdc, 0, n + 1]),
+            ...new Array<number>(rest).fill(0xc0)
+          ]);
+          const owed = lists.reduce((sum, n) => sum + n, 1);
+          if (owed === rest) {
+            expect(() => checkShape(header)).not.toThrow();
+          } else {
+            expect(() => checkShape(header)).toThrow(BrokenFrame);
+          }
+        })
+      );
+    });
+
+    it('is looked over as msgpack decodes it', () => {
+      fc.assert(
+        fc.property(fc.jsonValue({ maxDepth: 6 }), value => {
+          expect(() => checkShape(encodeMsgpack(value))).not.toThrow();
+        })
+      );
+      // Whatever passes is decoded, or refused for its content (a key that is no text, `__proto__`): never for its lengths.
+      const anyHeader = fc.array(
+        fc.oneof(
+          fc.nat(255),
+          fc.constantFrom(0x81, 0x92, 0xa1, 0xc4, 0xd9, 0xdc, 0xde)
+        ),
+        { maxLength: 40 }
+      );
+      fc.assert(
+        fc.property(anyHeader, header => {
+          const bytes = Uint8Array.from(header);
+          try {
+            checkShape(bytes);
+          } catch (error) {
+            expect(error).toBeInstanceOf(BrokenFrame);
+            return;
+          }
+          try {
+            decodeMsgpack(bytes);
+          } catch (error) {
+            expect(String(error)).toMatch(/key/);
+          }
+        }),
+        { numRuns: 3000 }
+      );
+    });
+
+    it('has no dates and other extensions', () => {
+      const date = encodeMsgpack({ t: 'flush', f: { request: new Date(0) } });
+      expect(() =>
+        new FrameDecoder('client', 'up').decode(bodyOf(date))
+      ).toThrow(/a type that no message uses/);
+    });
+
+    it('nests 64 deep and no deeper', () => {
+      const decoder = new FrameDecoder('panel', 'up');
+      const watch = (levels: number): Uint8Array => {
+        let params: unknown = 1;
+        for (let i = 0; i < levels; i++) {
+          params = { a: params };
+        }
+        const fields = { id: 1, cluster: 'c', view: 'tasks', params };
+        return bodyOf(encodeMsgpack({ t: 'watch', f: fields }));
+      };
+      expect(decoder.decode(watch(62)).type).toBe('watch');
+      expect(() => decoder.decode(watch(63))).toThrow(/nests more than 64/);
+    });
+
+    it('is refused in a short sentence, however long what it says is', () => {
+      const decoder = new FrameDecoder('panel', 'up');
+      const fields = { id: 'x'.repeat(100_000) };
+      const body = bodyOf(encodeMsgpack({ t: 'unwatch', f: fields }));
+      let sentence = '';
+      try {
+        decoder.decode(body);
+      } catch (error) {
+        sentence = (error as Error).message;
+      }
+      expect(sentence).toMatch(/^"unwatch": id: Invalid type/);
+      expect(sentence.length).toBeLessThan(500);
+    });
   });
 });
