@@ -1,20 +1,64 @@
-"""A door: a listening socket that lets in only who holds its secret."""
+"""A door: a listening socket that lets in only who holds its secret.
+
+One thread, which never blocks, accepts callers and shakes hands with all of them; who has
+proved that it holds the secret gets a thread of its own. So strangers cost no threads, and
+one that dawdles keeps nobody waiting.
+"""
 
 from __future__ import annotations
 
+import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from spanwise.wire import addresses
 from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
-from spanwise.wire.handshake import TIME_LIMIT, Acceptor
+from spanwise.wire.handshake import CROWD_SENTENCE, MOST_STRANGERS, TIME_LIMIT, Acceptor
 from spanwise.wire.link import Link
 
 #: Gets role and intro, returns what to say in ``welcome``; HandshakeRefused turns them away.
 Welcome = Callable[[str, dict[str, Any]], Mapping[str, Any]]
+
+#: Pauses before the next try when accepting fails (no descriptors, no memory), or when a
+#: thread cannot be started: they double from the first to the longest.
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 1.0
+#: How long closing waits for the thread, which ends at once unless it cannot run at all.
+_CLOSE_SECONDS = 1.0
+
+
+class _Pauses:
+    """When something that failed is tried again."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        #: Not before this moment of the monotonic clock; 0: now.
+        self.until = 0.0
+
+    def failed(self) -> None:
+        self._seconds = min(max(2 * self._seconds, _FIRST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
+        self.until = time.monotonic() + self._seconds
+
+    def succeeded(self) -> None:
+        self._seconds = self.until = 0.0
+
+
+class _Stranger:
+    """A caller that has not been let in."""
+
+    __slots__ = ("handshake", "limit", "link", "sock")
+
+    def __init__(self, sock: socket.socket, handshake: Acceptor, seconds: float) -> None:
+        self.sock = sock
+        # What is said before the role is known is the same on all links.
+        self.link = Link(sock, "peer", "down")
+        self.handshake = handshake
+        #: When its patience ends, in seconds of the monotonic clock.
+        self.limit = time.monotonic() + seconds
 
 
 class Door:
@@ -35,6 +79,7 @@ class Door:
         welcome: Welcome,
         on_link: Callable[[Link], None],
         build: str | None,
+        seconds: float = TIME_LIMIT,
     ) -> None:
         self.address = address
         self._sock = sock
@@ -43,80 +88,175 @@ class Door:
         self._welcome = welcome
         self._on_link = on_link
         self._build = build
+        self._seconds = seconds
         self._closed = False
-        self._thread = threading.Thread(target=self._accept, name="spanwise-door", daemon=True)
+        #: Within their handshake, oldest first.
+        self._strangers: dict[socket.socket, _Stranger] = {}
+        #: Have proved who they are, and wait for a thread.
+        self._known: list[_Stranger] = []
+        self._accepting = _Pauses()
+        self._starting = _Pauses()
+        sock.setblocking(False)
+        # A byte in it wakes the thread.
+        self._waker, self._woken = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._selector.register(sock, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._attend, name="spanwise-door", daemon=True)
         self._thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._sock.accept()
-            except OSError:
-                return  # closed
-            if self._closed:
-                sock.close()
-                return
-            # A thread each: one that dawdles in its handshake must not keep others waiting.
-            threading.Thread(
-                target=self._shake_hands, args=(sock,), name="spanwise-handshake", daemon=True
-            ).start()
-
-    def _shake_hands(self, sock: socket.socket) -> None:
-        link = accept_link(sock, self._secret, self._roles, self._welcome, self._build)
-        if link is not None:
-            self._on_link(link)
 
     def close(self) -> None:
         """Let nobody in any more; open links stay. Twice is safe."""
         if self._closed:
             return
         self._closed = True
-        try:
-            # Wakes accept(), which close() alone does not.
-            self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # not every system lets a listening socket be shut down
-        self._sock.close()
+        self._waker.send(b"\0")
         kind, _, path = self.address.partition(":")
         if kind == "unix":
             Path(path).unlink(missing_ok=True)
+        self._thread.join(_CLOSE_SECONDS)
 
+    # ── the door's thread ─────────────────────────────────────────────────
 
-def accept_link(
-    sock: socket.socket,
-    secret: bytes,
-    roles: Collection[str],
-    welcome: Welcome,
-    build: str | None = None,
-    timeout: float = TIME_LIMIT,
-) -> Link | None:
-    """The acceptor's side of the handshake on an accepted socket; None when nothing came of it."""
-    sock.settimeout(timeout)
-    if sock.family != getattr(socket, "AF_UNIX", None):
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # What is said before the role is known is the same on all links.
-    link = Link(sock, "peer", "down")
-    handshake = Acceptor(secret, roles, build)
-    try:
-        while handshake.intro is None:
-            answer = handshake.receive(link.read())
-            if answer is not None:
-                link.send(*answer)
-        answer = handshake.welcome(welcome(handshake.role, handshake.intro))
-        link.become(handshake.role, handshake.intro)
-        link.send(*answer)
-    except HandshakeRefused as refused:
-        link.refuse(refused.code, refused.sentence)
-        return None
-    except TimeoutError:
-        link.refuse("time", f"The handshake took longer than {timeout:g} s.")
-        return None
-    except (LinkClosed, BrokenFrame):
-        return None  # the link has closed itself
-    except BaseException:
-        link.close()
-        raise
-    return link
+    def _attend(self) -> None:
+        try:
+            while not self._closed:
+                self._look()
+        finally:
+            for stranger in [*self._strangers.values(), *self._known]:
+                stranger.link.close()
+            self._selector.close()
+            for each in (self._sock, self._waker, self._woken):
+                each.close()
+
+    def _look(self) -> None:
+        for key, _ in self._selector.select(self._patience()):
+            sock = key.fileobj
+            if sock is self._sock:
+                self._accept()
+            elif sock is self._woken:
+                self._woken.recv(1)
+            else:
+                stranger = self._strangers.get(sock)  # type: ignore[call-overload]
+                if stranger is not None:
+                    self._listen_to(stranger)
+        now = time.monotonic()
+        if self._accepting.until and now >= self._accepting.until:
+            self._accepting.until = 0.0
+            self._selector.register(self._sock, selectors.EVENT_READ)
+        for stranger in list(self._strangers.values()):
+            if now < stranger.limit:
+                break  # they have come in the order of their limits
+            self._turn_away(
+                stranger, "time", f"The handshake took longer than {self._seconds:g} s."
+            )
+        if self._known and now >= self._starting.until:
+            self._let_in_known(now)
+
+    def _patience(self) -> float | None:
+        """How long nothing has to be done unless somebody calls; None: for ever."""
+        moments = [stranger.limit for stranger in self._strangers.values()][:1]
+        if self._accepting.until:
+            moments.append(self._accepting.until)
+        if self._known:
+            moments.append(self._starting.until)
+        return max(0.0, min(moments) - time.monotonic()) if moments else None
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._sock.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return  # the caller was gone again
+        except (OSError, MemoryError):
+            # Descriptors or memory are short. That passes, and whoever calls waits meanwhile.
+            # The socket stays readable: looked at again at once, this thread would spin.
+            self._selector.unregister(self._sock)
+            self._accepting.failed()
+            return
+        self._accepting.succeeded()
+        try:
+            sock.setblocking(False)
+            if sock.family != getattr(socket, "AF_UNIX", None):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            handshake = Acceptor(self._secret, self._roles, self._build)
+            stranger = _Stranger(sock, handshake, self._seconds)
+            self._selector.register(sock, selectors.EVENT_READ)
+        except (OSError, MemoryError):
+            sock.close()  # it has gone, or there is no room for it
+            return
+        self._strangers[sock] = stranger
+        if len(self._strangers) > MOST_STRANGERS:
+            # Who holds the secret is known within milliseconds: the oldest is the least likely.
+            self._turn_away(next(iter(self._strangers.values())), "crowd", CROWD_SENTENCE)
+
+    def _listen_to(self, stranger: _Stranger) -> None:
+        """Read what a caller says, and answer."""
+        link, handshake = stranger.link, stranger.handshake
+        try:
+            for message in link.receive_ready():
+                answer = handshake.receive(message)
+                if answer is not None:
+                    link.send(*answer)
+        except HandshakeRefused as refused:
+            self._turn_away(stranger, refused.code, refused.sentence)
+        except (LinkClosed, BrokenFrame):
+            self._forget(stranger)  # the link has closed itself
+        except MemoryError:
+            self._turn_away(stranger, "memory", "There is no memory to talk to you.")
+        else:
+            if handshake.intro is not None:
+                self._forget(stranger)
+                self._known.append(stranger)
+                self._let_in_known(time.monotonic())
+
+    def _let_in_known(self, now: float) -> None:
+        """Give a thread to each that has proved who it is."""
+        while self._known:
+            stranger = self._known[0]
+            thread = threading.Thread(
+                target=self._let_in, args=(stranger,), name="spanwise-handshake", daemon=True
+            )
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError):
+                if now < stranger.limit:
+                    self._starting.failed()  # others' threads end
+                    return
+                stranger.link.refuse("threads", "No thread can be started to serve you.")
+            else:
+                self._starting.succeeded()
+            del self._known[0]
+
+    def _forget(self, stranger: _Stranger) -> None:
+        self._strangers.pop(stranger.sock, None)
+        try:
+            self._selector.unregister(stranger.sock)
+        except (KeyError, ValueError):
+            pass  # it was closed, and the selector has noticed
+
+    def _turn_away(self, stranger: _Stranger, code: str, sentence: str) -> None:
+        self._forget(stranger)
+        stranger.link.refuse(code, sentence)
+
+    # ── the thread of one that is let in ──────────────────────────────────
+
+    def _let_in(self, stranger: _Stranger) -> None:
+        link, handshake = stranger.link, stranger.handshake
+        intro = handshake.intro
+        assert intro is not None
+        try:
+            answer = handshake.welcome(self._welcome(handshake.role, intro))
+            link.become(handshake.role, intro)
+            link.send(*answer)
+        except HandshakeRefused as refused:
+            link.refuse(refused.code, refused.sentence)
+            return
+        except LinkClosed:
+            return
+        except BaseException:
+            link.close()
+            raise
+        self._on_link(link)
 
 
 def listen(
@@ -128,6 +268,7 @@ def listen(
     welcome: Welcome | None = None,
     transport: str | None = None,
     build: str | None = None,
+    seconds: float = TIME_LIMIT,
 ) -> Door:
     """Open a door.
 
@@ -145,6 +286,10 @@ def listen(
         Gets role and intro and says what to answer.
     transport : {"unix", "tcp"}, optional
         Default: :func:`spanwise.wire.addresses.default_transport`.
+    seconds : float
+        What a whole handshake may take.
     """
     sock, address = addresses.listen(transport or addresses.default_transport(), folder, name)
-    return Door(sock, address, secret, roles, welcome or (lambda _r, _i: {}), on_link, build)
+    return Door(
+        sock, address, secret, roles, welcome or (lambda _r, _i: {}), on_link, build, seconds
+    )

@@ -87,6 +87,8 @@ class FrameReader:
                 got = self._sock.recv_into(self._view[self._end :])
         except TimeoutError:
             raise
+        except BlockingIOError:
+            return []  # the socket does not wait, and the selector was wrong
         except OSError as error:
             raise LinkClosed(f"The connection broke: {error}") from error
         if got == 0:

@@ -28,6 +28,13 @@ NONCE_BYTES = 16
 SECRET_BYTES = 32
 #: Seconds that a handshake may take.
 TIME_LIMIT = 10.0
+#: Callers that may be within their handshakes at one door; one more, and the oldest goes.
+MOST_STRANGERS = 64
+#: Why a caller is turned away that has done nothing wrong.
+CROWD_SENTENCE = (
+    f"More than {MOST_STRANGERS} callers were shaking hands at this door, "
+    "and this one for the longest time. Try again."
+)
 
 #: role -> who dials, who answers.
 _SIDES = {

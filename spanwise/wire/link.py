@@ -373,6 +373,7 @@ def dial(
     LinkClosed
         Nobody answers, not in time, or the connection broke.
     """
+    until = monotonic() + timeout
     try:
         sock = addresses.connect(address, timeout)
     except OSError as error:
@@ -383,10 +384,11 @@ def dial(
     try:
         link.send(*handshake.hello())
         while handshake.welcome is None:
-            message = link.read()
+            message = link.read(until)
             received = perf_counter()
             answer = handshake.receive(message)
             if answer is not None:
+                link._shorten(until)
                 sent = perf_counter()
                 link.send(*answer)
     except TimeoutError as error:

@@ -4,8 +4,10 @@ import { BrokenFrame } from '../wire/broken-frame';
 import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../wire/frame';
 import {
   Acceptor,
+  CROWD_SENTENCE,
   HANDSHAKE_SECONDS,
   HandshakeRefused,
+  MOST_STRANGERS,
   type Intro
 } from '../wire/handshake';
 import type { Role } from '../wire/handshake-messages';
@@ -69,7 +71,7 @@ export class Door<R extends Role> {
 
   /** Stop listening; those within their handshake are dropped. */
   async close(): Promise<void> {
-    for (const socket of this._entering) {
+    for (const socket of this._entering.keys()) {
       socket.destroy('The door was closed.');
     }
     if (!this._server.listening) {
@@ -102,7 +104,12 @@ export class Door<R extends Role> {
       () => refuse('time', `The handshake took longer than ${seconds} s.`),
       seconds * 1000
     );
-    this._entering.add(socket);
+    this._entering.set(socket, refuse);
+    if (this._entering.size > MOST_STRANGERS) {
+      // Who holds the secret is known within milliseconds: the oldest is the least likely.
+      const [oldest] = this._entering.values();
+      oldest?.('crowd', CROWD_SENTENCE);
+    }
 
     const step = (): void => {
       for (let body = socket.next(); body !== null; body = socket.next()) {
@@ -150,5 +157,9 @@ export class Door<R extends Role> {
     };
   }
 
-  private readonly _entering = new Set<FramedSocket>();
+  /** Callers within their handshake, oldest first, and how to turn each away. */
+  private readonly _entering = new Map<
+    FramedSocket,
+    (code: string, sentence: string) => void
+  >();
 }

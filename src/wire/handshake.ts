@@ -38,6 +38,10 @@ export const NONCE_BYTES = 16;
 export const SECRET_BYTES = 32;
 /** Seconds that a handshake may take. */
 export const HANDSHAKE_SECONDS = 10;
+/** Callers that may be within their handshakes at one door; one more, and the oldest goes. */
+export const MOST_STRANGERS = 64;
+/** Why a caller is turned away that has done nothing wrong. */
+export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} callers were shaking hands at this door, and this one for the longest time. Try again.`;
 
 /** Who dials and who answers, in words. */
 const SIDES: Readonly<Record<Role, readonly [string, string]>> = {

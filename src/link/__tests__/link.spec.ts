@@ -1,8 +1,13 @@
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HandshakeRefused } from '../../wire/handshake';
+import {
+  CROWD_SENTENCE,
+  HandshakeRefused,
+  MOST_STRANGERS
+} from '../../wire/handshake';
 import type { Role } from '../../wire/handshake-messages';
 import type { Message } from '../../wire/schema';
 import { connectOptions } from '../addresses';
@@ -281,6 +286,47 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     socket.on('data', () => undefined).on('close', () => ended.resolve());
     await ended.promise;
     expect(refused).toEqual(['The handshake took longer than 0.05 s.']);
+  });
+
+  it('are refused to who gives a byte at a time', async () => {
+    const { address, refused } = await open(['source'], {
+      handshakeSeconds: 0.2
+    });
+    const ended = deferred<void>();
+    const socket = connect(connectOptions(address));
+    socket
+      .on('data', () => undefined)
+      .on('error', () => undefined)
+      .on('close', () => ended.resolve());
+    socket.write('\xe8\x03\0\0', 'latin1'); // a frame of 1000 bytes
+    const trickle = setInterval(() => socket.write('\x01'), 20);
+    await ended.promise;
+    clearInterval(trickle);
+    expect(refused).toEqual(['The handshake took longer than 0.2 s.']);
+  });
+
+  it('are refused to the oldest of a crowd of strangers', async () => {
+    const { address, refused, next } = await open(['source']);
+    const ended: string[] = [];
+    const firstEnded = deferred<void>();
+    const strangers: Socket[] = [];
+    for (let i = 0; i <= MOST_STRANGERS; i++) {
+      const stranger = connect(connectOptions(address));
+      stranger.on('data', said => ended.push(`${i}: ${said.toString()}`));
+      stranger.on('close', () => firstEnded.resolve());
+      strangers.push(stranger);
+      await once(stranger, 'connect');
+    }
+    await firstEnded.promise;
+    expect(ended).toEqual([
+      expect.stringMatching(/^0: [^]*for the longest time\. Try again\./)
+    ]);
+    await call(address, 'source');
+    await next;
+    expect(refused).toEqual([CROWD_SENTENCE, CROWD_SENTENCE]);
+    for (const stranger of strangers) {
+      stranger.destroy();
+    }
   });
 
   it('say when nobody is there', async () => {
