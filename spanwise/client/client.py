@@ -738,20 +738,29 @@ class Client:
 
     def get_task_stream(
         self,
-        start: float | None = None,
-        stop: float | None = None,
+        start: float | str | None = None,
+        stop: float | str | None = None,
         count: int | None = None,
         plot: bool = False,
         filename: str | None = None,
     ) -> Any:
-        """Records of finished tasks in the order of their start.
+        """Records of runs that have ended, in the order of their start.
 
         Parameters
         ----------
         start, stop
-            Wall clock, seconds since the epoch.
+            Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
+            Of runs whose last part ended at `start` or later, and before `stop`.
         count
-            Only the newest so many.
+            Not more than so many: the first ones from `start` on, or without `start` the last
+            ones (before `stop`). With both it says nothing.
+
+        Returns
+        -------
+        list of dict
+            ``key``, ``name`` (of the function), ``worker``, ``thread``, ``status``, ``attempt``
+            (1 is the task's first run), ``span``, ``nbytes`` and ``startstops``: all parts of the
+            run, each with its ``action``, ``start``, ``stop``, ``function`` and ``span``.
         """
         if plot or filename:
             raise NotImplementedError(

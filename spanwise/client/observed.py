@@ -12,19 +12,21 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from time import monotonic
+from math import inf
+from time import monotonic, time
 from typing import Any, Protocol
+
+from dask.utils import parse_timedelta
 
 from spanwise.client.errors import ClusterError
 from spanwise.client.processes import ObserverAddress
 from spanwise.client.session import Session
+from spanwise.client.task_records import TaskRecords
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import Link, dial
 
 #: Longest wait for the measurements made so far, and for an answer.
 QUERY_SECONDS = 30.0
-#: Rows of the task table per question; the most that the observer gives.
-PAGE_ROWS = 500
 
 #: Its entries divide seconds that other contexts hold already.
 DIVIDING_CONTEXT = "noncpu"
@@ -358,62 +360,38 @@ class Questions:
         }
 
     def task_stream(
-        self, start: float | None = None, stop: float | None = None, count: int | None = None
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
     ) -> list[dict[str, Any]]:
-        """Records of finished tasks in the order of their start, as distributed's."""
+        """Records of runs; see :meth:`spanwise.Client.get_task_stream`."""
         after = self.log.flush()
-        rows: list[dict[str, Any]] = []
-        while count is None or len(rows) < count:
-            result = self.query(
-                "tasks",
-                {},
-                self._range(start, stop),
-                {
-                    "sort": "start",
-                    "descending": count is not None,
-                    "offset": len(rows),
-                    "limit": PAGE_ROWS if count is None else min(PAGE_ROWS, count - len(rows)),
-                },
-                after,
-            )
-            rows += result["rows"]
-            if not result["rows"] or len(rows) >= result["total"]:
+        params: dict[str, Any] = {}
+        left: float = inf
+        if count is not None and (start is None or stop is None):
+            left = max(0, count)
+            params = {"limit": left, "newest": start is None}
+        range_ = self._range(_moment(start), _moment(stop))
+        records = TaskRecords(self.log.wall_epoch)
+        while left > 0:
+            page = self.query("records", {}, range_, params, after)
+            records.add(page)
+            if page["next"] is None:
                 break
-        records = [self._record(row) for row in rows if row["status"] != "running"]
-        records.sort(key=lambda record: record["startstops"][0]["start"])
-        return records
+            params = {"after": page["next"], "end": page["end"]}
+            if left < inf:
+                # (one that goes on in the next page is counted there)
+                is_cut = page["next"][1] > 0
+                params["limit"] = left - len(records) + is_cut
+        return records.in_order_of_start()
 
-    def _record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        start = self.log.wall_epoch + row["start"]
-        startstops = [
-            {
-                "action": part["kind"],
-                "start": start + part["offset"],
-                "stop": start + part["offset"] + part["duration"],
-                "function": part["function"],
-                "span": tuple(part["span"]),
-            }
-            for part in row["parts"]
-        ]
-        if not any(each["action"] == "compute" for each in startstops):
-            whole = {
-                "action": "compute",
-                "start": start,
-                "stop": start + row["duration"],
-                "function": row["function"],
-                "span": tuple(row["span"]),
-            }
-            startstops.insert(0, whole)
-        return {
-            "key": row["key"],
-            "name": row["function"],
-            "worker": row["worker"],
-            "thread": row["thread"],
-            "status": "OK" if row["status"] == "ok" else row["status"],
-            "span": tuple(row["span"]),
-            "nbytes": row["nbytes"],
-            "startstops": startstops,
-        }
+
+def _moment(given: float | str | None) -> float | None:
+    """Wall clock of ``given``; a text such as "500 ms" is that long ago."""
+    if not isinstance(given, str):
+        return given
+    return time() - float(parse_timedelta(given))
 
 
 def _level_of_asker() -> int:

@@ -245,7 +245,7 @@ class LocalLog:
                         done.span,
                         lane,
                         done.status,
-                        0,
+                        1,  # attempt: nothing is run twice
                         start,
                         done.duration,
                         ready - done.submitted,

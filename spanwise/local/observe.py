@@ -165,9 +165,12 @@ class Observation:
         return self._asked().spans()
 
     def get_task_stream(
-        self, start: float | None = None, stop: float | None = None, count: int | None = None
+        self,
+        start: float | str | None = None,
+        stop: float | str | None = None,
+        count: int | None = None,
     ) -> list[dict[str, Any]]:
-        """Records of finished tasks in the order of their start."""
+        """Records of tasks that have ended; as :meth:`spanwise.Client.get_task_stream`."""
         return self._asked().task_stream(start, stop, count)
 
     def _begin_memory_run(self, label: str, measure: str, interval: float) -> LocalMemoryRun:

@@ -19,6 +19,7 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   summary: WORK,
   'task-stream': [...WORK, 'gaps'],
   tasks: ['runs', 'parts', 'events'],
+  records: ['runs', 'parts'],
   'fine-metrics': [...WORK, 'fine'],
   profile: ['samples', 'spans'],
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers']

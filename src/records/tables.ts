@@ -101,7 +101,8 @@ export const TABLES = {
     bound: { rows: 8_000_000, then: 'oldest are dropped' }
   },
   /**
-   * One execution of a node. run is unique in the log. status: 0 ok, 1 failed, 2 lost with its worker, 3 inputs missing.
+   * One execution of a node. run is unique in the log. status: 0 ok, 1 failed, 2 lost with its worker, 3 inputs missing. attempt counts
+   * the node's runs from 1, here and wherever it is shown; 255 stands for all later ones.
    *
    *   submitted ─ waitReady ─▶ runnable ─ waitInputs ─▶ inputs here ─ waitThread ─▶ start ──duration──▶ stop
    *

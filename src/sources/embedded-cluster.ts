@@ -10,7 +10,7 @@ import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
 import { type StoredKind, StoredSums } from './stored-sums';
-import type { TaskFacts } from './task-facts';
+import { nextAttempt, type TaskFacts } from './task-facts';
 
 /** No run, no node, nothing runs. */
 const NONE_U32 = 0xffffffff;
@@ -269,7 +269,12 @@ export class EmbeddedClusterLog {
     this.capacity(now, joined.worker, CapacityState.Running);
   }
 
-  workerLeft(now: number, worker: number, why: string): void {
+  workerLeft(
+    now: number,
+    worker: number,
+    why: string,
+    { node, attempts }: TaskFacts
+  ): void {
     const logged = this._workers.get(worker);
     if (logged === undefined) {
       return;
@@ -277,6 +282,10 @@ export class EmbeddedClusterLog {
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
         this._lostRun(logged.firstLane + thread, run, this.since(now));
+        // A task that is forgotten has left its place to another.
+        if (node[run.task] === run.node) {
+          attempts[run.task] = run.attempt;
+        }
       }
     }
     this._workerRow(logged, this.since(now), why);
@@ -348,14 +357,12 @@ export class EmbeddedClusterLog {
         out.node[row] = node[task]!;
         out.function[row] = functionId[task]!;
         out.span[row] = span[task]!;
-        out.attempt[row] = attempts[task]!;
-        attempts[task] = Math.min(255, attempts[task]! + 1);
+        out.attempt[row] = attempts[task] = nextAttempt(attempts[task]!);
       } else {
         out.node[row] = gone.node;
         out.function[row] = gone.functionId;
         out.span[row] = gone.span;
-        out.attempt[row] = gone.attempts;
-        gone.attempts = Math.min(255, gone.attempts + 1);
+        out.attempt[row] = gone.attempts = nextAttempt(gone.attempts);
       }
       out.lane[row] = logged.firstLane + runs.thread[i]!;
       out.status[row] = LOGGED_STATUS[status] ?? LoggedStatus.Failed;

@@ -4,6 +4,8 @@ const NO_RUN = 0xffffffff;
 /** A run that a worker said was going on. */
 export type GoingRun = {
   readonly run: number;
+  /** The scheduler's dense id of its task, −1: not known any more. */
+  readonly task: number;
   readonly node: number;
   readonly functionId: number;
   readonly span: number;

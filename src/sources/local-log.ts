@@ -224,7 +224,7 @@ export class LocalLog {
     columns.span[row] = run.span;
     columns.lane[row] = run.lane;
     columns.status[row] = run.status;
-    columns.attempt[row] = 0;
+    columns.attempt[row] = 1;
     columns.start[row] = this.since(run.start);
     columns.duration[row] = Math.max(0, run.stop - run.start);
     columns.waitReady[row] = ready - run.submitted;

@@ -5,7 +5,7 @@ import type { JoinedWorker } from './embedded-cluster';
 import type { GivenUpTasks } from './given-up-tasks';
 import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
-import type { TaskFacts } from './task-facts';
+import { nextAttempt, type TaskFacts } from './task-facts';
 
 /** No stack, no node. */
 const NONE_U32 = 0xffffffff;
@@ -124,11 +124,13 @@ export class MeasuredLog {
       functionId[i] = logged.names.logId(at(running, 'function', i));
       const going = {
         run: at(running, 'runId', i),
+        task,
         node: node[i]!,
         functionId: functionId[i]!,
         span: at(running, 'span', i),
-        attempt:
-          gone === undefined ? (facts.attempts[task] ?? 0) : gone.attempts,
+        attempt: nextAttempt(
+          gone === undefined ? (facts.attempts[task] ?? 0) : gone.attempts
+        ),
         started: this._since(at(running, 'started', i))
       };
       logged.runs.told(

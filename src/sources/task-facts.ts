@@ -12,3 +12,8 @@ export type TaskFacts = {
   /** How many runs of it were logged. */
   readonly attempts: Uint8Array;
 };
+
+/** The `attempt` of a task's next row in `runs`, after so many others: the first is 1, and 255 stands for all later ones. */
+export function nextAttempt(attempts: number): number {
+  return Math.min(255, attempts + 1);
+}

@@ -32,6 +32,7 @@ export type ViewName =
   | 'spans'
   | 'task-stream'
   | 'tasks'
+  | 'records'
   | 'fine-metrics'
   | 'profile'
   | 'memory'
@@ -175,6 +176,7 @@ export type ViewResult =
   | SpansResult
   | TaskStreamResult
   | TasksResult
+  | RecordsResult
   | FineMetricsResult
   | ProfileResult
   | MemoryResult
@@ -304,6 +306,7 @@ export type RunDetail = {
   readonly worker: string;
   readonly thread: number;
   readonly status: 'ok' | 'failed' | 'lost' | 'missing' | 'running';
+  /** Which of the task's runs, from 1. */
   readonly attempt: number;
   readonly start: number;
   readonly duration: number;
@@ -323,6 +326,40 @@ export type RunDetail = {
     readonly cpu: number | null;
     readonly bytes: number | null;
   }[];
+};
+
+/**
+ * view `records`: runs with all their parts, in the order in which the scheduler heard of their ends; for programs, page by page.
+ * params: { limit, newest: boolean (of those in the range the newest `limit`, else the oldest), after, end }. `time` is a range of ends: a
+ * run is in it when its last part ends at `from` or later, and before `to`.
+ *
+ * One row a run in run … nbytes; `parts` of the rows of part… are its own. Functions, workers, statuses and kinds are indices into
+ * `names`, spans into `spans`. The next page is asked for with `after: next` and the same `end`; a run with too many parts for one page
+ * goes on, under the same number, as the first row of the next.
+ */
+export type RecordsResult = {
+  readonly view: 'records';
+  readonly next: readonly [row: number, part: number] | null;
+  readonly end: number;
+  readonly names: readonly string[];
+  readonly spans: readonly SpanPath[];
+  readonly run: readonly number[];
+  readonly key: readonly string[];
+  readonly function: readonly number[];
+  readonly span: readonly number[];
+  readonly worker: readonly number[];
+  readonly thread: readonly number[];
+  readonly status: readonly number[];
+  readonly attempt: readonly number[];
+  readonly start: readonly number[];
+  readonly duration: readonly number[];
+  readonly nbytes: readonly (number | null)[];
+  readonly parts: readonly number[];
+  readonly partKind: readonly number[];
+  readonly partFunction: readonly number[];
+  readonly partSpan: readonly number[];
+  readonly partOffset: readonly number[];
+  readonly partDuration: readonly number[];
 };
 
 export type ActivitySeconds = Readonly<Record<string, number>>;

@@ -25,6 +25,7 @@ const view = v.picklist([
   'spans',
   'task-stream',
   'tasks',
+  'records',
   'fine-metrics',
   'profile',
   'memory',

@@ -3,6 +3,7 @@ import type { FoldContext, Honoured, Slices } from './context';
 import { foldFineMetrics } from './fine-metrics';
 import { foldMemory } from './memory';
 import { foldProfile } from './profile';
+import { foldRecords } from './records';
 import { foldSpans } from './spans';
 import { foldSummary } from './summary';
 import { foldTaskStream } from './task-stream';
@@ -27,6 +28,7 @@ export function foldView(
     descending: params['descending'] === true,
     offset: numberOf(params['offset']),
     limit: numberOf(params['limit']),
+    end: numberOf(params['end']),
     search: textOf(params['search']),
     groupBy: textOf(params['groupBy']),
     order: textOf(params['order']),
@@ -41,6 +43,13 @@ export function foldView(
       return foldTaskStream(context);
     case 'tasks':
       return foldTasks(context, given);
+    case 'records':
+      return foldRecords(context, {
+        after: pairOf(params['after']),
+        end: given.end,
+        limit: given.limit,
+        newest: params['newest'] === true
+      });
     case 'fine-metrics':
       return foldFineMetrics(context, given);
     case 'profile':
@@ -60,4 +69,14 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value)
     ? value
     : undefined;
+}
+
+/** Two whole numbers from 0 on. */
+function pairOf(value: unknown): readonly [number, number] | undefined {
+  const [first, second]: readonly unknown[] = Array.isArray(value) ? value : [];
+  return isPlace(first) && isPlace(second) ? [first, second] : undefined;
+}
+
+function isPlace(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -3,8 +3,8 @@ import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 
 const ORIGINS = ['default', 'user', 'inferred', 'reused'] as const;
-const STATUSES = ['ok', 'failed', 'lost', 'missing'] as const;
-const PART_KINDS = [
+export const STATUSES = ['ok', 'failed', 'lost', 'missing'] as const;
+export const PART_KINDS = [
   '',
   'transfer',
   'disk-read',

@@ -80,7 +80,8 @@ function passingZones(
   return context.log.runZones.zones(from, to);
 }
 
-function passes(context: FoldContext, row: number): boolean {
+/** Whether a run is of the selection: in the range, and its own or a part's span and function pass the filter. */
+export function passes(context: FoldContext, row: number): boolean {
   const { log, filter, time } = context;
   const columns = log.runs.chunkOf(row)?.columns;
   if (columns === undefined) {

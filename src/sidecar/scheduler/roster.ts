@@ -180,13 +180,13 @@ export class Roster {
   }
 
   private _left(session: WorkerSession, why: string): void {
-    const { workers, log, requests, clock, at } = this._cluster;
+    const { workers, log, requests, clock, at, rows } = this._cluster;
     const worker = session.id;
     const hasDied = this._host.phase !== 'closing';
     workers.delete(worker);
     this._exits.delete(worker);
     session.link.destroy();
-    log.workerLeft(clock(), worker, why);
+    log.workerLeft(clock(), worker, why, rows);
     if (hasDied) {
       log.event(clock(), 'worker-lost', worker, why);
     }

@@ -209,7 +209,7 @@ describe('the log of an embedded cluster', () => {
     );
     log.seal(106);
     expect([...block('runs').columns.status]).toEqual([0, 1, 3, 1]);
-    expect([...block('runs').columns.attempt]).toEqual([0, 1, 2, 3]);
+    expect([...block('runs').columns.attempt]).toEqual([1, 2, 3, 4]);
   });
 
   it('has a row of a run whose task was given up and forgotten', () => {
@@ -234,7 +234,7 @@ describe('the log of an embedded cluster', () => {
       columns.attempt[0],
       columns.duration[0],
       columns.waitReady[0]
-    ]).toEqual([5, 6, 7, 2, 0.5, 2]);
+    ]).toEqual([5, 6, 7, 3, 0.5, 2]);
     expect(() => block('gaps')).toThrow('No block of gaps');
   });
 
@@ -268,7 +268,7 @@ describe('the log of an embedded cluster', () => {
       taskOf,
       facts
     );
-    log.workerLeft(104, 0, 'was ended by SIGKILL');
+    log.workerLeft(104, 0, 'was ended by SIGKILL', facts);
     log.seal(105);
     const { columns } = block('runs');
     expect([...columns.run]).toEqual([1, 2]);
@@ -276,6 +276,30 @@ describe('the log of an embedded cluster', () => {
     expect([columns.start[1], columns.duration[1]]).toEqual([2.5, 1.5]);
     expect([columns.lane[1], columns.node[1]]).toEqual([1, 8]);
     expect(columns.cpu[1]).toBeNaN();
+  });
+
+  it('counts a lost run among the attempts of its task', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    join(log, 1, 1);
+    const facts = oneTask();
+    log.measured.running(
+      0,
+      running([{ thread: 0, taskId: 70, runId: 1, started: 102 }]),
+      () => 0,
+      facts
+    );
+    log.workerLeft(104, 0, 'was ended by SIGKILL', facts);
+    log.finished(
+      1,
+      runsOf([{ runId: 2, taskId: 70, start: 105, duration: 1 }]),
+      Int32Array.of(0),
+      facts
+    );
+    log.seal(106);
+    const { columns } = block('runs');
+    expect([...columns.run]).toEqual([1, 2]);
+    expect([...columns.attempt]).toEqual([1, 2]);
   });
 
   it('has no run lost that was reported, however late it is still told', () => {
@@ -295,7 +319,7 @@ describe('the log of an embedded cluster', () => {
       () => 0,
       facts
     );
-    log.workerLeft(104, 0, 'was ended by SIGKILL');
+    log.workerLeft(104, 0, 'was ended by SIGKILL', facts);
     log.seal(105);
     const { columns } = block('runs');
     expect([...columns.run]).toEqual([1]);
@@ -365,8 +389,8 @@ describe('the log of an embedded cluster', () => {
     const { log, block } = newLog();
     join(log, 0, 2);
     log.capacity(102, 0, CapacityState.Paused);
-    log.workerLeft(103, 0, 'was ended by SIGKILL');
-    log.workerLeft(104, 0, 'twice');
+    log.workerLeft(103, 0, 'was ended by SIGKILL', oneTask());
+    log.workerLeft(104, 0, 'twice', oneTask());
     log.seal(105);
     expect([...block('capacity').columns.state]).toEqual([0, 1, 3]);
     expect([...block('capacity').columns.threads]).toEqual([2, 2, 0]);

@@ -1,0 +1,133 @@
+"""What ``get_task_stream`` gives, on real clusters: all parts, one pass, the selection of Dask."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import pytest
+
+from spanwise import Client
+from spanwise.client.task_records import TaskRecords
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        client.gather(client.map(operator.neg, range(8)))
+        yield client
+
+
+def last_stop(record: dict[str, Any]) -> float:
+    return max(each["stop"] for each in record["startstops"])
+
+
+def keys(records: list[dict[str, Any]]) -> set[str]:
+    return {record["key"] for record in records}
+
+
+def test_start_stop_and_count_combine_as_in_distributed(client: Client) -> None:
+    client.gather([client.submit(time.sleep, 0.002, key=f"nap-{n}") for n in range(20)])
+    whole = client.get_task_stream()
+    by_end = sorted(whole, key=last_stop)
+    starts = [record["startstops"][0]["start"] for record in whole]
+    assert starts == sorted(starts)
+    ends = [last_stop(record) for record in by_end]
+    a, b = ends[5], ends[-4]
+    inside = [record for record in by_end if a <= last_stop(record) < b]
+    assert keys(client.get_task_stream(start=a, stop=b)) == keys(inside)
+    assert keys(client.get_task_stream(start=a, stop=b, count=3)) == keys(inside)
+    after = [record for record in by_end if last_stop(record) >= a]
+    before = [record for record in by_end if last_stop(record) < b]
+    # Two workers' reports may come in another order than their runs ended: hence up to one apart.
+    first, last = client.get_task_stream(start=a, count=6), client.get_task_stream(count=6)
+    assert len(first) == len(last) == 6
+    assert len(keys(first) & keys(after[:6])) >= 5
+    assert len(keys(last) & keys(by_end[-6:])) >= 5
+    assert len(keys(client.get_task_stream(stop=b, count=6)) & keys(before[-6:])) >= 5
+    assert client.get_task_stream(start=0, stop=0) == []
+    assert client.get_task_stream(count=0) == []
+    assert keys(client.get_task_stream(start="1 h")) == keys(whole)
+    assert client.get_task_stream(stop="1 h") == []
+
+
+def test_all_parts_of_a_fused_task_are_there(client: Client) -> None:
+    with dask.config.set({"optimization.fuse.active": True}):
+        x = da.ones(4, chunks=4)
+        for _ in range(40):
+            x = x + 1
+        assert x.sum().compute() == 164
+    longest = max(client.get_task_stream(), key=lambda record: len(record["startstops"]))
+    computing = [each for each in longest["startstops"] if each["action"] == "compute"]
+    assert len(computing) > 30
+    assert all(one["stop"] <= other["start"] + 1e-4 for one, other in pairwise(computing))
+
+
+def test_a_hundred_thousand_records_come_in_seconds(client: Client) -> None:
+    count = 100_000
+    futures = client.map(operator.neg, range(1000, 1000 + count), key="many")
+    client.gather(futures[-1:])
+    client.gather(futures)
+    began = time.monotonic()
+    records = client.get_task_stream()
+    seconds = time.monotonic() - began
+    assert sum(record["key"].startswith("many") for record in records) == count
+    assert len(keys(records)) == len(records)
+    assert seconds < 20, f"{count} records took {seconds:.1f} s"
+
+
+def test_attempts_count_from_one(client: Client, tmp_path: Path) -> None:
+    def third_time_lucky() -> int:
+        tries = sorted(tmp_path.iterdir())
+        (tmp_path / str(len(tries))).touch()
+        if len(tries) < 2:
+            raise OSError("not yet")
+        return len(tries)
+
+    future = client.submit(third_time_lucky, retries=5, key="lucky")
+    assert future.result(timeout=60) == 2
+    tries = [each for each in client.get_task_stream() if each["key"] == "lucky"]
+    assert [each["attempt"] for each in tries] == [1, 2, 3]
+    assert [each["status"] for each in tries] == ["failed", "failed", "OK"]
+    table = client._observed.query("tasks", params={"search": "lucky"})["rows"]
+    assert sorted(row["attempt"] for row in table) == [1, 2, 3]
+
+
+def test_a_run_cut_by_a_page_is_one_record() -> None:
+    def page(run: int, kinds: list[int]) -> dict[str, Any]:
+        return {
+            "names": ["transfer", "compute", "f", "w", "ok"],
+            "spans": [[]],
+            "run": [run],
+            "key": ["k"],
+            "function": [2],
+            "span": [0],
+            "worker": [3],
+            "thread": [0],
+            "status": [4],
+            "attempt": [1],
+            "start": [1.0],
+            "duration": [2.0],
+            "nbytes": [None],
+            "parts": [len(kinds)],
+            "partKind": kinds,
+            "partFunction": [2] * len(kinds),
+            "partSpan": [0] * len(kinds),
+            "partOffset": [0.0] * len(kinds),
+            "partDuration": [1.0] * len(kinds),
+        }
+
+    records = TaskRecords(100.0)
+    records.add(page(7, [0, 0]))
+    records.add(page(7, [0, 1]))
+    records.add(page(8, []))
+    cut, whole = records.in_order_of_start()
+    assert [each["action"] for each in cut["startstops"]] == ["transfer"] * 3 + ["compute"]
+    assert [each["action"] for each in whole["startstops"]] == ["compute"]
+    assert whole["startstops"][0]["stop"] == 103.0

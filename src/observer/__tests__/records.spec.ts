@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { drawRuns } from '../../testing/run-from-text';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import type { RecordsResult, TimeRange } from '../../wire/panel-link';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask } from './ask';
+
+const log = drawRuns(
+  `
+  0/0  aabbbbc
+  1/0  ..dd...
+`,
+  {
+    tasks: {
+      d: {
+        span: 'x/y',
+        parts: [
+          { kind: 1, offset: 0, duration: 0.5 },
+          { kind: 4, offset: 0.5, duration: 1, function: 'inner', span: 'x' }
+        ]
+      }
+    }
+  }
+);
+
+/** Last letters of the keys, over all pages. */
+function letters(
+  params: Record<string, unknown>,
+  time: TimeRange = 'all'
+): string {
+  return pagesOf(log, params, time)
+    .flatMap(({ key }) => key.map(text => text.at(-1)))
+    .join('');
+}
+
+/** As one number that grows from page to page. */
+function placeOf(next: RecordsResult['next']): number {
+  return next === null ? Infinity : next[0] + next[1] / 1e6;
+}
+
+function pagesOf(
+  of: LogStore,
+  params: Record<string, unknown> = {},
+  time: TimeRange = 'all'
+): RecordsResult[] {
+  const pages: RecordsResult[] = [];
+  let next: RecordsResult['next'] = null;
+  do {
+    const page: RecordsResult = ask(of, 'records', {
+      time,
+      params: next === null ? params : { after: next, end: pages.at(-1)!.end }
+    });
+    pages.push(page);
+    expect(placeOf(page.next)).toBeGreaterThan(placeOf(next ?? [0, -1]));
+    next = page.next;
+  } while (next !== null && pages.length < 1000);
+  return pages;
+}
+
+/** A run per length, which is its number of parts. */
+function fused(lengths: readonly number[]): LogStore {
+  const store = new LogStore('fused');
+  const blocks = [
+    rowsToBlock(1, 'names', [{ id: 1, text: 'part of a fused task' }]),
+    rowsToBlock(2, 'workers', [{ worker: 0, name: 'w', left: NaN }]),
+    rowsToBlock(3, 'lanes', [{ lane: 0, worker: 0, thread: 0 }]),
+    rowsToBlock(
+      4,
+      'parts',
+      lengths.flatMap((length, run) =>
+        Array.from({ length }, (_, i) => ({
+          run,
+          kind: 4,
+          function: 1,
+          offset: i / length,
+          duration: 1 / length,
+          held: 1
+        }))
+      )
+    ),
+    rowsToBlock(
+      5,
+      'runs',
+      lengths.map((_, run) => ({ run, lane: 0, start: run, duration: 1 }))
+    )
+  ];
+  blocks.forEach(block => ingestBlock(store, block));
+  return store;
+}
+
+describe('records of runs', () => {
+  it('come in the order of their ends, with their parts', () => {
+    const result = ask(log, 'records');
+    expect(result.key.map(key => key.at(-1)).join('')).toBe('adbc');
+    expect(result.start).toEqual([0, 2, 2, 6]);
+    expect(result.parts).toEqual([0, 2, 0, 0]);
+    expect(result.partKind.map(kind => result.names[kind])).toEqual([
+      'transfer',
+      'compute'
+    ]);
+    expect(result.partSpan.map(span => result.spans[span])).toEqual([
+      ['x', 'y'],
+      ['x']
+    ]);
+    expect(result.names[result.partFunction[1]!]).toBe('inner');
+    expect(result.next).toBeNull();
+  });
+
+  // Ends: a 2, d 3.5 (its last part's), b 6, c 7.
+  it.each([
+    [2, 6, 'ad'],
+    [2.1, 6.1, 'db'],
+    [3.5, 100, 'dbc'],
+    [3.6, 100, 'bc'],
+    [0, 3.5, 'a'],
+    [0, 0, '']
+  ])('of ends from %d to %d', (from, to, expected) => {
+    expect(letters({}, { from, to })).toBe(expected);
+  });
+
+  it('are the oldest or the newest so many of the range', () => {
+    expect(letters({ limit: 2 })).toBe('ad');
+    expect(letters({ limit: 2, newest: true })).toBe('bc');
+    expect(letters({ limit: 2, newest: true }, { from: 0, to: 6.5 })).toBe(
+      'db'
+    );
+    expect(letters({ limit: 2 }, { from: 3, to: 100 })).toBe('db');
+    expect(letters({ limit: 99, newest: true })).toBe('adbc');
+  });
+
+  it('leave out what came after the first page was asked for', () => {
+    const { end } = ask(log, 'records');
+    expect(ask(log, 'records', { params: { end: end - 1 } }).run).toHaveLength(
+      3
+    );
+  });
+
+  it('fill pages that fit in a message, and each run is whole over them', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(fc.nat(5), fc.integer({ min: 14_000, max: 16_000 })),
+          {
+            minLength: 1,
+            maxLength: 4
+          }
+        ),
+        lengths => {
+          const pages = pagesOf(fused(lengths));
+          const parts = new Map<number, number>();
+          for (const page of pages) {
+            expect(page.partKind.length).toBeLessThan(20_000);
+            page.run.forEach((run, i) =>
+              parts.set(run, (parts.get(run) ?? 0) + page.parts[i]!)
+            );
+          }
+          expect([...parts.values()]).toEqual(lengths);
+        }
+      ),
+      { numRuns: 10 }
+    );
+  });
+
+  it('stand anything that a viewer may send', () => {
+    for (const after of ['x', [1], [-1, 0], [NaN, 0], [2 ** 60, 0], {}]) {
+      expect(() => ask(log, 'records', { params: { after } })).not.toThrow();
+    }
+    expect(ask(log, 'records', { params: { after: [99, 7] } }).run).toEqual([]);
+    expect(ask(log, 'records', { params: { limit: -1 } }).run).toEqual([]);
+  });
+});

@@ -1,0 +1,232 @@
+import type { RecordsResult } from '../../wire/panel-link';
+import { CHUNK_MASK } from '../store/column-table';
+import type { LogStore } from '../store/log-store';
+import { PART_COMPUTE } from '../store/run-book';
+import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import type { FoldContext, Honoured, Range, Slices } from './context';
+import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
+import { passes } from './tasks';
+
+export type RecordsParams = {
+  /** Where the answer before this one ended: its `next` and `end`. */
+  readonly after?: readonly [row: number, part: number] | undefined;
+  readonly end?: number | undefined;
+  /** No more runs than so many … */
+  readonly limit?: number | undefined;
+  /** … which are the newest of those in the range, not the oldest. For the first answer: the next ones begin where it ended. */
+  readonly newest?: boolean;
+};
+
+/** An answer must fit in one message of the panel link, 1 MiB: texts are three bytes a character at most, a number nine bytes. */
+const MOST_BYTES = 512 * 1024;
+const BYTES_PER_RUN = 80;
+const BYTES_PER_PART = 36;
+
+/**
+ * Runs in the order in which the log has them, which is that of their ends as the scheduler heard of them, whole, with all their parts; as
+ * many as one message holds, and where the next answer goes on. Asked on and on, they go through the log once.
+ *
+ * The time range is one of *ends*: a run is in it when the last of its parts ends at `from` or later, and before `to`.
+ */
+export function* foldRecords(
+  context: FoldContext,
+  params: RecordsParams
+): Slices<{ readonly result: RecordsResult; readonly honoured: Honoured }> {
+  const { log } = context;
+  const end = Math.min(params.end ?? Infinity, log.runs.endRow);
+  const limit = params.limit ?? Infinity;
+  const page = new RecordsPage(log);
+  const isWanted = matcherOf(context);
+  let [row, part] = params.after ?? [0, 0];
+  if (row < log.runs.firstRow) {
+    [row, part] = [log.runs.firstRow, 0];
+  }
+  let left = limit;
+  if (params.newest === true && params.after === undefined) {
+    row = yield* firstOfNewest(log, isWanted, end, limit);
+  }
+  for (let seen = 1; row < end && left > 0; seen++) {
+    if (seen % ROWS_PER_SLICE === 0) {
+      yield;
+    }
+    if (isWanted(row)) {
+      part = page.add(row, part);
+      if (part > 0) {
+        break;
+      }
+      left -= 1;
+    }
+    row += 1;
+    if (page.isFull) {
+      break;
+    }
+  }
+  const isLast = row >= end || left <= 0;
+  return {
+    result: {
+      view: 'records',
+      ...page.columns,
+      end,
+      next: isLast ? null : [row, part]
+    },
+    honoured: EXACT
+  };
+}
+
+/** Back from the newest until there are enough. */
+function* firstOfNewest(
+  log: LogStore,
+  isWanted: (row: number) => boolean,
+  end: number,
+  limit: number
+): Slices<number> {
+  const { firstRow } = log.runs;
+  let row = end;
+  for (let left = limit, seen = 1; row > firstRow && left > 0; seen++) {
+    row -= 1;
+    left -= isWanted(row) ? 1 : 0;
+    if (seen % ROWS_PER_SLICE === 0) {
+      yield;
+    }
+  }
+  return row;
+}
+
+function matcherOf(context: FoldContext): (row: number) => boolean {
+  const ofAllTime: FoldContext = { ...context, time: 'all' };
+  if (context.time === 'all') {
+    return row => passes(ofAllTime, row);
+  }
+  const range = resolveRange(context);
+  return row => endsIn(context.log, range, row) && passes(ofAllTime, row);
+}
+
+function endsIn(log: LogStore, { from, to }: Range, row: number): boolean {
+  const columns = log.runs.chunkOf(row)?.columns;
+  if (columns === undefined) {
+    return false;
+  }
+  const i = row & CHUNK_MASK;
+  const start = columns.start[i]!;
+  const end = start + columns.duration[i]!;
+  // No part ends after its run, so that most rows need no look at their parts.
+  if (end < from || start >= to) {
+    return false;
+  }
+  const last = lastPartEnd(log, columns.run[i]!, start) ?? end;
+  return last >= from && last < to;
+}
+
+/** When the last part of a run ended, if its computing is among its parts; else it is the run that ended last. */
+function lastPartEnd(log: LogStore, run: number, start: number): number | null {
+  let last = -Infinity;
+  let hasComputed = false;
+  for (const row of log.partRows(run)) {
+    const part = log.part(row);
+    last = Math.max(last, start + part.offset + part.duration);
+    hasComputed ||= part.kind === PART_COMPUTE;
+  }
+  return hasComputed ? last : null;
+}
+
+type Writable<T> = {
+  -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K];
+};
+type RecordColumns = Writable<Omit<RecordsResult, 'view' | 'next' | 'end'>>;
+
+/** The columns of one answer. Texts that repeat (functions, workers, spans) stand in it once. */
+class RecordsPage {
+  readonly columns: RecordColumns = {
+    names: [],
+    spans: [],
+    run: [],
+    key: [],
+    function: [],
+    span: [],
+    worker: [],
+    thread: [],
+    status: [],
+    attempt: [],
+    start: [],
+    duration: [],
+    nbytes: [],
+    parts: [],
+    partKind: [],
+    partFunction: [],
+    partSpan: [],
+    partOffset: [],
+    partDuration: []
+  };
+  private readonly _names = new Map<string, number>();
+  private readonly _spans = new Map<number, number>();
+  private _bytes = 0;
+
+  constructor(private readonly _log: LogStore) {}
+
+  get isFull(): boolean {
+    return this._bytes >= MOST_BYTES;
+  }
+
+  /** @returns the part with which the run goes on in the next answer, 0: it is whole. */
+  add(row: number, firstPart: number): number {
+    const { columns, _log: log } = this;
+    const runs = log.runs.chunkOf(row)!.columns;
+    const i = row & CHUNK_MASK;
+    const run = runs.run[i]!;
+    const lane = log.shape.lanes[log.shape.laneIndex(runs.lane[i]!)]!;
+    const key = log.key(runs.node[i]!);
+    columns.run.push(run);
+    columns.key.push(key);
+    columns.function.push(this._name(log.name(runs.function[i]!)));
+    columns.span.push(this._span(runs.span[i]!));
+    columns.worker.push(this._name(workerName(log, lane.worker)));
+    columns.thread.push(lane.thread);
+    columns.status.push(this._name(STATUSES[runs.status[i]!] ?? 'ok'));
+    columns.attempt.push(runs.attempt[i]!);
+    columns.start.push(runs.start[i]!);
+    columns.duration.push(runs.duration[i]!);
+    columns.nbytes.push(known(runs.outBytes[i]!));
+    this._bytes += BYTES_PER_RUN + key.length * 3;
+    const parts = log.partRows(run);
+    let at = firstPart;
+    // One at least, so that every answer gets on.
+    while (at < parts.length && (at === firstPart || !this.isFull)) {
+      this._part(parts[at]!);
+      at += 1;
+    }
+    columns.parts.push(at - firstPart);
+    return at < parts.length ? at : 0;
+  }
+
+  private _part(row: number): void {
+    const { columns, _log: log } = this;
+    const part = log.part(row);
+    columns.partKind.push(this._name(PART_KINDS[part.kind] ?? ''));
+    columns.partFunction.push(this._name(log.name(part.function)));
+    columns.partSpan.push(this._span(part.span));
+    columns.partOffset.push(part.offset);
+    columns.partDuration.push(part.duration);
+    this._bytes += BYTES_PER_PART;
+  }
+
+  private _name(name: string): number {
+    let index = this._names.get(name);
+    if (index === undefined) {
+      index = this.columns.names.push(name) - 1;
+      this._names.set(name, index);
+      this._bytes += name.length * 3;
+    }
+    return index;
+  }
+
+  private _span(span: number): number {
+    let index = this._spans.get(span);
+    if (index === undefined) {
+      const path = this._log.spans.pathOf(span);
+      index = this.columns.spans.push(path) - 1;
+      this._spans.set(span, index);
+      this._bytes += path.reduce((sum, tag) => sum + tag.length * 3 + 5, 0);
+    }
+    return index;
+  }
+}
