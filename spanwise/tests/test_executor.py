@@ -19,6 +19,7 @@ from spanwise.worker.fine import Ledger
 from spanwise.worker.library import NO_CHUNK
 from spanwise.worker.names import Names
 from spanwise.worker.report import COMPUTE, DESERIALIZE, OK, Part, Report
+from spanwise.worker.spill import Spent
 from spanwise.worker.steps import run_parts
 from spanwise.worker.tasks import Entry, Row
 from spanwise.worker.waits import Waits
@@ -107,10 +108,21 @@ def test_a_run_that_has_ended_is_not_told_as_running(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, gap: str
 ) -> None:
     slow = Slow()
+    executor = TwoRuns(worker)
     if gap == "spilling":
-        worker.table.managed = 1.0
-        worker.spill.target = 0.0
-        monkeypatch.setattr(worker.spill, "make_room", slow)
+
+        def make_room(*_: Any) -> Spent:
+            slow()
+            return Spent(0.0, 0.0, 0)
+
+        class Spills(TwoRuns):
+            def _run(self, entry: Entry) -> Entry | None:
+                following = super()._run(entry)
+                self._make_room(entry[2], 1.0, self.clock, self.clock, self.cpu, [])
+                return following
+
+        monkeypatch.setattr(worker.spill, "make_room", make_room)
+        executor = Spills(worker)
     else:
 
         def flush() -> None:
@@ -118,7 +130,6 @@ def test_a_run_that_has_ended_is_not_told_as_running(
             worker.report = Report()
 
         monkeypatch.setattr(worker, "flush", flush)
-    executor = TwoRuns(worker)
     worker.executors = [executor]
     executor.start()
     assert slow.begun.wait(LIMIT_SECONDS)

@@ -572,7 +572,18 @@ class TestSpilling:
             (worker.names[r[1]], worker.names[r[4]], worker.names[r[5]])
             for r in worker.measured["fine"]
         }
-        assert ("memory-monitor", "disk-write", "bytes") in fine
+        # Read for a peer: from the disk, as far as it lay there.
+        assert {("get-data", "disk-read", unit) for unit in ("seconds", "bytes", "count")} <= fine
+        # Written by the tasks' own thread: parts of their runs. Else outside tasks.
+        parts = [part for i in range(count) for part in worker.task_run(i).parts]
+        assert {5, 6} <= {part.kind for part in parts}
+        outside = sum(
+            row[6]
+            for row in worker.measured["fine"]
+            if [worker.names[row[i]] for i in (1, 4, 5)]
+            == ["memory-monitor", "disk-write", "bytes"]
+        )
+        assert outside + sum(part.bytes for part in parts if part.kind == 6) >= 4 * size
         worker.send("release", None, {"ids": [(i,) for i in range(count)]})
         worker.flush()
         end = time.monotonic() + LIMIT

@@ -16,7 +16,7 @@ from spanwise.wire.link import Link
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.fetch import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.worker.inline import plain_inline
-from spanwise.worker.spill import Spilled
+from spanwise.worker.spill_file import Spilled
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
@@ -61,6 +61,8 @@ class Server:
         size = 0
         pickled = 0.0
         sent = 0.0
+        read = 0.0
+        read_bytes = read_count = 0
         total = 0
         begin = perf_counter()
         ids = [task_id for (task_id,) in message.table("ids")]
@@ -82,7 +84,11 @@ class Server:
             else:
                 if type(value) is Spilled:
                     nbytes = value.nbytes
+                    reading = perf_counter()
                     blob = [value.read()]
+                    read += perf_counter() - reading
+                    read_bytes += value.disk_bytes
+                    read_count += 1
                 else:
                     status, blob = _pickled(value)
                 size += payload.nbytes(blob)
@@ -103,10 +109,14 @@ class Server:
         link.send("data", {"request": request, "more": False}, {"items": items}, blobs)
         end = perf_counter()
         ledger = worker.ledger
-        ledger.add(end, CONTEXT, "serialize", "seconds", pickled)
+        ledger.add(end, CONTEXT, "serialize", "seconds", pickled - read)
         ledger.add(end, CONTEXT, "network", "seconds", sent + end - now)
-        ledger.add(end, CONTEXT, "memory-read", "bytes", float(total))
-        ledger.add(end, CONTEXT, "memory-read", "count", float(len(ids)))
+        ledger.add(end, CONTEXT, "memory-read", "bytes", float(total - read_bytes))
+        ledger.add(end, CONTEXT, "memory-read", "count", float(len(ids) - read_count))
+        if read_count:
+            ledger.add(end, CONTEXT, "disk-read", "seconds", read)
+            ledger.add(end, CONTEXT, "disk-read", "bytes", float(read_bytes))
+            ledger.add(end, CONTEXT, "disk-read", "count", float(read_count))
 
     def _put(self, link: Link, message: Any, client: int) -> None:
         worker = self._worker

@@ -25,7 +25,7 @@ from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import NO_CHUNK, Opened
-from spanwise.worker.report import COMPUTE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
+from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
 from spanwise.worker.steps import (
     LONG_SECONDS,
     UNMARKED_SECONDS,
@@ -110,12 +110,6 @@ class Executor(threading.Thread):
                     ):
                         self._flush()
             entry = self._run(entry)
-            if worker.table.managed > worker.spill.target:
-                # May take seconds, which are not the ended task's.
-                self.row = None
-                worker.spill.make_room(worker)
-                self._stamp()
-                self._wake_watch()
 
     def _flush(self) -> None:
         begin = self.clock
@@ -233,6 +227,10 @@ class Executor(threading.Thread):
             nbytes, small, parts = self._weigh(row, value, opened, start, begin, begin_cpu, parts)
             stop = perf_counter()
             stop_cpu = thread_time()
+        if worker.table.managed + nbytes > worker.spill.target:
+            if parts is None:
+                parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
+            stop, stop_cpu = self._make_room(row, nbytes, start, stop, stop_cpu, parts)
         duration = stop - start
         if parts is None and duration >= LONG_SECONDS:
             parts = [self._compute(row, start, begin, stop, stop_cpu - begin_cpu)]
@@ -243,7 +241,7 @@ class Executor(threading.Thread):
         self.cpu = stop_cpu
         wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
-            woken = worker.table.store(row, value, nbytes or 0.0, stop)
+            woken = worker.table.store(row, value, nbytes, stop)
             report = worker.report
             if not report.runs:
                 report.since = stop
@@ -305,6 +303,37 @@ class Executor(threading.Thread):
             # Its cpu is not told apart from the sizing before it.
             parts.append(own_part(SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
         return nbytes, small, parts
+
+    def _make_room(
+        self,
+        row: Row,
+        nbytes: float,
+        start: float,
+        begin: float,
+        begin_cpu: float,
+        parts: list[Part],
+    ) -> tuple[float, float]:
+        """Spill older results before one is kept; it holds the thread, so it is the run's.
+
+        Returns
+        -------
+        stop, stop_cpu
+        """
+        worker = self.worker
+        # No more running, and nothing for the sampler: what is shown is the user's code.
+        self.row = None
+        spent = worker.spill.make_room(worker, nbytes)
+        if worker.spill.failing and worker.watch is not None:
+            worker.watch.pause_if_short()
+        stop, stop_cpu = perf_counter(), thread_time()
+        if spent.disk_bytes:
+            pickled = begin + spent.serialize
+            cpu = min(stop_cpu - begin_cpu, spent.serialize)
+            size = float(spent.disk_bytes)
+            parts.append(own_part(SERIALIZE, row, start, begin, pickled, cpu))
+            parts.append(own_part(DISK_WRITE, row, start, pickled, stop, 0.0, size))
+        self._wake_watch()
+        return stop, stop_cpu
 
     def _compute(self, row: Row, start: float, begin: float, stop: float, cpu: float) -> Part:
         waited = _NAN

@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 from collections import deque
+from collections.abc import Callable
 
 RECENT_SECONDS = 30.0
 #: Shares of the memory limit, as in Dask.
@@ -34,6 +35,22 @@ def give_back_freed_memory() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # musl has none
         mallopt(_M_TRIM_THRESHOLD, 65536)
+
+
+def give_back_free_memory() -> None:
+    """Return what is free amid the heap to the system; some ms for a heap of 1 GB."""
+    if _trim is not None:
+        _trim(0)
+
+
+def _find_trim() -> Callable[[int], int] | None:
+    if sys.platform != "linux":
+        return None
+    trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim  # None: musl has none
+
+
+_trim = _find_trim()
 
 
 class ProcessMemory:
@@ -119,6 +136,10 @@ class MemoryMonitor:
         managed = min(managed, process)
         old = self._old.add(t, process - managed)
         return t, process, managed, spilled, old
+
+    def process(self) -> float:
+        """Return what the process takes now; from any thread."""
+        return self._process.read()
 
     def is_short(self, process: float) -> bool:
         """Whether no new task may begin."""

@@ -1,176 +1,300 @@
 """Results on disk: what is kept for later makes room for what is computed now.
 
-The oldest large results go first: at the end of a task, while the results kept exceed
+The oldest results go first: at the end of a task, while the results kept would exceed
 60 % of the memory limit, and in the watch thread, while the process exceeds 70 %. In the
 table a marker takes the place of the value; a task that needs it reads it back, a peer
-that asks for it is sent the file's bytes, which are a payload already.
+that asks for it is sent the piece's bytes, which are a payload already.
+
+When the disk is full, results stay in memory, the worker pauses when that is full, and
+writing is tried again and again::
+
+    written ─── OSError ──▶ failing: told once; tried again after 0.25, 0.5, 1, 2, 2 … s
+       ▲                       │
+       └── the next success ───┘
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spanwise.wire import payload
 from spanwise.worker.fine import Ledger
+from spanwise.worker.spill_file import Piece, Spilled, SpillFile, SpillFiles
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
 
 #: Shares of the memory limit, as in Dask: of results kept, and of the whole process.
 TARGET, SPILL = 0.60, 0.70
-#: Smaller results stay: a file costs 100 us or more, and frees as good as nothing.
-SMALLEST_BYTES = 64 * 1024
-#: Name of what is measured here, as in Dask.
+#: A marker takes 48 to 80 bytes: what is smaller stays.
+SMALLEST_BYTES = 128
+#: A larger result has a file to itself, and is not copied on its way there.
+ALONE_BYTES = 64 * 1024
+#: Smaller ones share a file of about this much, or of so many.
+PACK_BYTES, PACK_PIECES = 2 * 2**20, 4096
+#: Seconds until a failed write is tried again, at first and at most.
+FIRST_RETRY_SECONDS, RETRY_SECONDS = 0.25, 2.0
+#: Name of what is measured here outside tasks, as in Dask.
 CONTEXT = "memory-monitor"
 
 
-class Spilled:
-    """Stands for a value that is on disk; its file goes when it goes."""
+class Source(Protocol):
+    """Something besides results that is kept in memory for tasks, and can leave it."""
 
-    __slots__ = ("_store", "disk_bytes", "nbytes", "path")
+    #: What it keeps, in the plural, for sentences: "functions of tasks".
+    what: str
 
-    def __init__(self, store: SpillStore, path: Path, nbytes: float, disk_bytes: int):
-        self._store = store
-        self.path = path
-        #: Bytes that the value takes in memory.
-        self.nbytes = nbytes
-        self.disk_bytes = disk_bytes
+    def held_bytes(self) -> float:
+        """Bytes in memory now."""
 
-    def read(self) -> bytearray:
-        """Return the payload; unpickled, its arrays are writable views of these bytes."""
-        content = bytearray(self.disk_bytes)
-        with self.path.open("rb", buffering=0) as file:
-            view = memoryview(content)
-            at = 0
-            while at < len(view):
-                got = file.readinto(view[at:])
-                if not got:
-                    raise OSError(f"{self.path} is shorter than it was written")
-                at += got
-        return content
+    def give_up(self, wanted: float) -> float:
+        """Let about so many bytes go and return how many went; 0: no more can.
 
-    def __del__(self) -> None:
-        self._store.forget(self)
+        :meth:`SpillStore.put_away` writes what is needed again.
+        """
+
+
+class Spent(NamedTuple):
+    """What making room took."""
+
+    serialize: float
+    disk_write: float
+    disk_bytes: int
 
 
 class SpillStore:
-    """The files of one worker.
+    """What one worker has on disk.
 
     Parameters
     ----------
     folder
-        Where they go, made when first needed; the cluster's owner removes it.
+        Where files go.
     limit
         The worker's memory limit in bytes; 0: nothing is ever spilled.
     """
 
     def __init__(self, folder: Path, limit: float, ledger: Ledger) -> None:
-        self._folder = folder
-        self._ledger = ledger
-        self._serial = 0
+        self.files = SpillFiles(folder)
         self.limit = limit
-        #: Results kept may take this much.
-        self.target = self._target = TARGET * limit if limit > 0 else float("inf")
+        #: What else takes memory; it counts as if it were results.
+        self.sources: list[Source] = []
+        #: Results kept may take this much; more while nothing else can be spilled.
+        self.target = self._goal = TARGET * limit if limit > 0 else float("inf")
         #: Whether anything has ever been spilled: else nobody need look for markers.
         self.used = False
-        #: Files and their sizes. Markers end on any thread at any place, where a lock could
-        #: be held already; changes of a dict need none.
-        self._files: dict[Path, int] = {}
-        #: Task ids whose values cannot be written.
-        self._refused: set[int] = set()
+        #: Why nothing can be written now; empty: it can, or nobody has tried.
+        self.failing = ""
+        self._retry_at = 0.0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._ledger = ledger
+        #: Task ids whose values cannot be pickled, and the ids of these objects.
+        self._refused: dict[int, int] = {}
         self._writing = threading.Lock()
 
     @property
     def disk_bytes(self) -> int:
         """Bytes on disk now."""
-        return sum(list(self._files.values()))
+        return self.files.disk_bytes
 
     @property
     def is_writing(self) -> bool:
         """Whether a result is in memory twice, as itself and as its pickle."""
         return self._writing.locked()
 
+    def held_beside(self) -> float:
+        """Bytes of what is kept for tasks besides their results."""
+        return sum(source.held_bytes() for source in self.sources)
+
     def is_short(self, process: float) -> bool:
         """Whether the process is so large that results should leave it."""
         return self.limit > 0 and process >= SPILL * self.limit
 
-    def make_room(self, worker: Worker) -> None:
-        """Spill until the results kept are below the target."""
-        while worker.table.managed > self.target:
-            if not self.spill_one(worker):
-                # Everything left is small or cannot be written. Not to look through all
-                # of it after each task, look again when there is 10 % more.
-                self.target = 1.1 * worker.table.managed
+    # ── making room ───────────────────────────────────────────────────────
 
-    def spill_one(self, worker: Worker) -> bool:
-        """Write the oldest large result to disk; False if there is none."""
+    def set_target(self, worker: Worker) -> None:
+        """Let results have what the sources leave; called every now and then."""
+        if self.limit <= 0:
+            return
+        goal = max(0.0, TARGET * self.limit - self.held_beside())
+        if self.target == self._goal or worker.table.managed < goal:
+            self.target = goal
+        self._goal = goal
+
+    def make_room(self, worker: Worker, coming: float = 0.0) -> Spent:
+        """Spill until the results kept, and what is coming, are below the target."""
+        begin = perf_counter()
+        serialize = 0.0
+        disk_bytes = 0
+        while (excess := worker.table.managed + coming - self.target) > 0:
+            spent = self.spill(worker, excess)
+            if spent is not None:
+                serialize += spent.serialize
+                disk_bytes += spent.disk_bytes
+            elif not any(source.give_up(excess) for source in self.sources):
+                if not self.failing:
+                    # Everything left is tiny or cannot be pickled. Not to look through
+                    # all of it after each task, look again when there is 10 % more.
+                    self.target = 1.1 * (worker.table.managed + coming)
+                break
+        return Spent(serialize, perf_counter() - begin - serialize, disk_bytes)
+
+    def spill(self, worker: Worker, wanted: float) -> Spent | None:
+        """Write the oldest results, of about so many bytes, to disk; None if nothing can be."""
         with self._writing:
+            if perf_counter() < self._retry_at:
+                return None
             with worker.lock:
-                table = worker.table
-                sizes = table.sizes
-                for task_id in table.values:
-                    if sizes[task_id] >= SMALLEST_BYTES and task_id not in self._refused:
-                        break
+                oldest = self._oldest(worker, wanted)
+            if not oldest:
+                return None
+            serialize = disk_write = 0.0
+            disk_bytes = 0
+            pieces: list[Piece] = []
+            values: list[Any] = []
+            size = 0
+            for position, (task_id, value, nbytes) in enumerate(oldest, 1):
+                begin = perf_counter()
+                try:
+                    buffers = payload.dumps(value)
+                except BaseException:  # noqa: BLE001 (it stays, and is an error if asked for)
+                    self._refused[task_id] = id(value)
                 else:
-                    return False
-                value = table.values[task_id]
-                nbytes = sizes[task_id]
-            try:
-                marker = self._write(task_id, value, nbytes)
-            except OSError as error:
-                self.target = self._target = float("inf")
-                self.limit = 0.0
-                worker.send(
-                    "event",
-                    {
-                        "kind": "spill-failed",
-                        "text": f"Worker {worker.number} cannot write results to "
-                        f"{self._folder} ({error}) and keeps them in memory from now on.",
-                    },
-                )
-                return False
-            with worker.lock:
-                if marker is not None and table.values.get(task_id) is value:
+                    pieces.append((task_id, nbytes, buffers))
+                    values.append(value)
+                    size += payload.nbytes(buffers)
+                serialize += perf_counter() - begin
+                isnt_last = position < len(oldest)
+                if isnt_last and size < PACK_BYTES and len(pieces) < PACK_PIECES:
+                    continue
+                if not pieces:
+                    continue
+                begin = perf_counter()
+                if not self._put(worker, pieces, values):
+                    return None
+                disk_write += perf_counter() - begin
+                disk_bytes += size
+                pieces, values, size = [], [], 0
+            return Spent(serialize, disk_write, disk_bytes)
+
+    def _oldest(self, worker: Worker, wanted: float) -> list[tuple[int, Any, float]]:
+        """Return results that can be written: either one large one, or small ones.
+
+        Small ones wait for others until a file can be filled, or nothing else is left.
+        """
+        values, sizes = worker.table.values, worker.table.sizes
+        refused = self._refused = {
+            task_id: value_id
+            for task_id, value_id in self._refused.items()
+            if task_id in values and id(values[task_id]) == value_id
+        }
+        found = []
+        total = 0.0
+        for task_id, value in values.items():
+            nbytes = sizes[task_id]
+            # (what is on disk already has size 0)
+            if nbytes < SMALLEST_BYTES or task_id in refused:
+                continue
+            if nbytes >= ALONE_BYTES:
+                return [(task_id, value, nbytes)]
+            found.append((task_id, value, nbytes))
+            total += nbytes
+            # Looking for them costs the more the fewer are taken.
+            if total >= max(wanted, PACK_BYTES):
+                break
+        return found
+
+    def _put(self, worker: Worker, pieces: Sequence[Piece], values: Sequence[Any]) -> bool:
+        """Write pieces and put markers into their values' places."""
+        try:
+            markers = self.files.write(pieces)
+        except OSError as error:
+            self._failed(worker, error)
+            return False
+        self._written(worker)
+        table = worker.table
+        with worker.lock:
+            for (task_id, _, _), value, marker in zip(pieces, values, markers, strict=True):
+                if table.values.get(task_id) is value:
                     table.replace(task_id, marker, 0.0)
         return True
 
-    def _write(self, task_id: int, value: Any, nbytes: float) -> Spilled | None:
-        begin = perf_counter()
-        try:
-            buffers = payload.dumps(value)
-        except BaseException:  # noqa: BLE001 (it stays in memory, and is an error if asked for)
-            self._refused.add(task_id)
+    def put_away(self, worker: Worker, buffers: Sequence[payload.Buffer]) -> Spilled | None:
+        """Write what a source keeps; None if nothing can be written now."""
+        if perf_counter() < self._retry_at:
             return None
-        pickled = perf_counter()
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        self._serial += 1
-        path = self._folder / f"{task_id}-{self._serial}"
-        disk_bytes = payload.nbytes(buffers)
-        # The folder is the user's alone, so its files are.
         try:
-            with path.open("xb", buffering=0) as file:
-                for buffer in buffers:
-                    view = memoryview(buffer).cast("B")
-                    while view:
-                        view = view[file.write(view) :]
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
-        written = perf_counter()
-        marker = Spilled(self, path, nbytes, disk_bytes)
-        self._files[path] = disk_bytes
-        self.used = True
-        add = self._ledger.add
-        add(written, CONTEXT, "serialize", "seconds", pickled - begin)
-        add(written, CONTEXT, "disk-write", "seconds", written - pickled)
-        add(written, CONTEXT, "disk-write", "bytes", float(disk_bytes))
-        add(written, CONTEXT, "disk-write", "count", 1.0)
+            (marker,) = self.files.write([(0, 0.0, buffers)])
+        except OSError as error:
+            self._failed(worker, error)
+            return None
+        self._written(worker)
         return marker
 
-    def forget(self, marker: Spilled) -> None:
-        """Delete a file whose value is needed no more."""
-        self._files.pop(marker.path, None)
-        marker.path.unlink(missing_ok=True)
+    # ── files that are mostly dead ────────────────────────────────────────
+
+    def compact(self, worker: Worker) -> None:
+        """Write what lives in mostly dead files anew; they end with their last readers."""
+        for file in self.files.mostly_dead():
+            with self._writing:
+                if perf_counter() < self._retry_at or not self._move(worker, file):
+                    return
+
+    def _move(self, worker: Worker, file: SpillFile) -> bool:
+        table = worker.table
+        pieces: list[Piece] = []
+        markers: list[Spilled] = []
+        with worker.lock:
+            for task_id in file.task_ids:
+                marker = table.values.get(task_id)
+                if type(marker) is Spilled and marker.is_in(file):
+                    markers.append(marker)
+                    pieces.append((task_id, marker.nbytes, ()))
+        if not pieces:
+            return True  # those who are reading it are the last
+        try:
+            read = [
+                (task_id, nbytes, [marker.read()])
+                for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True)
+            ]
+            moved = self.files.write(read)
+        except OSError as error:
+            self._failed(worker, error)
+            return False
+        with worker.lock:
+            for (task_id, _, _), marker, new in zip(pieces, markers, moved, strict=True):
+                if table.values.get(task_id) is marker:
+                    # In its place: it has not become newer.
+                    table.values[task_id] = new
+        return True
+
+    # ── when the disk is full ─────────────────────────────────────────────
+
+    def _failed(self, worker: Worker, error: OSError) -> None:
+        self._retry_at = perf_counter() + self._retry_seconds
+        self._retry_seconds = min(2 * self._retry_seconds, RETRY_SECONDS)
+        is_told = bool(self.failing)
+        self.failing = (
+            f"results cannot be written to {self.files.folder} ({error.strerror or error})"
+        )
+        if not is_told:
+            worker.send("event", {"kind": "spill-failed", "text": self.failing})
+
+    def _written(self, worker: Worker) -> None:
+        self.used = True
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        if self.failing:
+            self.failing = ""
+            worker.send("event", {"kind": "spill-resumed"})
+
+    def book(self, spent: Spent) -> None:
+        """Write down what making room took outside tasks."""
+        now = perf_counter()
+        add = self._ledger.add
+        add(now, CONTEXT, "serialize", "seconds", spent.serialize)
+        add(now, CONTEXT, "disk-write", "seconds", spent.disk_write)
+        add(now, CONTEXT, "disk-write", "bytes", float(spent.disk_bytes))
+        add(now, CONTEXT, "disk-write", "count", 1.0)

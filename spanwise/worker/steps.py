@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spanwise.worker.clocks import CoreWait
 from spanwise.worker.library import Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
-from spanwise.worker.spill import Spilled
+from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
-from spanwise.worker.memory import MemoryMonitor
+from spanwise.worker.memory import MemoryMonitor, give_back_free_memory
 from spanwise.worker.sampler import Sampler
+from spanwise.worker.spill import Spent
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
@@ -172,8 +173,18 @@ class Watch(threading.Thread):
     def _measure_memory(self, now: float) -> None:
         worker = self._worker
         spill = worker.spill
+        spill.set_target(worker)
+        spill.compact(worker)
+        if worker.table.managed > spill.target:
+            # What peers sent: no task of this worker was there to make room for it.
+            self._book(spill.make_room(worker))
         row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
-        while spill.is_short(row[1]) and spill.spill_one(worker):
+        while spill.is_short(row[1]):
+            spent = spill.spill(worker, 0.0)
+            if spent is None:
+                break
+            self._book(spent)
+            give_back_free_memory()
             row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
         with self._lock:
             self._memory_rows.append(row)
@@ -188,7 +199,28 @@ class Watch(threading.Thread):
             )
         if not worker.paused:
             gc.collect()
-            worker.pause(
-                True,
-                f"{process / 2**20:.0f} MiB of {self._memory.limit / 2**20:.0f} MiB are in use",
-            )
+            worker.pause(True, self._why(process))
+
+    def pause_if_short(self) -> None:
+        """Pause at once, as nothing can leave memory; from any thread."""
+        process = self._memory.process()
+        if self._memory.is_short(process):
+            self._worker.pause(True, self._why(process))
+
+    def _why(self, process: float) -> str:
+        worker = self._worker
+        mib = 2**20
+        parts = [f"{worker.table.managed / mib:.0f} MiB by results"]
+        parts += [
+            f"{source.held_bytes() / mib:.0f} MiB by {source.what}"
+            for source in worker.spill.sources
+        ]
+        failing = worker.spill.failing
+        return (
+            f"{process / mib:.0f} MiB of {self._memory.limit / mib:.0f} MiB are in use, "
+            f"{', '.join(parts)}" + (f"; {failing}" if failing else "")
+        )
+
+    def _book(self, spent: Spent) -> None:
+        if spent.disk_bytes:
+            self._worker.spill.book(spent)

@@ -1,0 +1,253 @@
+"""Results on disk: packs of small ones, files that end, disks that are full."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise.wire import payload
+from spanwise.worker.executor import Executor
+from spanwise.worker.report import COMPUTE, DISK_WRITE, SERIALIZE
+from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
+from spanwise.worker.spill_file import LITTLE_BYTES, MODE, Spilled, SpillFiles
+from spanwise.worker.tasks import Row
+from spanwise.worker.worker import Worker
+
+MIB = 2**20
+
+
+class Kept:
+    """A worker that keeps results, without threads; its messages are collected."""
+
+    def __init__(self, folder: Path, limit: float) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.worker = Worker(0, "w", 1, limit, folder)
+        self.worker.connect(
+            lambda kind, fields, *_: self.sent.append((kind, fields)), lambda _: None
+        )
+
+    def keep(self, task_id: int, value: Any) -> None:
+        table = self.worker.table
+        row: Row = (task_id, task_id, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+        table.running[task_id] = task_id
+        table.store(row, value, self.worker.sizes.of(value), 0.0)
+
+    def value(self, task_id: int) -> Any:
+        found = self.worker.table.values[task_id]
+        return payload.loads(found.read()) if type(found) is Spilled else found
+
+    def files(self) -> list[Path]:
+        folder = self.worker.spill.files.folder
+        return list(folder.iterdir()) if folder.exists() else []
+
+    def bytes_on_disk(self) -> int:
+        return sum(file.stat().st_size for file in self.files())
+
+
+def test_many_small_results_leave_memory_in_few_files(tmp_path: Path) -> None:
+    """2,000 × 5 kB: 10 MB, of which 60 % of 5 MB may stay."""
+    kept = Kept(tmp_path, 5e6)
+    for i in range(2000):
+        kept.keep(i, bytes([i % 256]) * 5000)
+    kept.worker.spill.make_room(kept.worker)
+    assert kept.worker.table.managed <= 0.6 * 5e6
+    assert 1 <= len(kept.files()) <= 10e6 / PACK_BYTES + 1
+    assert kept.bytes_on_disk() == kept.worker.spill.disk_bytes > 6e6
+    assert [kept.value(i) for i in range(2000)] == [bytes([i % 256]) * 5000 for i in range(2000)]
+    kept.worker.table.check()
+
+
+def test_results_of_few_hundred_bytes_leave_memory_too(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 1e6)
+    for i in range(10_000):
+        kept.keep(i, f"{i:0200}")
+    kept.worker.spill.make_room(kept.worker)
+    assert kept.worker.table.managed <= 0.6 * 1e6
+    assert len(kept.files()) <= 5
+    assert all(kept.value(i) == f"{i:0200}" for i in range(10_000))
+
+
+def test_what_is_smaller_than_its_marker_stays(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 1000.0)
+    for i in range(1000):
+        kept.keep(i, i)
+    kept.worker.spill.make_room(kept.worker)
+    assert not kept.files()
+    assert kept.worker.sizes.of(1) < SMALLEST_BYTES
+    # Nothing is looked through again until there is more.
+    assert kept.worker.spill.target > kept.worker.table.managed
+
+
+def test_only_the_user_may_read_them(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        kept = Kept(tmp_path, 1e6)
+        for i in range(20):
+            kept.keep(i, bytes(100_000))
+        for i in range(20, 40):
+            kept.keep(i, bytes(1000))
+        kept.worker.spill.set_target(kept.worker)
+        kept.worker.spill.target = 0.0
+        kept.worker.spill.make_room(kept.worker)
+    finally:
+        os.umask(before)
+    assert len(kept.files()) == 21
+    assert {stat.S_IMODE(file.stat().st_mode) for file in kept.files()} == {MODE}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_file_goes_with_its_last_piece_and_half_of_what_is_there_lives(
+    tmp_path: Path, seed: int
+) -> None:
+    """Drawn: keep, release, read, hold a marker beyond its release, compact."""
+    chance = random.Random(seed)
+    kept = Kept(tmp_path, 4e6)
+    expected: dict[int, bytes] = {}
+    held: list[tuple[Spilled, bytes]] = []
+    number = 0
+    for _ in range(400):
+        for _ in range(chance.randrange(20)):
+            size = chance.choice([100, 2000, 30_000, 60_000, 200_000])
+            value = bytes([chance.randrange(256)]) * size
+            kept.keep(number, value)
+            expected[number] = value
+            number += 1
+        kept.worker.spill.make_room(kept.worker)
+        gone = chance.sample(sorted(expected), min(len(expected), chance.randrange(25)))
+        for task_id in gone:
+            marker = kept.worker.table.values[task_id]
+            if type(marker) is Spilled and chance.random() < 0.1:
+                held.append((marker, expected[task_id]))
+            del marker
+            del expected[task_id]
+        kept.worker.release(gone)
+        if chance.random() < 0.2:
+            held.clear()
+        kept.worker.spill.compact(kept.worker)
+        spill = kept.worker.spill
+        assert kept.bytes_on_disk() == spill.disk_bytes
+        if not held:
+            assert spill.disk_bytes <= 2 * spill.files.living_bytes + LITTLE_BYTES
+        for task_id in chance.sample(sorted(expected), min(len(expected), 5)):
+            assert kept.value(task_id) == expected[task_id]
+        assert all(payload.loads(marker.read()) == value for marker, value in held[-3:])
+    held.clear()
+    kept.worker.table.check()
+    kept.worker.release(list(expected))
+    gc.collect()
+    assert not kept.files()
+    assert kept.worker.spill.disk_bytes == kept.worker.spill.files.living_bytes == 0
+
+
+def test_markers_that_end_on_many_threads_at_once_are_all_counted(tmp_path: Path) -> None:
+    files = SpillFiles(tmp_path / "s")
+    markers = files.write([(i, 1.0, [b"x" * 10]) for i in range(20_000)])
+    parts = [markers[i::8] for i in range(8)]
+    del markers
+    start = threading.Barrier(8)
+
+    def end(part: list[Spilled]) -> None:
+        start.wait()
+        while part:
+            part.pop()
+
+    threads = [threading.Thread(target=end, args=(part,)) for part in parts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert files.disk_bytes == files.living_bytes == 0
+    assert not list((tmp_path / "s").iterdir())
+
+
+def test_a_forked_child_deletes_nothing(tmp_path: Path) -> None:
+    files = SpillFiles(tmp_path / "s")
+    (marker,) = files.write([(1, 1.0, [b"content"])])
+    child = os.fork()
+    if child == 0:
+        del marker
+        gc.collect()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert bytes(marker.read()) == b"content"
+
+
+def test_what_cannot_be_pickled_stays_and_stops_nothing(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 1e6)
+    for i in range(5):
+        kept.keep(i, [bytes(1000), threading.Lock()])
+    for i in range(5, 25):
+        kept.keep(i, bytes(100_000))
+    kept.worker.spill.make_room(kept.worker)
+    assert kept.worker.table.managed <= 0.6 * 1e6
+    # Its id belongs to another result later, which can be.
+    kept.worker.release(range(25))
+    for i in range(25):
+        kept.keep(i, bytes(100_000))
+    kept.worker.spill.set_target(kept.worker)
+    kept.worker.spill.make_room(kept.worker)
+    assert kept.worker.table.managed <= 0.6 * 1e6
+
+
+class Cache:
+    """A source: lets go of all it has when asked."""
+
+    what = "things of a cache"
+
+    def __init__(self, nbytes: float) -> None:
+        self.nbytes = nbytes
+
+    def held_bytes(self) -> float:
+        return self.nbytes
+
+    def give_up(self, wanted: float) -> float:
+        given, self.nbytes = self.nbytes, 0.0
+        return given
+
+
+def test_what_else_is_kept_for_tasks_takes_room_from_results_and_gives_way_last(
+    tmp_path: Path,
+) -> None:
+    kept = Kept(tmp_path, 1e6)
+    cache = Cache(500e3)
+    kept.worker.spill.sources.append(cache)
+    kept.keep(0, bytes(80_000))
+    kept.keep(1, bytes(80_000))
+    kept.worker.spill.set_target(kept.worker)
+    assert kept.worker.spill.target == pytest.approx(100e3)
+    kept.worker.spill.make_room(kept.worker)
+    assert cache.nbytes == 500e3
+    assert len(kept.files()) == 1
+    kept.keep(2, 1)
+    kept.worker.spill.target = 0.0
+    kept.worker.spill.make_room(kept.worker)
+    assert cache.nbytes == 0.0
+
+
+def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:
+    """Else the thread would seem to be idle while it writes."""
+    kept = Kept(tmp_path, 1e6)
+    for i in range(20):
+        kept.keep(i, bytes(100_000))
+    executor = Executor(kept.worker, 0)
+    executor.core_wait = None
+    row: Row = (99, 99, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+    parts: list[Any] = []
+    executor._stamp = lambda: None  # type: ignore[method-assign]
+    stop, _ = executor._make_room(row, 1000.0, 0.0, executor.clock, 0.0, parts)
+    assert [part[0] for part in parts] == [SERIALIZE, DISK_WRITE]
+    assert all(part[9] == 1 and part[1:3] == (5, 6) for part in parts)
+    # End to end, up to the run's end; the bytes are those on disk.
+    serialize, write = parts
+    assert write[3] == pytest.approx(serialize[3] + serialize[4])
+    assert write[3] + write[4] == pytest.approx(stop)
+    assert write[7] == kept.bytes_on_disk()
+    assert COMPUTE not in [part[0] for part in parts]
+    assert kept.worker.table.managed + 1000 <= 0.6 * 1e6

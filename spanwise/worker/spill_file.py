@@ -1,0 +1,224 @@
+"""Files of spilled results: written once, read in pieces, gone with their last piece.
+
+::
+
+    values of the table           file "12", never changed
+    7 ──▶ Spilled(file, 0) ──┐    ┌────────────┬───────┬──────────────┐
+    8 ──▶ Spilled(file, 1) ──┼──▶ │ payload 7  │ 8     │ 9 (dead)     │
+                             ┘    └────────────┴───────┴──────────────┘
+                                  starts[0]    [1]     [2]            [3]
+
+A large result has a file to itself; small ones share one, for a file costs 100 us.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from spanwise.wire import payload
+
+#: Only the user may read results, whatever the folder's mode is.
+MODE = 0o600
+#: So much may lie dead before anything is written anew.
+LITTLE_BYTES = 2 * 2**20
+
+#: A piece to be written: the id and the bytes in memory of its value, and its payload.
+Piece = tuple[int, float, Sequence[payload.Buffer]]
+
+
+class SpillFile:
+    """One file; made by :meth:`SpillFiles.write`."""
+
+    __slots__ = ("_files", "living", "living_bytes", "path", "sizes", "starts", "task_ids")
+
+    def __init__(self, files: SpillFiles, path: Path, pieces: Sequence[Piece]) -> None:
+        self._files = files
+        self.path = path
+        # Columns: 20 bytes a piece.
+        self.task_ids = array("I", [piece[0] for piece in pieces])
+        #: Bytes that the values take in memory.
+        self.sizes = array("d", [piece[1] for piece in pieces])
+        #: Where the payloads start; one more: where the last one ends.
+        self.starts = array("Q", [0])
+        for _, _, buffers in pieces:
+            self.starts.append(self.starts[-1] + payload.nbytes(buffers))
+        #: Pieces that somebody may still read, and their bytes.
+        self.living = len(pieces)
+        self.living_bytes = self.disk_bytes
+
+    @property
+    def disk_bytes(self) -> int:
+        """The file's length."""
+        return self.starts[-1]
+
+    def read(self, index: int) -> bytearray:
+        """Return a payload; unpickled, its arrays are writable views of these bytes."""
+        start, end = self.starts[index], self.starts[index + 1]
+        content = bytearray(end - start)
+        view = memoryview(content)
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while view:
+                got = os.preadv(descriptor, [view], end - len(view))
+                if not got:
+                    raise OSError(f"{self.path} is shorter than it was written")
+                view = view[got:]
+        finally:
+            os.close(descriptor)
+        return content
+
+    def dead(self, index: int) -> None:
+        """Nobody will read this piece again. Safe at any place of any thread."""
+        self._files.dead(self, index)
+
+
+class Spilled:
+    """Stands for a value that is on disk: 48 bytes, and 32 for a large index."""
+
+    __slots__ = ("_file", "_index")
+
+    def __init__(self, file: SpillFile, index: int) -> None:
+        self._file = file
+        self._index = index
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes that the value takes in memory."""
+        return self._file.sizes[self._index]
+
+    @property
+    def disk_bytes(self) -> int:
+        """Bytes of its payload."""
+        return self._file.starts[self._index + 1] - self._file.starts[self._index]
+
+    def is_in(self, file: SpillFile) -> bool:
+        """Whether it is a piece of this file."""
+        return self._file is file
+
+    def read(self) -> bytearray:
+        """Return the payload.
+
+        Raises
+        ------
+        OSError
+            The disk does not give it back.
+        """
+        return self._file.read(self._index)
+
+    def __del__(self) -> None:
+        self._file.dead(self._index)
+
+
+class SpillFiles:
+    """The files in one folder.
+
+    Parameters
+    ----------
+    folder
+        Made when first needed; whoever watches the worker's process removes it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._serials = itertools.count(1)
+        self._owner = os.getpid()
+        #: Around what is counted: the files, the living pieces of each, their sums.
+        self._counting = threading.Lock()
+        self._files: set[SpillFile] = set()
+        self._ended: deque[tuple[SpillFile, int]] = deque()
+        #: Lengths of all files, and of the pieces in them that somebody may read.
+        self.disk_bytes = 0
+        self.living_bytes = 0
+
+    def write(self, pieces: Sequence[Piece]) -> list[Spilled]:
+        """Write a file; a marker for each piece.
+
+        Raises
+        ------
+        OSError
+            It could not be written, and nothing of it is left.
+        """
+        path = self.folder / str(next(self._serials))
+        file = SpillFile(self, path, pieces)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        buffers = [buffer for piece in pieces for buffer in piece[2]]
+        if len(pieces) > 1:
+            # A call per number of a pickle would cost more than copying them.
+            buffers = [b"".join(buffers)]
+        try:
+            _write(path, buffers)
+        except OSError:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
+        with self._counting:
+            self._files.add(file)
+            self.disk_bytes += file.disk_bytes
+            self.living_bytes += file.disk_bytes
+        self._count_ended()
+        return [Spilled(file, index) for index in range(len(pieces))]
+
+    def mostly_dead(self) -> list[SpillFile]:
+        """Return the files of which less than half is still needed.
+
+        None while little is dead in all: so at most half of the bytes on disk is dead, or
+        `LITTLE_BYTES`.
+        """
+        if self.disk_bytes - self.living_bytes <= LITTLE_BYTES:
+            return []
+        with self._counting:
+            files = [file for file in self._files if 2 * file.living_bytes < file.disk_bytes]
+        self._count_ended()
+        return files
+
+    def dead(self, file: SpillFile, index: int) -> None:
+        """Count a piece as dead; delete the file with its last one."""
+        self._ended.append((file, index))
+        self._count_ended()
+
+    def _count_ended(self) -> None:
+        """Count what has ended.
+
+        Markers end on any thread at any place, also where it counts already: so nobody
+        waits for the lock. Who holds it looks again when it has let go.
+        """
+        if os.getpid() != self._owner:
+            return  # a task has forked: the files are the worker's
+        while self._ended and self._counting.acquire(blocking=False):
+            gone = []
+            try:
+                while self._ended:
+                    file, index = self._ended.popleft()
+                    nbytes = file.starts[index + 1] - file.starts[index]
+                    file.living -= 1
+                    file.living_bytes -= nbytes
+                    self.living_bytes -= nbytes
+                    if file.living == 0:
+                        self._files.discard(file)
+                        self.disk_bytes -= file.disk_bytes
+                        gone.append(file.path)
+            finally:
+                self._counting.release()
+            for path in gone:
+                # What cannot be deleted goes with the folder.
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+
+def _write(path: Path, buffers: Sequence[payload.Buffer]) -> None:
+    write: Callable[[int, memoryview], int] = os.write
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+    try:
+        for buffer in buffers:
+            view = memoryview(buffer).cast("B")
+            while view:
+                view = view[write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
