@@ -123,14 +123,15 @@ function MemoryMeter(props: {
   );
 }
 
-/** Bytes that the workers' processes hold, and their limits together; 0 = no limit. */
+/** Bytes that the processes of the workers there are hold, and their limits together; 0 = no limit. */
 export function memoryOf(cluster: ClusterInfo): {
   readonly used: number;
   readonly limit: number;
 } {
+  const present = cluster.workers.filter(({ state }) => state !== 'gone');
   return {
-    used: cluster.workers.reduce((sum, { process }) => sum + process, 0),
-    limit: cluster.workers.reduce((sum, worker) => sum + worker.memoryLimit, 0)
+    used: present.reduce((sum, { process }) => sum + process, 0),
+    limit: present.reduce((sum, { memoryLimit }) => sum + memoryLimit, 0)
   };
 }
 

@@ -60,7 +60,7 @@ export class Scheduler {
     );
   }
 
-  /** What is known of each task; to be read only, and between events. */
+  /** What is known of each task; to be read only, and between events (but `unfinishedSince`, which see). */
   get tasks(): TaskTable {
     return this._state.tasks;
   }

@@ -51,6 +51,11 @@ export class TaskTable {
   nextProcessing = new Int32Array(0);
   /** When its last input came into memory, or, without inputs, when it began to wait; in seconds. */
   readyAt = new Float64Array(0);
+  /**
+   * When it last became unfinished, in seconds: by its submission, a retry, the loss of its result. Whoever logs runs moves it on to the
+   * end of one that failed or was lost, so that what each run waited is counted once.
+   */
+  unfinishedSince = new Float64Array(0);
   /** Size of the result in bytes; the last known one while it is not in memory. */
   nbytes = new Float64Array(0);
   retries = new Uint8Array(0);
@@ -104,6 +109,7 @@ export class TaskTable {
     );
     this.nextProcessing = grownColumn(this.nextProcessing, capacity, NONE);
     this.readyAt = grownColumn(this.readyAt, capacity);
+    this.unfinishedSince = grownColumn(this.unfinishedSince, capacity);
     this.nbytes = grownColumn(this.nbytes, capacity);
     this.retries = grownColumn(this.retries, capacity);
     this.suspicious = grownColumn(this.suspicious, capacity);

@@ -233,6 +233,7 @@ export function blame(
 function startWaiting(s: SchedulerState, task: number): void {
   const { edges, state, waiters, waitingOn, firstInput } = s.tasks;
   s.tasks.readyAt[task] = s.now;
+  s.tasks.unfinishedSince[task] = s.now;
   let unfinished = 0;
   for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
     const input = edges.input[e]!;

@@ -273,22 +273,24 @@ export class EmbeddedClusterLog {
     now: number,
     worker: number,
     why: string,
-    { node, attempts }: TaskFacts
+    { node, attempts, unfinishedSince }: TaskFacts
   ): void {
+    const left = this.since(now);
     const logged = this._workers.get(worker);
     if (logged === undefined) {
       return;
     }
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
-        this._lostRun(logged.firstLane + thread, run, this.since(now));
+        this._lostRun(logged.firstLane + thread, run, left);
         // A task that is forgotten has left its place to another.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
+          unfinishedSince[run.task] = left;
         }
       }
     }
-    this._workerRow(logged, this.since(now), why);
+    this._workerRow(logged, left, why);
     this.capacity(now, worker, CapacityState.Gone);
     this._workers.delete(worker);
   }
@@ -329,7 +331,7 @@ export class EmbeddedClusterLog {
     if (logged === undefined || !this._isRecording) {
       return;
     }
-    const { node, functionId, span, submitted, attempts } = facts;
+    const { node, functionId, span, unfinishedSince, attempts } = facts;
     const { lastStarts, lastRuns } = logged.runs;
     let unknown = 0;
     for (let i = 0; i < runs.rows; i++) {
@@ -348,6 +350,12 @@ export class EmbeddedClusterLog {
       if (task < 0 && (gone === undefined || !hasBegun)) {
         unknown += hasBegun ? 1 : 0;
         continue;
+      }
+      const since =
+        gone === undefined ? unfinishedSince[task]! : gone.unfinishedSince;
+      if (hasBegun && gone === undefined) {
+        // Should it run again, it waits from here on.
+        unfinishedSince[task] = Math.max(since, start + duration);
       }
       const table = this._runs;
       const row = table.grow();
@@ -368,13 +376,7 @@ export class EmbeddedClusterLog {
       out.status[row] = LOGGED_STATUS[status] ?? LoggedStatus.Failed;
       out.start[row] = start;
       out.duration[row] = duration;
-      out.waitReady[row] = Math.max(
-        0,
-        start -
-          waitInputs -
-          waitThread -
-          (gone === undefined ? submitted[task]! : gone.submitted)
-      );
+      out.waitReady[row] = Math.max(0, start - waitInputs - waitThread - since);
       out.waitInputs[row] = waitInputs;
       out.waitThread[row] = waitThread;
       out.cpu[row] = runs.cpu[i]!;
@@ -480,7 +482,10 @@ export class EmbeddedClusterLog {
     this._table('gaps').append({ table, from, to, rows, why });
   }
 
-  /** A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. */
+  /**
+   * A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. Of what it waited
+   * the whole is known and not for what: all of it is `waitReady`.
+   */
   private _lostRun(lane: number, run: GoingRun, left: number): void {
     const unknown = NaN;
     this._runs.append({
@@ -493,7 +498,7 @@ export class EmbeddedClusterLog {
       attempt: run.attempt,
       start: run.started,
       duration: Math.max(0, left - run.started),
-      waitReady: unknown,
+      waitReady: Math.max(0, run.started - run.unfinishedSince),
       waitInputs: unknown,
       waitThread: unknown,
       cpu: unknown,

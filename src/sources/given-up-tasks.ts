@@ -3,7 +3,7 @@ export type GivenUpTask = {
   readonly node: number;
   readonly functionId: number;
   readonly span: number;
-  readonly submitted: number;
+  readonly unfinishedSince: number;
   /** How many runs of it were logged. */
   attempts: number;
 };

@@ -10,7 +10,8 @@ export type GoingRun = {
   readonly functionId: number;
   readonly span: number;
   readonly attempt: number;
-  /** Seconds since the scheduler's start. */
+  /** Seconds since the scheduler's start; see {@link TaskFacts}. */
+  readonly unfinishedSince: number;
   readonly started: number;
 };
 

@@ -131,6 +131,10 @@ export class MeasuredLog {
         attempt: nextAttempt(
           gone === undefined ? (facts.attempts[task] ?? 0) : gone.attempts
         ),
+        unfinishedSince:
+          gone === undefined
+            ? (facts.unfinishedSince[task] ?? NaN)
+            : gone.unfinishedSince,
         started: this._since(at(running, 'started', i))
       };
       logged.runs.told(

@@ -7,8 +7,11 @@ export type TaskFacts = {
   /** The log's name of its function. */
   readonly functionId: Uint32Array;
   readonly span: Uint16Array;
-  /** When it was submitted, in seconds since the scheduler's start. */
-  readonly submitted: Float64Array;
+  /**
+   * When it last became unfinished, in seconds since the scheduler's start: by its submission, a retry, the loss of its result. The log
+   * moves it on to the end of each run, from which the next one's waits count.
+   */
+  readonly unfinishedSince: Float64Array;
   /** How many runs of it were logged. */
   readonly attempts: Uint8Array;
 };

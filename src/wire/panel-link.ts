@@ -240,6 +240,8 @@ export type TaskStreamResult = {
     readonly threads: number;
     /** Seconds that its threads ran tasks of the selection. */
     readonly busy: number;
+    /** Seconds of its threads while it was there and some task was unfinished. */
+    readonly capacity: number;
     readonly process: number;
     readonly memoryLimit: number;
     readonly left: number | null;

@@ -52,6 +52,15 @@ describe('ClusterCard', () => {
     );
   });
 
+  it('adds up the memory of the workers that are there', () => {
+    const GiB = 2 ** 30;
+    const one = { ...here, process: GiB, memoryLimit: 4 * GiB };
+    const text = textOf(
+      clusterInfo({ workers: [one, { ...one, worker: 1, state: 'gone' }] })
+    );
+    expect(text.replace(/\s/g, ' ')).toContain('1.00 of 4.00 GiB');
+  });
+
   it('says of an observation that it observes, and what', () => {
     const text = textOf(clusterInfo({ name: 'daily', kind: 'local' }));
     expect(text).toContain('dailyobserving');

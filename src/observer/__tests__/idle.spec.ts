@@ -1,4 +1,7 @@
+import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
+import type { Filter } from '../../wire/panel-link';
+import { ingestBlock } from '../store/ingest';
 import { ask } from './ask';
 
 function idleOf(
@@ -81,6 +84,79 @@ describe('idle', () => {
     log.laneDisorder[0] = true;
     expect(ask(log, 'summary').idleSeconds).toBe(2);
     expect(ask(log, 'summary')).toEqual(ask(inOrder, 'summary'));
+  });
+
+  it('is of the lanes of the workers that are chosen, and adds up over them', () => {
+    const log = drawRuns(
+      `
+      0/0  aaaa....
+      1/0  ..bb..bb
+      1/1  ....cc..
+    `,
+      { tasks: { a: { span: 'x' }, b: { span: 'y' }, c: { span: 'y' } } }
+    );
+    const of = (filter: Filter) => {
+      const result = ask(log, 'fine-metrics', { filter });
+      const seconds = (rows: readonly { readonly seconds: number }[]) =>
+        rows.reduce((sum, row) => sum + row.seconds, 0);
+      return {
+        wall: result.wallSeconds,
+        capacity: result.capacitySeconds,
+        execute: result.attributedNanoseconds / 1e9,
+        idle: seconds(result.idle),
+        others: result.otherSpansSeconds + result.otherIdleSeconds
+      };
+    };
+    expect(of({ workers: [0] })).toEqual({
+      wall: 8,
+      capacity: 8,
+      execute: 4,
+      idle: 4,
+      others: 0
+    });
+    expect(of({ workers: [1] })).toEqual({
+      wall: 8,
+      capacity: 16,
+      execute: 6,
+      idle: 10,
+      others: 0
+    });
+    for (const workers of [[0], [1], [0, 1]]) {
+      const whole = of({ workers });
+      const x = of({ workers, spans: { any: [{ tag: 'x' }] } });
+      const y = of({ workers, spans: { any: [{ tag: 'y' }] } });
+      expect(x.idle + y.idle).toBeCloseTo(whole.idle, 9);
+      expect(x.execute + y.execute).toBeCloseTo(whole.execute, 9);
+      expect(x.execute + x.idle + x.others).toBeCloseTo(x.capacity, 9);
+    }
+  });
+
+  it('counts a worker from its joining until it leaves, its successor from there', () => {
+    const log = drawRuns(`
+      0/0  aaaa........
+      1/0  bbbbbbbbbbbb
+      2/0  ......cccc..
+    `);
+    const row = { threads: 1, memoryLimit: 8, left: NaN };
+    const rows = [
+      { ...row, worker: 0, joined: 0, left: 4 },
+      { ...row, worker: 1, joined: 0 },
+      { ...row, worker: 2, joined: 5 }
+    ];
+    ingestBlock(log, rowsToBlock(50, 'workers', rows));
+    const result = ask(log, 'fine-metrics');
+    // 4 of the first, 12, and 7 of the one that came at 5.
+    expect(result.capacitySeconds).toBe(4 + 12 + 7);
+    expect(result.idle.reduce((sum, { seconds }) => sum + seconds, 0)).toBe(3);
+    const { workers } = ask(log, 'task-stream');
+    expect(workers.map(({ busy, capacity }) => [busy, capacity])).toEqual([
+      [4, 4],
+      [12, 12],
+      [4, 7]
+    ]);
+    expect(ask(log, 'memory').limits?.memoryLimit).toBe(16);
+    const of1 = ask(log, 'memory', { filter: { workers: [1] } });
+    expect(of1.limits?.memoryLimit).toBe(8);
   });
 
   it('shares idle time among spans by who had unfinished tasks', () => {

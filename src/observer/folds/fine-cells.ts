@@ -20,10 +20,8 @@ import type { FoldContext, Slices } from './context';
 export type FineCells = {
   readonly held: ActivityCells;
   readonly background: ActivityCells;
-  /** Of all runs in the range, whatever the filter says. */
+  /** Of all runs of the filter's workers in the range, whatever else the filter says. */
   readonly totalNanoseconds: number;
-  /** Of runs that workers or status hide; spans and functions are told apart by the cells. */
-  readonly hiddenNanoseconds: number;
 };
 
 /**
@@ -36,8 +34,7 @@ export function* fineCells(context: FoldContext): Slices<FineCells> {
     return {
       held: log.held,
       background: log.background,
-      totalNanoseconds: log.totalNanoseconds,
-      hiddenNanoseconds: 0
+      totalNanoseconds: log.totalNanoseconds
     };
   }
   const range = time === 'all' ? null : resolveRange(context);
@@ -60,14 +57,12 @@ export function* fineCells(context: FoldContext): Slices<FineCells> {
   return {
     held,
     background,
-    totalNanoseconds: book.totalNanoseconds,
-    hiddenNanoseconds: book.hiddenNanoseconds
+    totalNanoseconds: book.totalNanoseconds
   };
 }
 
 class ScanBook {
   totalNanoseconds = 0;
-  hiddenNanoseconds = 0;
   private readonly _sink: NanosecondSink;
 
   constructor(
@@ -98,10 +93,11 @@ class ScanBook {
     if (status > LoggedStatus.Missing) {
       return;
     }
-    const ns = clippedNanoseconds(start, duration, clip);
-    this.totalNanoseconds += ns;
-    if (filter.lanes[columns.lane[i]!] === 0 || filter.statuses[status] === 0) {
-      this.hiddenNanoseconds += ns;
+    if (filter.lanes[columns.lane[i]!] === 0) {
+      return;
+    }
+    this.totalNanoseconds += clippedNanoseconds(start, duration, clip);
+    if (filter.statuses[status] === 0) {
       return;
     }
     const span = columns.span[i]!;

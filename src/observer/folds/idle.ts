@@ -1,4 +1,4 @@
-import { passesFunction } from '../filter';
+import { passesFunction, passesWorker } from '../filter';
 import type { CompiledFilter } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, CHUNK_SHIFT } from '../store/column-table';
@@ -39,7 +39,7 @@ export type IdleAccount = {
   readonly capacitySeconds: number;
   /** Runs on lanes, within that time and the lanes' capacity. */
   readonly executeSeconds: number;
-  /** By cause, of the whole cluster. */
+  /** By cause, of all lanes that the filter's workers have. */
   readonly idle: readonly number[];
   /** By cause, the selection's share. */
   readonly selectedIdle: readonly number[];
@@ -73,8 +73,9 @@ export type IdleQuestion = {
  *
  * (runnable without any transfer: the scheduler had not answered yet; a paused worker: paused for memory.)
  *
- * A selection's share: within each of some thousand bins, idle time is divided among the tasks that were submitted and unfinished then, by
- * how long they were so. Shares of disjoint selections therefore add up to the whole.
+ * A filter by workers chooses lanes: capacity, runs and idle time are theirs alone. Spans, functions and statuses choose tasks, and get a
+ * share: within each of some thousand bins, idle time is divided among the tasks that were unfinished then, wherever they ran, by how
+ * long they were so. Both ways the figures of disjoint selections add up to the whole.
  */
 export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
   const { log } = question;
@@ -87,7 +88,9 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
     log,
     activeWithRunning(log, range.to),
     range,
-    log.shape.laneCapacities(range.to),
+    log.shape
+      .laneCapacities(range.to)
+      .filter(({ worker }) => passesWorker(question.filter, worker)),
     bins
   );
   const shares = new Shares({ ...question, range }, bins);
@@ -153,7 +156,7 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
 }
 
 /** A task that runs now is unfinished since its start at least. */
-function activeWithRunning(log: LogStore, to: number): IntervalUnion {
+export function activeWithRunning(log: LogStore, to: number): IntervalUnion {
   if (log.shape.running.size === 0) {
     return log.active;
   }
@@ -420,8 +423,8 @@ class Shares {
   private readonly _bySpan: (Coverage | undefined)[] = [];
   private _allBins: Float64Array | undefined;
   private readonly _hasParts: boolean;
-  /** Nobody asks how idle time is divided: all of it is the selection's. */
-  private readonly _isWhole: boolean;
+  /** All idle time is the selection's: the filter chooses among workers at most. */
+  private readonly _isUndivided: boolean;
 
   constructor(
     private readonly _question: IdleQuestion,
@@ -430,11 +433,12 @@ class Shares {
     this._all = this._coverage();
     this._selected = this._coverage();
     this._hasParts = _question.log.parts.endRow > 0;
-    this._isWhole = _question.filter.isOpen && !_question.perSpan;
+    const { bySpan, byFunction, byStatus } = _question.filter;
+    this._isUndivided = !bySpan && !byFunction && !byStatus;
   }
 
   addRun(columns: ColumnsOf<'runs'>, j: number): void {
-    if (this._isWhole) {
+    if (this._isUndivided && !this._question.perSpan) {
       return;
     }
     const start = columns.start[j]!;
@@ -444,9 +448,7 @@ class Shares {
       positive(columns.waitThread[j]!);
     const stop = start + positive(columns.duration[j]!);
     const { filter } = this._question;
-    const counts =
-      filter.lanes[columns.lane[j]!] === 1 &&
-      filter.statuses[columns.status[j]!] === 1;
+    const counts = filter.statuses[columns.status[j]!] === 1;
     const run = columns.run[j]!;
     if (!this._hasParts || this._question.log.lastParts.get(run) < 0) {
       this._add(
@@ -487,22 +489,22 @@ class Shares {
 
   addRunning(): void {
     const { log, range, filter } = this._question;
-    for (const [lane, running] of log.shape.running) {
-      const counts = filter.lanes[lane] === 1;
+    for (const running of log.shape.running.values()) {
       this._add(
         running.span,
         running.function,
         running.started,
         range.to,
         1,
-        counts
+        // How it ends is not known.
+        !filter.byStatus
       );
     }
   }
 
   /** The selection's share of idle seconds per bin, added up. */
   selected(idle: Float64Array): number {
-    if (this._question.filter.isOpen) {
+    if (this._isUndivided) {
       return idle.reduce((sum, seconds) => sum + seconds, 0);
     }
     return this._share(idle, this._selected.read());
@@ -544,7 +546,7 @@ class Shares {
     this._all.add(from, to, weight);
     const { filter, perSpan } = this._question;
     if (
-      !filter.isOpen &&
+      !this._isUndivided &&
       counts &&
       filter.spans[span] === 1 &&
       passesFunction(filter, fn)

@@ -55,9 +55,9 @@ export function* foldMemory(
       view: 'memory',
       measure,
       series,
-      limits: limitsOf(log),
+      limits: limitsOf(log, filter.workers),
       runs: memoryRuns(log),
-      now: newest(log)
+      now: newest(log, filter.workers)
     },
     honoured: honouredBy(context, measure)
   };
@@ -259,10 +259,11 @@ function selectionSeries(context: FoldContext, range: Range): Series {
   return { name: 'selection', worker: null, t, bytes };
 }
 
-function limitsOf(log: LogStore): MemoryResult['limits'] {
+/** Of the filter's workers that live. */
+function limitsOf(log: LogStore, workers: Uint8Array): MemoryResult['limits'] {
   let memoryLimit = 0;
   for (const worker of log.shape.workers.values()) {
-    if (Number.isNaN(worker.left)) {
+    if (Number.isNaN(worker.left) && workers[worker.worker] === 1) {
       memoryLimit += worker.memoryLimit;
     }
   }
@@ -332,7 +333,7 @@ function thinned(samples: Samples, points: number): Samples {
   return { t, bytes };
 }
 
-function newest(log: LogStore): MemoryResult['now'] {
+function newest(log: LogStore, workers: Uint8Array): MemoryResult['now'] {
   const last = new Map<number, number>();
   for (let row = log.memory.firstRow; row < log.memory.endRow; row++) {
     const columns = log.memory.chunkOf(row)!.columns;
@@ -344,7 +345,7 @@ function newest(log: LogStore): MemoryResult['now'] {
   const sum = { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 };
   for (const [worker, row] of last) {
     const left = log.shape.workers.get(worker)?.left ?? NaN;
-    if (!Number.isNaN(left)) {
+    if (!Number.isNaN(left) || workers[worker] === 0) {
       continue;
     }
     const c = log.memory.chunkOf(row)!.columns;

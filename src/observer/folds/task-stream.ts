@@ -9,6 +9,7 @@ import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { Coverage } from './coverage';
 import { cellPasses } from './fine-cells';
+import { activeWithRunning } from './idle';
 
 const STRIP_BINS = 240;
 /** Beyond the third dozen colours are grey anyway. */
@@ -45,7 +46,7 @@ export function* foldTaskStream(
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
       lateSeq: log.lateSeq,
       lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
-      workers: workersOf(log, scan.busy),
+      workers: workersOf(log, scan.busy, to),
       functions: functionsOf(context),
       running: runningOf(context),
       strip: scan.strip,
@@ -207,16 +208,33 @@ function ownPasses(context: FoldContext, span: number, fn: number): boolean {
   return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
+/** Seconds of its threads while some task was unfinished, from its joining to its leaving: what "busy" and Fine Metrics are shares of. */
+function capacityByWorker(log: LogStore, to: number): Map<number, number> {
+  const active = activeWithRunning(log, to);
+  const capacity = new Map<number, number>();
+  for (const { worker, stretches } of log.shape.laneCapacities(to)) {
+    const seconds = stretches.reduce(
+      (sum, stretch) => sum + active.measure(stretch.from, stretch.to),
+      0
+    );
+    capacity.set(worker, (capacity.get(worker) ?? 0) + seconds);
+  }
+  return capacity;
+}
+
 function workersOf(
   log: LogStore,
-  busy: ReadonlyMap<number, number>
+  busy: ReadonlyMap<number, number>,
+  to: number
 ): TaskStreamResult['workers'] {
   const process = newestProcessMemory(log);
+  const capacity = capacityByWorker(log, to);
   return [...log.shape.workers.values()].map(worker => ({
     worker: worker.worker,
     name: worker.name,
     threads: worker.threads,
     busy: busy.get(worker.worker) ?? 0,
+    capacity: capacity.get(worker.worker) ?? 0,
     process: process.get(worker.worker) ?? 0,
     memoryLimit: worker.memoryLimit,
     left: Number.isNaN(worker.left) ? null : worker.left

@@ -41,10 +41,7 @@ export function workerHeaders(
   numerals: Numerals = englishNumerals
 ): WorkerHeader[] {
   return result.workers.map(worker => {
-    // A worker that left was there for part of the run only.
-    const end = result.running.length > 0 ? result.now : result.to;
-    const until = Math.min(worker.left ?? end, end);
-    const capacity = worker.threads * Math.max(0, until - result.from);
+    const { capacity } = worker;
     // What runs now counts too; a task may reach a hair over the end of what is known.
     const seconds = worker.busy + runningSeconds(result, worker.worker);
     const busy = shareOf(Math.min(seconds, capacity), capacity);
@@ -52,7 +49,8 @@ export function workerHeaders(
       formatCounted(worker.threads, 'thread', 'threads', numerals),
       `busy ${formatShare(busy, numerals)}`
     ];
-    if (worker.memoryLimit > 0) {
+    // What a worker that left held last, and might have held, is nobody's any more.
+    if (worker.memoryLimit > 0 && worker.left === null) {
       parts.push(
         worker.process > 0
           ? `${formatBytes(worker.process, numerals)} of ${formatBytes(worker.memoryLimit, numerals)}`

@@ -325,6 +325,29 @@ describe('failures', () => {
     expect(s.states('b1 b2')).toBe('Memory Memory');
   });
 
+  it('knows since when a task is unfinished: submitted, retried, lost', () => {
+    const s = new SchedulerFixture();
+    const since = (name: string): number =>
+      s.scheduler.tasks.unfinishedSince[s.id(name)]!;
+    s.join(0);
+    s.submit('a -> b1 b2', { want: 'a b1 b2' });
+    const submitted = since('a');
+    expect([since('b1'), since('b2')]).toEqual([submitted, submitted]);
+    s.fail(0, 'a');
+    s.retry('b1');
+    const retried = since('a');
+    expect(retried).toBeGreaterThan(submitted);
+    expect([since('b1'), since('b2')]).toEqual([retried, retried]);
+    s.finish(0, 'a');
+    s.join(1);
+    s.finish(0, 'b1');
+    // b2 was running there, a and b1 were kept there.
+    s.leave(0);
+    expect(since('a')).toBeGreaterThan(retried);
+    expect(since('b1')).toBe(since('a'));
+    expect(since('b2')).toBe(retried);
+  });
+
   it('fetches an input anew that was not where it should be', () => {
     const s = new SchedulerFixture();
     s.join(0);

@@ -20,7 +20,7 @@ export type Launch = {
 
 export class ClusterState {
   readonly core: Scheduler;
-  readonly rows = new TaskRows();
+  readonly rows: TaskRows;
   readonly blobs = new BlobStore();
   readonly log: EmbeddedClusterLog;
   readonly workers = new Map<number, WorkerSession>();
@@ -46,6 +46,7 @@ export class ClusterState {
     options?: Partial<SchedulerOptions>
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
+    this.rows = new TaskRows(this.core.tasks);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }
 

@@ -146,7 +146,7 @@ export class InstructionPerformer {
           node: rows.node[task]!,
           functionId: rows.functionId[task]!,
           span: rows.span[task]!,
-          submitted: rows.submitted[task]!,
+          unfinishedSince: rows.unfinishedSince[task]!,
           attempts: rows.attempts[task]!
         });
       }

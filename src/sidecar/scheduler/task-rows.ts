@@ -5,6 +5,7 @@
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
+import type { TaskTable } from '../../scheduler';
 import type { TaskFacts } from '../../sources';
 
 /** No id, no chunk: the largest u32. */
@@ -54,7 +55,6 @@ export class TaskRows implements TaskFacts {
   /** {@link WireFlag} bits. */
   flags = new Uint8Array(0);
   node = new Uint32Array(0);
-  submitted = new Float64Array(0);
   attempts = new Uint8Array(0);
   /** The rest of the key's text: bytes [keyStart, keyEnd) of the task's key texts. */
   keyStart = new Uint32Array(0);
@@ -65,6 +65,13 @@ export class TaskRows implements TaskFacts {
   private readonly _aliases = new ValueLists();
   /** Outer id by client id; NONE_U32: unknown. */
   private _byClientId = new Uint32Array(0);
+
+  /** @param _core - the scheduler's own columns, by the same ids. */
+  constructor(private readonly _core: TaskTable) {}
+
+  get unfinishedSince(): Float64Array {
+    return this._core.unfinishedSince;
+  }
 
   /** Takes a dense id; −1 when there are too many tasks. */
   take(clientId: number): number {
@@ -195,7 +202,6 @@ export class TaskRows implements TaskFacts {
     this.span = grownColumn(this.span, capacity);
     this.flags = grownColumn(this.flags, capacity);
     this.node = grownColumn(this.node, capacity);
-    this.submitted = grownColumn(this.submitted, capacity);
     this.attempts = grownColumn(this.attempts, capacity);
     this.keyStart = grownColumn(this.keyStart, capacity);
     this.keyEnd = grownColumn(this.keyEnd, capacity);

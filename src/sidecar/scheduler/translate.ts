@@ -261,7 +261,6 @@ function takeRow({ rows, at }: SubmitContext, clientId: number): number {
         'Release results that you no longer need, or compute in several steps.'
     );
   }
-  rows.submitted[task] = at;
   return task;
 }
 

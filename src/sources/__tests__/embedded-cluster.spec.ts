@@ -97,7 +97,7 @@ function oneTask(): TaskFacts {
     node: Uint32Array.of(3),
     functionId: Uint32Array.of(1),
     span: Uint16Array.of(2),
-    submitted: Float64Array.of(1),
+    unfinishedSince: Float64Array.of(1),
     attempts: new Uint8Array(1)
   };
 }
@@ -106,7 +106,7 @@ const goneTask = {
   node: 0,
   functionId: 1,
   span: 0,
-  submitted: 0,
+  unfinishedSince: 0,
   attempts: 0
 };
 
@@ -171,7 +171,7 @@ describe('the log of an embedded cluster', () => {
       node: Uint32Array.of(7, node),
       functionId: Uint32Array.of(0, inc),
       span: Uint16Array.of(0, 3),
-      submitted: Float64Array.of(0, 2),
+      unfinishedSince: Float64Array.of(0, 2),
       attempts: new Uint8Array(2)
     };
     // The second run's task is not known any more, and was not given up either.
@@ -219,7 +219,7 @@ describe('the log of an embedded cluster', () => {
       node: 5,
       functionId: 6,
       span: 7,
-      submitted: 1,
+      unfinishedSince: 1,
       attempts: 2
     });
     const runs = runsOf([{ runId: 9, taskId: 77, start: 103, duration: 0.5 }]);
@@ -302,6 +302,42 @@ describe('the log of an embedded cluster', () => {
     expect([...columns.attempt]).toEqual([1, 2]);
   });
 
+  it('counts what a run waited from when the task was unfinished again', () => {
+    const { log, block } = newLog();
+    join(log, 0, 1);
+    const facts = oneTask();
+    const run = (runId: number, start: number, status = 0): void =>
+      log.finished(
+        0,
+        runsOf([{ runId, start, duration: 0.5, status }]),
+        Int32Array.of(0),
+        facts
+      );
+    // Submitted at 1 s; it failed and ran again at once, and is done at 4 s.
+    run(1, 102, 1);
+    run(2, 103.5);
+    // Its result was lost at 20 s, as the scheduler's state says; that run ended with its worker.
+    facts.unfinishedSince[0] = 20;
+    log.measured.running(
+      0,
+      running([{ thread: 0, taskId: 70, runId: 3, started: 122 }]),
+      () => 0,
+      facts
+    );
+    log.workerLeft(123, 0, 'was ended by SIGKILL', facts);
+    join(log, 1, 1);
+    log.finished(
+      1,
+      runsOf([{ runId: 4, start: 126, duration: 0.5 }]),
+      Int32Array.of(0),
+      facts
+    );
+    log.seal(127);
+    const { columns } = block('runs');
+    expect([...columns.start]).toEqual([2, 3.5, 22, 26]);
+    expect([...columns.waitReady]).toEqual([1, 1, 2, 3]);
+  });
+
   it('has no run lost that was reported, however late it is still told', () => {
     const { log, block } = newLog();
     join(log, 0, 1);
@@ -371,7 +407,7 @@ describe('the log of an embedded cluster', () => {
       node: new Uint32Array(2),
       functionId: Uint32Array.of(1, 2),
       span: Uint16Array.of(4, 4),
-      submitted: new Float64Array(2),
+      unfinishedSince: new Float64Array(2),
       attempts: new Uint8Array(2)
     };
     log.stored(0, 0, facts, StoredKind.Stored, 100);

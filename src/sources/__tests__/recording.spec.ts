@@ -64,7 +64,7 @@ function logged(isRecording: boolean): {
     node: Uint32Array.of(0),
     functionId: Uint32Array.of(name),
     span: Uint16Array.of(0),
-    submitted: Float64Array.of(0.1),
+    unfinishedSince: Float64Array.of(0.1),
     attempts: Uint8Array.of(0)
   });
   log.seal(11);

@@ -109,6 +109,7 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       name: `worker-${worker}`,
       threads: run.threads,
       busy: (0.89 - worker * 0.03) * run.threads * run.end,
+      capacity: run.threads * now,
       process: (2.4 + 0.2 * worker) * GiB,
       memoryLimit: 4 * GiB,
       left: null

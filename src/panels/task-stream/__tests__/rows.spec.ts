@@ -113,7 +113,11 @@ describe('rows of the task stream', () => {
           to: 10,
           now: 20,
           running,
-          workers: result.workers.map(worker => ({ ...worker, busy: 0 }))
+          workers: result.workers.map(worker => ({
+            ...worker,
+            busy: 0,
+            capacity: 40
+          }))
         })[0]?.text ?? ''
       );
     const task = { key: 'k', function: 'f', span: 0 };

@@ -1,0 +1,168 @@
+"""Idle, capacity and wall of tasks that run again, against the test's own clock."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanwise import Client, span, wait
+from spanwise.tests.leftover import marked_processes
+from spanwise.tests.processes import wait_until
+
+WORKERS = 2
+#: What nobody waits for: it must be in no figure. Far longer than what runs.
+PAUSE_SECONDS = 2.5
+#: Between a stamp of the test and one of the cluster lie messages; the machine may be busy.
+SLACK_SECONDS = 0.4
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    known = set(marked_processes())
+    with Client(n_workers=WORKERS, threads_per_worker=1) as client:
+        client.run(time.sleep, 0.0)
+        client.gather(client.map(time.sleep, [0.0] * 8, pure=False))
+        yield client
+    wait_until("all processes to end", lambda: not set(marked_processes()) - known)
+
+
+def sleep_and_fail_once(seconds: float, marker: str) -> int:
+    time.sleep(seconds)
+    try:
+        Path(marker).touch(exist_ok=False)
+    except FileExistsError:
+        return 1
+    raise ValueError("the first time")
+
+
+def sleep_and_say_where(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def account(client: Client, tag: str) -> tuple[float, float, float]:
+    """Return executed, idle and capacity seconds of a span."""
+    summary = client.fine_metrics(span=tag).summary
+    executed = sum(
+        row["value"] for row in summary["byActivity"] if not row["activity"].startswith("idle:")
+    )
+    idle = sum(row["seconds"] for row in summary["idle"])
+    return executed, idle, summary["capacitySeconds"]
+
+
+def test_idle_of_a_retried_task_does_not_count_until_it_is_retried(
+    client: Client, tmp_path: Path
+) -> None:
+    """::
+
+    failed ████|              |████ retried        the other lane is idle for both
+    the test        2.5 s
+    """
+    warm_up = client.fine_metrics().summary["wallSeconds"]
+    begin = time.perf_counter()
+    with span("retried"):
+        future = client.submit(sleep_and_fail_once, 0.4, str(tmp_path / "marker"), pure=False)
+    wait([future])
+    worked = time.perf_counter() - begin
+    assert future.status == "error"
+    time.sleep(PAUSE_SECONDS)
+    begin = time.perf_counter()
+    future.retry()
+    assert future.result(timeout=60) == 1
+    worked += time.perf_counter() - begin
+    executed, idle, _ = account(client, "retried")
+    assert executed >= 0.8
+    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+    wall = client.fine_metrics().summary["wallSeconds"] - warm_up
+    assert 0.8 <= wall <= worked + SLACK_SECONDS
+    (row,) = [each for each in client.spans() if each.tag == "retried"]
+    assert row.idle == pytest.approx(idle, abs=0.01)
+
+
+def test_an_automatic_retry_counts_what_it_waited_once(client: Client, tmp_path: Path) -> None:
+    begin = time.perf_counter()
+    with span("again"):
+        future = client.submit(
+            sleep_and_fail_once, 0.4, str(tmp_path / "marker"), pure=False, retries=2
+        )
+    assert future.result(timeout=60) == 1
+    worked = time.perf_counter() - begin
+    executed, idle, _ = account(client, "again")
+    assert executed >= 0.8
+    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+
+
+def test_a_recomputed_result_counts_from_its_loss(client: Client) -> None:
+    """::
+
+    computed ████|          | killed, lost  ████| computed again
+    the test       2.5 s
+    """
+    before = client.fine_metrics().summary
+    begin = time.perf_counter()
+    with span("lost"):
+        future = client.submit(sleep_and_say_where, 0.4, pure=False)
+    first = future.result(timeout=60)
+    worked = time.perf_counter() - begin
+    time.sleep(PAUSE_SECONDS)
+    begin = time.perf_counter()
+    os.kill(first, signal.SIGKILL)
+    second = wait_until("another run", lambda: _other_pid(future, first))
+    again = time.perf_counter() - begin
+    assert second != first
+    executed, idle, _ = account(client, "lost")
+    assert executed >= 0.8
+    assert executed + idle <= WORKERS * (worked + again) + SLACK_SECONDS
+    after = client.fine_metrics().summary
+    wall = after["wallSeconds"] - before["wallSeconds"]
+    assert 0.8 <= wall <= worked + again + SLACK_SECONDS
+    # One worker from the death until another one has joined, else two.
+    capacity = after["capacitySeconds"] - before["capacitySeconds"]
+    assert worked * WORKERS + 0.4 - SLACK_SECONDS <= capacity
+    assert capacity <= WORKERS * (worked + again) + SLACK_SECONDS
+
+
+def _other_pid(future: Any, first: int) -> int | None:
+    pid: int = future.result(timeout=60)
+    return None if pid == first else pid
+
+
+def test_a_run_that_its_worker_s_death_ended_is_not_waited_for_twice(
+    client: Client, tmp_path: Path
+) -> None:
+    """The task is unfinished all the time: once in its lost run, once in the one after."""
+    marker = tmp_path / "pid"
+    begin = time.perf_counter()
+    with span("killed"):
+        future = client.submit(tell_and_sleep, str(marker), 1.5, pure=False)
+    pid = wait_until("the task to begin", lambda: marker.exists() and marker.read_text())
+    # Workers tell of runs from a tenth of a second on.
+    wait_until("it to be told", lambda: _is_running(client))
+    os.kill(int(pid), signal.SIGKILL)
+    assert future.result(timeout=60) > 0
+    worked = time.perf_counter() - begin
+    executed, idle, _ = account(client, "killed")
+    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+    activities = {
+        row["activity"]: row["value"]
+        for row in client.fine_metrics(span="killed").summary["byActivity"]
+    }
+    assert 0.1 <= activities["lost"] <= worked
+
+
+def tell_and_sleep(marker: str, seconds: float) -> int:
+    text = Path(marker + "-new")
+    text.write_text(str(os.getpid()))
+    text.rename(marker)
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def _is_running(client: Client) -> bool:
+    return bool(client._observed.query("task-stream")["running"])
