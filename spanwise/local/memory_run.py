@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from math import isnan
+from math import inf, isnan
 from time import perf_counter
 
 from spanwise.local.local_log import LocalLog
 
 #: As the scheduler's (``src/sidecar/scheduler/memory-runs.ts``).
 _SHORTEST_SECONDS = 0.01
+_DOUBLE_SECONDS = 0.001
 _STOP_SECONDS = 10.0
 
 
@@ -69,8 +70,12 @@ class LocalMemoryRun:
                 self.is_over = True
                 self._stopping.set()
                 self._thread.join(_STOP_SECONDS)
-                self._sample()
-                self._write(perf_counter())
+                stopped = perf_counter()
+                # Start and end are sampled, however short the block is.
+                last = self._samples[-1][0] if len(self._samples) > 1 else -inf
+                if self._log.since(stopped) - last >= _DOUBLE_SECONDS:
+                    self._sample()
+                self._write(stopped)
         return [(self._log.wall_epoch + t, nbytes) for t, nbytes in self._samples]
 
     def _turns(self) -> None:

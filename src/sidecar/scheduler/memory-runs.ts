@@ -13,13 +13,15 @@ export type MemoryUse = {
 
 /** All workers measure as often as the run that asks most. */
 const SHORTEST_SECONDS = 0.01;
+/** A sample that comes sooner after another says nothing new: workers do not measure so often. */
+const DOUBLE_SECONDS = 0.001;
 
 type MemoryRun = {
   readonly label: string;
   readonly measure: MemoryMeasure;
   readonly intervalSeconds: number;
   readonly start: number;
-  readonly timer: NodeJS.Timeout;
+  timer: NodeJS.Timeout | undefined;
   readonly t: number[];
   readonly bytes: number[];
 };
@@ -59,13 +61,14 @@ export class MemoryRuns {
       measure,
       intervalSeconds,
       start,
-      timer: setInterval(() => this._sample(id, run), intervalSeconds * 1000),
+      timer: undefined,
       t: [],
       bytes: []
     };
     this._runs.set(id, run);
     this._log.memoryRun(id, label, measure, intervalSeconds, start, null);
-    this._sample(id, run);
+    this._sample(id, run, start);
+    this._goOn(id, run);
   }
 
   /** @returns the samples as columns; none when no such run was on. */
@@ -74,7 +77,13 @@ export class MemoryRuns {
     if (run === undefined) {
       return { t: [], bytes: [] };
     }
-    this._sample(id, run);
+    const stopped = this._clock();
+    // Start and end are sampled, however short the block is.
+    const isDouble =
+      run.t.length > 1 && stopped - run.t.at(-1)! < DOUBLE_SECONDS;
+    if (!isDouble) {
+      this._sample(id, run, stopped);
+    }
     this._end(id);
     this._log.memoryRun(
       id,
@@ -82,7 +91,7 @@ export class MemoryRuns {
       run.measure,
       run.intervalSeconds,
       run.start,
-      this._clock()
+      stopped
     );
     return { t: run.t, bytes: run.bytes };
   }
@@ -95,11 +104,32 @@ export class MemoryRuns {
   }
 
   private _end(id: number): void {
-    clearInterval(this._runs.get(id)?.timer);
+    clearTimeout(this._runs.get(id)?.timer);
     this._runs.delete(id);
   }
 
-  private _sample(id: number, run: MemoryRun): void {
+  /**
+   * The next sample is due at the next whole interval since the start. By our clock: Node counts a timer's time from when its turn of the
+   * event loop began, which after a long turn is long ago.
+   */
+  private _goOn(id: number, run: MemoryRun): void {
+    const { start, intervalSeconds } = run;
+    const wait = (due: number): void => {
+      const seconds = due - this._clock();
+      run.timer = setTimeout(() => {
+        const now = this._clock();
+        if (now < due) {
+          return wait(due);
+        }
+        this._sample(id, run, now);
+        this._goOn(id, run);
+      }, seconds * 1000);
+    };
+    const passed = Math.floor((this._clock() - start) / intervalSeconds);
+    wait(start + (passed + 1) * intervalSeconds);
+  }
+
+  private _sample(id: number, run: MemoryRun, now: number): void {
     let bytes = 0;
     for (const use of this._uses()) {
       bytes +=
@@ -107,7 +137,6 @@ export class MemoryRuns {
           ? Math.max(0, use.process - use.managed)
           : use[run.measure];
     }
-    const now = this._clock();
     run.t.push(now);
     run.bytes.push(bytes);
     this._log.memorySample(now, id, bytes);

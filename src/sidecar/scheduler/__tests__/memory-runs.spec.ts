@@ -30,6 +30,47 @@ describe('labelled memory curves', () => {
     expect([...samples.columns.bytes]).toEqual([5, 5]);
   });
 
+  /** By a clock of the test's own, which jest's timers do not move. */
+  function runsBy(clock: () => number): MemoryRuns {
+    return new MemoryRuns(
+      new EmbeddedClusterLog(0, () => undefined),
+      clock,
+      () => [{ process: 9, managed: 4, spilled: 0 }]
+    );
+  }
+
+  it('begin at the start, end at the end, and have no doubles', () => {
+    jest.useFakeTimers();
+    try {
+      let now = 0;
+      const runs = runsBy(() => now);
+      runs.start(1, 'A', 'process', 0.1);
+      // Node's timer counts from before a long turn of the event loop, and comes 20 µs after the first sample.
+      now = 20e-6;
+      jest.advanceTimersByTime(100);
+      now = 0.1;
+      jest.advanceTimersByTime(100);
+      // A turn that takes long leaves samples out, and the next come at whole intervals again.
+      now = 0.35;
+      jest.advanceTimersByTime(100);
+      now = 0.4;
+      jest.advanceTimersByTime(51);
+      now = 0.4 + 20e-6;
+      expect(runs.stop(1).t).toEqual([0, 0.1, 0.35, 0.4]);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('have their start and their end, however short they are', () => {
+    let now = 5;
+    const runs = runsBy(() => now);
+    runs.start(1, 'A', 'process', 60);
+    now += 20e-6;
+    expect(runs.stop(1).t).toEqual([5, now]);
+  });
+
   it('take no sample more often than a worker can measure', () => {
     const log = new EmbeddedClusterLog(0, () => undefined);
     const runs = new MemoryRuns(
