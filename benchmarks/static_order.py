@@ -2,7 +2,7 @@
 
     python -m benchmarks.static_order [--seeds 20] [--graphs 400]
 
-The graphs are those of the tests: random ones, and optimised ones of arrays, dataframes and bags.
+The graphs are those of the tests: drawn ones, and optimised ones of arrays, dataframes and bags.
 Dask's optimiser and its order go by the order of Python's sets, which is another one in each
 process, so each seed is a process with its own ``PYTHONHASHSEED``. Goal: 1.1 on average and 2 at
 worst. Only results are counted, no time is measured.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import dask
 
-from spanwise.tests.static_orders import bundle_program, random_graph, ratios, realistic_graphs
+from spanwise.tests.static_orders import DRAWN, bundle_program, ratios, realistic_graphs
 
 Found = dict[str, float]
 
@@ -30,12 +30,14 @@ Found = dict[str, float]
 def one_seed(program: Path, seed: int, graphs: int) -> dict[str, Found]:
     """Ratios by name, of both kinds of graphs."""
     chance = random.Random(seed)
-    drawn = [random_graph(chance) for _ in range(graphs)]
+    drawn = {
+        f"{family} {place}": make(chance)
+        for family, make in DRAWN.items()
+        for place in range(graphs // len(DRAWN))
+    }
     names, realistic = zip(*realistic_graphs(), strict=True)
     return {
-        "random graphs": {
-            f"random graph {place}": ratio for place, ratio in enumerate(ratios(program, drawn))
-        },
+        "drawn graphs": dict(zip(drawn, ratios(program, list(drawn.values())), strict=True)),
         "arrays, dataframes, bags": dict(zip(names, ratios(program, list(realistic)), strict=True)),
     }
 

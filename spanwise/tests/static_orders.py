@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,144 @@ def random_graph(chance: random.Random) -> Needs:
         needs = [need for need in nearby if chance.random() < density]
         graph.append(None if not needs and chance.random() < 0.1 else needs)
     return graph
+
+
+def random_in_tree(chance: random.Random) -> Needs:
+    """Each task has one user at most: a reduction of whatever shape, in a scrambled order."""
+    count = chance.randrange(1, 120)
+    spread = chance.choice([1, 3, 10, 120])
+    users = [None] + [chance.randrange(max(0, p - spread), p) for p in range(1, count)]
+    return scrambled(chance, needs_of(users))
+
+
+def random_forest(chance: random.Random) -> Needs:
+    """Several reductions beside each other."""
+    forest: Needs = []
+    for _ in range(chance.randrange(2, 8)):
+        tree = random_in_tree(chance)
+        forest += [[need + len(forest) for need in needs or ()] for needs in tree]
+    return scrambled(chance, forest)
+
+
+def random_out_forest(chance: random.Random) -> Needs:
+    """Each task needs one other at most."""
+    spread = chance.choice([1, 3, 10, 120])
+    return [
+        []
+        if place == 0 or chance.random() < 0.05
+        else [chance.randrange(max(0, place - spread), place)]
+        for place in range(chance.randrange(1, 100))
+    ]
+
+
+def tree_with_shared_leaves(chance: random.Random) -> Needs:
+    """A reduction some of whose leaves have a second user: what nearly every real graph is."""
+    tree = random_in_tree(chance)
+    roots = [place for place, needs in enumerate(tree) if not needs]
+    others = [place for place, needs in enumerate(tree) if needs]
+    for _ in range(chance.randrange(1, 4)):
+        if others:
+            needs = tree[chance.choice(others)]
+            assert needs is not None
+            root = chance.choice(roots)
+            if root not in needs:
+                needs.append(root)
+    return tree
+
+
+def fold_over_loads(chance: random.Random) -> Needs:
+    """``model = fit(model, load(i))``: some tasks before each fit and after it."""
+    steps = chance.randrange(2, 120)
+    before = chance.randrange(0, 3)
+    after = chance.randrange(0, 2)
+    evaluated = chance.random() < 0.3
+    graph: Needs = []
+    model = None
+    models = []
+    for _ in range(steps):
+        graph.append([])
+        for _ in range(before):
+            graph.append([len(graph) - 1])
+        graph.append([len(graph) - 1] if model is None else [model, len(graph) - 1])
+        for _ in range(after):
+            graph.append([len(graph) - 1])
+        model = len(graph) - 1
+        models.append(model)
+        if evaluated:
+            graph.append([model])
+    return scrambled(chance, graph) if chance.random() < 0.7 else graph
+
+
+def layered(chance: random.Random) -> Needs:
+    """Layers of blocks: one to one, neighbours, transposed, rows, reduced, one source for all."""
+    side = chance.randrange(2, 8)
+    layer = list(range(side * side))
+    graph: Needs = [[] for _ in layer]
+
+    def at(row: int, column: int) -> int:
+        return layer[row % side * side + column % side]
+
+    for _ in range(chance.randrange(1, 5)):
+        kind = chance.choice(["map", "near", "transposed", "row", "reduced", "source"])
+        places = [(row, column) for row in range(side) for column in range(side)]
+        if kind == "source":
+            extra = len(graph)
+            graph.append([])
+            needs = [[at(r, c), extra] for r, c in places]
+        elif kind == "map":
+            needs = [[at(r, c)] for r, c in places]
+        elif kind == "near":
+            needs = [[at(r, c), at(r, c + 1), at(r + 1, c)] for r, c in places]
+        elif kind == "transposed":
+            needs = [[at(r, c), at(c, r)] for r, c in places]
+        elif kind == "row":
+            needs = [[at(r, other) for other in range(side)] for r, c in places]
+        else:
+            means = []
+            for row in range(side):
+                graph.append([at(row, c) for c in range(side)])
+                means.append(len(graph) - 1)
+            needs = [[at(r, c), means[r]] for r, c in places]
+        first = len(graph)
+        graph += [sorted(set(each)) for each in needs]
+        layer = list(range(first, len(graph)))
+    if chance.random() < 0.5:
+        while len(layer) > 1:
+            first = len(graph)
+            graph += [layer[at : at + 4] for at in range(0, len(layer), 4)]
+            layer = list(range(first, len(graph)))
+    return scrambled(chance, graph) if chance.random() < 0.3 else graph
+
+
+#: Families of graphs that are drawn, by name.
+DRAWN: dict[str, Callable[[random.Random], Needs]] = {
+    "random": random_graph,
+    "in-tree": random_in_tree,
+    "forest": random_forest,
+    "out-forest": random_out_forest,
+    "tree with shared leaves": tree_with_shared_leaves,
+    "fold over loads": fold_over_loads,
+    "layers": layered,
+}
+
+
+def needs_of(users: list[int | None]) -> Needs:
+    """The needs of each place from its one user."""
+    graph: Needs = [[] for _ in users]
+    for place, user in enumerate(users):
+        if user is not None:
+            graph[user].append(place)  # type: ignore[union-attr]
+    return graph
+
+
+def scrambled(chance: random.Random, graph: Needs) -> Needs:
+    """The same graph, its tasks in another order."""
+    places = list(range(len(graph)))
+    chance.shuffle(places)
+    moved: Needs = [None] * len(graph)
+    for place, needs in enumerate(graph):
+        moved[places[place]] = None if needs is None else [places[need] for need in needs]
+    return moved
 
 
 def by_place(graph: Mapping[Any, Any]) -> Needs:

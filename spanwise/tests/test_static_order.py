@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from spanwise.tests.static_orders import bundle_program, random_graph, ratios, realistic_graphs
+from spanwise.tests.static_orders import DRAWN, bundle_program, ratios, realistic_graphs
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -16,9 +16,10 @@ def program(tmp_path_factory):
     return bundle_program(tmp_path_factory.mktemp("order"))
 
 
-def test_random_graphs_hold_no_more_than_in_dasks_order(program):
+@pytest.mark.parametrize("family", DRAWN)
+def test_drawn_graphs_hold_no_more_than_in_dasks_order(program, family):
     chance = random.Random(67)
-    found = ratios(program, [random_graph(chance) for _ in range(400)])
+    found = ratios(program, [DRAWN[family](chance) for _ in range(300)])
     assert sum(found) / len(found) < 1.1
     assert max(found) <= 2
 

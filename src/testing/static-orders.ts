@@ -6,23 +6,23 @@
  * ```
  */
 import { readFileSync } from 'node:fs';
-import { type Key, KeyMap } from '../node/graph/key';
-import { data, type Node, ref, task } from '../node/graph/nodes';
-import { order } from '../node/graph/order';
+import { staticOrder } from '../order/static-order';
 
 type PlacedGraph = readonly (readonly number[] | null)[];
 
-const nameAt = (place: number): Key => ['k', place];
-const noop = () => null;
-
 function numbersOf(graph: PlacedGraph): number[] {
-  const nodes = new KeyMap<Node>();
+  const start = new Int32Array(graph.length + 1);
+  const ids: number[] = [];
   graph.forEach((needs, place) => {
-    const refs = needs?.map(need => ref(nameAt(need)));
-    nodes.set(nameAt(place), refs ? task(noop, ...refs) : data(0));
+    ids.push(...new Set(needs ?? []));
+    start[place + 1] = ids.length;
   });
-  const numbers = order(nodes);
-  return graph.map((_, place) => numbers.get(nameAt(place))!);
+  const numbers = staticOrder({
+    dependencies: { start, ids: Int32Array.from(ids) },
+    data: Uint8Array.from(graph, needs => Number(needs === null)),
+    nodeCount: graph.length
+  });
+  return [...numbers];
 }
 
 const graphs = JSON.parse(readFileSync(0, 'utf8')) as PlacedGraph[];

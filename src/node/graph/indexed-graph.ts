@@ -1,4 +1,4 @@
-import { type Edges } from './edges';
+import { type Edges } from '../../order/edges';
 import { type Key, keyId, type KeyMap } from './key';
 import { DataNode, type Node } from './nodes';
 import { visitReferences } from './references';

@@ -1,5 +1,5 @@
 import { reachableFrom } from '../graph/cull';
-import { type Edges, reversed } from '../graph/edges';
+import { type Edges, reversed } from '../../order/edges';
 import { GraphError, MissingDependencyError } from '../graph/graph-errors';
 import { IndexedGraph } from '../graph/indexed-graph';
 import { type Key, type KeyMap, keyText } from '../graph/key';

@@ -1,4 +1,4 @@
-import type { Edges } from '../graph/edges';
+import type { Edges } from '../../order/edges';
 import {
   type Key,
   KeySet,

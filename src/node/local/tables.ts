@@ -1,6 +1,6 @@
 import { GraphError } from '../graph/graph-errors';
 import type { Key } from '../graph/key';
-import { degree } from '../graph/edges';
+import { degree } from '../../order/edges';
 import type { DataNode } from '../graph/nodes';
 import type { RunPlan } from './plan';
 import type { Values } from './values';

@@ -1,4 +1,4 @@
-import { RankedHeap } from '../../base/ranked-heap';
+import { RankedHeap } from '../base/ranked-heap';
 
 /**
  * The leaves that the static order has still to reach, by how many roots each still needs, so that the next target is one that needs few.
@@ -20,18 +20,24 @@ export class TargetLeaves {
   private readonly _heaps = new Map<number, Heaps>();
   private _least: number;
   private readonly _none: number;
+  /** By leaf the roots of its sample that are not numbered. */
+  private readonly _open: Int32Array;
+  /** By leaf for how many of its roots one of its sample stands. */
+  private readonly _share: Float64Array;
 
   /**
    * @param size - number of ids.
    * @param ascending - the leaves by sort key.
    * @param longest - whether targets come from the large end while nothing decides between them.
    * @param rootsOf - connected roots of a leaf; 0 if it is a root itself.
+   * @param sampleOf - how many of them {@link TargetLeaves.rootDone} will be told of; the others are taken to go with these.
    */
   constructor(
     size: number,
     ascending: number[],
     longest: boolean,
-    rootsOf: (leaf: number) => number
+    rootsOf: (leaf: number) => number,
+    sampleOf: (leaf: number) => number
   ) {
     this._sorted = longest ? ascending : ascending.slice().reverse();
     this._next = ascending.length;
@@ -42,11 +48,15 @@ export class TargetLeaves {
     this._after = new Int32Array(size);
     this._before = new Int32Array(size);
     this._none = size;
+    this._open = new Int32Array(size);
+    this._share = new Float64Array(size);
     this._least = size;
     ascending.forEach((leaf, rank) => {
       this._ranks[leaf] = rank;
       const degree = rootsOf(leaf);
       if (degree > 0) {
+        this._open[leaf] = sampleOf(leaf);
+        this._share[leaf] = degree / sampleOf(leaf);
         this._least = Math.min(this._least, degree);
         this._add(leaf, degree);
       }
@@ -63,14 +73,15 @@ export class TargetLeaves {
     }
   }
 
-  /** A root that the leaf needs is numbered. */
+  /** A root of the leaf's sample is numbered. */
   rootDone(leaf: number): void {
     const degree = this._degrees[leaf]!;
     if (degree > 0) {
+      const left = Math.ceil(--this._open[leaf]! * this._share[leaf]!);
       this._remove(leaf, degree);
-      if (degree > 1) {
-        this._least = Math.min(this._least, degree - 1);
-        this._add(leaf, degree - 1);
+      if (left > 0) {
+        this._least = Math.min(this._least, left);
+        this._add(leaf, left);
       }
       this._findLeast();
     }
