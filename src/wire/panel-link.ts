@@ -456,6 +456,18 @@ export type ProfileResult = {
   };
 };
 
+/**
+ * What a line stands for where it has too many samples to draw each: bins of time, the lowest, the highest and the mean sample of each. A
+ * bin without samples is left out. The line's own points are the lowest and the highest of each bin.
+ */
+export type LineBins = {
+  readonly seconds: number;
+  readonly from: readonly number[];
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+  readonly mean: readonly number[];
+};
+
 /** view `memory`. params: { measure: 'process' | 'managed' | 'unmanaged' | 'spilled', show: 'cluster' | 'workers' } */
 export type MemoryResult = {
   readonly view: 'memory';
@@ -465,6 +477,7 @@ export type MemoryResult = {
     readonly worker: number | null;
     readonly t: readonly number[];
     readonly bytes: readonly (number | null)[];
+    readonly bins?: LineBins;
   }[];
   readonly limits: {
     readonly memoryLimit: number;
@@ -480,8 +493,16 @@ export type MemoryResult = {
     readonly start: number;
     readonly stopped: number | null;
     readonly t: readonly number[];
-    readonly bytes: readonly number[];
+    readonly bytes: readonly (number | null)[];
+    readonly bins?: LineBins;
+    /** Of all samples, also where fewer are drawn; null: there are none yet. Area in byte seconds. */
+    readonly samples: number;
+    readonly first: number | null;
+    readonly last: number | null;
     readonly peak: number;
+    readonly peakAt: number | null;
+    readonly mean: number | null;
+    readonly area: number;
   }[];
   readonly now: {
     readonly process: number;

@@ -89,6 +89,33 @@ describe('memory', () => {
     expect(at(series[0]!, 10.5)).toBe(110);
   });
 
+  it('adds up at every sample, so that no peak between two drawn points is lost', () => {
+    const log = new LogStore('spiky');
+    ingestBlock(
+      log,
+      rowsToBlock(1, 'workers', [
+        { worker: 0, left: NaN },
+        { worker: 1, left: NaN }
+      ])
+    );
+    const samples = Array.from({ length: 20_000 }, (_, i) => ({
+      t: i / 100 + (i % 2) * 0.001,
+      worker: i % 2,
+      process: i === 12_345 ? 900 : 100
+    }));
+    ingestBlock(log, rowsToBlock(2, 'memory', samples));
+    const [line] = ask(log, 'memory').series;
+    expect(line!.t.length).toBeLessThanOrEqual(1200);
+    expect(Math.max(...line!.bytes.map(Number))).toBe(1000);
+    expect(line!.bins!.high.filter(high => high === 1000)).toHaveLength(1);
+    expect(line!.bins!.low.slice(1)).toEqual(
+      line!.bins!.low.slice(1).map(() => 200)
+    );
+    const mean = line!.bins!.mean[Math.floor((12_345 / 20_000) * 600)]!;
+    expect(mean).toBeGreaterThan(200);
+    expect(mean).toBeLessThan(300);
+  });
+
   it('shows each worker, and unmanaged as what is left of the process', () => {
     const { series } = ask(measured(), 'memory', {
       params: { show: 'workers', measure: 'unmanaged' }
@@ -112,7 +139,16 @@ describe('memory', () => {
       unmanagedOld: 0
     });
     expect(result.runs).toMatchObject([
-      { label: 'A', measure: 'process', t: [1, 2], bytes: [5, 9], peak: 9 },
+      {
+        label: 'A',
+        measure: 'process',
+        t: [1, 2],
+        bytes: [5, 9],
+        peak: 9,
+        peakAt: 2,
+        mean: 7,
+        area: 7
+      },
       { label: 'B', stopped: null, t: [4], bytes: [7], peak: 7 }
     ]);
   });

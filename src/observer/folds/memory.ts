@@ -1,8 +1,10 @@
+import { RankedHeap } from '../../base/ranked-heap';
 import type { MemoryResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange, runBegin } from './context';
 import type { FoldContext, Honoured, Range, Slices } from './context';
+import { LineThinner, type DrawnLine } from './line-thinner';
 import { workerName } from './run-detail';
 
 export type MemoryParams = {
@@ -11,9 +13,12 @@ export type MemoryParams = {
 };
 const MEASURES = ['process', 'managed', 'unmanaged', 'spilled'] as const;
 type Measure = (typeof MEASURES)[number];
-/** Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point). */
+/**
+ * Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point, and as many
+ * for what its bin holds).
+ */
 const MOST_POINTS = 1200;
-const MOST_POINTS_IN_ALL = 40_000;
+const MOST_POINTS_IN_ALL = 20_000;
 /** Shares of the memory limit at which workers act; as in Dask. */
 const TARGET = 0.6;
 const SPILL = 0.7;
@@ -121,45 +126,77 @@ function samplesByWorker(
   return byWorker;
 }
 
-/** At the middle of each of up to 1,200 steps: the newest figure of each worker that lives, added up. */
+/**
+ * The sum of the newest figures of all workers that live, at each sample of any of them and when one leaves: a peak between two points of
+ * the drawing is in it.
+ */
 function clusterSeries(
   log: LogStore,
   byWorker: ReadonlyMap<number, Samples>,
   range: Range
 ): Series {
-  const longest = Math.max(
-    0,
-    ...[...byWorker.values()].map(({ t }) => t.length)
-  );
-  const points = Math.min(MOST_POINTS, Math.max(2, longest));
-  const t: number[] = [];
-  const bytes: (number | null)[] = [];
-  const cursors = [...byWorker].map(([worker, samples]) => ({
-    samples,
-    left: log.shape.workers.get(worker)?.left ?? NaN,
-    at: -1
-  }));
-  for (let point = 0; point < points && range.to > range.from; point++) {
-    const time = range.from + ((range.to - range.from) * point) / (points - 1);
-    let sum: number | null = null;
-    for (const cursor of cursors) {
-      while (
-        cursor.at + 1 < cursor.samples.t.length &&
-        cursor.samples.t[cursor.at + 1]! <= time
-      ) {
-        cursor.at++;
-      }
-      if (cursor.at >= 0 && !(cursor.left <= time)) {
-        sum = (sum ?? 0) + cursor.samples.bytes[cursor.at]!;
-      }
+  const line = new LineThinner(range, MOST_POINTS);
+  const newest = new Map<number, number>();
+  let sum = 0;
+  let unknown = 0;
+  const book = (bytes: number | undefined, sign: 1 | -1): void => {
+    if (Number.isNaN(bytes)) {
+      unknown += sign;
+    } else {
+      sum += sign * (bytes ?? 0);
     }
-    t.push(time);
-    bytes.push(known(sum));
+  };
+  for (const [t, worker, bytes] of figuresInTime(log, byWorker)) {
+    book(newest.get(worker), -1);
+    if (bytes === null) {
+      newest.delete(worker);
+    } else {
+      newest.set(worker, bytes);
+      book(bytes, 1);
+    }
+    line.add(t, newest.size === 0 || unknown > 0 ? NaN : sum);
   }
-  return { name: 'cluster', worker: null, t, bytes };
+  return { name: 'cluster', worker: null, ...line.drawn() };
 }
 
-/** Every sample, or of each stretch the lowest and the highest: peaks are what one looks for. */
+/** The samples of all workers, one after another in time; null: the worker has left. */
+function* figuresInTime(
+  log: LogStore,
+  byWorker: ReadonlyMap<number, Samples>
+): Generator<readonly [t: number, worker: number, bytes: number | null]> {
+  const cursors = [...byWorker].map(([worker, { t, bytes }]) => ({
+    worker,
+    t,
+    bytes,
+    left: log.shape.workers.get(worker)?.left ?? NaN,
+    next: 0
+  }));
+  const due = new RankedHeap();
+  const push = (index: number): void => {
+    const { t, left, next } = cursors[index]!;
+    // What is measured of a worker after it has left is of nobody.
+    if (next < t.length && !(t[next]! >= left)) {
+      due.push(index, t[next]!);
+    } else if (next <= t.length && !Number.isNaN(left)) {
+      due.push(index, left);
+    }
+  };
+  cursors.forEach((_, index) => push(index));
+  while (due.length > 0) {
+    const at = due.peekRank();
+    const index = due.pop();
+    const cursor = cursors[index]!;
+    const { worker, t, bytes, next } = cursor;
+    if (next < t.length && !(t[next]! >= cursor.left)) {
+      yield [at, worker, bytes[next]!];
+      cursor.next += 1;
+      push(index);
+    } else {
+      yield [at, worker, null];
+    }
+  }
+}
+
 function workerSeries(
   log: LogStore,
   worker: number,
@@ -167,40 +204,17 @@ function workerSeries(
   range: Range,
   points: number
 ): Series {
-  const chosen: number[] = [];
-  const inside = samples.t
-    .map((_, i) => i)
-    .filter(i => samples.t[i]! >= range.from && samples.t[i]! <= range.to);
-  if (inside.length <= points) {
-    chosen.push(...inside);
-  } else {
-    const stretch = inside.length / (points / 2);
-    for (let first = 0; first < inside.length; first += stretch) {
-      const part = inside.slice(Math.floor(first), Math.floor(first + stretch));
-      let low = part[0]!;
-      let high = low;
-      for (const i of part) {
-        if (samples.bytes[i]! < samples.bytes[low]!) {
-          low = i;
-        }
-        if (samples.bytes[i]! > samples.bytes[high]!) {
-          high = i;
-        }
-      }
-      chosen.push(...new Set([Math.min(low, high), Math.max(low, high)]));
-    }
-  }
   return {
     name: workerName(log, worker),
     worker,
-    t: chosen.map(i => samples.t[i]!),
-    bytes: chosen.map(i => known(samples.bytes[i]!))
+    ...drawn(samples, range, points)
   };
 }
 
-/** What a source does not measure is NaN in the log, and nothing in a line. */
-function known(bytes: number | null): number | null {
-  return Number.isNaN(bytes) ? null : bytes;
+function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
+  const line = new LineThinner(range, points);
+  t.forEach((at, i) => line.add(at, bytes[i]!));
+  return line.drawn();
 }
 
 /**
@@ -209,18 +223,11 @@ function known(bytes: number | null): number | null {
  */
 function selectionSeries(context: FoldContext, range: Range): Series {
   const { log, filter } = context;
-  const t: number[] = [];
-  const bytes: number[] = [];
-  const step = (range.to - range.from) / MOST_POINTS;
+  const line = new LineThinner(range, MOST_POINTS);
   let sum = 0;
   const change = (time: number, by: number): void => {
     sum += by;
-    if (t.length > 0 && time - t[t.length - 1]! < step) {
-      bytes[bytes.length - 1] = sum;
-    } else {
-      t.push(time);
-      bytes.push(sum);
-    }
+    line.add(time, sum);
   };
   const keptBy = new Map<number, number>();
   const leaving = [...log.shape.workers.values()]
@@ -256,7 +263,7 @@ function selectionSeries(context: FoldContext, range: Range): Series {
     }
   }
   leave(range.to);
-  return { name: 'selection', worker: null, t, bytes };
+  return { name: 'selection', worker: null, ...line.drawn() };
 }
 
 /** Of the filter's workers that live. */
@@ -297,7 +304,7 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
   );
   return [...log.memoryRuns.values()].map(row => {
     const of = samples.get(row.run) ?? { t: [], bytes: [] };
-    const { t, bytes } = thinned(of, points);
+    const range = { from: of.t[0] ?? row.start, to: of.t.at(-1) ?? row.start };
     return {
       run: row.run,
       label: row.label,
@@ -305,32 +312,41 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
       intervalSeconds: row.interval,
       start: row.start,
       stopped: Number.isNaN(row.stopped) ? null : row.stopped,
-      t,
-      bytes,
-      peak: of.bytes.reduce((peak, value) => Math.max(peak, value), 0)
+      ...figuresOf(of),
+      ...drawn(of, range, points)
     };
   });
 }
 
-/** Of each stretch the highest. */
-function thinned(samples: Samples, points: number): Samples {
-  if (samples.t.length <= points) {
-    return samples;
-  }
-  const stretch = samples.t.length / points;
-  const t: number[] = [];
-  const bytes: number[] = [];
-  for (let point = 0; point < points; point++) {
-    let high = Math.floor(point * stretch);
-    for (let i = high; i < Math.floor((point + 1) * stretch); i++) {
-      if (samples.bytes[i]! > samples.bytes[high]!) {
-        high = i;
-      }
+/** Of all samples, with straight lines between them. */
+function figuresOf({
+  t,
+  bytes
+}: Samples): Pick<
+  MemoryResult['runs'][number],
+  'samples' | 'first' | 'last' | 'peak' | 'peakAt' | 'mean' | 'area'
+> {
+  let peak = 0;
+  let area = 0;
+  for (let i = 0; i < t.length; i++) {
+    if (bytes[i]! > bytes[peak]!) {
+      peak = i;
     }
-    t.push(samples.t[high]!);
-    bytes.push(samples.bytes[high]!);
+    if (i > 0) {
+      area += ((t[i]! - t[i - 1]!) * (bytes[i]! + bytes[i - 1]!)) / 2;
+    }
   }
-  return { t, bytes };
+  const seconds = t.length > 0 ? t[t.length - 1]! - t[0]! : 0;
+  const first = bytes[0] ?? null;
+  return {
+    samples: t.length,
+    first,
+    last: bytes.at(-1) ?? null,
+    peak: bytes[peak] ?? 0,
+    peakAt: t[peak] ?? null,
+    mean: seconds > 0 ? area / seconds : first,
+    area
+  };
 }
 
 function newest(log: LogStore, workers: Uint8Array): MemoryResult['now'] {

@@ -184,6 +184,16 @@ function limitNotes(
   }));
 }
 
+/** A run that only falls shows what the one before it has left, and no peak of its own. */
+function peakText(
+  { bytes, isFromBefore }: NonNullable<Line['peak']>,
+  at: string,
+  numerals: Numerals
+): string {
+  const size = formatBytes(bytes, numerals);
+  return isFromBefore ? `began with ${size}, its highest` : `peak ${size}${at}`;
+}
+
 /** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample. */
 function peakNotes(
   lines: readonly Line[],
@@ -201,7 +211,7 @@ function peakNotes(
     .slice(0, 4)
     .sort((a, b) => (b.peak?.bytes ?? 0) - (a.peak?.bytes ?? 0))
     .map((line, place) => {
-      const peak = line.peak as { t: number; bytes: number };
+      const peak = line.peak as NonNullable<Line['peak']>;
       const at = (align === 'zero' ? formatOffsetTick : formatTick)(
         peak.t,
         0.1,
@@ -214,7 +224,7 @@ function peakNotes(
       return {
         x: peak.t,
         y: peak.bytes,
-        text: `${plotText(line.label)}: peak ${formatBytes(peak.bytes, numerals)}${isNarrow ? '' : ` at ${at}`}`,
+        text: `${plotText(line.label)}: ${peakText(peak, isNarrow ? '' : ` at ${at}`, numerals)}`,
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,

@@ -8,7 +8,7 @@
  *               run A       |··/\··|
  *               run B                |·/\/\·····|
  */
-import type { MemoryResult } from '../../wire/panel-link';
+import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
   englishNumerals,
   formatBytes,
@@ -32,7 +32,14 @@ export type Line = {
   /** Place in the order of colours and dashes. */
   readonly place: number;
   readonly isRecording: boolean;
-  readonly peak: { readonly t: number; readonly bytes: number } | null;
+  readonly peak: {
+    readonly t: number;
+    readonly bytes: number;
+    /** The highest is where the run begins: held from before, no doing of the run's. */
+    readonly isFromBefore: boolean;
+  } | null;
+  /** What its points stand for, where it has too many samples to draw each; times as in `t`. */
+  readonly bins: LineBins | null;
 };
 
 /** The lines to draw, hidden ones left out. */
@@ -41,18 +48,33 @@ export function memoryLines(
   align: Align,
   hidden: ReadonlySet<string> = new Set()
 ): Line[] {
+  const named = measureOf(result, align);
   const runs = result.runs.map((run, place): Line => {
     const shift = align === 'zero' ? run.start : 0;
-    const t = run.t.map(at => at - shift);
+    const { bins } = run;
     return {
       key: `run ${run.run}`,
-      label: run.label,
-      t,
+      label:
+        named === null || run.measure !== named
+          ? `${run.label} (${run.measure})`
+          : run.label,
+      t: run.t.map(at => at - shift),
       bytes: run.bytes,
       run: run.run,
       place,
       isRecording: run.stopped === null,
-      peak: peakOf(t, run.bytes)
+      peak:
+        run.peakAt === null
+          ? null
+          : {
+              t: run.peakAt - shift,
+              bytes: run.peak,
+              isFromBefore: isPeakFromBefore(run)
+            },
+      bins:
+        bins === undefined
+          ? null
+          : { ...bins, from: bins.from.map(at => at - shift) }
     };
   });
   const series =
@@ -66,7 +88,8 @@ export function memoryLines(
           run: null,
           place,
           isRecording: false,
-          peak: peakOf(item.t, item.bytes)
+          peak: peakOf(item.t, item.bytes),
+          bins: item.bins ?? null
         }));
   return [...series, ...runs].filter(line => !hidden.has(line.key));
 }
@@ -78,7 +101,7 @@ function peakOf(
   let best: Line['peak'] = null;
   bytes.forEach((value, index) => {
     if (value !== null && (best === null || value > best.bytes)) {
-      best = { t: t[index] ?? 0, bytes: value };
+      best = { t: t[index] ?? 0, bytes: value, isFromBefore: false };
     }
   });
   return best;
@@ -109,13 +132,48 @@ export function valueAt(line: Line, t: number): number | null {
   return a + ((b - a) * (t - (times[low] ?? 0))) / width;
 }
 
+/** A run that was never higher than when it began: what it shows as its peak was there before it. */
+function isPeakFromBefore(run: MemoryResult['runs'][number]): boolean {
+  return run.samples > 1 && run.first === run.peak;
+}
+
+/** Of the samples of the bin that `t` lies in: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
+export function binText(
+  line: Line,
+  t: number,
+  numerals: Numerals = englishNumerals
+): string | null {
+  const { bins } = line;
+  const index = bins?.from.findLastIndex(from => from <= t) ?? -1;
+  if (bins === null || index < 0 || t >= bins.from[index]! + bins.seconds) {
+    return null;
+  }
+  const [low, high, mean] = [bins.low, bins.high, bins.mean].map(column =>
+    formatBytes(column[index] ?? null, numerals)
+  );
+  return `${low} to ${high}, mean ${mean}`;
+}
+
+/**
+ * The measure that the title names. Runs keep the one that they were recorded with, whatever is chosen for the cluster's line; null: runs
+ * of several measures are drawn and no line of the cluster's, so that each run has to say its own.
+ */
+function measureOf(result: MemoryResult, align: Align): string | null {
+  const own = new Set(result.runs.map(run => run.measure));
+  if (align === 'clock' || own.size === 0) {
+    return result.measure;
+  }
+  return own.size === 1 ? ([...own][0] ?? null) : null;
+}
+
 /** "Process memory of the cluster, 2 runs from zero" */
 export function titleOf(
   result: MemoryResult,
   align: Align,
   show: 'cluster' | 'workers'
 ): string {
-  const measure = measureNames[result.measure] ?? result.measure;
+  const named = measureOf(result, align);
+  const measure = named === null ? 'Memory' : (measureNames[named] ?? named);
   const whose = show === 'workers' ? 'of each worker' : 'of the cluster';
   const count = result.runs.length;
   if (count === 0) {
@@ -140,6 +198,10 @@ export function subtitleOf(
   numerals: Numerals = englishNumerals
 ): string {
   const parts: string[] = [];
+  const others = result.runs.filter(run => run.measure !== result.measure);
+  if (others.length > 0) {
+    parts.push('runs keep the measure that they were recorded with');
+  }
   if (result.limits !== null && result.limits.memoryLimit > 0) {
     parts.push(`limit ${formatBytes(result.limits.memoryLimit, numerals)}`);
   }
@@ -160,8 +222,11 @@ export type RunRow = {
   readonly isRecording: boolean;
   readonly started: string;
   readonly duration: number;
+  /** Held when it began; null: not known yet. */
+  readonly first: number | null;
   readonly peak: number;
-  readonly mean: number;
+  readonly isPeakFromBefore: boolean;
+  readonly mean: number | null;
   /** Bytes × seconds. */
   readonly area: number;
   readonly measure: string;
@@ -173,7 +238,6 @@ export function runRows(
   now: number
 ): RunRow[] {
   return result.runs.map((run, place) => {
-    const { area, seconds } = integral(run.t, run.bytes);
     const last = run.t.at(-1) ?? run.start;
     return {
       key: `run ${run.run}`,
@@ -183,27 +247,14 @@ export function runRows(
       isRecording: run.stopped === null,
       started: formatClock(startedAt + run.start, now),
       duration: (run.stopped ?? last) - run.start,
+      first: run.first,
       peak: run.peak,
-      mean: seconds > 0 ? area / seconds : (run.bytes[0] ?? 0),
-      area,
+      isPeakFromBefore: isPeakFromBefore(run),
+      mean: run.mean,
+      area: run.area,
       measure: run.measure
     };
   });
-}
-
-/** Area under straight lines between samples. */
-function integral(
-  t: readonly number[],
-  bytes: readonly number[]
-): { area: number; seconds: number } {
-  let area = 0;
-  let seconds = 0;
-  for (let index = 1; index < t.length; index += 1) {
-    const width = (t[index] ?? 0) - (t[index - 1] ?? 0);
-    area += (width * ((bytes[index] ?? 0) + (bytes[index - 1] ?? 0))) / 2;
-    seconds += width;
-  }
-  return { area, seconds };
 }
 
 /** "after − before", when there are exactly two runs to compare. */
@@ -225,8 +276,9 @@ export function differenceRow(
     label: `${b.label} − ${a.label}`,
     cells: [
       cell(a.duration, b.duration, formatDuration),
+      cell(a.first ?? 0, b.first ?? 0, formatBytes),
       cell(a.peak, b.peak, formatBytes),
-      cell(a.mean, b.mean, formatBytes),
+      cell(a.mean ?? 0, b.mean ?? 0, formatBytes),
       cell(a.area, b.area, formatByteSeconds)
     ]
   };
@@ -257,6 +309,7 @@ export function tableOf(
     text(item.name),
     none,
     none,
+    bytes(item.bytes[0] ?? null),
     bytes(item.bytes.at(-1) ?? null),
     bytes(peakOf(item.t, item.bytes)?.bytes ?? null),
     none,
@@ -267,8 +320,12 @@ export function tableOf(
     text(row.isRecording ? `${row.label} (recording)` : row.label),
     text(row.started),
     { text: formatDuration(row.duration, numerals), value: row.duration },
-    bytes(result.runs[row.place]?.bytes.at(-1) ?? null),
-    bytes(row.peak),
+    bytes(row.first),
+    bytes(result.runs[row.place]?.last ?? null),
+    {
+      text: `${formatBytes(row.peak, numerals)}${row.isPeakFromBefore ? ', from before' : ''}`,
+      value: row.peak
+    },
     bytes(row.mean),
     { text: formatByteSeconds(row.area, numerals), value: row.area },
     text(row.measure)
@@ -278,6 +335,7 @@ export function tableOf(
       { name: 'Name' },
       { name: 'Started' },
       { name: 'Duration', numeric: true },
+      { name: 'At start', numeric: true },
       { name: 'Last', numeric: true },
       { name: 'Peak', numeric: true },
       { name: 'Mean', numeric: true },

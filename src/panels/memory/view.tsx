@@ -21,6 +21,7 @@ import {
 } from './figure';
 import {
   type Align,
+  binText,
   differenceRow,
   type Line,
   memoryLines,
@@ -168,7 +169,7 @@ function CursorCard(props: {
               <td>
                 <LineMark line={line} isHidden={false} /> {line.label}
               </td>
-              <td>{formatBytes(value)}</td>
+              <td>{binText(line, cursor.t) ?? formatBytes(value)}</td>
             </tr>
           ))}
           {rows.length === 2 && a !== undefined && b !== undefined && (
@@ -357,6 +358,9 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
             <th scope="col" className="sw-table-number">
               {trans.__('Duration')}
             </th>
+            <th scope="col" className="sw-table-number sw-wide-only">
+              {trans.__('At start')}
+            </th>
             <th scope="col" className="sw-table-number">
               {trans.__('Peak')}
             </th>
@@ -387,7 +391,23 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
                 <td className="sw-table-number">
                   {formatDuration(row.duration)}
                 </td>
-                <td className="sw-table-number">{formatBytes(row.peak)}</td>
+                <td className="sw-table-number sw-wide-only">
+                  {formatBytes(row.first)}
+                </td>
+                <td
+                  className="sw-table-number"
+                  title={
+                    row.isPeakFromBefore
+                      ? trans.__(
+                          'It held this much when it began, left from before, and never more.'
+                        )
+                      : undefined
+                  }
+                >
+                  {row.isPeakFromBefore
+                    ? trans.__('%1, from before', formatBytes(row.peak))
+                    : formatBytes(row.peak)}
+                </td>
                 <td className="sw-table-number">{formatBytes(row.mean)}</td>
                 <td className="sw-table-number sw-wide-only">
                   {formatByteSeconds(row.area)}
@@ -406,7 +426,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
                 <td
                   key={index}
                   className={
-                    index === 3
+                    index === 1 || index === 4
                       ? 'sw-table-number sw-wide-only'
                       : 'sw-table-number'
                   }

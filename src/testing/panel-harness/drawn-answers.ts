@@ -556,12 +556,25 @@ export function memoryOf(
         (1.2 + (peak - 1.2) * hill + (random.next() - 0.5) * 0.3) * GiB
       );
     }
-    return { t, bytes, peak: Math.max(...bytes) };
+    const highest = Math.max(...bytes);
+    const sum = bytes.reduce((total, value) => total + value, 0);
+    return {
+      t,
+      bytes,
+      samples: t.length,
+      first: bytes[0] ?? null,
+      last: bytes.at(-1) ?? null,
+      peak: highest,
+      peakAt: t[bytes.indexOf(highest)] ?? null,
+      mean: sum / bytes.length,
+      area: sum * 0.5
+    };
   };
-  const shifted = (
-    line: { t: number[]; bytes: number[]; peak: number },
-    start: number
-  ) => ({ ...line, t: line.t.map(at => at + start) });
+  const shifted = (line: ReturnType<typeof curve>, start: number) => ({
+    ...line,
+    t: line.t.map(at => at + start),
+    peakAt: line.peakAt === null ? null : line.peakAt + start
+  });
   const random = new SeededRandom(11);
   const whole = curve(72, 11, 50, random);
   return {

@@ -52,7 +52,7 @@ describe('the memory figure', () => {
       ...result,
       runs: result.runs.map(run => ({
         ...run,
-        bytes: run.bytes.map(value => value / 100),
+        bytes: run.bytes.map(value => Number(value) / 100),
         peak: run.peak / 100
       }))
     };
