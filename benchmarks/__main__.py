@@ -53,6 +53,11 @@ PARTS = {
         "local-profilers.ts",
         ("--tasks", "300", "--rounds", "2", "--seconds", "0.5"),
     ),
+    "local-stamps": Part(
+        "what it costs that workers stamp their tasks",
+        "local-stamps.ts",
+        ("--tasks", "300", "--rounds", "2"),
+    ),
     "local-observe": Part(
         "what observe() of the npm package costs",
         "local-observe.ts",

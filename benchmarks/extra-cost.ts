@@ -67,6 +67,36 @@ export function extraPerTask(
   return { bare: median(bares), extra: median(extras) };
 }
 
+/** The same for bodies that give promises; CPU of all threads of this process counts. */
+export async function extraPerTaskAsync(
+  bare: () => Promise<unknown>,
+  watched: () => Promise<unknown>,
+  tasks: number,
+  rounds: number
+): Promise<ExtraCost> {
+  const spent = async (body: () => Promise<unknown>): Promise<number> => {
+    const before = process.cpuUsage();
+    await body();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  for (let round = 0; round < WARM_UP; round++) {
+    await bare();
+    await watched();
+  }
+  const extras: number[] = [];
+  const bares: number[] = [];
+  let before = await spent(bare);
+  for (let round = 0; round < rounds; round++) {
+    const between = await spent(watched);
+    const after = await spent(bare);
+    extras.push((between - (before + after) / 2) / tasks);
+    bares.push(after / tasks);
+    before = after;
+  }
+  return { bare: median(bares), extra: median(extras) };
+}
+
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }

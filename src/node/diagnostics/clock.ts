@@ -3,5 +3,10 @@ const originMs = performance.timeOrigin;
 
 /** Seconds since the epoch on a clock that never goes back. */
 export function epochSeconds(): number {
-  return (originMs + performance.now()) / 1000;
+  return epochSecondsAt(performance.now());
+}
+
+/** The same, for a reading of this thread's `performance.now()`. */
+export function epochSecondsAt(ms: number): number {
+  return (originMs + ms) / 1000;
 }

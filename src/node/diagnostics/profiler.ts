@@ -1,9 +1,10 @@
 import { type Key, KeyMap } from '../graph/key';
+import { STAMPED, type StampedCallback } from '../local/stamped-callback';
 import type { RunGraph, RunState } from '../local/state';
 import type { TaskPlot, TimeRange } from '../visualize/plots';
 import { taskPlot } from '../visualize/task-plot';
 import { BlockProfiler, rangeOf } from './block-profiler';
-import { epochSeconds } from './clock';
+import { epochSeconds, epochSecondsAt } from './clock';
 import type { TaskData } from './records';
 import { RunsUnderWay } from './runs-under-way';
 
@@ -12,16 +13,19 @@ import { RunsUnderWay } from './runs-under-way';
  * reads them puts the two together.
  *
  * ```
- *   keys     a  b  c        starts     1  1  3
- *   doneKeys b  a           ends       2  3            c failed, or was under way when another one did
+ *   keys     a  b  c
+ *   doneKeys b  a           starts  1  1     ends  2  3            c failed, or was under way when another one did
  * ```
  */
 class RunColumns {
   readonly keys: Key[] = [];
-  readonly starts: number[] = [];
   readonly doneKeys: Key[] = [];
+  readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly workerIds: (number | null)[] = [];
+  /** Of the task that is told next; NaN if it ran nowhere. */
+  nextStart = NaN;
+  nextEnd = NaN;
 
   constructor(readonly graph: RunGraph) {}
 
@@ -44,7 +48,7 @@ class RunColumns {
         records.push({
           key,
           task: this.graph.get(key)!,
-          startTime: this.starts[at]!,
+          startTime: this.starts[place]!,
           endTime: this.ends[place]!,
           workerId: this.workerIds[place]!
         });
@@ -64,7 +68,7 @@ class RunColumns {
 }
 
 /**
- * Records of every task when it ran, and where.
+ * Records of every task when it ran, and where: each is timed where it runs, so waiting and transport are no part of it.
  *
  * `results` grows when a run ends, in the order in which tasks were handed out. Tasks that failed, or were still running when another one
  * failed, have no record; data has none either.
@@ -82,7 +86,7 @@ class RunColumns {
  * profiler.visualize({ filename: 'profile.html' });
  * ```
  */
-export class Profiler extends BlockProfiler {
+export class Profiler extends BlockProfiler implements StampedCallback {
   private readonly _results: TaskData[] = [];
   private readonly _runs = new RunsUnderWay<RunColumns>();
   /** Runs that are over and not in `_results` yet. */
@@ -106,9 +110,14 @@ export class Profiler extends BlockProfiler {
 
   /** A task begins. @hidden */
   override pretask(key: Key, graph: RunGraph): void {
-    const { keys, starts } = this._runs.of(graph);
-    keys.push(key);
-    starts.push(epochSeconds());
+    this._runs.of(graph).keys.push(key);
+  }
+
+  /** A task has run. @internal */
+  [STAMPED](graph: RunGraph, startMs: number, stopMs: number): void {
+    const run = this._runs.of(graph);
+    run.nextStart = epochSecondsAt(startMs);
+    run.nextEnd = epochSecondsAt(stopMs);
   }
 
   /** A task is over. @hidden */
@@ -119,11 +128,16 @@ export class Profiler extends BlockProfiler {
     _state: RunState,
     workerId: number | null
   ): void {
-    const now = epochSeconds();
-    const { doneKeys, ends, workerIds } = this._runs.of(graph);
-    doneKeys.push(key);
-    ends.push(now);
-    workerIds.push(workerId);
+    const run = this._runs.of(graph);
+    if (Number.isNaN(run.nextStart)) {
+      // An alias of a value that is here: it takes no time.
+      run.nextStart = run.nextEnd = epochSeconds();
+    }
+    run.doneKeys.push(key);
+    run.starts.push(run.nextStart);
+    run.ends.push(run.nextEnd);
+    run.workerIds.push(workerId);
+    run.nextStart = NaN;
   }
 
   /** A run is over. @hidden */

@@ -23,9 +23,9 @@ export type TaskData = {
   readonly key: Key;
   /** The call, or the alias. */
   readonly task: Node;
-  /** When it was handed to a worker. */
+  /** When it began, stamped where it ran. */
   readonly startTime: number;
-  /** When the scheduler took its answer. */
+  /** When it ended there. */
   readonly endTime: number;
   /** null for `getSync`, the slot for `getAsync`, else the thread's or the process's id; null for every alias. */
   readonly workerId: number | null;

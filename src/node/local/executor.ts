@@ -12,8 +12,15 @@ export type TaskCall = {
   readonly inputs: ReadonlyKeyMap<unknown>;
 };
 
+export type TaskValue = {
+  readonly value: unknown;
+  /** When the task began and ended where it ran, by this thread's `performance.now()`; only if {@link Executor.stamp} was called. */
+  readonly startMs?: number;
+  readonly stopMs?: number;
+};
+
 export type TaskOutcome =
-  | { readonly value: unknown }
+  | TaskValue
   | {
       readonly error: unknown;
       /** false: not the task has thrown it, and calling the task again would tell nothing or do harm. */
@@ -48,6 +55,8 @@ export type Executor = {
   readonly slots?: number | undefined;
   /** Of executors whose tasks run elsewhere: how to learn when they ran there. */
   readonly remote?: RemoteWorkers | undefined;
+  /** To be called before the first task by whoever wants to know when tasks ran: outcomes say it then, but for aliases that run nowhere. */
+  stamp?(): void;
   /** Asked once for each task that the request reaches, before anything runs. @throws if it could not run the task. */
   check?(key: Key, node: TaskNode): void;
   /**

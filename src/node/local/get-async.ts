@@ -90,6 +90,8 @@ class Job implements BatchOutcome {
   readonly results: TaskOutcome[];
   /** How many of the results there are. */
   count = 0;
+  /** When the task began that runs; NaN if nobody wants to know. */
+  startMs = NaN;
   /** The slot's number. */
   workerId = -1;
 
@@ -105,7 +107,9 @@ class Job implements BatchOutcome {
   }
 
   add(value: unknown): void {
-    this.results[this.count++] = { value };
+    this.results[this.count++] = Number.isNaN(this.startMs)
+      ? { value }
+      : { value, startMs: this.startMs, stopMs: performance.now() };
   }
 
   /** Ends the job early. */
@@ -127,12 +131,17 @@ class PromiseSlots implements Executor {
   /** Resolves when timers and sockets have had their turn; null while it is the tasks'. */
   private _nextTurn: Promise<void> | null = null;
   private _stopped = false;
+  private _isStamped = false;
 
   constructor(readonly numWorkers: number) {
     this._free = Array.from(
       { length: numWorkers },
       (_, slot) => numWorkers - 1 - slot
     );
+  }
+
+  stamp(): void {
+    this._isStamped = true;
   }
 
   submit(batch: readonly TaskCall[], done: BatchDone): void {
@@ -207,8 +216,12 @@ class PromiseSlots implements Executor {
   /** Calls a job's tasks up to its end (null), or up to something to wait for: a task's promise, or the next turn. */
   private _proceed(job: Job): PromiseLike<unknown> | null {
     while (!job.isDone && !this._stopped) {
-      if (performance.now() - this._turnStart >= TURN_MS) {
+      const now = performance.now();
+      if (now - this._turnStart >= TURN_MS) {
         return this._turn();
+      }
+      if (this._isStamped) {
+        job.startMs = now;
       }
       const call = job.batch[job.count]!;
       try {

@@ -60,14 +60,20 @@ export class PromiseResultError extends TypeError {
 /** Runs calls where they are submitted. */
 class ThisThread implements Executor {
   readonly numWorkers = 1;
+  private _isStamped = false;
 
   constructor(private readonly _signal: AbortSignal | undefined) {}
+
+  stamp(): void {
+    this._isStamped = true;
+  }
 
   submit(batch: readonly TaskCall[], done: BatchDone): void {
     const results = new Array<TaskOutcome>(batch.length);
     for (let i = 0; i < results.length; i++) {
       this._signal?.throwIfAborted();
-      const result = outcomeOf(batch[i]!);
+      const call = batch[i]!;
+      const result = this._isStamped ? stampedOutcomeOf(call) : outcomeOf(call);
       results[i] = result;
       if ('error' in result) {
         results.length = i + 1;
@@ -79,6 +85,15 @@ class ThisThread implements Executor {
   stop(): Promise<void> {
     return Promise.resolve();
   }
+}
+
+function stampedOutcomeOf(call: TaskCall): TaskOutcome {
+  const startMs = performance.now();
+  const outcome = outcomeOf(call);
+  const stopMs = performance.now();
+  return 'error' in outcome
+    ? outcome
+    : { value: outcome.value, startMs, stopMs };
 }
 
 function outcomeOf(call: TaskCall): TaskOutcome {

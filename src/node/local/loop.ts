@@ -2,7 +2,13 @@ import { Queue } from '../../base/queue';
 import type { Key } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type { BatchDone, BatchOutcome, Executor, TaskCall } from './executor';
+import type {
+  BatchDone,
+  BatchOutcome,
+  Executor,
+  TaskCall,
+  TaskValue
+} from './executor';
 import type { RunPlan } from './plan';
 import type { RunTables } from './tables';
 import { isThenable } from '../graph/thenable';
@@ -11,7 +17,14 @@ import { InputValues, type Values } from './values';
 /** What the loop tells, when somebody listens. What these throw ends the run. */
 export type LoopListener = {
   pretask(key: Key): void;
-  posttask(key: Key, result: unknown, workerId: number | null): void;
+  /** @param startMs - when the task ran, if its executor stamps tasks */
+  posttask(
+    key: Key,
+    result: unknown,
+    workerId: number | null,
+    startMs: number | undefined,
+    stopMs: number | undefined
+  ): void;
 };
 
 export type LoopOptions = {
@@ -20,6 +33,8 @@ export type LoopOptions = {
   /** Whether a failing task is called again here, so that a debugger sees it. */
   readonly rerunExceptionsLocally: boolean;
   readonly listener: LoopListener | null;
+  /** Milliseconds of this thread's clock. */
+  now(): number;
 };
 
 /** Why a run ended early. `call` is the task that threw, if it was one. */
@@ -180,9 +195,9 @@ export class SchedulingLoop {
         }
         // What is answered in parts goes on without being asked.
         const end = outcome.first === undefined ? batch.length : at + 1;
-        return this._rerun(batch, at, end, outcome.workerId);
+        return this._rerun(batch, at, end);
       }
-      this._finish(batch[at]!.id, result.value, outcome.workerId);
+      this._finish(batch[at]!.id, result, outcome.workerId);
       if (this._abort !== null) {
         return this._abort;
       }
@@ -190,22 +205,34 @@ export class SchedulingLoop {
     return null;
   }
 
-  private _finish(id: number, value: unknown, workerId: number | null): void {
+  private _finish(
+    id: number,
+    { value, startMs, stopMs }: TaskValue,
+    workerId: number | null
+  ): void {
     this._values.set(id, value);
     this._tables.finish(id);
-    this._options.listener?.posttask(this._plan.keyOf(id), value, workerId);
+    this._options.listener?.posttask(
+      this._plan.keyOf(id),
+      value,
+      workerId,
+      startMs,
+      stopMs
+    );
   }
 
   /** Calls a failed task again, here. Should it succeed now, its value counts, and what was to run after it, up to `end`, is submitted anew. */
   private _rerun(
     batch: readonly TaskCall[],
     at: number,
-    end: number,
-    workerId: number | null
+    end: number
   ): Failure | null {
     const call = batch[at]!;
+    const startMs = this._options.now();
     const goOn = (value: unknown) => {
-      this._finish(call.id, value, workerId);
+      // This thread has done it, whoever failed before.
+      const stopMs = this._options.now();
+      this._finish(call.id, { value, startMs, stopMs }, null);
       if (at + 1 < end) {
         this._submit(batch.slice(at + 1, end));
       }

@@ -18,6 +18,7 @@ import {
   isFollower,
   type RunFollower
 } from './run-follower';
+import { isStamped, STAMPED } from './stamped-callback';
 import { StateView } from './state-view';
 import { RunTables } from './tables';
 import { noteTask } from './task-note';
@@ -164,6 +165,7 @@ function within(scope: RunScope, executor: Executor): Executor {
       return executor.slots;
     },
     remote: executor.remote,
+    stamp: () => executor.stamp?.(),
     check: (key, node) => executor.check?.(key, node),
     submit: (batch, done) =>
       executor.submit(batch, (answered, outcome) =>
@@ -256,6 +258,9 @@ class Run {
     this._values = values;
     this._state = state;
     this._checkNodes(plan);
+    if (this._callbacks.some(isStamped)) {
+      this._executor.stamp?.();
+    }
     for (const callback of this._callbacks) {
       callback.startState?.(this._graph, state);
     }
@@ -267,7 +272,8 @@ class Run {
       {
         chunkSize: this._chunkSize,
         rerunExceptionsLocally: this._options.rerunExceptionsLocally === true,
-        listener: watched ? this._listener(state) : null
+        listener: watched ? this._listener(state) : null,
+        now: () => performance.now()
       },
       failure => this._end(failure)
     );
@@ -303,13 +309,19 @@ class Run {
   private _listener(state: RunState): LoopListener {
     const before = this._callbacks.filter(({ pretask }) => pretask);
     const after = this._callbacks.filter(({ posttask }) => posttask);
+    const stamped = this._callbacks.filter(isStamped);
     return {
       pretask: key => {
         for (const callback of before) {
           callback.pretask!(key, this._graph, state);
         }
       },
-      posttask: (key, result, workerId) => {
+      posttask: (key, result, workerId, startMs, stopMs) => {
+        if (startMs !== undefined) {
+          for (const callback of stamped) {
+            callback[STAMPED](this._graph, startMs, stopMs!);
+          }
+        }
         for (const callback of after) {
           callback.posttask!(key, result, this._graph, state, workerId);
         }

@@ -1,7 +1,7 @@
 /** A local log that is written now: spans and lanes get their ids, blocks leave in time for panels that are looked at. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { monotonicClock } from '../../link/monotonic';
+import { monotonicClock, monotonicOffset } from '../../link/monotonic';
 import { SEAL_SECONDS } from '../../records/log-writer';
 import { LocalLog, type LocalWorker } from '../../sources/local-log';
 import { atExit, type Leaving, notAtExit } from './at-exit';
@@ -40,7 +40,7 @@ export class LiveLog {
   ) {
     const start = this.now();
     this._sealedAt = start;
-    this.wallEpoch = wallSeconds();
+    this.wallEpoch = wallSecondsAt(start);
     this.log = new LocalLog(start, ({ bytes }) =>
       _sink.write(bytes, this.now() - start)
     );
@@ -234,8 +234,9 @@ export class LiveLog {
  * Wall clock, seconds. The profilers' records count on from the process's start, finer than the clock is read; where that has come apart
  * from the clock, which was set or slept since, the clock counts.
  */
-function wallSeconds(): number {
-  const counted = performance.timeOrigin + performance.now();
+function wallSecondsAt(now: number): number {
+  // As a `Profiler` tells the same moment.
+  const counted = performance.timeOrigin + 1000 * (now - monotonicOffset());
   const read = Date.now();
   return (Math.abs(counted - read) < APART_MS ? counted : read) / 1000;
 }

@@ -1,4 +1,6 @@
+import { monotonicOffset } from '../../link/monotonic';
 import type { BatchOutcome, TaskCall, TaskOutcome } from '../local/executor';
+import { type MeasureCount, Measures } from './task-meter';
 
 /** What the loop submitted together, and what has become of it. */
 export class Batch {
@@ -68,32 +70,56 @@ export type Entry = {
 };
 
 /**
- * Tells the results of entries, from one on: neighbours of one batch together.
+ * Tells outcomes of entries, from one on: neighbours of one batch together.
  *
  * @param isOver - asked before each: what is told may end the run
  */
 export function settleValues(
   entries: readonly Entry[],
   from: number,
-  values: readonly unknown[],
+  results: readonly TaskOutcome[],
   workerId: number,
   isOver: () => boolean
 ): void {
   let at = 0;
-  while (at < values.length && !isOver()) {
+  while (at < results.length && !isOver()) {
     const { batch, at: first } = entries[from + at]!;
     if (!batch.inParts) {
-      batch.settle(first, { value: values[at++] }, workerId);
+      batch.settle(first, results[at++]!, workerId);
       continue;
     }
-    const results: TaskOutcome[] = [];
-    for (; at < values.length; at++) {
+    const begin = at;
+    for (; at < results.length; at++) {
       const next = entries[from + at]!;
-      if (next.batch !== batch || next.at !== first + results.length) {
+      if (next.batch !== batch || next.at !== first + at - begin) {
         break;
       }
-      results.push({ value: values[at] });
     }
-    batch.settlePart(first, results, workerId);
+    const isAll = at - begin === results.length;
+    const part = isAll ? results : results.slice(begin, at);
+    batch.settlePart(first, part, workerId);
   }
+}
+
+/** Milliseconds of this thread's clock when that of all processes is at 0. */
+const zeroMs = -1000 * monotonicOffset();
+
+/**
+ * Results as the loop takes them.
+ *
+ * @param rows - what the worker measured of them, so many numbers of each; start and stop come first
+ */
+export function outcomes(
+  values: readonly unknown[],
+  rows: readonly number[],
+  measures: MeasureCount
+): TaskOutcome[] {
+  if (measures === Measures.none) {
+    return values.map(value => ({ value }));
+  }
+  return values.map((value, at) => ({
+    value,
+    startMs: zeroMs + 1000 * rows[measures * at]!,
+    stopMs: zeroMs + 1000 * rows[measures * at + 1]!
+  }));
 }

@@ -3,6 +3,7 @@
  * microseconds and wakes a thread, a small task costs less than one.
  */
 import type { PortableForm } from '../graph/portable-form';
+import type { MeasureCount } from './task-meter';
 
 /** A function as a worker is told it. */
 export type SentFunction = {
@@ -29,8 +30,8 @@ export type RunMessage = {
   readonly pack: number;
   /** The place in the claim cells that worker and pool share; −1 without. */
   readonly cell: number;
-  /** Somebody wants to know when each task ran and what it used. */
-  readonly isMeasured: boolean;
+  /** Of each task, for somebody who wants to know when it ran, or what it used too. */
+  readonly measures: MeasureCount;
   readonly define: readonly FunctionDefinition[];
   readonly count: number;
   readonly calls: readonly number[];

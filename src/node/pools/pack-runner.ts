@@ -1,4 +1,5 @@
 /** Runs in the worker: takes packs of tasks one after the other, runs them in order, sends results back in batches. */
+import { monotonicClock } from '../../link/monotonic';
 import { isThenable } from '../graph/thenable';
 import { type CallTree, decodeArg } from './call-encoding';
 import { collectLargeBuffers } from './large-buffers';
@@ -11,7 +12,7 @@ import {
   type RunMessage
 } from './messages';
 import { packFailure } from './remote-error';
-import { TaskMeter } from './task-meter';
+import { Measures, TaskMeter } from './task-meter';
 import { describeUnsendable } from './unsendable';
 import {
   loadedFunction,
@@ -42,6 +43,7 @@ export class PackRunner {
   private readonly _functions = new WorkerFunctions();
   private readonly _timings = new FunctionTimings();
   private readonly _waiting: RunMessage[] = [];
+  private readonly _now = monotonicClock();
   private _isRunning = false;
 
   constructor(private readonly _link: RunnerLink) {}
@@ -76,7 +78,17 @@ export class PackRunner {
       pack !== undefined;
       pack = this._waiting.shift()
     ) {
-      await new PackRun(pack, this._functions, this._timings, this._link).run();
+      const meter =
+        pack.measures === Measures.none
+          ? null
+          : new TaskMeter(this._now, pack.measures);
+      await new PackRun(
+        pack,
+        this._functions,
+        this._timings,
+        this._link,
+        meter
+      ).run();
     }
     this._isRunning = false;
   }
@@ -87,7 +99,6 @@ class PackRun {
   private _values: unknown[] = [];
   private readonly _moved = new Set<ArrayBuffer>();
   private _flushedAt = performance.now();
-  private readonly _meter: TaskMeter | null;
   /** Whether every function of the nested calls that are being made leaves its results to whoever has them. */
   private _treeMoves = true;
 
@@ -95,10 +106,9 @@ class PackRun {
     private readonly _pack: RunMessage,
     private readonly _functions: WorkerFunctions,
     private readonly _timings: FunctionTimings,
-    private readonly _link: RunnerLink
-  ) {
-    this._meter = _pack.isMeasured ? new TaskMeter() : null;
-  }
+    private readonly _link: RunnerLink,
+    private readonly _meter: TaskMeter | null
+  ) {}
 
   async run(): Promise<void> {
     const { calls, args, count } = this._pack;
@@ -154,8 +164,12 @@ class PackRun {
       const stop = performance.now();
       this._timings.add(id, stop - start);
       start = stop;
-      if (stop - this._flushedAt > FLUSH_MS && !(await this._flush(false))) {
-        return;
+      if (stop - this._flushedAt > FLUSH_MS) {
+        if (!(await this._flush(false))) {
+          return;
+        }
+        // Sending is no part of the next task's time.
+        start = performance.now();
       }
       if (stop - pausedAt > PAUSE_MS && this._link.pause !== undefined) {
         await this._link.pause();

@@ -1,14 +1,14 @@
 import type { Execution } from '../local/execution';
 import type { Entry } from './batch';
 import type { PoolExecutor } from './pool-executor';
-import { MEASURES } from './task-meter';
+import { type MeasureCount, Measures } from './task-meter';
 
 /** Tasks that one run has sent to one worker. */
 export class Pack {
   /** How many have an outcome; they get theirs in order. */
   received = 0;
   /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
-  private _measures: readonly number[] = [];
+  private _rows: readonly number[] = [];
   /** Tasks of this pack are the entries before this one; those from here on were taken back. */
   end: number;
 
@@ -18,7 +18,8 @@ export class Pack {
     readonly owner: PoolExecutor,
     readonly entries: readonly Entry[],
     readonly cell: number,
-    readonly taskMs: number
+    readonly taskMs: number,
+    readonly measures: MeasureCount
   ) {
     this.end = entries.length;
   }
@@ -28,37 +29,44 @@ export class Pack {
   }
 
   /**
-   * Takes what the worker has measured of the next tasks, of the last of which it may be known that it failed.
+   * Takes what the worker has measured of the next `count` tasks, which have outcomes now: as many numbers of each as the pack has asked for.
    *
-   * @param measures - as a {@link TaskMeter} gives them; those of a task may come before its outcome
+   * @param measured - as a {@link TaskMeter} gives them; those of a task may come before its outcome
    */
-  takeExecutions(
+  takeRows(measured: readonly number[], count: number): readonly number[] {
+    const end = this.measures * count;
+    if (this._rows.length === 0 && measured.length <= end) {
+      return measured;
+    }
+    const all = this._rows.concat(measured);
+    this._rows = all.slice(end);
+    return all.slice(0, end);
+  }
+
+  /**
+   * The next tasks as they ran, if the pack has asked for all measures. Of the last one it may be known that it failed.
+   *
+   * @param rows - what {@link takeRows} gave
+   */
+  executions(
     workerId: number,
-    measures: readonly number[],
-    count: number,
-    failure: { readonly error: unknown } | undefined
+    rows: readonly number[],
+    failure: { readonly error: unknown } | undefined,
+    count: number
   ): Execution[] {
-    const all = this._measures.concat(measures);
     const executions: Execution[] = [];
-    for (let at = 0; at < count; at++) {
-      const [start, stop, cpu, nbytes] = all.slice(
-        MEASURES * at,
-        MEASURES * (at + 1)
-      );
-      if (start === undefined) {
-        break;
-      }
+    for (let at = 0; at < rows.length / Measures.all; at++) {
+      const row = Measures.all * at;
       executions.push({
         call: this.entries[this.received + at]!.call,
         workerId,
-        start,
-        stop: stop!,
-        cpu: cpu!,
-        nbytes: nbytes!,
+        start: rows[row]!,
+        stop: rows[row + 1]!,
+        cpu: rows[row + 2]!,
+        nbytes: rows[row + 3]!,
         ...(failure !== undefined && at === count - 1 ? { failure } : {})
       });
     }
-    this._measures = all.slice(MEASURES * count);
     return executions;
   }
 }

@@ -19,7 +19,7 @@ import type {
   TaskOutcome
 } from '../local/executor';
 import type { Execution, RemoteWorkers } from '../local/execution';
-import { Batch, type Entry, settleValues } from './batch';
+import { Batch, type Entry, outcomes, settleValues } from './batch';
 import { encodeCall, visitFunctions } from './call-encoding';
 import type { ResultsMessage } from './messages';
 import { Pack } from './pack';
@@ -27,6 +27,7 @@ import { AHEAD_MS, AHEAD_TASKS, freestWorker, STUCK_MS } from './placement';
 import { workerEnded, WorkerEndedError, workerNotStarted } from './pool-errors';
 import type { PoolWorker } from './pool-worker';
 import { unpackFailure } from './remote-error';
+import { type MeasureCount, Measures } from './task-meter';
 import { couldStick, retireHeld, takeBackStuck } from './stuck-packs';
 import { findUnsendable } from './unsendable-task';
 import type { WorkerEnd } from './worker-transport';
@@ -62,6 +63,7 @@ export class PoolExecutor implements Executor {
   /** Of this run's tasks; undefined before the first result. */
   private _meanMs: number | undefined;
   private readonly _measuring: ((execution: Execution) => void)[] = [];
+  private _isStamped = false;
   private _timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -79,9 +81,17 @@ export class PoolExecutor implements Executor {
     return this._isStopped;
   }
 
-  /** Whether somebody wants to know when tasks ran and what they used. */
-  get isMeasured(): boolean {
-    return this._measuring.length > 0;
+  stamp(): void {
+    this._isStamped = true;
+  }
+
+  /** What somebody wants to know of tasks. */
+  private get _measures(): MeasureCount {
+    return this._measuring.length > 0
+      ? Measures.all
+      : this._isStamped
+        ? Measures.times
+        : Measures.none;
   }
 
   get remote(): RemoteWorkers {
@@ -222,14 +232,11 @@ export class PoolExecutor implements Executor {
         : unpackFailure(failure!, failed.call.key, worker.transport.label);
     const count = values.length + (failed === undefined ? 0 : 1);
     const { workerId } = worker;
-    if (message.measures !== undefined) {
+    const rows = pack.takeRows(message.measures ?? [], count);
+    if (pack.measures === Measures.all) {
+      const failure = failed === undefined ? undefined : { error: failedWith };
       pack
-        .takeExecutions(
-          workerId,
-          message.measures,
-          count,
-          failed === undefined ? undefined : { error: failedWith }
-        )
+        .executions(workerId, rows, failure, count)
         .forEach(execution => this._measuring.forEach(take => take(execution)));
     }
     worker.received(pack, count);
@@ -243,7 +250,8 @@ export class PoolExecutor implements Executor {
     // What the loop submits meanwhile is given out afterwards, all at once.
     this._isReceiving = true;
     const isOver = () => this._isStopped;
-    settleValues(pack.entries, from, values, workerId, isOver);
+    const results = outcomes(values, rows, pack.measures);
+    settleValues(pack.entries, from, results, workerId, isOver);
     if (failed !== undefined) {
       this._settle(failed, { error: failedWith }, workerId);
     }
@@ -352,7 +360,8 @@ export class PoolExecutor implements Executor {
     const entries = this._queue.splice(0, count);
     const taskMs = (expectedMs - worker.aheadMs) / count;
     const id = this._pool.takePackId();
-    const pack = new Pack(id, this, entries, worker.takeCell(), taskMs);
+    const cell = worker.takeCell();
+    const pack = new Pack(id, this, entries, cell, taskMs, this._measures);
     try {
       worker.post(pack, calls, args, functions);
       this._known.add(worker);

@@ -103,7 +103,7 @@ export class PoolWorker {
         type: 'run',
         pack: pack.id,
         cell: pack.cell,
-        isMeasured: pack.owner.isMeasured,
+        measures: pack.measures,
         define: functions.definitionsFrom(this._definedUpTo),
         count: pack.entries.length,
         calls: areAlike(calls) ? calls.slice(0, 2) : calls,

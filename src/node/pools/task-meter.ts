@@ -1,29 +1,43 @@
-/** Runs in the worker: when each task ran, what it used, how large its result is. Only made for runs that somebody measures. */
-import { monotonicClock } from '../../link/monotonic';
+/** Runs in the worker: when each task ran and, for who wants that too, what it used and how large its result is. */
 import { resultBytes } from '../observe/result-bytes';
 import { threadCpuClock } from '../observe/thread-cpu';
 
-/** Numbers per task in a {@link ResultsMessage}: start, stop, CPU seconds, bytes of the result. */
-export const MEASURES = 4;
+/** Numbers per task in a {@link ResultsMessage}, by what is wanted of it: nothing; start and stop; CPU seconds and bytes of the result too. */
+export const Measures = { none: 0, times: 2, all: 4 } as const;
+
+export type MeasureCount = (typeof Measures)[keyof typeof Measures];
 
 export class TaskMeter {
-  private readonly _now = monotonicClock();
-  private readonly _cpu = threadCpuClock();
+  private readonly _cpu: (() => number) | null;
   private _rows: number[] = [];
   /** NaN between tasks. */
   private _start = NaN;
   private _cpuStart = NaN;
 
+  /** @param _now - one clock for all packs of a worker: another one's reading may lie before the last stop */
+  constructor(
+    private readonly _now: () => number,
+    count: MeasureCount
+  ) {
+    this._cpu = count === Measures.all ? threadCpuClock() : null;
+  }
+
   begin(): void {
-    this._cpuStart = this._cpu();
+    if (this._cpu !== null) {
+      this._cpuStart = this._cpu();
+    }
     this._start = this._now();
   }
 
   /** The task has returned; to be called before the result leaves, for moved memory has no size any more. */
   end(value: unknown): void {
     const stop = this._now();
-    const cpu = this._cpu() - this._cpuStart;
-    this._rows.push(this._start, stop, cpu, resultBytes(value));
+    if (this._cpu === null) {
+      this._rows.push(this._start, stop);
+    } else {
+      const cpu = this._cpu() - this._cpuStart;
+      this._rows.push(this._start, stop, cpu, resultBytes(value));
+    }
     this._start = NaN;
   }
 
@@ -31,8 +45,13 @@ export class TaskMeter {
   fail(): void {
     const stop = this._now();
     const hasBegun = !Number.isNaN(this._start);
-    const cpu = hasBegun ? this._cpu() - this._cpuStart : 0;
-    this._rows.push(hasBegun ? this._start : stop, stop, cpu, NaN);
+    const start = hasBegun ? this._start : stop;
+    if (this._cpu === null) {
+      this._rows.push(start, stop);
+    } else {
+      const cpu = hasBegun ? this._cpu() - this._cpuStart : 0;
+      this._rows.push(start, stop, cpu, NaN);
+    }
     this._start = NaN;
   }
 

@@ -10,8 +10,8 @@ const MOST_LANES = 100;
  * Rows and lanes of task records.
  *
  * ```
- *   worker 7   aaaa  bb        two rows; worker 9 had c and d at the same time (getAsync, a batch, or a task that waited in
- *   worker 9   cccccc  eee     the worker for the one before), so its row is divided into two lanes there, and not at e
+ *   worker 7   aaaa  bb        two rows; worker 9 had c and d at the same time (two runs at once whose workers have
+ *   worker 9   cccccc  eee     the same number), so its row is divided into two lanes there, and not at e
  *              dddd    eee
  * ```
  */

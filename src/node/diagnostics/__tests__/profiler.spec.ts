@@ -72,25 +72,76 @@ describe('Profiler', () => {
     expect(profiler.results.map(({ key }) => key)).toEqual(['done']);
   });
 
-  it('§3.1: tasks of one batch begin with its hand-out and end when it is back', () => {
+  it.each([
+    ['getSync', getSync],
+    ['getAsync', getAsync]
+  ] as const)(
+    '§3.1: tasks of one batch of %s have the times of each, not of the batch',
+    async (_, get) => {
+      const profiler = new Profiler();
+      const inside: (readonly [start: number, end: number])[] = [];
+      const spin = () => {
+        const begin = epochSeconds();
+        while (epochSeconds() < begin + 0.003) {
+          // Computing.
+        }
+        inside.push([begin, epochSeconds()]);
+      };
+      const batch = { a: task(spin), b: task(spin), c: task(spin) };
+      await profiler.run(async () =>
+        get(batch, ['a', 'b', 'c'], { chunkSize: 3, numWorkers: 1 } as object)
+      );
+      expect(profiler.results).toHaveLength(3);
+      let last = 0;
+      profiler.results.forEach(({ startTime, endTime }, at) => {
+        const [begin, end] = inside[at]!;
+        expect(startTime).toBeLessThanOrEqual(begin);
+        expect(endTime).toBeGreaterThanOrEqual(end);
+        expect(startTime).toBeGreaterThanOrEqual(last);
+        last = endTime;
+      });
+    }
+  );
+
+  it('§3.1: what a hook takes before and after a task is no part of it', () => {
     const profiler = new Profiler();
-    let first = Infinity;
-    let last = 0;
-    const spin = () => {
-      const begin = epochSeconds();
-      first = Math.min(first, begin);
-      while (epochSeconds() < begin + 0.003) {
+    const pause = () => {
+      const end = performance.now() + 3;
+      while (performance.now() < end) {
         // Computing.
       }
-      last = epochSeconds();
     };
-    const batch = { a: task(spin), b: task(spin), c: task(spin) };
-    profiler.run(() => getSync(batch, ['a', 'b', 'c'], { chunkSize: 3 }));
-    expect(profiler.results).toHaveLength(3);
-    for (const { startTime, endTime } of profiler.results) {
-      expect(startTime).toBeLessThanOrEqual(first);
-      expect(endTime).toBeGreaterThanOrEqual(last);
-    }
+    let ran = 0;
+    const slow = new Callback({ pretask: pause, posttask: pause });
+    const timed = () => (ran = epochSeconds());
+    slow.run(() =>
+      profiler.run(() =>
+        slow.run(() => getSync({ a: task(timed), b: alias('a') }, 'b'))
+      )
+    );
+    const [a, b] = profiler.results;
+    expect(a!.startTime).toBeLessThanOrEqual(ran);
+    expect(a!.endTime - a!.startTime).toBeLessThan(0.003);
+    expect(b!.endTime - b!.startTime).toBeLessThan(0.003);
+  });
+
+  it('a task that is called again here after it failed has the times and the place of that call', async () => {
+    const profiler = new Profiler();
+    let calls = 0;
+    const failing = () => {
+      if (calls++ === 0) {
+        throw new Error('not yet');
+      }
+      return calls;
+    };
+    expect(
+      await profiler.run(() =>
+        getAsync({ a: task(failing) }, 'a', { rerunExceptionsLocally: true })
+      )
+    ).toBe(2);
+    const [a] = profiler.results;
+    expect(a!.workerId).toBeNull();
+    expect(a!.endTime).toBeGreaterThanOrEqual(a!.startTime);
   });
 
   it('§3: the clock is no wall clock: it goes on when that is set', () => {

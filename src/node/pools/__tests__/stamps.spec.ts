@@ -1,0 +1,187 @@
+/** Records of tasks in workers against stamps that the tasks take themselves. */
+import fc from 'fast-check';
+import { monotonicOffset } from '../../../link/monotonic';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { Profiler } from '../../diagnostics/profiler';
+import type { TaskData } from '../../diagnostics/records';
+import type { Key } from '../../graph/key';
+import { alias, ref, task } from '../../graph/nodes';
+import { taskPlot } from '../../visualize/task-plot';
+import type { ProcessPool } from '../worker-pool';
+import { workerKinds } from './worker-kinds';
+
+beforeAll(() => buildNodePrograms('pool-thread.mjs', 'pool-process.mjs'));
+
+type Stamps = readonly [start: number, stop: number];
+
+/** Computes for so long and says when, by the clock that all processes share. */
+const spin = (us: number): Stamps => {
+  const seconds = () => Number(process.hrtime.bigint()) / 1e9;
+  const start = seconds();
+  while (seconds() - start < us * 1e-6) {
+    // Computing.
+  }
+  return [start, seconds()];
+};
+
+/** Seconds since the epoch of the shared clock's. */
+const epochOf = (seconds: number) =>
+  performance.timeOrigin / 1000 + seconds - monotonicOffset();
+
+const LIMIT_SECONDS = 20e-6;
+const LIMIT_SHARE = 0.05;
+
+type Recorded = {
+  readonly records: readonly TaskData[];
+  readonly stamps: ReadonlyMap<Key, Stamps>;
+  readonly wall: number;
+};
+
+async function recorded(
+  get: (typeof workerKinds)[number]['get'],
+  pool: ProcessPool,
+  durations: readonly number[],
+  options: object = {}
+): Promise<Recorded> {
+  const graph = new Map<string, unknown>();
+  durations.forEach((us, at) => graph.set(`spin-${at}`, task(spin, us)));
+  const keys = [...graph.keys()];
+  const profiler = new Profiler();
+  const began = performance.now();
+  const values = await profiler.run(() =>
+    get<Stamps[]>(graph, keys, { pool, ...options })
+  );
+  const wall = (performance.now() - began) / 1000;
+  const stamps = new Map<Key, Stamps>(
+    keys.map((key, at) => [key, values[at]!])
+  );
+  return { records: profiler.results, stamps, wall };
+}
+
+/** Of all records the shares that are further from the task's own stamps than the limits. */
+function expectTrue(
+  { records, stamps, wall }: Recorded,
+  workers: number
+): void {
+  expect(records).toHaveLength(stamps.size);
+  let wrong = 0;
+  const ends = new Map<number | null, number>();
+  const sums = new Map<number | null, number>();
+  for (const record of [...records].sort((a, b) => a.startTime - b.startTime)) {
+    const { workerId, startTime, endTime } = record;
+    const [start, stop] = stamps.get(record.key)!;
+    // Around the task's own: a clock reads microseconds at worst.
+    expect(startTime).toBeLessThanOrEqual(epochOf(start) + 3e-6);
+    expect(endTime).toBeGreaterThanOrEqual(epochOf(stop) - 3e-6);
+    // A worker is at one task at a time.
+    expect(startTime).toBeGreaterThanOrEqual(ends.get(workerId) ?? 0);
+    ends.set(workerId, endTime);
+    sums.set(workerId, (sums.get(workerId) ?? 0) + endTime - startTime);
+    const excess = endTime - startTime - (stop - start);
+    wrong += Number(
+      excess > Math.max(LIMIT_SECONDS, LIMIT_SHARE * (stop - start))
+    );
+  }
+  // Who has to give up the core between two stamps is not to blame: of a hundred tasks one may.
+  expect(wrong).toBeLessThanOrEqual(1 + 0.01 * records.length);
+  expect(ends.has(null)).toBe(false);
+  expect(ends.size).toBeLessThanOrEqual(workers);
+  sums.forEach(sum => expect(sum).toBeLessThanOrEqual(wall));
+  // And the picture has a lane per worker.
+  const plot = taskPlot(records, 0, 60);
+  expect(plot.rows).toHaveLength(ends.size);
+  expect(plot.rows.map(({ lanes }) => lanes)).toEqual(plot.rows.map(() => 1));
+}
+
+describe.each(workerKinds)('§3.1: records of $kind', ({ get, makePool }) => {
+  it('are those of the tasks, long beside short', async () => {
+    await using pool = makePool({ size: 2 });
+    const durations = Array.from({ length: 600 }, (_, at) =>
+      at % 2 === 0 ? 500 : 10
+    );
+    await recorded(get, pool, durations);
+    const run = await recorded(get, pool, durations);
+    expectTrue(run, 2);
+    const sums = [0, 0];
+    const truth = [0, 0];
+    for (const { key, startTime, endTime } of run.records) {
+      const kind = Number(String(key).slice('spin-'.length)) % 2;
+      const [start, stop] = run.stamps.get(key)!;
+      sums[kind]! += endTime - startTime;
+      truth[kind]! += stop - start;
+    }
+    for (const kind of [0, 1]) {
+      const allowed = Math.max(0.05 * truth[kind]!, 300 * LIMIT_SECONDS);
+      expect(sums[kind]! - truth[kind]!).toBeLessThanOrEqual(allowed);
+    }
+  }, 60_000);
+
+  it('are those of the tasks, whatever they take and however they are handed out', async () => {
+    await using pool = makePool({ size: 2 });
+    // What is called for the first time is compiled: that is the task's time, and none of what its own clock sees.
+    await recorded(get, pool, new Array<number>(400).fill(20), {
+      chunkSize: 5
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(0, 5, 50, 400, 3000, 9000), {
+          minLength: 1,
+          maxLength: 60
+        }),
+        fc.constantFrom(
+          {},
+          { chunkSize: 1 },
+          { chunkSize: 7 },
+          { chunkSize: -1 }
+        ),
+        async (durations, options) =>
+          expectTrue(await recorded(get, pool, durations, options), 2)
+      ),
+      { numRuns: 12, endOnFailure: true }
+    );
+  }, 60_000);
+
+  it('of promises and nested calls are those of the tasks', async () => {
+    await using pool = makePool({ size: 1 });
+    const profiler = new Profiler();
+    const graph = {
+      waits: task(
+        () => new Promise(resolve => setTimeout(() => resolve(1), 20))
+      ),
+      nested: task((s: Stamps) => s, task(spin, 4000)),
+      other: alias('waits')
+    };
+    const [, [start, stop]] = await profiler.run(() =>
+      get<[number, Stamps, number]>(graph, ['waits', 'nested', 'other'], {
+        pool
+      })
+    );
+    const of = (name: string) =>
+      profiler.results.find(({ key }) => key === name)!;
+    const took = (name: string) => of(name).endTime - of(name).startTime;
+    expect(took('waits')).toBeGreaterThan(0.018);
+    expect(of('nested').startTime).toBeLessThanOrEqual(epochOf(start) + 3e-6);
+    expect(of('nested').endTime).toBeGreaterThanOrEqual(epochOf(stop) - 3e-6);
+    // It is a value that is here: nothing ran.
+    expect(took('other')).toBe(0);
+    expect(of('other').workerId).toBeNull();
+  });
+
+  it('of a run that fails are those of what was completed', async () => {
+    await using pool = makePool({ size: 1 });
+    const profiler = new Profiler();
+    const fail = (_: Stamps) => {
+      throw new Error('broken');
+    };
+    const graph = {
+      done: task(spin, 2000),
+      broken: task(fail, ref('done'))
+    };
+    await expect(
+      profiler.run(() => get(graph, 'broken', { pool }))
+    ).rejects.toThrow('broken');
+    expect(profiler.results.map(({ key }) => key)).toEqual(['done']);
+    const [{ startTime, endTime }] = profiler.results as [TaskData];
+    expect(endTime - startTime).toBeGreaterThanOrEqual(0.002);
+  });
+});
