@@ -29,6 +29,10 @@ export type Condition =
       readonly kind:
         SpanMatch | 'function' | 'not function' | 'worker' | 'status';
       readonly value: string;
+      /** Of a span by path: what the value begins with, "Alice › ". */
+      readonly within?: string;
+      /** What the value means in more words. */
+      readonly caption?: string;
     }
   | {
       readonly id: 'time';
@@ -239,9 +243,32 @@ export class SelectionModel implements IDisposable {
   private _isDisposed = false;
 }
 
-/** The words of a span term: its tags from the root, or the tag alone. The last tag names it. */
-export function termLabel(term: SpanTerm): string {
+/** What a span term's row is called: its tag, of a path the last one. */
+function termLabel(term: SpanTerm): string {
   return 'tag' in term ? term.tag : (term.path[term.path.length - 1] ?? '');
+}
+
+/**
+ * A term as a chip says it. One span by its path, every span of a tag: "Alice › data loading" is not "data loading (by tag)", and neither
+ * is the top span "data loading".
+ */
+export function termWords(term: SpanTerm): {
+  readonly value: string;
+  readonly within?: string;
+  readonly caption?: string;
+} {
+  if ('tag' in term) {
+    return {
+      value: `${term.tag} (by tag)`,
+      caption: `every span with the tag ${term.tag}, wherever it is`
+    };
+  }
+  const above = term.path.slice(0, -1);
+  const within = above.map(tag => `${tag} › `).join('');
+  return {
+    value: `${within}${termLabel(term)}`,
+    ...(above.length > 0 && { within })
+  };
 }
 
 export function isSameTerm(a: SpanTerm, b: SpanTerm): boolean {
@@ -277,7 +304,7 @@ function conditionsOf(state: SelectionState): Condition[] {
       conditions.push({
         id: `${match}:${termKey(term)}`,
         kind: match,
-        value: termLabel(term)
+        ...termWords(term)
       });
     }
   }

@@ -61,11 +61,20 @@ function Chip(
   const { condition, trans } = props;
   const { id, kind } = condition;
   const value = chipValue(condition);
+  const within = ('within' in condition && condition.within) || '';
   return (
     <li className="sw-chip">
       <span className="sw-chip-kind">{kind}</span>{' '}
-      <span className="sw-chip-value" title={value}>
-        {value}
+      {within !== '' && (
+        <span className="sw-chip-within" title={value}>
+          {within}
+        </span>
+      )}
+      <span
+        className="sw-chip-value"
+        title={'caption' in condition ? condition.caption : value}
+      >
+        {value.slice(within.length)}
       </span>
       <button
         type="button"
@@ -85,7 +94,7 @@ function Chip(
   );
 }
 
-/** `data load`, `astype`, `2`, `4.10 s – 21.3 s`. */
+/** `Alice › data load`, `data load (by tag)`, `astype`, `2`, `4.10 s – 21.3 s`. */
 export function chipValue(condition: Condition): string {
   if (condition.kind !== 'time') {
     return condition.value;

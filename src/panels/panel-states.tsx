@@ -7,7 +7,7 @@ import { filterIcon, type LabIcon, stopIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
-import { type SelectionModel, termLabel } from '../feed/selection';
+import { type SelectionModel, termWords } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
@@ -130,7 +130,7 @@ export function filterEmptyState(
   const name = functions?.length === 1 ? functions[0] : undefined;
   const span =
     spans?.any?.length === 1 && spans.any[0]
-      ? termLabel(spans.any[0])
+      ? termWords(spans.any[0]).value
       : undefined;
   const why =
     name !== undefined && span !== undefined

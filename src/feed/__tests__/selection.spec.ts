@@ -16,7 +16,7 @@ function texts(model: SelectionModel): string[] {
 }
 
 describe('SelectionModel', () => {
-  it('says each condition, spans by their last tag', () => {
+  it('says each condition, spans by their path', () => {
     const model = new SelectionModel();
     model.toggleSpan(load, 'any');
     model.toggleSpan({ tag: 'warm-up' }, 'not');
@@ -25,12 +25,32 @@ describe('SelectionModel', () => {
     model.toggleWorker(2);
     model.setTime({ from: 4.1, to: 21.3 });
     expect(texts(model)).toEqual([
-      'any data load',
-      'not warm-up',
+      'any flow › data load',
+      'not warm-up (by tag)',
       'function astype',
       'not function sum',
       'worker 2',
       'time {"from":4.1,"to":21.3}'
+    ]);
+  });
+
+  it('tells one span by path from every span of a tag, and from another path', () => {
+    const model = new SelectionModel();
+    const tag = 'data loading';
+    for (const term of [
+      { path: ['Alice', tag] },
+      { path: ['Bob', tag] },
+      { path: [tag] },
+      { tag }
+    ]) {
+      model.toggleSpan(term, 'any');
+    }
+    const said = texts(model);
+    expect(said).toEqual([
+      'any Alice › data loading',
+      'any Bob › data loading',
+      'any data loading',
+      'any data loading (by tag)'
     ]);
   });
 
@@ -39,9 +59,9 @@ describe('SelectionModel', () => {
     model.toggleSpan({ tag: 'a' }, 'any');
     model.toggleSpan({ tag: 'b' }, 'not');
     model.pickSpan(load);
-    expect(texts(model)).toEqual(['any data load', 'not b']);
+    expect(texts(model)).toEqual(['any flow › data load', 'not b (by tag)']);
     model.pickSpan(load);
-    expect(texts(model)).toEqual(['not b']);
+    expect(texts(model)).toEqual(['not b (by tag)']);
   });
 
   it('has a span in one list at most', () => {

@@ -166,7 +166,7 @@ describe('SpanwisePanel', () => {
     ]);
     await drawn(panel);
     get(panel, '[aria-label="Filter"]');
-    get(panel, '[aria-label="Remove any data load"]').click();
+    get(panel, '[aria-label="Remove any flow › data load"]').click();
     expect(made.selection.isFiltered).toBe(false);
     await drawn(panel);
     expect(panel.node.querySelector('[aria-label="Filter"]')).toBeNull();

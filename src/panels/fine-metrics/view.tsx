@@ -6,6 +6,7 @@ import type { FineMetricsResult } from '../../wire/panel-link';
 import { formatCounted } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { longest, stackedBar } from './figure';
+import { usePointerOver } from '../use-pointer-over';
 import {
   activityRows,
   type FunctionOrder,
@@ -159,15 +160,21 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
 
 function ByFunction(props: FineMetricsViewProps): JSX.Element {
   const { result, order, selection, trans, onShowAll } = props;
-  const isOver = React.useRef(false);
-  const shown = React.useRef<readonly string[]>([]);
+  const list = React.useRef<HTMLUListElement>(null);
+  const { isOver, enter } = usePointerOver(list);
+  const shown = React.useRef<{
+    readonly by: string;
+    readonly names: readonly string[];
+  }>({ by: '', names: [] });
   const [card, setCard] = React.useState<string | null>(null);
   const timer = React.useRef(0);
   let rows = functionRows(result, order);
-  if (isOver.current) {
-    rows = keepOrder(rows, shown.current, row => row.name);
+  // New answers move no row from under the pointer; another unit or order was asked for.
+  const by = `${result.unit} ${order}`;
+  if (isOver && shown.current.by === by) {
+    rows = keepOrder(rows, shown.current.names, row => row.name);
   }
-  shown.current = rows.map(row => row.name);
+  shown.current = { by, names: rows.map(row => row.name) };
   const whole = longest(rows.map(row => row.total));
   const legend = legendOf(rows);
   const picked = selection.filter.functions ?? [];
@@ -179,6 +186,11 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
     );
   };
   React.useEffect(() => () => window.clearTimeout(timer.current), []);
+  React.useEffect(() => {
+    if (!isOver) {
+      show(null);
+    }
+  }, [isOver]);
   const all = result.byFunction.length + (result.others?.functions ?? 0);
   return (
     <Block
@@ -198,15 +210,10 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
         ))}
       </ul>
       <ul
+        ref={list}
         className="sw-metricList"
         aria-label={trans.__('By function')}
-        onPointerEnter={() => {
-          isOver.current = true;
-        }}
-        onPointerLeave={() => {
-          isOver.current = false;
-          show(null);
-        }}
+        onPointerEnter={enter}
         onKeyDown={moveFocus}
       >
         {rows.map(row => (

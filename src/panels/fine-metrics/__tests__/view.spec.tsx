@@ -2,6 +2,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
+import { act } from 'react';
 
 import { SelectionModel } from '../../../feed/selection';
 import { fineMetricsOf } from '../../../testing/panel-harness/drawn-answers';
@@ -70,6 +71,61 @@ describe('Fine Performance Metrics', () => {
       new MouseEvent('click', { bubbles: true, altKey: true })
     );
     expect(selection.filter.notFunctions).toEqual(['fit_fold']);
+  });
+
+  /** As a pointer's events bubble; React makes entering and leaving of them. */
+  const point = (type: string, target: Element) => {
+    Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+    act(() => {
+      target.dispatchEvent(new MouseEvent(type, { bubbles: true }));
+    });
+    Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: false });
+  };
+  const names = () =>
+    texts('By function').map(text => text.slice(0, text.indexOf(', ')));
+  /** Two functions' seconds, as the order in which they come follows from them. */
+  const timed = (seconds: Record<string, number>, unit = 'seconds') => {
+    const result = fineMetricsOf(firstLook(), {});
+    const [like] = result.byFunction;
+    return {
+      ...result,
+      unit,
+      others: null,
+      byFunction: Object.entries(seconds).map(([name, total]) => ({
+        ...like!,
+        function: name,
+        total,
+        activities: { 'thread-cpu': total }
+      }))
+    };
+  };
+
+  it('moves no row from under the pointer, and sorts again when it has gone', () => {
+    show(timed({ a: 3, b: 2, c: 1 }));
+    point('pointerover', list('By function').children[1]!);
+    show(timed({ a: 3, b: 4, c: 5 }));
+    expect(names()).toEqual(['a', 'b', 'c']);
+    point('pointermove', document.body);
+    expect(names()).toEqual(['c', 'b', 'a']);
+  });
+
+  it('sorts again though the row under the pointer was taken out', () => {
+    show(timed({ a: 2.25, b: 6.7 }));
+    const row = list('By function').children[1]!;
+    point('pointerover', row);
+    // The click filters: only its row is left, and then all are back; no element tells that the pointer has left it.
+    show(timed({ a: 2.25 }));
+    show(timed({ a: 2.25, b: 6.7 }));
+    expect(names()).toEqual(['a', 'b']);
+    point('pointermove', document.body);
+    expect(names()).toEqual(['b', 'a']);
+  });
+
+  it('sorts by what was asked for, wherever the pointer is', () => {
+    show(timed({ a: 3, b: 2 }));
+    point('pointerover', list('By function').children[1]!);
+    show(timed({ a: 10, b: 20 }, 'bytes'));
+    expect(names()).toEqual(['b', 'a']);
   });
 
   it('shows all functions when the others are clicked', () => {
