@@ -54,7 +54,12 @@ export const PANEL_LINK = {
     tiles: message({
       id: u32,
       level: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60)),
-      first: v.pipe(v.number(), v.integer()),
+      first: v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(Number.MIN_SAFE_INTEGER),
+        v.maxValue(Number.MAX_SAFE_INTEGER)
+      ),
       count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))
     }),
     detail: message({ request: u32, cluster: text, run: u32 }),

@@ -138,9 +138,12 @@ export function emptyPage(lanes: number): CellPage {
   return { lanes, runs: null, held: null, strip: null };
 }
 
+/** A page without a plane: the object, its key and its place in a map. */
+const PAGE_BYTES = 300;
+
 export function pageBytes(page: CellPage): number {
   const planes = [page.runs, page.held, page.strip].filter(p => p !== null);
-  return 64 + planes.length * page.lanes * TILE_CELLS * 16;
+  return PAGE_BYTES + planes.length * page.lanes * TILE_CELLS * 16;
 }
 
 export const LAYERS = ['runs', 'held', 'strip'] as const;

@@ -183,8 +183,10 @@ export class Pyramid {
     }
     const ownCell = 2 ** level;
     const cell = 2 ** retired.level;
-    const firstCell = Math.floor((from * 1e6) / cell);
-    const endCell = Math.ceil((to * 1e6) / cell);
+    // A page may reach far beyond the log: the cells that are looked at are those that can be.
+    const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
+    const lastSeconds = Math.min(to, droppedBefore);
+    const endCell = Math.ceil((lastSeconds * 1e6) / cell);
     for (let lane = 0; lane < page.lanes; lane++) {
       for (let c = firstCell; c < endCell; c++) {
         const index = Math.floor(c / TILE_CELLS);

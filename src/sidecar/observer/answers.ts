@@ -1,12 +1,13 @@
 /** Answers of views, computed once for however many watches ask the same. In the observer process. */
-import type { FoldContext } from '../../observer/folds/context';
+import type { FoldContext, Slices } from '../../observer/folds/context';
 import { foldView } from '../../observer/folds/fold-view';
 import type { ViewAnswer } from '../../observer/folds/fold-view';
 import { viewVersion } from '../../observer/view-tables';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
 import { filterKey } from '../../observer/filter';
 import type { ObservedCluster } from './observed-cluster';
-import type { WorkQueue } from './work-queue';
+import { Job } from './work-queue';
+import type { Asker, WorkQueue } from './work-queue';
 
 export type Question = {
   readonly view: ViewName;
@@ -25,11 +26,17 @@ export type Answer = ViewAnswer & {
 };
 
 const ANSWERS_KEPT = 16;
+const ALWAYS: Asker = { owner: {}, isWanted: () => true };
 /** Running tasks grow without any new row: whoever asks anew meanwhile gets an answer that is no older than this. */
 const FRESH_MILLISECONDS = 250;
 
-/** A fold under way, and the newest block that was in when it began. */
-type Computing = { readonly logSeq: number; readonly answer: Promise<Answer> };
+/** A fold under way, the newest block that was in when it began, and who waits for it. */
+type Computing = {
+  readonly logSeq: number;
+  readonly job: Job<ViewAnswer>;
+  readonly askers: Asker[];
+  readonly answer: Promise<Answer>;
+};
 
 /** Changes when the answer to a question may. */
 export function answerVersion(
@@ -50,11 +57,17 @@ export class Answers {
   ) {}
 
   /**
-   * The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows.
+   * The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows. It is dropped
+   * (NotWanted) when none of those who asked want it any more.
    *
    * @param afterSeq - the block that the answer must not miss.
    */
-  get(question: Question, urgent: boolean, afterSeq = 0): Promise<Answer> {
+  get(
+    question: Question,
+    urgent: boolean,
+    afterSeq = 0,
+    asker: Asker = ALWAYS
+  ): Promise<Answer> {
     const key = questionKey(question);
     const version = answerVersion(this._cluster, question.view);
     const kept = this._kept.get(key);
@@ -63,17 +76,26 @@ export class Answers {
     }
     const running = this._running.get(key);
     if (running !== undefined && running.logSeq >= afterSeq) {
+      running.askers.push(asker);
+      this._queue.join(running.job, urgent, asker.owner);
       return running.answer;
     }
+    const askers = [asker];
+    const job = new Job(this._fold(question), () =>
+      askers.some(each => each.isWanted())
+    );
     const computing: Computing = {
       logSeq: this._cluster.store.seq,
-      answer: this._compute(question, key, version, urgent).finally(() => {
+      job,
+      askers,
+      answer: this._compute(job, key, version).finally(() => {
         if (this._running.get(key) === computing) {
           this._running.delete(key);
         }
       })
     };
     this._running.set(key, computing);
+    this._queue.join(job, urgent, asker.owner);
     return computing.answer;
   }
 
@@ -86,15 +108,8 @@ export class Answers {
     );
   }
 
-  private async _compute(
-    question: Question,
-    key: string,
-    version: string,
-    urgent: boolean
-  ): Promise<Answer> {
+  private _fold(question: Question): Slices<ViewAnswer> {
     const cluster = this._cluster;
-    const logSeq = cluster.store.seq;
-    const at = Date.now();
     const context: FoldContext = {
       log: cluster.store,
       filter: cluster.compiled(question.filter),
@@ -102,10 +117,17 @@ export class Answers {
       now: cluster.now(),
       ended: cluster.ended
     };
-    const { value, milliseconds } = await this._queue.run(
-      foldView(question.view, context, question.params),
-      urgent
-    );
+    return foldView(question.view, context, question.params);
+  }
+
+  private async _compute(
+    job: Job<ViewAnswer>,
+    key: string,
+    version: string
+  ): Promise<Answer> {
+    const logSeq = this._cluster.store.seq;
+    const at = Date.now();
+    const { value, milliseconds } = await job.result;
     const answer = { ...value, logSeq, version, milliseconds, at };
     this._kept.delete(key);
     this._kept.set(key, answer);

@@ -3,11 +3,15 @@ import { warmUp } from '../../observer/warm-up';
 import { Door } from '../../link/door';
 import type { AcceptedLink } from '../../link/door';
 import type { Transport } from '../../link/addresses';
+import { HandshakeRefused } from '../../wire/handshake';
 import { Clusters } from './clusters';
 import type { ObservedCluster } from './observed-cluster';
 import { PanelSession } from './panel-session';
 import { SourceSession } from './source-session';
 import { WorkQueue } from './work-queue';
+
+/** Pages and Python clients at a time. One costs some 100 KB, and a few MB more if it does not read. */
+const MOST_VIEWERS = 256;
 
 export type ObserverOptions = {
   readonly folder: string;
@@ -37,6 +41,13 @@ export class Observer {
     });
     const newest = new WeakMap<ObservedCluster, SourceSession>();
     const links = new Set<AcceptedLink<'source' | 'panel'>>();
+    const forgetClosed = (): void => {
+      for (const old of links) {
+        if (old.closed) {
+          links.delete(old);
+        }
+      }
+    };
     const door = await Door.open<'source' | 'panel'>({
       transport: options.transport,
       folder: options.folder,
@@ -44,12 +55,18 @@ export class Observer {
       secret: options.secret,
       build: options.build,
       roles: ['source', 'panel'],
-      onLink: link => {
-        for (const old of links) {
-          if (old.closed) {
-            links.delete(old);
-          }
+      welcome: role => {
+        forgetClosed();
+        const viewers = [...links].filter(link => link.role === 'panel').length;
+        if (role === 'panel' && viewers >= MOST_VIEWERS) {
+          throw new HandshakeRefused(
+            'busy',
+            `${MOST_VIEWERS} pages watch already: close some, then reload this one.`
+          );
         }
+        return {};
+      },
+      onLink: link => {
         links.add(link);
         if (link.role === 'source') {
           new SourceSession(

@@ -7,16 +7,29 @@ import type { Clusters } from './clusters';
 import {
   begunAnewSentence,
   foldFailedSentence,
+  longFilterSentence,
+  tilesGivenUpSentence,
   unknownClusterSentence,
   unknownWatchSentence
 } from './sentences';
+import { MOST_TILES, TileRequests } from './tile-requests';
+import type { TileRequest } from './tile-requests';
 import { ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
+import { NotWanted } from './work-queue';
 import type { WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
 const CLUSTERS_MILLISECONDS = 500;
 /** A page shows a dozen panels; a link that asks for more is told so. */
 const MOST_WATCHES = 256;
+/** Bytes that may be on their way to a page that does not read, two of the longest messages. More is neither made nor asked for: nothing is read from it either. */
+const MOST_QUEUED_BYTES = 2 * 2 ** 20;
+/** How long a page's requests are looked at before other sockets are read. */
+const REQUESTS_MILLISECONDS = 4;
+/** Characters of a watch's filter, time and parameters: 500 spans of a hundred characters. */
+const MOST_QUESTION_CHARACTERS = 64 * 1024;
+/** A page that asks for too many tiles is told so once in a while. */
+const GIVEN_UP_MILLISECONDS = 1000;
 
 type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
@@ -35,6 +48,12 @@ export class PanelSession {
   private _clustersAt = 0;
   private _sentClusters = '';
   private _closed = false;
+  /** Requests that wait until the page reads. */
+  private _inbox: Up[] = [];
+  private _paused = false;
+  private readonly _tileRequests = new TileRequests();
+  private _makingTile = false;
+  private _givenUpAt = -Infinity;
 
   constructor(
     private readonly _link: AcceptedLink<'panel'>,
@@ -48,10 +67,61 @@ export class PanelSession {
       this._pushClustersSoon();
     });
     _link.start({
-      messages: batch => batch.forEach(message => this._take(message)),
+      messages: batch => {
+        this._inbox.push(...batch);
+        this._work();
+      },
+      drained: () => this._goOn(),
       closed: () => this._dispose()
     });
     this._pushClusters();
+  }
+
+  private get _isFull(): boolean {
+    return this._link.queuedBytes > MOST_QUEUED_BYTES;
+  }
+
+  /** Takes requests; the page's socket rests while there are more than one turn takes, or more answers than the page reads. */
+  private _work(): void {
+    const end = performance.now() + REQUESTS_MILLISECONDS;
+    let taken = 0;
+    while (
+      taken < this._inbox.length &&
+      !this._closed &&
+      !this._isFull &&
+      performance.now() < end
+    ) {
+      this._take(this._inbox[taken++]!);
+    }
+    this._inbox.splice(0, taken);
+    if (this._closed) {
+      return;
+    }
+    if (this._inbox.length === 0) {
+      if (this._paused) {
+        this._paused = false;
+        this._link.resume();
+      }
+      return;
+    }
+    if (!this._paused) {
+      this._paused = true;
+      this._link.pause();
+    }
+    if (!this._isFull) {
+      setImmediate(() => this._work());
+    }
+  }
+
+  /** The page reads again. */
+  private _goOn(): void {
+    if (this._closed || this._isFull) {
+      return;
+    }
+    this._work();
+    this._pushClustersSoon();
+    this._watches.forEach(watch => watch.wake());
+    this._makeTiles();
   }
 
   private _take(message: Up): void {
@@ -79,6 +149,9 @@ export class PanelSession {
   private _watch(message: MessageOf<'watch'>): void {
     const { fields } = message;
     this._forget(fields.id);
+    if (this._isTooLong(fields)) {
+      return;
+    }
     const entry = this._clusters.get(fields.cluster);
     if (entry === undefined) {
       const absent = this._clusters.forgotten(fields.cluster);
@@ -108,9 +181,23 @@ export class PanelSession {
         if (this._watches.get(id) === watch) {
           this._watches.delete(id);
         }
-      }
+      },
+      isFull: () => this._isFull,
+      owner: this
     });
     this._watches.set(fields.id, watch);
+  }
+
+  private _isTooLong(
+    fields: Pick<MessageOf<'change'>['fields'], 'id' | 'filter' | 'params'>
+  ): boolean {
+    const { id, filter, params } = fields;
+    const { length } = JSON.stringify([filter, params]);
+    if (length > MOST_QUESTION_CHARACTERS) {
+      this._fail(id, longFilterSentence(length, MOST_QUESTION_CHARACTERS));
+      return true;
+    }
+    return false;
   }
 
   private _await(message: MessageOf<'watch'>): void {
@@ -137,6 +224,7 @@ export class PanelSession {
   private _forget(id: number): void {
     this._watches.get(id)?.dispose();
     this._watches.delete(id);
+    this._tileRequests.forget(id);
     clearTimeout(this._awaiting.get(id)?.timer);
     this._awaiting.delete(id);
   }
@@ -146,6 +234,12 @@ export class PanelSession {
     if (watch === undefined) {
       this._fail(fields.id, unknownWatchSentence(fields.id));
       return;
+    }
+    if (this._isTooLong(fields)) {
+      return;
+    }
+    if (fields.filter !== undefined) {
+      this._tileRequests.forget(fields.id);
     }
     watch.change({
       ...(fields.filter === undefined ? {} : { filter: fields.filter }),
@@ -160,31 +254,79 @@ export class PanelSession {
       this._fail(fields.id, unknownWatchSentence(fields.id));
       return;
     }
-    const { cluster } = watch.entry;
-    const tiles = cluster.tiles(watch.filter);
+    const { id: ofWatch, level, first } = fields;
     for (let i = 0; i < fields.count; i++) {
-      const index = fields.first + i;
-      this._queue
-        .run(tiles.tile(fields.level, index, cluster.ended), true)
-        .then(({ value: tile }) =>
-          this._send('tile', () =>
-            this._link.send(
-              'tile',
-              {
-                id: fields.id,
-                level: tile.level,
-                index: tile.index,
-                settled: tile.settled,
-                logSeq: tile.logSeq,
-                functions: [...tile.functions]
-              },
-              { boxes: tile.columns }
-            )
-          )
+      const request = { watch: ofWatch, level, index: first + i };
+      const given = this._tileRequests.add(request);
+      if (given !== undefined) {
+        this._tellGivenUp(given);
+      }
+    }
+    this._makeTiles();
+  }
+
+  private _tellGivenUp(request: TileRequest): void {
+    const now = Date.now();
+    if (now - this._givenUpAt >= GIVEN_UP_MILLISECONDS) {
+      this._givenUpAt = now;
+      this._fail(request.watch, tilesGivenUpSentence(MOST_TILES));
+    }
+  }
+
+  /** One tile after another, so that the rest can still be given up, and other pages have their turns. */
+  private _makeTiles(): void {
+    if (this._makingTile || this._closed || this._isFull) {
+      return;
+    }
+    const request = this._tileRequests.take();
+    if (request === undefined) {
+      return;
+    }
+    this._makingTile = true;
+    void this._makeTile(request).finally(() => {
+      this._makingTile = false;
+      this._makeTiles();
+    });
+  }
+
+  private async _makeTile({ watch: id, level, index }: TileRequest) {
+    const watch = this._watches.get(id);
+    if (watch === undefined) {
+      return;
+    }
+    const { filter } = watch;
+    const isWanted = (): boolean =>
+      !this._closed &&
+      this._watches.get(id) === watch &&
+      watch.filter === filter;
+    try {
+      const { cluster } = watch.entry;
+      const { value: tile } = await this._queue.run(
+        cluster.tiles(filter).tile(level, index, cluster.ended),
+        true,
+        { owner: this, isWanted }
+      );
+      if (!isWanted()) {
+        return;
+      }
+      this._send('tile', () =>
+        this._link.send(
+          'tile',
+          {
+            id,
+            level: tile.level,
+            index: tile.index,
+            settled: tile.settled,
+            logSeq: tile.logSeq,
+            functions: [...tile.functions]
+          },
+          { boxes: tile.columns }
         )
-        .catch((error: unknown) =>
-          this._fail(fields.id, foldFailedSentence('task-stream', error))
-        );
+      );
+    } catch (error) {
+      if (!(error instanceof NotWanted)) {
+        this._fail(id, foldFailedSentence('task-stream', error));
+      }
     }
   }
 
@@ -277,6 +419,9 @@ export class PanelSession {
   }
 
   private _pushClusters(): void {
+    if (this._isFull) {
+      return; // told when it reads
+    }
     this._clustersAt = Date.now();
     const clusters = this._clusters.list();
     const text = JSON.stringify(clusters);
@@ -288,6 +433,8 @@ export class PanelSession {
 
   private _dispose(): void {
     this._closed = true;
+    this._inbox = [];
+    this._tileRequests.clear();
     clearTimeout(this._clustersTimer);
     this._stopListening();
     for (const id of [...this._watches.keys(), ...this._awaiting.keys()]) {

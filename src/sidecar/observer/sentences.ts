@@ -74,6 +74,14 @@ export function unknownWatchSentence(id: number): string {
   return `There is no watch ${id} on this link: send "watch" first.`;
 }
 
+export function tilesGivenUpSentence(most: number): string {
+  return `More than ${most.toLocaleString('en')} tiles wait for this page: the oldest were given up. Ask again for those in view.`;
+}
+
+export function longFilterSentence(bytes: number, most: number): string {
+  return `The filter and the parameters take ${bytes.toLocaleString('en')} characters, ${most.toLocaleString('en')} at most: select fewer functions or spans.`;
+}
+
 export function foldFailedSentence(view: string, error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return `${view} could not be computed: ${message}.`;

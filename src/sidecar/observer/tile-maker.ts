@@ -8,6 +8,8 @@ import type { TileAnswer } from '../../observer/tiles/tile';
 
 /** 26 bytes a box. */
 const BOX_BYTES = 26;
+/** A tile without a box: its arrays, which are nine, and what holds them. */
+const TILE_BYTES = 1500;
 const KEPT_BYTES = 16 * 2 ** 20;
 
 export class TileMaker {
@@ -64,13 +66,17 @@ export class TileMaker {
 
   private _keep(key: string, tile: TileAnswer): void {
     this._kept.set(key, tile);
-    this._bytes += tile.columns.lane.length * BOX_BYTES;
+    this._bytes += bytesOf(tile);
     for (const [oldest, old] of this._kept) {
       if (this._bytes <= KEPT_BYTES) {
         return;
       }
       this._kept.delete(oldest);
-      this._bytes -= old.columns.lane.length * BOX_BYTES;
+      this._bytes -= bytesOf(old);
     }
   }
+}
+
+function bytesOf(tile: TileAnswer): number {
+  return TILE_BYTES + tile.columns.lane.length * BOX_BYTES;
 }

@@ -32,6 +32,10 @@ export type WatchOutput = {
   failure(id: number, sentence: string): void;
   /** A query has had its answer: nothing more will come. */
   done(id: number): void;
+  /** The viewer does not take what was sent: `wake` is called when it does again. */
+  isFull(): boolean;
+  /** Whose turn the folds take. */
+  readonly owner: object;
 };
 
 /**
@@ -64,7 +68,7 @@ export class RunningWatch {
       time: _request.time,
       params: _request.params
     };
-    this._stopListening = _entry.cluster.onChange(() => this._wake());
+    this._stopListening = _entry.cluster.onChange(() => this.wake());
     if (!this._hasArrived) {
       this._arrival = setTimeout(() => {
         const { id, afterSeq = 0 } = _request;
@@ -74,7 +78,7 @@ export class RunningWatch {
         _output.done(id);
       }, ARRIVAL_MILLISECONDS);
     }
-    this._wake();
+    this.wake();
   }
 
   get entry(): ClusterEntry {
@@ -100,12 +104,12 @@ export class RunningWatch {
     this._timer = undefined;
     this._acknowledged = this._seq;
     this._computing = false;
-    this._wake();
+    this.wake();
   }
 
   ack(seq: number): void {
     this._acknowledged = Math.max(this._acknowledged, seq);
-    this._wake();
+    this.wake();
   }
 
   dispose(): void {
@@ -124,9 +128,11 @@ export class RunningWatch {
     return this._entry.cluster.store.seq >= (this._request.afterSeq ?? 0);
   }
 
-  private _wake(): void {
+  /** Look again whether there is something to answer. */
+  wake(): void {
     if (
       this._disposed ||
+      this._output.isFull() ||
       this._computing ||
       this._timer !== undefined ||
       !this._hasArrived ||
@@ -145,7 +151,7 @@ export class RunningWatch {
     }
     this._timer = setTimeout(() => {
       this._timer = undefined;
-      this._wake();
+      this.wake();
     }, wait);
   }
 
@@ -157,12 +163,20 @@ export class RunningWatch {
       const answer = await this._entry.answers.get(
         this._question,
         isFirst,
-        this._request.afterSeq
+        this._request.afterSeq,
+        {
+          owner: this._output.owner,
+          isWanted: () => !this._disposed && generation === this._generation
+        }
       );
       if (this._disposed || generation !== this._generation) {
         return;
       }
       this._computing = false;
+      if (this._output.isFull()) {
+        // Others' answers came between. This one is kept for a while; a newer one is better.
+        return;
+      }
       this._sentVersion = answer.version;
       const hz = this._request.maxHz || DEFAULT_HZ;
       this._nextAt =
@@ -190,7 +204,7 @@ export class RunningWatch {
       this.dispose();
       this._output.done(this._request.id);
     } else {
-      this._wake();
+      this.wake();
     }
   }
 }

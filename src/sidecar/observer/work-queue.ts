@@ -4,38 +4,137 @@ import type { Slices } from '../../observer/folds/context';
 
 /** How long folds may keep the process from its sockets: rows that come in wait no longer than this. */
 const TURN_MILLISECONDS = 8;
+/** How long one asker's folds go on before the next asker's do: of twenty pages each waits 40 ms at most for its turn. */
+const SHARE_MILLISECONDS = 2;
+/** Of so many turns of an asker one goes to what is not urgent, if it has both. */
+const ORDINARY_EVERY = 4;
 
-type Job = {
-  readonly slices: Slices<unknown>;
-  readonly done: (value: unknown, milliseconds: number) => void;
-  readonly failed: (error: unknown) => void;
-  milliseconds: number;
-};
+/** Whoever asked has gone, or asks for something else by now. Nobody waits for this: it is caught and dropped. */
+export class NotWanted extends Error {
+  override readonly name = 'NotWanted';
+}
 
-/**
- * A queue of folds. Each turn of the event loop gives them 8 ms, urgent ones first, then the sockets are read: taking rows in has priority
- * over answering, and no answer waits behind more than what was asked before it.
- */
-export class WorkQueue {
+/** A fold under way. */
+export class Job<R = unknown> {
+  readonly result: Promise<{
+    readonly value: R;
+    readonly milliseconds: number;
+  }>;
+  isOver = false;
+
+  constructor(
+    private readonly _slices: Slices<R>,
+    private readonly _isWanted: () => boolean
+  ) {
+    this.result = new Promise((resolve, reject) => {
+      this._done = value =>
+        resolve({ value, milliseconds: this._milliseconds });
+      this._failed = reject;
+    });
+  }
+
+  /** Goes on until `end` or until it is over. */
+  advance(end: number): void {
+    if (!this._isWanted()) {
+      this.isOver = true;
+      this._failed(new NotWanted());
+      return;
+    }
+    const start = performance.now();
+    try {
+      let step = this._slices.next();
+      while (step.done !== true && performance.now() < end) {
+        step = this._slices.next();
+      }
+      this._milliseconds += performance.now() - start;
+      if (step.done === true) {
+        this.isOver = true;
+        this._done(step.value);
+      }
+    } catch (error) {
+      this.isOver = true;
+      this._failed(error);
+    }
+  }
+
+  private _done!: (value: R) => void;
+  private _failed!: (error: unknown) => void;
+  private _milliseconds = 0;
+}
+
+/** What one asker waits for. */
+class Line {
   private readonly _urgent: Job[] = [];
   private readonly _ordinary: Job[] = [];
+  private _turns = 0;
+
+  add(job: Job, urgent: boolean): void {
+    (urgent ? this._urgent : this._ordinary).push(job);
+  }
+
+  /** The job of this turn; undefined: nothing waits. */
+  next(): Job | undefined {
+    const urgent = firstOf(this._urgent);
+    const ordinary = firstOf(this._ordinary);
+    return ordinary !== undefined && this._turns % ORDINARY_EVERY === 3
+      ? ordinary
+      : (urgent ?? ordinary);
+  }
+
+  endTurn(): void {
+    this._turns++;
+  }
+}
+
+/** A job may stand in the lines of several askers: whoever's turn comes carries it on. */
+function firstOf(jobs: Job[]): Job | undefined {
+  while (jobs[0]?.isOver === true) {
+    jobs.shift();
+  }
+  return jobs[0];
+}
+
+/** The process itself, and whoever does not say who asks. */
+const NOBODY = {};
+
+export type Asker = {
+  /** Whose turn it takes: a page, say. */
+  readonly owner: object;
+  /** Looked at before each turn; what nobody wants any more is dropped. */
+  isWanted(): boolean;
+};
+const ALWAYS: Asker = { owner: NOBODY, isWanted: () => true };
+
+/**
+ * Queues of folds, one for each asker. Each turn of the event loop gives them 8 ms, 2 ms to one asker after another, and then the sockets
+ * are read: taking rows in has priority over answering, and no page waits longer because another one asks for much. Within an asker's
+ * queue urgent folds come first.
+ */
+export class WorkQueue {
+  /** In the order of their turns. */
+  private readonly _lines = new Map<object, Line>();
   private _scheduled = false;
 
   /** Milliseconds of the process that the fold took, for whoever limits how often it is run. */
   run<R>(
     slices: Slices<R>,
-    urgent = false
+    urgent = false,
+    asker: Asker = ALWAYS
   ): Promise<{ readonly value: R; readonly milliseconds: number }> {
-    return new Promise((resolve, reject) => {
-      (urgent ? this._urgent : this._ordinary).push({
-        slices,
-        done: (value, milliseconds) =>
-          resolve({ value: value as R, milliseconds }),
-        failed: reject,
-        milliseconds: 0
-      });
-      this._schedule();
-    });
+    const job = new Job(slices, () => asker.isWanted());
+    this.join(job, urgent, asker.owner);
+    return job.result;
+  }
+
+  /** Somebody waits for this job: it stands in their line as well. */
+  join<R>(job: Job<R>, urgent: boolean, owner: object): void {
+    let line = this._lines.get(owner);
+    if (line === undefined) {
+      line = new Line();
+      this._lines.set(owner, line);
+    }
+    line.add(job as Job, urgent);
+    this._schedule();
   }
 
   private _schedule(): void {
@@ -48,42 +147,28 @@ export class WorkQueue {
   private _turn(): void {
     this._scheduled = false;
     const end = performance.now() + TURN_MILLISECONDS;
-    for (
-      let job = this._next();
-      job !== undefined && performance.now() < end;
-      job = this._next()
-    ) {
-      this._advance(job, end);
+    for (const [owner, line] of this._lines) {
+      const now = performance.now();
+      if (now >= end) {
+        break;
+      }
+      const stop = Math.min(end, now + SHARE_MILLISECONDS);
+      for (
+        let job = line.next();
+        job !== undefined && performance.now() < stop;
+        job = line.next()
+      ) {
+        job.advance(stop);
+      }
+      line.endTurn();
+      this._lines.delete(owner);
+      if (line.next() !== undefined) {
+        // Behind the others; this very loop comes to it again if there is time.
+        this._lines.set(owner, line);
+      }
     }
-    if (this._next() !== undefined) {
+    if (this._lines.size > 0) {
       this._schedule();
     }
-  }
-
-  private _next(): Job | undefined {
-    return this._urgent[0] ?? this._ordinary[0];
-  }
-
-  private _advance(job: Job, end: number): void {
-    const start = performance.now();
-    try {
-      let step = job.slices.next();
-      while (step.done !== true && performance.now() < end) {
-        step = job.slices.next();
-      }
-      job.milliseconds += performance.now() - start;
-      if (step.done === true) {
-        this._remove(job);
-        job.done(step.value, job.milliseconds);
-      }
-    } catch (error) {
-      this._remove(job);
-      job.failed(error);
-    }
-  }
-
-  private _remove(job: Job): void {
-    const queue = this._urgent[0] === job ? this._urgent : this._ordinary;
-    queue.shift();
   }
 }

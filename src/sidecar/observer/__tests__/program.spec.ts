@@ -1,50 +1,18 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { buildSync } from 'esbuild';
 import { dial } from '../../../link/dial';
+import { ObserverPrograms } from './observer-process';
 
 /** The program as it ships: bundled, in a process of its own. */
 describe('spanwise observer', () => {
-  let home: string;
-  let bundle: string;
+  let programs: ObserverPrograms;
+  const start = (settings: unknown) => programs.start(settings);
 
   beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'spanwise-'));
-    bundle = join(home, 'spanwise.mjs');
-    buildSync({
-      entryPoints: [join(__dirname, '..', '..', 'main.ts')],
-      outfile: bundle,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      target: 'node22',
-      banner: {
-        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
-      }
-    });
+    programs = await ObserverPrograms.build();
   });
-  afterAll(() => rm(home, { recursive: true, force: true }));
-
-  /** Settings in a folder of their own, as its owner makes it. */
-  async function start(settings: unknown) {
-    const folder = await mkdtemp(join(home, 'o-'));
-    await writeFile(join(folder, 'observer.json'), JSON.stringify(settings), {
-      mode: 0o600
-    });
-    const child = spawn(
-      process.execPath,
-      [bundle, 'observer', '--folder', folder],
-      { stdio: ['pipe', 'pipe', 'inherit'] }
-    );
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [
-      string
-    ];
-    return { child, folder, said: JSON.parse(line) as Record<string, unknown> };
-  }
+  afterAll(() => programs.remove());
 
   it('says that it is ready, lets in who has the secret, and ends with its lifeline', async () => {
     const secret = new Uint8Array(32).fill(5);

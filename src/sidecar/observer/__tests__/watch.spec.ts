@@ -28,6 +28,7 @@ class WatchFixture {
     pid: 1
   } as never);
   canSend = true;
+  isFull = false;
   readonly asked: number[] = [];
   readonly sent: number[] = [];
   readonly failures: string[] = [];
@@ -58,7 +59,9 @@ class WatchFixture {
           this.sent.push(seq);
         },
         failure: (_id, sentence) => this.failures.push(sentence),
-        done: () => undefined
+        done: () => undefined,
+        isFull: () => this.isFull,
+        owner: this
       }
     );
   }
@@ -104,6 +107,21 @@ describe('a watch', () => {
     expect(fixture.asked[0]).toBe(blocks.length);
     expect(fixture.sent).toContain(1);
     expect(fixture.failures).toEqual([]);
+  });
+
+  it('makes nothing for a page that does not read, and the newest when it does', async () => {
+    fixture = new WatchFixture({ maxHz: 60 });
+    await waitFor('the first answer', () => fixture.sent.length === 1);
+    fixture.isFull = true;
+    const { length } = fixture.asked;
+    for (let n = 0; n < 100; n++) {
+      fixture.watch.change({ time: { last: n + 1 } });
+    }
+    expect(fixture.asked).toHaveLength(length);
+    fixture.isFull = false;
+    fixture.watch.wake();
+    await waitFor('an answer', () => fixture.sent.length === 2);
+    expect(fixture.asked).toHaveLength(length + 1);
   });
 
   it('says so when its block does not come', async () => {

@@ -1,7 +1,7 @@
 import { drawBlocks } from '../../../testing/run-from-text';
 import { Answers } from '../answers';
 import { ObservedCluster } from '../observed-cluster';
-import { WorkQueue } from '../work-queue';
+import { NotWanted, WorkQueue } from '../work-queue';
 import { encoded } from './observer-fixture';
 
 /** A fold that takes `slices` steps and writes down each. */
@@ -70,6 +70,60 @@ describe('the work queue', () => {
   });
 });
 
+describe('askers', () => {
+  const always = () => true;
+
+  it('have their turns one after another, however much one of them asks', async () => {
+    const queue = new WorkQueue();
+    const greedy = { owner: {}, isWanted: always };
+    const modest = { owner: {}, isWanted: always };
+    let isGreedyDone = false;
+    const all = Array.from({ length: 50 }, () =>
+      queue.run(busy(10), true, greedy)
+    );
+    void Promise.all(all).then(() => (isGreedyDone = true));
+    await queue.run(busy(10), false, modest);
+    expect(isGreedyDone).toBe(false);
+    await Promise.all(all);
+  });
+
+  it('are not kept from what is not urgent by what is', async () => {
+    const queue = new WorkQueue();
+    const asker = { owner: {}, isWanted: always };
+    let left = 1000;
+    const again = (): void => {
+      if (left-- > 0) {
+        void queue.run(busy(1), true, asker).then(again);
+        void queue.run(busy(1), true, asker).then(again);
+      }
+    };
+    again();
+    await queue.run(busy(1), false, asker);
+    expect(left).toBeGreaterThan(0);
+    left = 0;
+  });
+
+  it('who have gone have nothing done for them', async () => {
+    const queue = new WorkQueue();
+    const log: string[] = [];
+    let isHere = true;
+    const asker = { owner: {}, isWanted: () => isHere };
+    const first = queue.run(busy(20), false, asker);
+    const second = queue.run(steps('second', 1, log), false, asker);
+    const results = Promise.allSettled([first, second]);
+    isHere = false;
+    for (const result of await results) {
+      expect(result).toMatchObject({
+        status: 'rejected',
+        reason: expect.any(NotWanted)
+      });
+    }
+    expect(log).toEqual([]);
+    // And nothing keeps others from theirs.
+    expect((await queue.run(steps('third', 1, log))).value).toBe('third');
+  });
+});
+
 describe('equal questions', () => {
   it('are computed once, and again only when rows that matter came in', async () => {
     const cluster = new ObservedCluster({
@@ -86,7 +140,9 @@ describe('equal questions', () => {
     const blocks = drawBlocks('0/0 aabb');
     cluster.take(blocks.map(encoded));
     const queue = new WorkQueue();
-    const run = jest.spyOn(queue, 'run');
+    // Everybody stands in line for a fold; how many folds there are is what counts.
+    const join = jest.spyOn(queue, 'join');
+    const folds = () => new Set(join.mock.calls.map(([job]) => job)).size;
     const answers = new Answers(cluster, queue);
     const question = {
       view: 'tasks',
@@ -100,7 +156,7 @@ describe('equal questions', () => {
     ]);
     expect(two).toBe(one);
     expect(await answers.get(question, false)).toBe(one);
-    expect(run).toHaveBeenCalledTimes(1);
+    expect(folds()).toBe(1);
     // Names change nothing in a table of tasks; runs do.
     const names = blocks.find(({ table }) => table === 'names')!;
     cluster.take([encoded({ ...names, seq: blocks.length + 1 })]);
@@ -109,7 +165,46 @@ describe('equal questions', () => {
     runs.columns['run']![0] = 77;
     cluster.take([encoded({ ...runs, seq: blocks.length + 2 })]);
     expect(await answers.get(question, false)).not.toBe(one);
-    expect(run).toHaveBeenCalledTimes(2);
+    expect(folds()).toBe(2);
+  });
+
+  it('go on as long as one of those who asked wants the answer', async () => {
+    const cluster = new ObservedCluster({
+      logId: 'l',
+      clusterId: 'c',
+      name: 'n',
+      kind: 'embedded',
+      wallEpoch: 0,
+      pid: 1,
+      versions: {},
+      capabilities: {},
+      environmentId: ''
+    });
+    cluster.take(drawBlocks('0/0 aabb').map(encoded));
+    const answers = new Answers(cluster, new WorkQueue());
+    const question = {
+      view: 'tasks',
+      filter: {},
+      time: 'all',
+      params: {}
+    } as const;
+    const wants = [true, true];
+    const asked = wants.map((_, i) =>
+      answers.get(question, true, 0, {
+        owner: {},
+        isWanted: () => wants[i] === true
+      })
+    );
+    wants[0] = false;
+    expect((await asked[1])?.result.view).toBe('tasks');
+    const other = { ...question, time: { last: 1 } } as const;
+    const gone = answers.get(other, true, 0, {
+      owner: {},
+      isWanted: () => false
+    });
+    await expect(gone).rejects.toThrow(NotWanted);
+    // Nothing of it is left to be given to who asks now.
+    expect((await answers.get(other, true)).result.view).toBe('tasks');
   });
 
   it('are not answered by a fold that began before the block that one of them names', async () => {

@@ -1,0 +1,60 @@
+/** The observer as it ships: bundled, in a process of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buildSync } from 'esbuild';
+
+export class ObserverPrograms {
+  static async build(): Promise<ObserverPrograms> {
+    const home = await mkdtemp(join(tmpdir(), 'spanwise-'));
+    const bundle = join(home, 'spanwise.mjs');
+    buildSync({
+      entryPoints: [join(__dirname, '..', '..', 'main.ts')],
+      outfile: bundle,
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node22',
+      banner: {
+        js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+      }
+    });
+    return new ObserverPrograms(home, bundle);
+  }
+
+  private constructor(
+    private readonly _home: string,
+    private readonly _bundle: string
+  ) {}
+
+  /** Settings in a folder of their own, as its owner makes it. */
+  async start(settings: unknown) {
+    const folder = await mkdtemp(join(this._home, 'o-'));
+    await writeFile(join(folder, 'observer.json'), JSON.stringify(settings), {
+      mode: 0o600
+    });
+    const child = spawn(
+      process.execPath,
+      [this._bundle, 'observer', '--folder', folder],
+      { stdio: ['pipe', 'pipe', 'inherit'] }
+    );
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [
+      string
+    ];
+    return { child, folder, said: JSON.parse(line) as Record<string, unknown> };
+  }
+
+  async remove(): Promise<void> {
+    await rm(this._home, { recursive: true, force: true });
+  }
+}
+
+/** Megabytes of memory that a process of this machine has; Linux tells. */
+export function residentMegabytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+}

@@ -1,0 +1,77 @@
+/** The tiles that one page waits for. In the observer process. */
+
+/**
+ * Tiles that may wait. A view needs a dozen, with its neighbours and the coarser ones that stand in for them three dozen; a page with
+ * several Task Streams that are dragged while the observer is busy comes to a few hundred.
+ */
+export const MOST_TILES = 1024;
+
+export type TileRequest = {
+  readonly watch: number;
+  readonly level: number;
+  readonly index: number;
+};
+
+/**
+ * Newest first: who drags a view wants what is in it now. A tile that is asked for again while it waits is one request, and of too many
+ * the oldest are given up, for a page that asks for so much has moved on from them.
+ */
+export class TileRequests {
+  /** By tile, the oldest first. */
+  private readonly _waiting = new Map<string, TileRequest>();
+  /** Newest last; those that are not in `_waiting` any more are skipped. */
+  private _stack: TileRequest[] = [];
+
+  get size(): number {
+    return this._waiting.size;
+  }
+
+  /** @returns the request that was given up for it, if there were too many. */
+  add(request: TileRequest): TileRequest | undefined {
+    const key = keyOf(request);
+    this._waiting.delete(key);
+    this._waiting.set(key, request);
+    this._stack.push(request);
+    if (this._stack.length > 2 * MOST_TILES) {
+      this._stack = [...this._waiting.values()];
+    }
+    if (this._waiting.size <= MOST_TILES) {
+      return undefined;
+    }
+    const [oldest, given] = this._waiting.entries().next().value!;
+    this._waiting.delete(oldest);
+    return given;
+  }
+
+  /** The next to make. */
+  take(): TileRequest | undefined {
+    for (;;) {
+      const request = this._stack.pop();
+      if (request === undefined) {
+        return undefined;
+      }
+      const key = keyOf(request);
+      if (this._waiting.get(key) === request) {
+        this._waiting.delete(key);
+        return request;
+      }
+    }
+  }
+
+  /** Nobody waits for the tiles of this watch any more. */
+  forget(watch: number): void {
+    for (const [key, request] of this._waiting) {
+      if (request.watch === watch) {
+        this._waiting.delete(key);
+      }
+    }
+  }
+
+  clear(): void {
+    this._waiting.clear();
+    this._stack = [];
+  }
+}
+
+const keyOf = ({ watch, level, index }: TileRequest): string =>
+  `${watch}/${level}/${index}`;
