@@ -7,6 +7,7 @@ containers, or keyword arguments, go the general way through a graph node.
 
 from __future__ import annotations
 
+import weakref
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from dask._task_spec import GraphNode, Task, TaskRef, parse_input
 
 from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
 from spanwise.client.errors import ClusterError
-from spanwise.client.pure_keys import PureKeys, surroundings
+from spanwise.client.pure_keys import PureKeys, surroundings, weak_reference
 from spanwise.client.session import Session, dump
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import (
@@ -38,8 +39,9 @@ from spanwise.graph.template import Constant, Slot, Template
 
 Key = Any
 
-#: Functions whose pickled template is kept.
+#: Functions whose pickled template is kept, and bytes of these pickles.
 _KEPT_TEMPLATES = 500
+_KEPT_BYTES = 8 << 20
 #: Calls in one message of a `map`.
 _CALLS = 8_192
 _CONTAINERS = (list, tuple, set, frozenset, dict)
@@ -48,12 +50,54 @@ _CONTAINERS = (list, tuple, set, frozenset, dict)
 class _KeptTemplate:
     __slots__ = ("blob", "function", "surroundings")
 
-    def __init__(
-        self, function: Callable[..., Any], around: tuple[Any, ...] | None, blob: bytes
-    ) -> None:
+    def __init__(self, function: weakref.ref[Any], around: tuple[Any, ...], blob: bytes) -> None:
         self.function = function
         self.surroundings = around
         self.blob = blob
+
+
+class _KeptTemplates:
+    """Pickled templates of functions that have not changed since, bounded in number and bytes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[int, tuple[int, ...]], _KeptTemplate] = {}
+        self.nbytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(
+        self, function: Callable[..., Any], order: tuple[int, ...], around: tuple[Any, ...] | None
+    ) -> bytes | None:
+        kept = self._kept.get((id(function), order))
+        if (
+            kept is not None
+            and around is not None
+            and kept.function() is function
+            and kept.surroundings == around
+        ):
+            return kept.blob
+        return None
+
+    def keep(
+        self,
+        function: Callable[..., Any],
+        order: tuple[int, ...],
+        around: tuple[Any, ...] | None,
+        blob: bytes,
+    ) -> None:
+        reference = None if around is None else weak_reference(function)
+        if around is None or reference is None or len(blob) > _KEPT_BYTES // 4:
+            return  # it would never be found, or leave no room for others
+        key = (id(function), order)
+        before = self._kept.pop(key, None)
+        if before is not None:
+            self.nbytes -= len(before.blob)
+        if len(self._kept) >= _KEPT_TEMPLATES or self.nbytes + len(blob) > _KEPT_BYTES:
+            self._kept.clear()
+            self.nbytes = 0
+        self._kept[key] = _KeptTemplate(reference, around, blob)
+        self.nbytes += len(blob)
 
 
 class Calls:
@@ -63,7 +107,7 @@ class Calls:
         self._session = session
         self._texts = KeyTexts()
         self._keys = PureKeys()
-        self._kept: dict[tuple[int, tuple[int, ...]], _KeptTemplate] = {}
+        self._kept = _KeptTemplates()
 
     def submit(
         self,
@@ -172,12 +216,7 @@ class Calls:
         for start in range(0, len(rows), _CALLS):
             stop = min(start + _CALLS, len(rows))
             message = _CallMessage(self, function, keywords)
-            try:
-                tasks = message.pack(rows[start:stop])
-            except BaseException:
-                self._session.packer.forget_unsent()
-                raise
-            self._session.packer.announced()
+            tasks = message.pack(rows[start:stop])
             submit = self._message(message, tasks, entries[start:stop], options, generation)
             submit.fields["last"] = stop == len(rows)
             yield submit
@@ -260,18 +299,10 @@ class Calls:
             constants = {name: Constant(value) for name, value in keywords.items()}
             return dump(Template(function, None, places, constants))
         around = surroundings(function)
-        kept = self._kept.get((id(function), order))
-        if (
-            kept is not None
-            and around is not None
-            and kept.function is function
-            and kept.surroundings == around
-        ):
-            return kept.blob
-        blob = dump(Template(function, order))
-        if len(self._kept) >= _KEPT_TEMPLATES:
-            self._kept.clear()
-        self._kept[(id(function), order)] = _KeptTemplate(function, around, blob)
+        blob = self._kept.find(function, order, around)
+        if blob is None:
+            blob = dump(Template(function, order))
+            self._kept.keep(function, order, around, blob)
         return blob
 
     def template(self, blob: bytes) -> tuple[int, bool]:

@@ -16,6 +16,7 @@ import marshal
 import sys
 import types
 import uuid
+import weakref
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
@@ -29,6 +30,8 @@ _INEXACT: tuple[type, ...] = (float, complex)
 #: Version 0 writes no references and no interning flags: equal values, equal bytes.
 _MARSHAL_VERSION = 0
 _CACHED_FUNCTIONS = 1_000
+#: Functions with more bytes of texts around them are tokenised each time.
+_CACHED_BYTES = 16 * 1024
 
 
 def _are_plain(arguments: tuple[Any, ...]) -> bool:
@@ -87,13 +90,31 @@ def _is_imported(value: Any) -> bool:
     return found is value
 
 
+def weak_reference(function: Callable[..., Any]) -> weakref.ref[Any] | None:
+    """What tells a function from a later one in its place, and does not keep it alive."""
+    try:
+        return weakref.ref(function)
+    except TypeError:
+        return None
+
+
+def _text_bytes(values: tuple[Any, ...]) -> int:
+    total = 0
+    for value in values:
+        if isinstance(value, (str, bytes)):
+            total += len(value)
+        elif type(value) is tuple:
+            total += _text_bytes(value)
+    return total
+
+
 class _Card:
     """What is known of one function."""
 
     __slots__ = ("function", "name", "surroundings", "token")
 
     def __init__(self, function: Callable[..., Any], around: tuple[Any, ...] | None) -> None:
-        self.function = function
+        self.function = weak_reference(function)
         self.name = funcname(function)
         self.surroundings = around
         self.token = tokenize(function)[:16]
@@ -110,12 +131,15 @@ class PureKeys:
         card = self._cards.get(id(function))
         if (
             card is not None
-            and card.function is function
+            and card.function is not None
+            and card.function() is function
             and around is not None
             and card.surroundings == around
         ):
             return card
         card = _Card(function, around)
+        if around is None or card.function is None or _text_bytes(around) > _CACHED_BYTES:
+            return card
         if len(self._cards) >= _CACHED_FUNCTIONS:
             self._cards.clear()
         self._cards[id(function)] = card

@@ -21,7 +21,7 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from spanwise.client.entries import (
     CANCELLED,
@@ -229,7 +229,9 @@ class Session:
                 self.send_submit(message)
         except BaseException as error:
             self.withdraw(made, error)
-            self.packer.back_to(mark)
+            templates = self.packer.back_to(mark)
+            if templates and self.dead is None:
+                self.send("forget", {"templates": templates})
             if sent is not None and self.dead is None:
                 generation = sent.fields["generation"]
                 self.send("submit", {"generation": generation, "last": True})
@@ -555,6 +557,7 @@ class Session:
             while not queue.empty():
                 batch.append(queue.get())
             rows: list[dict[str, Any]] = []
+            unused: list[_Unused] = []
             ended = any(each is None for each in batch)
             with self.lock:
                 ids = array("I")
@@ -563,6 +566,8 @@ class Session:
                         ids.extend(dropped)
                     elif isinstance(dropped, dict):
                         rows.append(dropped)
+                    elif type(dropped) is _Unused:
+                        unused.append(dropped)
                     elif dropped is not None:
                         entries = dropped if type(dropped) is list else [dropped]
                         ids.extend(self._count_down(entries))
@@ -576,6 +581,25 @@ class Session:
                     return  # the reader reports it
             if ended:
                 return
+            for each in unused:
+                self._forget_unused(each)
+
+    def _forget_unused(self, unused: _Unused) -> None:
+        """Let the scheduler free templates that nothing has named since it asked."""
+        if self.dead is not None or self._closing:
+            return
+        if not self.sending.acquire(blocking=False):
+            # A graph is being packed, which may take long, and releases must not wait for it.
+            self._dropped.put(unused)
+            return
+        try:
+            templates = self.packer.give_back(unused.generation, unused.templates)
+            if templates:
+                self.send("forget", {"templates": templates})
+        except SchedulerLost:
+            return  # the reader reports it
+        finally:
+            self.sending.release()
 
     def _count_down(self, entries: list[Entry]) -> list[int]:
         """Ids of the entries that nobody holds any more; under the lock."""
@@ -600,6 +624,7 @@ class Session:
             "memoryRunEnded": self._on_memory_run,
             "problem": self._on_problem,
             "closed": self._on_closed,
+            "unused": self._on_unused,
         }
         try:
             while True:
@@ -649,6 +674,10 @@ class Session:
             self.state = message.fields["state"]
             self.workers = {worker["id"]: worker for worker in message.fields["workers"]}
             self._changed.notify_all()
+
+    def _on_unused(self, message: Message) -> None:
+        # Not here: whoever packs a graph may wait for this thread to empty the socket.
+        self._dropped.put(_Unused(message.fields["generation"], message.fields["templates"]))
 
     def _on_answer(self, message: Message) -> None:
         answers = self._answers.get(message.fields["request"])
@@ -753,6 +782,13 @@ class Session:
         self._dropped.put(None)
         self._releaser.join(CLOSE_SECONDS)
         self.peers.close()
+
+
+class _Unused(NamedTuple):
+    """Templates that no task needs, of the graphs up to `generation`."""
+
+    generation: int
+    templates: list[int]
 
 
 class _Held:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -109,6 +109,17 @@ class PartNaming:
         return self._texts.function(key), self._spans.id(source.span)
 
 
+class _Sent:
+    """A template that the scheduler keeps for this client."""
+
+    __slots__ = ("named", "number")
+
+    def __init__(self, number: int, named: int) -> None:
+        self.number = number
+        #: The newest graph whose tasks name it.
+        self.named = named
+
+
 class Packer:
     """Packs graphs for one connection.
 
@@ -124,52 +135,68 @@ class Packer:
         self.names = names
         self.spans = spans
         self._dump = dump
-        #: Digest of a template's payload → its number. The scheduler keeps templates as
-        #: long as the cluster lives, so that the same one is never sent twice.
-        self._templates: dict[bytes, int] = {}
+        #: Digest of a template's payload → what the scheduler keeps of it, until it asks
+        #: for it: the same one is not sent twice.
+        self._templates: dict[bytes, _Sent] = {}
+        #: Number of a template → its digest.
+        self._digests: dict[int, bytes] = {}
         self._template_numbers = itertools.count()
-        self._unsent: list[bytes] = []
         self._chunks = itertools.count()
-        self._generations = itertools.count()
+        self._generation = -1
 
     def template(self, blob: bytes) -> tuple[int, bool]:
         """The number of a template, and whether the scheduler has yet to be sent it."""
         digest = blake2b(blob, digest_size=16).digest()
-        number = self._templates.get(digest)
-        if number is not None:
-            return number, False
-        number = self._templates[digest] = next(self._template_numbers)
-        self._unsent.append(digest)
+        sent = self._templates.get(digest)
+        if sent is not None:
+            sent.named = self._generation
+            return sent.number, False
+        number = next(self._template_numbers)
+        self._templates[digest] = _Sent(number, self._generation)
+        self._digests[number] = digest
         return number, True
 
-    def announced(self) -> None:
-        """A message with all new templates is ready to be sent."""
-        self._unsent.clear()
+    def give_back(self, generation: int, templates: Iterable[int]) -> list[int]:
+        """Those of the templates that no graph after `generation` has named.
 
-    def forget_unsent(self) -> None:
-        """Packing a message failed: its new templates are not known after all."""
-        for digest in self._unsent:
-            del self._templates[digest]
-        self._unsent.clear()
+        They are forgotten: should one be needed again, it is sent under another number.
+        """
+        unnamed = []
+        for number in templates:
+            digest = self._digests.get(number)
+            if digest is not None and self._templates[digest].named <= generation:
+                del self._digests[number]
+                del self._templates[digest]
+                unnamed.append(number)
+        return unnamed
 
-    def mark(self) -> tuple[int, int, int]:
-        """What has been announced by now: names, spans, templates; see :meth:`back_to`."""
-        return self.names.announced, len(self.spans.records) + 1, len(self._templates)
+    def mark(self) -> tuple[int, int]:
+        """What has been announced by now: names and spans; see :meth:`back_to`."""
+        return self.names.announced, len(self.spans.records) + 1
 
-    def back_to(self, mark: tuple[int, int, int]) -> None:
-        """Announce everything since `mark` anew: its messages may not have been sent."""
-        names, spans, templates = mark
+    def back_to(self, mark: tuple[int, int]) -> list[int]:
+        """Announce everything since `mark` anew: its messages may not have been sent.
+
+        Returns
+        -------
+        templates
+            Those that the newest graph has named, which are forgotten: the scheduler may
+            or may not have heard of them.
+        """
+        names, spans = mark
         self.names.announce_again(names)
         self.spans.announce_again(spans)
-        self._unsent.clear()
-        for digest in list(self._templates)[templates:]:
-            del self._templates[digest]
+        newest = self._generation
+        named = [sent.number for sent in self._templates.values() if sent.named == newest]
+        return self.give_back(newest, named)
 
     def new_chunk(self) -> int:
         return next(self._chunks)
 
     def new_generation(self) -> int:
-        return next(self._generations)
+        """The number of a graph, whose templates are taken up from now on."""
+        self._generation += 1
+        return self._generation
 
     def pack(
         self,
@@ -238,15 +265,9 @@ class _Packing:
         while left:
             count = min(size, left)
             left -= count
-            try:
-                message = self._message(
-                    list(itertools.islice(items, count)), first_id + done, done, left == 0
-                )
-            except BaseException:
-                self.packer.forget_unsent()
-                raise
-            self.packer.announced()
-            yield message
+            yield self._message(
+                list(itertools.islice(items, count)), first_id + done, done, left == 0
+            )
             done += count
             size = MORE_TASKS
 

@@ -40,6 +40,8 @@ class ClientScheduler:
         Span rows by id, newest.
     released
         Ids that the client released.
+    forgotten
+        Templates that it will not name again.
     """
 
     def __init__(self, workers: int = 1, skew: float | None = None) -> None:
@@ -82,6 +84,7 @@ class ClientScheduler:
         self.options: dict[int, tuple[int, int, int]] = {}
         self.restrictions: list[dict[str, Any]] = []
         self.released: list[int] = []
+        self.forgotten: list[int] = []
         self.cancelled: set[int] = set()
         self.launches: list[dict[str, Any]] = []
         self.inline = INLINE_LIMIT
@@ -178,6 +181,9 @@ class ClientScheduler:
 
     def _on_spans(self, message: Any) -> None:
         self._learn(message)
+
+    def _on_forget(self, message: Any) -> None:
+        self.forgotten += message.fields["templates"]
 
     def _on_release(self, message: Any) -> None:
         self.released += message.table("ids").column("id").tolist()

@@ -85,6 +85,8 @@ export const CLIENT_LINK = {
     ),
     /** New spans, and spans that closed (same id again replaces). */
     spans: message({ ...newNames, spans }),
+    /** These templates are not named again. */
+    forget: message({ templates: v.array(u32) }),
     want: message({}, ids),
     release: message({}, ids),
     retry: message({}, ids),
@@ -161,6 +163,8 @@ export const CLIENT_LINK = {
         }
       }
     ),
+    /** No task needs these templates: `forget`, unless a graph after `generation` has named them. */
+    unused: message({ generation: u32, templates: v.array(u32) }),
     cluster: message({
       state: v.picklist(['starting', 'running', 'closing']),
       workers: v.array(worker)

@@ -1,12 +1,20 @@
 /**
- * The pickled parts of tasks, and which worker has which. In the scheduler process, which never opens them.
+ * The pickled parts of tasks, who needs them, and which worker has which. In the scheduler process, which never opens them.
+ *
+ * ```
+ *   template   needed by   its tasks, until each is forgotten
+ *              and by      the client, which may name it again: until it says `forget`
+ *   chunk      needed by   its tasks only: no later message names it
+ * ```
  */
 import { NONE_U32 } from './task-rows';
 
-type Chunk = {
+type Blob = {
   readonly bytes: Uint8Array;
   /** Tasks that need it and are not forgotten. */
   uses: number;
+  /** The client may name it again. Chunks: false. */
+  isNamed: boolean;
 };
 
 /** What one worker has. */
@@ -15,47 +23,196 @@ export type WorkerBlobs = {
   readonly chunks: Set<number>;
 };
 
-/** Templates stay as long as the cluster; a chunk goes with the last of its tasks. */
+/** What nobody needs any more: copies at the workers are to be dropped. */
+export type FreedBlobs = {
+  readonly templates: readonly number[];
+  readonly chunks: readonly number[];
+};
+
+/** Templates that no task needs are kept for the client to name again: so many, and so many bytes. */
+const IDLE_TEMPLATES = 1_000;
+const IDLE_BYTES = 8 << 20;
+
+/** Keeps each blob for as long as somebody needs it, and not longer. */
 export class BlobStore {
-  private readonly _templates = new Map<number, Uint8Array>();
-  private readonly _chunks = new Map<number, Chunk>();
-  private _unused: number[] = [];
+  private readonly _templates = new Map<number, Blob>();
+  private readonly _chunks = new Map<number, Blob>();
+  /** Templates that only the client needs; the one that was used last is the last. */
+  private readonly _idle = new Set<number>();
+  private _idleBytes = 0;
+  /** Chunks that no task has named yet. */
+  private readonly _unnamedChunks = new Set<number>();
+  private _freedTemplates: number[] = [];
+  private _freedChunks: number[] = [];
+
+  constructor(
+    private readonly _idleTemplates = IDLE_TEMPLATES,
+    private readonly _mostIdleBytes = IDLE_BYTES
+  ) {}
+
+  /** How many templates and chunks are kept. */
+  get size(): number {
+    return this._templates.size + this._chunks.size;
+  }
 
   addTemplate(id: number, bytes: Uint8Array): void {
-    this._templates.set(id, bytes);
+    this._templates.set(id, { bytes: own(bytes), uses: 0, isNamed: true });
+    this._rest(id, bytes.length);
   }
 
   addChunk(id: number, bytes: Uint8Array): void {
-    this._chunks.set(id, { bytes, uses: 0 });
+    this._chunks.set(id, { bytes: own(bytes), uses: 0, isNamed: false });
+    this._unnamedChunks.add(id);
   }
 
   template(id: number): Uint8Array | undefined {
-    return this._templates.get(id);
+    return this._templates.get(id)?.bytes;
   }
 
   chunk(id: number): Uint8Array | undefined {
     return this._chunks.get(id)?.bytes;
   }
 
-  use(chunk: number): void {
-    const found = chunk === NONE_U32 ? undefined : this._chunks.get(chunk);
+  /** So many tasks more need a template. */
+  useTemplate(id: number, tasks: number): void {
+    const found = this._templates.get(id);
     if (found !== undefined) {
-      found.uses++;
+      if (found.uses === 0 && this._idle.delete(id)) {
+        this._idleBytes -= found.bytes.length;
+      }
+      found.uses += tasks;
     }
   }
 
-  unuse(chunk: number): void {
-    const found = chunk === NONE_U32 ? undefined : this._chunks.get(chunk);
-    if (found !== undefined && --found.uses === 0) {
-      this._chunks.delete(chunk);
-      this._unused.push(chunk);
+  /** So many tasks that needed it are forgotten. */
+  unuseTemplate(id: number, tasks: number): void {
+    const found = this._templates.get(id);
+    if (found === undefined || (found.uses -= tasks) > 0) {
+      return;
+    }
+    if (found.isNamed) {
+      this._rest(id, found.bytes.length);
+    } else {
+      this._freeTemplate(id);
     }
   }
 
-  /** Chunks that went since the last call: their copies at the workers are to be dropped. */
-  takeUnused(): number[] {
-    const unused = this._unused;
-    this._unused = [];
-    return unused;
+  useChunk(id: number, tasks: number): void {
+    const found = this._chunks.get(id);
+    if (found !== undefined) {
+      found.uses += tasks;
+      this._unnamedChunks.delete(id);
+    }
   }
+
+  unuseChunk(id: number, tasks: number): void {
+    const found = this._chunks.get(id);
+    if (found !== undefined && (found.uses -= tasks) <= 0) {
+      this._freeChunk(id);
+    }
+  }
+
+  /** The client will not name these templates again. */
+  forget(ids: Iterable<number>): void {
+    for (const id of ids) {
+      const found = this._templates.get(id);
+      if (found === undefined) {
+        continue;
+      }
+      found.isNamed = false;
+      if (found.uses === 0) {
+        if (this._idle.delete(id)) {
+          this._idleBytes -= found.bytes.length;
+        }
+        this._freeTemplate(id);
+      }
+    }
+  }
+
+  /**
+   * Templates that only the client needs, the longest unused first, of which there are too many: the client is to be asked for them. Each
+   * is given once, and again after tasks have used it in between.
+   */
+  takeExcess(): number[] {
+    const excess: number[] = [];
+    for (const id of this._idle) {
+      if (
+        this._idle.size <= this._idleTemplates &&
+        this._idleBytes <= this._mostIdleBytes
+      ) {
+        break;
+      }
+      this._idle.delete(id);
+      this._idleBytes -= this._templates.get(id)!.bytes.length;
+      excess.push(id);
+    }
+    return excess;
+  }
+
+  /** What has gone since the last call. Also chunks whose message named no task for them. */
+  takeFreed(): FreedBlobs {
+    for (const id of this._unnamedChunks) {
+      this._freeChunk(id);
+    }
+    this._unnamedChunks.clear();
+    const freed = {
+      templates: this._freedTemplates,
+      chunks: this._freedChunks
+    };
+    if (freed.templates.length > 0) {
+      this._freedTemplates = [];
+    }
+    if (freed.chunks.length > 0) {
+      this._freedChunks = [];
+    }
+    return freed;
+  }
+
+  private _rest(id: number, nbytes: number): void {
+    this._idle.add(id);
+    this._idleBytes += nbytes;
+  }
+
+  private _freeTemplate(id: number): void {
+    this._templates.delete(id);
+    this._freedTemplates.push(id);
+  }
+
+  private _freeChunk(id: number): void {
+    this._chunks.delete(id);
+    this._freedChunks.push(id);
+  }
+}
+
+/**
+ * Counts how many tasks in a row have the same blob: tasks that follow one another mostly do.
+ *
+ * @param tell - called with a blob's id and a number of tasks, for each stretch.
+ */
+export class UseCounter {
+  private _id = NONE_U32;
+  private _tasks = 0;
+
+  constructor(private readonly _tell: (id: number, tasks: number) => void) {}
+
+  add(id: number): void {
+    if (id !== this._id) {
+      this.end();
+      this._id = id;
+    }
+    this._tasks++;
+  }
+
+  /** Tells of the last stretch. */
+  end(): void {
+    if (this._id !== NONE_U32 && this._tasks > 0) {
+      this._tell(this._id, this._tasks);
+    }
+    this._tasks = 0;
+  }
+}
+
+/** Bytes that keep no others alive: a view of a message that holds much else is copied. */
+export function own(bytes: Uint8Array): Uint8Array {
+  return 2 * bytes.length > bytes.buffer.byteLength ? bytes : bytes.slice();
 }

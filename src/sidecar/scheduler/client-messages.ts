@@ -38,6 +38,9 @@ export interface IClientHost {
 }
 
 export class ClientSession {
+  /** The newest generation that has come whole. */
+  private _generation = 0;
+
   constructor(
     readonly link: AcceptedLink<'client'>,
     private readonly _cluster: ClusterState,
@@ -50,6 +53,8 @@ export class ClientSession {
     switch (message.type) {
       case 'submit':
         return this._submit(message);
+      case 'forget':
+        return this._cluster.blobs.forget(message.fields.templates);
       case 'spans':
         this._names.announce(message.fields.firstName, message.fields.names);
         return log.spans(CLIENT, message.fields.spans);
@@ -89,6 +94,14 @@ export class ClientSession {
     }
   }
 
+  /** Asks the client for templates that no task needs, if there are too many. Those that a graph under way has named, it keeps. */
+  askForUnused(): void {
+    const templates = this._cluster.blobs.takeExcess();
+    if (templates.length > 0) {
+      this.link.send('unused', { generation: this._generation, templates });
+    }
+  }
+
   private _submit(message: Message<'client', 'up', 'submit'>): void {
     const { fields, blobs } = message;
     const cluster = this._cluster;
@@ -96,9 +109,11 @@ export class ClientSession {
       cluster.launch = fields.launch;
       cluster.launchVersion++;
     }
+    if (fields.last) {
+      this._generation = fields.generation;
+    }
     for (const { id, blob } of fields.templates) {
-      // A copy: templates stay, the message need not.
-      cluster.blobs.addTemplate(id, blobs[blob]!.slice());
+      cluster.blobs.addTemplate(id, blobs[blob]!);
     }
     for (const { id, blob } of fields.chunks) {
       cluster.blobs.addChunk(id, blobs[blob]!);

@@ -405,6 +405,7 @@ export class Cluster implements IClientHost, IRosterHost {
       this._performer.perform(this._client?.link ?? null, extraReports);
       this._writeLog();
       this._performer.giveBackIds();
+      this._client?.askForUnused();
     } catch (error) {
       // A bug: nothing that is kept can be relied upon any more.
       const text = error instanceof Error ? (error.stack ?? '') : String(error);

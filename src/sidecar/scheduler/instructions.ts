@@ -4,6 +4,7 @@ import type { Forgotten, Instruction, Release } from '../../scheduler';
 import { StoredKind } from '../../sources';
 import type { AcceptedLink } from '../../link/door';
 import { AssignBuilder } from './assign-message';
+import { UseCounter } from './blob-store';
 import type { ExtraReport } from './client-messages';
 import type { ClusterState } from './cluster-state';
 import { ReportBuilder } from './report-message';
@@ -59,22 +60,30 @@ export class InstructionPerformer {
   /** Lets the ids of forgotten tasks be used again, and drops what only they needed. */
   giveBackIds(): void {
     const { rows, blobs, errors, workers } = this._cluster;
+    const templates = new UseCounter((id, n) => blobs.unuseTemplate(id, n));
+    const chunks = new UseCounter((id, n) => blobs.unuseChunk(id, n));
     for (const { taskIds } of this._forgotten) {
       for (const task of taskIds) {
-        blobs.unuse(rows.chunk[task]!);
+        templates.add(rows.template[task]!);
+        chunks.add(rows.chunk[task]!);
         errors.delete(task);
         rows.giveBack(task);
       }
     }
+    templates.end();
+    chunks.end();
     this._forgotten = [];
-    const chunks = blobs.takeUnused();
-    if (chunks.length === 0) {
+    const freed = blobs.takeFreed();
+    if (freed.templates.length + freed.chunks.length === 0) {
       return;
     }
-    for (const session of workers.values()) {
-      const held = chunks.filter(chunk => session.blobs.chunks.delete(chunk));
-      if (held.length > 0) {
-        session.link.send('dropBlobs', { chunks: held });
+    for (const { blobs: has, link } of workers.values()) {
+      const held = {
+        templates: freed.templates.filter(id => has.templates.delete(id)),
+        chunks: freed.chunks.filter(id => has.chunks.delete(id))
+      };
+      if (held.templates.length + held.chunks.length > 0) {
+        link.send('dropBlobs', held);
       }
     }
   }

@@ -10,8 +10,8 @@ import type {
 } from '../../scheduler';
 import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
-import type { BlobStore } from './blob-store';
-import { type TaskRows, WireFlag } from './task-rows';
+import { own, UseCounter, type BlobStore } from './blob-store';
+import { NONE_U32, type TaskRows, WireFlag } from './task-rows';
 
 /** The one client of a cluster, as the core numbers clients. */
 export const CLIENT = 0;
@@ -53,9 +53,12 @@ export function translateSubmit(
   const { rows, names, log, now } = context;
   const { tasks, dependencies } = tables;
   const keyTexts = {
-    blob: fields.keysBlob < 0 ? new Uint8Array(0) : blobs[fields.keysBlob]!
+    blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
   };
   const count = tasks.rows;
+  const { blobs: kept } = context;
+  const templates = new UseCounter((id, n) => kept.useTemplate(id, n));
+  const chunks = new UseCounter((id, n) => kept.useChunk(id, n));
   const ids = new Int32List(count);
   const from = new Int32List(count);
   const firstInput = new Int32List(count + 1);
@@ -89,7 +92,8 @@ export function translateSubmit(
     rows.keyStart[task] = tasks.suffix[i]!;
     rows.keyEnd[task] = isLast ? keyTexts.blob.length : tasks.suffix[i + 1]!;
     rows.setKeyTexts(task, keyTexts);
-    context.blobs.use(tasks.chunk[i]!);
+    templates.add(rows.template[task]!);
+    chunks.add(rows.chunk[task]!);
     rows.node[task] = log.node(
       now,
       rows.group[task],
@@ -112,6 +116,8 @@ export function translateSubmit(
     from.push(i);
     firstInput.push(inputs.length);
   }
+  templates.end();
+  chunks.end();
   const newlyWanted: number[] = [];
   const alsoWanted: [number, number][] = [];
   const fresh = aliases.length > 0 ? new Set(ids.toArray()) : null;
@@ -156,13 +162,16 @@ export function translateScattered(
   const { rows, names, log, now } = context;
   const { tasks, holders } = tables;
   const keyTexts = {
-    blob: fields.keysBlob < 0 ? new Uint8Array(0) : blobs[fields.keysBlob]!
+    blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
   };
   const taskIds = new Int32Array(tasks.rows);
   for (let i = 0; i < tasks.rows; i++) {
     const clientId = tasks.id[i]!;
     const task = takeRow(context, clientId);
     taskIds[i] = task;
+    // The row's last owner may have had some.
+    rows.template[task] = NONE_U32;
+    rows.chunk[task] = NONE_U32;
     rows.functionId[task] = names.logId(tasks.function[i]!);
     rows.group[task] = names.logId(tasks.group[i]!);
     rows.span[task] = tasks.span[i]!;
