@@ -123,6 +123,22 @@ def test_a_task_that_kills_every_worker_is_blamed(client: Client) -> None:
     assert client.submit(slow_square, 3).result(timeout=LIMIT_SECONDS) == 9
 
 
+def test_panels_know_at_once_that_the_scheduler_was_killed(client: Client, known: set[int]) -> None:
+    client.gather(client.map(slow_square, range(4)))
+    client.spans()
+    link = client._observed._open()
+    processes_of("scheduler", known)[0].kill()
+    began = time.monotonic()
+    told = []
+    while "ended" not in told:
+        message = link.read(began + LIMIT_SECONDS)
+        if message.type == "clusters":
+            told += [each["state"] for each in message.fields["clusters"]]
+    # Without a look at its process, the observer gives it 10 s to come back.
+    assert time.monotonic() - began < 5
+    assert "reconnecting" not in told
+
+
 def test_a_killed_observer_does_not_disturb_the_computation(
     client: Client, known: set[int]
 ) -> None:

@@ -18,6 +18,9 @@ export type ClusterTarget = {
   readonly name?: string;
 };
 
+/** How long a cluster that the observer has forgotten may take to be heard of again: its source comes back within 2 s of the next observer. */
+export const RETURN_LIMIT_MS = 10_000;
+
 /** Path of the notebook a cluster was started from, as far as this page can tell. */
 export type NotebookOf = (cluster: ClusterInfo) => string | undefined;
 
@@ -42,6 +45,14 @@ export class ClusterRef implements IDisposable {
   /** What the target means now; null while no such cluster is known. */
   get current(): ClusterInfo | null {
     return this._current;
+  }
+
+  /**
+   * Since when the observer does not list the current one any more, wall clock milliseconds: one that was started anew knows a cluster when
+   * its source is back. Null: it lists it.
+   */
+  get missingSince(): number | null {
+    return this._missingSince;
   }
 
   /** While there is no current one: a cluster of something else that has not ended. */
@@ -79,11 +90,14 @@ export class ClusterRef implements IDisposable {
       return;
     }
     this._isDisposed = true;
+    clearTimeout(this._returnTimer);
     this._feed.clustersChanged.disconnect(this._refresh, this);
     Signal.clearData(this);
   }
 
   private _refresh(): void {
+    const wasMissing = this._missingSince !== null;
+    this._noteMissing();
     const held = this._feed.clusters.find(
       info => info.cluster === this._heldCluster
     );
@@ -97,8 +111,12 @@ export class ClusterRef implements IDisposable {
     if (next !== null && isOpen(this._target)) {
       this._target = targetOf(next, this._notebookOf);
     }
-    // A cluster that the observer has forgotten (it was restarted) is shown as it was last seen until another one comes.
-    const current = next ?? this._current;
+    // A cluster that the observer has forgotten (it was restarted) is shown as it was last seen until it is back or a newer one comes; an
+    // older one of the same notebook may only have been heard of first.
+    const current =
+      next === null || (this._mayReturn && !isNewer(next, this._current))
+        ? this._current
+        : next;
     const elsewhere =
       current !== null
         ? null
@@ -110,10 +128,32 @@ export class ClusterRef implements IDisposable {
           );
     const isNew = elsewhere?.cluster !== this._elsewhere?.cluster;
     this._elsewhere = elsewhere;
-    if (current !== this._current || isNew) {
+    const isMissing = this._missingSince !== null;
+    if (current !== this._current || isNew || isMissing !== wasMissing) {
       this._current = current;
+      this._noteMissing();
       this._changed.emit();
     }
+  }
+
+  private _noteMissing(): void {
+    const id = this._current?.cluster;
+    const isListed =
+      id === undefined ||
+      this._feed.clusters.some(({ cluster }) => cluster === id);
+    if (isListed) {
+      clearTimeout(this._returnTimer);
+      this._missingSince = null;
+    } else if (this._missingSince === null) {
+      this._missingSince = Date.now();
+      clearTimeout(this._returnTimer);
+      this._returnTimer = setTimeout(() => this._refresh(), RETURN_LIMIT_MS);
+    }
+  }
+
+  private get _mayReturn(): boolean {
+    const since = this._missingSince;
+    return since !== null && Date.now() - since < RETURN_LIMIT_MS;
   }
 
   private readonly _feed: IFeed;
@@ -122,6 +162,8 @@ export class ClusterRef implements IDisposable {
   private _current: ClusterInfo | null = null;
   private _elsewhere: ClusterInfo | null = null;
   private _heldCluster: string | null = null;
+  private _missingSince: number | null = null;
+  private _returnTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly _changed = new Signal<this, void>(this);
   private _isDisposed = false;
 }
@@ -132,6 +174,10 @@ export namespace ClusterRef {
     readonly target: ClusterTarget;
     readonly notebookOf: NotebookOf;
   }
+}
+
+function isNewer(info: ClusterInfo, than: ClusterInfo | null): boolean {
+  return than === null || info.startedAt > than.startedAt;
 }
 
 /** The lasting description of a cluster: its notebook if it has one, else its name. Where none was let in, the next one is meant. */

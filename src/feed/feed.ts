@@ -58,7 +58,9 @@ export class Feed implements IFeed {
         },
         unregister: id => {
           this._watches.delete(id);
-        }
+        },
+        logIdOf: cluster =>
+          this._clusters.find(info => info.cluster === cluster)?.logId
       },
       spec,
       listener

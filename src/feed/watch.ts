@@ -159,6 +159,18 @@ export class Watch implements IWatch {
     Signal.clearData(this);
   }
 
+  /** The log that an answer came from; without one, that which the observer last listed. */
+  private _known(): { logId: string; seq: number } | undefined {
+    if (this._snapshot !== null) {
+      return { logId: this._snapshot.logId, seq: this._snapshot.logSeq };
+    }
+    // Kept: an observer that was just started lists none, and is to know that there is one.
+    this._logId = this._host.logIdOf(this._spec.cluster) ?? this._logId;
+    return this._logId === undefined
+      ? undefined
+      : { logId: this._logId, seq: 0 };
+  }
+
   private _ask(): void {
     const { cluster, view, filter, time, params, maxHz } = this._spec;
     this._host.link.send('watch', {
@@ -169,9 +181,7 @@ export class Watch implements IWatch {
       time,
       params: { ...params },
       maxHz,
-      have: this._snapshot
-        ? { logId: this._snapshot.logId, seq: this._snapshot.logSeq }
-        : undefined
+      have: this._known()
     });
   }
 
@@ -212,6 +222,7 @@ export class Watch implements IWatch {
 
   private _id: number;
   private _snapshot: Snapshot | null = null;
+  private _logId: string | undefined;
   private _failure: string | null = null;
   private _isDisposed = false;
   /** Tiles on their way, and since when. */
@@ -228,6 +239,8 @@ export namespace Watch {
     /** Gives the watch an id under which it gets answers. */
     register(watch: Watch): number;
     unregister(id: number): void;
+    /** The log of a cluster that the observer lists. */
+    logIdOf(cluster: string): string | undefined;
   }
 }
 

@@ -157,6 +157,8 @@ export function strips(
     readonly cluster: ClusterInfo | null;
     /** Seconds since the start up to which the figures go; null if there are none. */
     readonly figuresTo: number | null;
+    /** Since when the observer does not list the cluster any more, wall clock milliseconds; null: it does. */
+    readonly missingSince?: number | null;
     readonly failure: string | null;
     readonly now: number;
     readonly follows: boolean;
@@ -169,6 +171,7 @@ export function strips(
 ): PanelStrip[] {
   const { status, cluster, figuresTo, now } = options;
   const list: PanelStrip[] = [];
+  const isMissing = cluster !== null && (options.missingSince ?? null) !== null;
   const upTo =
     figuresTo === null
       ? ''
@@ -189,6 +192,26 @@ export function strips(
       tone: 'warning',
       sentence: status.sentence + upTo,
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
+    });
+  } else if (isMissing && cluster?.state === 'ended') {
+    list.push({
+      key: 'missing',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: trans.__(
+        'The observer was started anew, and this history ended with the one before: what is shown is what the page has.'
+      )
+    });
+  } else if (isMissing && options.failure === null) {
+    const seconds = Math.max(
+      0,
+      Math.round((now - (options.missingSince ?? now)) / 1000)
+    );
+    list.push({
+      key: 'link',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo
     });
   } else if (cluster?.state === 'reconnecting') {
     list.push({
@@ -218,7 +241,7 @@ export function strips(
       }
     });
   }
-  if (options.failure !== null) {
+  if (options.failure !== null && !(isMissing && cluster?.state === 'ended')) {
     list.push({
       key: 'failure',
       icon: warningIcon,

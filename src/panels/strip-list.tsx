@@ -16,7 +16,8 @@ export function StripList(props: {
 }): JSX.Element {
   const { feed, cluster, figuresTo, trans } = props;
   const [now, setNow] = React.useState(() => Date.now());
-  const isCounting = feed.status.kind === 'reconnecting';
+  const isCounting =
+    feed.status.kind === 'reconnecting' || cluster.missingSince !== null;
   React.useEffect(() => {
     if (!isCounting) {
       return;
@@ -30,6 +31,7 @@ export function StripList(props: {
       status: feed.status,
       cluster: cluster.current,
       figuresTo,
+      missingSince: cluster.missingSince,
       failure: props.failure,
       now,
       follows: cluster.follows

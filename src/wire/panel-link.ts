@@ -50,6 +50,10 @@ export type Watch = {
   readonly params: Readonly<Record<string, unknown>>;
   /** At most so many answers a second; 4 if left out; 0 = answer once (a query). */
   readonly maxHz?: number;
+  /**
+   * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. Who knows its log waits up to 10 s
+   * for a cluster that is not known here: the observer before this one may have died, and the source is on its way back.
+   */
   readonly have?: { readonly logId: string; readonly seq: number };
   /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
   readonly afterSeq?: number;

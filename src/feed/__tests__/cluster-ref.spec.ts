@@ -75,6 +75,34 @@ describe('ClusterRef', () => {
     expect(ref.current?.cluster).toBe('a1');
   });
 
+  it('waits for a cluster that a new observer does not know yet, and takes no older one for it', () => {
+    jest.useFakeTimers();
+    try {
+      const newer = of('a2', { startedAt: 9, notebook: { path: 'a.ipynb' } });
+      const { feed, ref } = make({ notebook: 'a.ipynb' }, a1, newer);
+      expect([ref.current, ref.missingSince]).toEqual([newer, null]);
+      const told = jest.fn();
+      ref.changed.connect(told);
+      feed.setClusters();
+      expect(ref.current).toBe(newer);
+      expect(ref.missingSince).toBe(Date.now());
+      expect(told).toHaveBeenCalledTimes(1);
+      feed.setClusters(a1);
+      expect(ref.current).toBe(newer);
+      feed.setClusters(a1, newer);
+      expect([ref.current, ref.missingSince]).toEqual([newer, null]);
+      // One that does not come back gives way in the end.
+      feed.setClusters(a1);
+      jest.advanceTimersByTime(9_900);
+      expect(ref.current).toBe(newer);
+      jest.advanceTimersByTime(200);
+      expect([ref.current, ref.missingSince]).toEqual([a1, null]);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('knows scripts by their name', () => {
     const script = of('first_look', { notebook: undefined });
     const { ref } = make({}, script);

@@ -155,6 +155,32 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).toContain('3 tasks');
   });
 
+  it('reconnects while a new observer does not know the cluster yet', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    const info = clusterInfo();
+    made.feed.setClusters(info);
+    made.feed.running[0]?.answer(ANSWER);
+    made.feed.setClusters();
+    const text = await drawn(panel);
+    expect(text).toContain('3 tasks');
+    expect(text).toContain('Reconnecting (0 s).');
+    expect(text).not.toContain('No cluster');
+    made.feed.setClusters(info);
+    expect(await drawn(panel)).not.toContain('Reconnecting');
+  });
+
+  it('says that a history has ended with its observer', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo({ state: 'ended' }));
+    made.feed.running[0]?.answer(ANSWER);
+    made.feed.setClusters();
+    const text = await drawn(panel);
+    expect(text).toContain('The observer was started anew');
+    expect(text).not.toContain('Reconnecting');
+  });
+
   it('follows the selection, shows it as chips, and clears it', async () => {
     const made = setUp({});
     panel = made.panel;

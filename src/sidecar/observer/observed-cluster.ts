@@ -16,6 +16,7 @@ import {
   reconnectingSentence
 } from './sentences';
 import type { EndWhy } from './sentences';
+import { SourceProcess } from './source-process';
 import { TileMaker } from './tile-maker';
 
 export type OpenFields = Fields<'source', 'up', 'open'>;
@@ -29,6 +30,7 @@ export class ObservedCluster {
   private _why: string | undefined;
   private _endedAt: number | undefined;
   private _open: OpenFields;
+  private _process: SourceProcess;
   private readonly _filters = new Map<
     string,
     { readonly validFor: string; readonly compiled: CompiledFilter }
@@ -38,6 +40,7 @@ export class ObservedCluster {
 
   constructor(open: OpenFields, bounds: StoreBounds = {}) {
     this._open = open;
+    this._process = new SourceProcess(open.pid);
     this.store = new LogStore(open.logId, bounds);
   }
 
@@ -73,6 +76,7 @@ export class ObservedCluster {
 
   reopened(open: OpenFields): void {
     this._open = open;
+    this._process = new SourceProcess(open.pid);
     this.store.reopen();
     this.state = this.store.shape.workers.size > 0 ? 'running' : 'starting';
     this._why = undefined;
@@ -100,10 +104,15 @@ export class ObservedCluster {
     return broken;
   }
 
+  /** The process that wrote the log has ended: nothing will come back. */
+  get isProcessGone(): boolean {
+    return this._process.isGone;
+  }
+
   linkLost(): void {
-    if (!this.ended) {
+    if (!this.ended && this.state !== 'reconnecting') {
       this.state = 'reconnecting';
-      this._why = reconnectingSentence(this.store.now);
+      this._why = reconnectingSentence(this.store.now, this._process.isSeen);
       this._changed();
     }
   }

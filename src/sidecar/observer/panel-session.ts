@@ -156,10 +156,11 @@ export class PanelSession {
     if (entry === undefined) {
       const absent = this._clusters.forgotten(fields.cluster);
       const why = absent?.dropped ?? absent?.why;
-      const isKnownThere = (fields.afterSeq ?? 0) > 0;
+      const isKnownThere =
+        (fields.afterSeq ?? 0) > 0 || fields.have !== undefined;
       const hasRoom = this._awaiting.size < MOST_WATCHES;
       if (why === undefined && isKnownThere && hasRoom) {
-        // Who asks for what is in its log knows that there is one: it is on its way here.
+        // Who knows its log knows that there is one: it is on its way here, or on its way back after an observer that died.
         this._await(message);
       } else {
         this._fail(fields.id, why ?? unknownClusterSentence(fields.cluster));

@@ -1,5 +1,7 @@
 /** What the observer says to people; the words of the visual design, section 7. */
 
+import { formatCount, formatDuration } from '../../panels/format';
+
 export type EndWhy =
   'closed' | 'kernel-ended' | 'scheduler-lost' | 'stopped' | 'idle';
 
@@ -32,17 +34,22 @@ export function endedSentence(
     : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
 }
 
-export function reconnectingSentence(newestSeconds: number): string {
-  return `Reconnecting. Figures are from ${sinceStart(newestSeconds)}; your computation goes on.`;
+/** @param isAlive - the process that computes is there. */
+export function reconnectingSentence(
+  newestSeconds: number,
+  isAlive: boolean
+): string {
+  const goesOn = isAlive ? '; your computation goes on' : '';
+  return `Reconnecting. Figures are from ${formatDuration(newestSeconds)}${goesOn}.`;
 }
 
 export function droppedSentence(runs: number, beforeSeconds: number): string {
-  return `${countOf(runs)} tasks before ${sinceStart(beforeSeconds)} are kept only as totals.`;
+  return `${formatCount(runs)} tasks before ${formatDuration(beforeSeconds)} are kept only as totals.`;
 }
 
 export function lostSentence(runs: number, beforeSeconds: number): string {
-  const what = runs > 0 ? `${countOf(runs)} tasks` : 'Some measurements';
-  return `${what} before ${sinceStart(beforeSeconds)} are missing: they did not reach the observer.`;
+  const what = runs > 0 ? `${formatCount(runs)} tasks` : 'Some measurements';
+  return `${what} before ${formatDuration(beforeSeconds)} are missing: they did not reach the observer.`;
 }
 
 export function forgottenSentence(name: string): string {
@@ -97,15 +104,4 @@ function clockOf(wallSeconds: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map(part => String(part).padStart(2, '0'))
     .join(':');
-}
-
-function sinceStart(seconds: number): string {
-  return `${seconds.toFixed(2)}\u00a0s`;
-}
-
-/** `456`, `12,640`, from a million `1.25 M`. */
-function countOf(count: number): string {
-  return count < 1e6
-    ? count.toLocaleString('en')
-    : `${(count / 1e6).toPrecision(3)}\u00a0M`;
 }

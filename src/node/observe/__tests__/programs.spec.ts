@@ -77,7 +77,7 @@ describe('observed programs', () => {
     expect(stream.running).toMatchObject([{ key: 'slow', function: 'slow' }]);
     expect(stream.workers[0]!.process).toBeGreaterThan(1e6);
     child.kill('SIGKILL');
-    await jupyter.cluster('busy', ({ state }) => state === 'reconnecting');
+    await jupyter.cluster('busy', ({ state }) => state === 'ended');
     expect(complaints()).toBe('');
   });
 

@@ -115,7 +115,11 @@ export class TestSource {
   }
 
   /** Says hello; the newest block that the observer has. */
-  async open(cluster = 'c1', logId = `log of ${cluster}`): Promise<number> {
+  async open(
+    cluster = 'c1',
+    logId = `log of ${cluster}`,
+    pid = 1
+  ): Promise<number> {
     const from = this.inbox.all.length;
     this.link.send('open', {
       logId,
@@ -123,7 +127,7 @@ export class TestSource {
       name: 'first-look',
       kind: 'embedded',
       wallEpoch: Date.now() / 1000,
-      pid: 1
+      pid
     });
     const answer = await this.inbox.wait(
       (message): message is Message<'source', 'down', 'resume'> =>

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { rowsToBlock } from '../../../testing/rows-to-block';
 import { drawBlocks } from '../../../testing/run-from-text';
@@ -267,6 +268,47 @@ describe('the observer', () => {
     panel.link.send('watch', { id: 3, cluster: 'c1', view: 'tasks' });
     const history = await panel.next('snapshot', ({ id }) => id === 3);
     expect(history.fields.result).toMatchObject({ total: 3 });
+  });
+
+  it('says at once that a source ended whose process was killed', async () => {
+    const patient = await ObserverFixture.start();
+    const program = spawn('sleep', ['60']);
+    try {
+      const panel = await patient.panel();
+      const source = await patient.source();
+      await source.open('c1', 'log', program.pid);
+      await source.send(blocks);
+      await panel.next('clusters', ({ clusters }) => clusters.length === 1);
+      const before = Date.now();
+      program.kill('SIGKILL');
+      source.link.destroy();
+      const { fields } = await panel.next(
+        'clusters',
+        ({ clusters }) => clusters[0]?.['state'] === 'ended'
+      );
+      // Without looking at the process it is 10 s.
+      expect(Date.now() - before).toBeLessThan(5000);
+      expect(fields.clusters[0]?.['why']).toMatch(/^The scheduler stopped at/);
+      expect(JSON.stringify(panel.inbox.all)).not.toContain('reconnecting');
+    } finally {
+      program.kill('SIGKILL');
+      await patient.close();
+    }
+  });
+
+  it('lets a viewer that knew a cluster wait until its source is back', async () => {
+    const panel = await fixture.panel();
+    const have = { logId: 'log of c1', seq: 3 };
+    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks', have });
+    panel.link.send('watch', { id: 2, cluster: 'c1', view: 'tasks' });
+    // Answered in this order: the first is not refused.
+    await panel.next('failure', ({ id }) => id === 2);
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    await panel.next('snapshot', ({ id }) => id === 1);
+    const refused = panel.inbox.all.filter(({ type }) => type === 'failure');
+    expect(refused).toHaveLength(1);
   });
 
   it('says why a cluster ended when its source says so', async () => {

@@ -1,4 +1,26 @@
-import { endedSentence } from '../sentences';
+import {
+  droppedSentence,
+  endedSentence,
+  lostSentence,
+  reconnectingSentence
+} from '../sentences';
+
+describe('times in sentences', () => {
+  it('have the format of all panels', () => {
+    const plain = [
+      reconnectingSentence(829.31, true),
+      reconnectingSentence(4.1, false),
+      droppedSentence(1_250_000, 829.31),
+      lostSentence(0, 4.1)
+    ].map(text => text.replaceAll('\u00a0', ' '));
+    expect(plain).toEqual([
+      'Reconnecting. Figures are from 13 min 49 s; your computation goes on.',
+      'Reconnecting. Figures are from 4.10 s.',
+      '1.25 M tasks before 13 min 49 s are kept only as totals.',
+      'Some measurements before 4.10 s are missing: they did not reach the observer.'
+    ]);
+  });
+});
 
 describe('endedSentence', () => {
   it('speaks of a scheduler only where there is one', () => {

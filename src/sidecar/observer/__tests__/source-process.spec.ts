@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { SourceProcess } from '../source-process';
+
+const started: (() => void)[] = [];
+
+/** A process, and its own child, which it never asks for its end: killed, that one stays a zombie. */
+async function family() {
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'ignore']
+  });
+  started.push(() => parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout!, 'data')) as [Buffer];
+  const child = Number(line.toString());
+  started.push(() => {
+    try {
+      process.kill(child, 'SIGKILL');
+    } catch {
+      // The test has ended it.
+    }
+  });
+  return { parent, child };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !holds();) {
+    if (Date.now() > end) {
+      throw new Error('It does not come to be.');
+    }
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}
+
+afterEach(() => {
+  started.splice(0).forEach(end => end());
+});
+
+describe('the process that a log comes from', () => {
+  it('is seen while it lives, and gone when it was killed, asked for or not', async () => {
+    const { parent, child } = await family();
+    const two = [parent.pid!, child].map(pid => new SourceProcess(pid));
+    expect(two.map(({ isSeen, isGone }) => [isSeen, isGone])).toEqual([
+      [true, false],
+      [true, false]
+    ]);
+    process.kill(child, 'SIGKILL');
+    await until(() => two[1]!.isGone);
+    expect(two[0]!.isGone).toBe(false);
+    parent.kill('SIGKILL');
+    await until(() => two[0]!.isGone);
+  });
+
+  it('is never gone where it was never seen', async () => {
+    const { parent } = await family();
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    for (const pid of [0, -1, 2 ** 31, 2 ** 32 - 1, NaN, parent.pid!]) {
+      const unseen = new SourceProcess(pid);
+      expect([unseen.isSeen, unseen.isGone]).toEqual([false, false]);
+    }
+  });
+});

@@ -1,0 +1,63 @@
+/** The process that a log comes from, as far as this machine can tell. In the observer process. */
+import { readFileSync } from 'node:fs';
+
+/** Process numbers are positive and at most so large; 0 and negative ones would mean groups of processes. */
+const LARGEST_PID = 2 ** 31 - 1;
+
+/**
+ * Looks at the process once while it surely lives, when it says hello, and compares later: a number may be given to another process, and
+ * one of another machine or container is not seen here at all. Then nothing is known.
+ */
+export class SourceProcess {
+  private readonly _atHello: string | null;
+
+  constructor(private readonly _pid: number) {
+    this._atHello = this._looks();
+  }
+
+  /** Whether it can be told if it lives. */
+  get isSeen(): boolean {
+    return this._atHello !== null;
+  }
+
+  /** It has ended, or is about to: a killed process whose parent has not asked for its end yet counts. */
+  get isGone(): boolean {
+    return this._atHello !== null && this._looks() !== this._atHello;
+  }
+
+  /** What stays the same for as long as the process lives; null: it is not here. */
+  private _looks(): string | null {
+    if (this._pid < 1 || this._pid > LARGEST_PID) {
+      return null;
+    }
+    return process.platform === 'linux'
+      ? startedAt(this._pid)
+      : answers(this._pid)
+        ? 'here'
+        : null;
+  }
+}
+
+/** `4711 (a name) S 1 …`: the state is the first word after the name, which may hold anything; when it started is the twentieth. */
+function startedAt(pid: number): string | null {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    // No such process, or one that may not be looked at.
+    return null;
+  }
+  const words = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const state = words[0];
+  return state === 'Z' || state === 'X' ? null : (words[19] ?? null);
+}
+
+function answers(pid: number): boolean {
+  try {
+    // Signal 0 only asks.
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
