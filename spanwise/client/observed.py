@@ -49,6 +49,9 @@ class SpanInfo:
         Tags from the root.
     tasks, running, failed
         Runs of tasks: finished, running now, failed.
+    executions
+        How often functions ran: tasks that are not divided, and the parts of fused ones,
+        which may be tasks of other spans.
     duration
         Seconds on threads.
     cpu, transfer, idle
@@ -82,6 +85,7 @@ class SpanInfo:
     closed: float | None
     start: float | None
     stop: float | None
+    executions: int = 0
 
     @property
     def tag(self) -> str:
@@ -293,6 +297,7 @@ class Questions:
             children=children,
             origin=row["origin"],
             tasks=row["tasks"],
+            executions=row["executions"],
             running=row["running"],
             failed=row["failed"],
             duration=row["threadSeconds"],

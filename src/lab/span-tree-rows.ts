@@ -20,8 +20,8 @@ export type SpanNode = {
   readonly children: readonly SpanNode[];
   readonly seconds: number;
   readonly tasks: number;
-  /** Inner parts of fused tasks, which may run under another span's name. */
-  readonly parts: number;
+  /** How often functions ran: tasks, and parts of fused tasks, which may run under another span's name. */
+  readonly executions: number;
   readonly running: number;
   readonly failed: number;
   /** Of all thread time, 0…1. */
@@ -48,7 +48,7 @@ export function spanTree(
     row =>
       row.origin !== 'default' ||
       row.tasks > 0 ||
-      row.innerParts > 0 ||
+      row.executions > 0 ||
       row.running > 0
   );
   return arrange === 'path'
@@ -125,7 +125,7 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
   return {
     seconds,
     tasks: sum(row => row.tasks),
-    parts: sum(row => row.innerParts),
+    executions: sum(row => row.executions),
     running: sum(row => row.running),
     failed: sum(row => row.failed),
     share:
@@ -133,13 +133,13 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
   };
 }
 
-/** What ran: "40 tasks"; "12 parts" where all of it ran within fused tasks of other spans. */
+/** What ran: "40 tasks"; "12 executions" where all of it ran within fused tasks of other spans. */
 export function workText(
-  { tasks, parts }: Pick<SpanNode, 'tasks' | 'parts'>,
-  words: { readonly task: string; readonly part: string }
+  { tasks, executions }: Pick<SpanNode, 'tasks' | 'executions'>,
+  words: { readonly task: string; readonly execution: string }
 ): string {
-  return tasks === 0 && parts > 0
-    ? formatCounted(parts, words.part)
+  return tasks === 0 && executions > 0
+    ? formatCounted(executions, words.execution)
     : formatCounted(tasks, words.task);
 }
 

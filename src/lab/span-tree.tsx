@@ -172,7 +172,7 @@ function TreeItem(
           {formatDuration(node.seconds)}
         </span>
         <span className="sw-span-tree-tasks" aria-hidden="true">
-          {node.tasks === 0 && node.parts > 0
+          {node.tasks === 0 && node.executions > 0
             ? workText(node, words(trans))
             : formatCount(node.tasks)}
         </span>
@@ -245,7 +245,7 @@ function Marked(props: {
 
 const words = (trans: TranslationBundle) => ({
   task: trans.__('task'),
-  part: trans.__('part')
+  execution: trans.__('execution')
 });
 
 function description(node: SpanNode, trans: TranslationBundle): string {

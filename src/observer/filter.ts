@@ -26,6 +26,8 @@ export type CompiledFilter = {
   /** By function name id; ids beyond it pass as `otherFunctions` says. */
   readonly functions: Uint8Array;
   readonly otherFunctions: 0 | 1;
+  /** Whether what belongs to no span and no function passes: what workers do outside tasks. */
+  readonly outsideTasks: 0 | 1;
   /** By worker, 65,536 bytes. */
   readonly workers: Uint8Array;
   /** By lane id, 65,536 bytes. */
@@ -69,6 +71,7 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
     spans: spanTable(log, any, all, not),
     functions: functionTable(log, names, notNames),
     otherFunctions: names.length > 0 ? 0 : 1,
+    outsideTasks: any.length + all.length + names.length > 0 ? 0 : 1,
     workers,
     lanes: laneTable(log, workers, byWorker),
     statuses: statusTable(filter.status ?? []),
@@ -206,6 +209,16 @@ function statusTable(
   }
   table[STATUS_REPLACED] = 0;
   return table;
+}
+
+/** Whether a row of `fine` passes; workers and time are another matter. Function 0xffffffff: it was outside tasks, whatever its span says. */
+export function passesFineRow(
+  filter: CompiledFilter,
+  row: { readonly span: number; readonly function: number }
+): boolean {
+  return row.function === 0xffffffff
+    ? filter.outsideTasks === 1
+    : filter.spans[row.span] === 1 && passesFunction(filter, row.function);
 }
 
 /** Whether a lane's capacity counts under the filter. */

@@ -210,8 +210,8 @@ export type SpanRow = {
   /** Own rows only (not the children's). Sum over all spans = total, exactly. */
   readonly ownTasks: number;
   readonly ownNanoseconds: number;
-  /** Inner parts of fused tasks in the subtree: a span may have seconds of tasks that run under another span's name. */
-  readonly innerParts: number;
+  /** How often functions ran in the subtree: runs that are not divided, and parts of fused tasks, which may run under another span's name. */
+  readonly executions: number;
   readonly exact: number;
   readonly inferred: number;
   readonly opened: number;
@@ -274,8 +274,10 @@ export type TaskStreamResult = {
     readonly from: number;
     readonly to: number;
   }[];
+  /** Whole tasks of which anything passes, tasks of which nothing does, and executions that pass (see `FunctionSlot`). */
   readonly tasks: number;
   readonly hidden: number;
+  readonly executions: number;
   /** How many parts; failed, lost: how many runs. lost: they ended with their worker. */
   readonly kinds: Readonly<
     Record<'transfer' | 'disk' | 'serialize' | 'failed' | 'lost', number>
@@ -286,13 +288,15 @@ export type FunctionSlot = {
   readonly slot: number;
   readonly round: number;
   readonly seconds: number;
-  readonly tasks: number;
+  /** How often it ran: runs that are not divided, and parts of fused tasks. */
+  readonly executions: number;
 };
 
 /** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
  *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed or lost) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
  *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
+ *  Under a filter by span or function, a run that is told in parts is not drawn: its matching compute parts are, tasks = 1 each.
  *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function 0xffff: no one function
  *  (an aggregate of a kind other than compute). Neighbouring cells of one colour and nearly one cover are one box.
  *  The header's fields carry `functions: [name]` for the indices in this tile. */
@@ -393,7 +397,8 @@ export type FineMetricsResult = {
     readonly function: string;
     readonly slot: number;
     readonly round: number;
-    readonly tasks: number;
+    /** How often it ran; see `FunctionSlot`. */
+    readonly executions: number;
     readonly total: number;
     readonly share: number | null;
     readonly activities: ActivitySeconds;
@@ -401,7 +406,7 @@ export type FineMetricsResult = {
   /** Functions beyond `top`, added up. */
   readonly others: {
     readonly functions: number;
-    readonly tasks: number;
+    readonly executions: number;
     readonly total: number;
     readonly activities: ActivitySeconds;
   } | null;

@@ -14,11 +14,14 @@ export async function sumsIn(metrics: Panel) {
       functions.map(row => [row[0] ?? '', row[column('Total')] ?? ''])
     ),
     counts: new Map(
-      functions.map(row => [row[0] ?? '', Number(row[column('Tasks')])])
+      functions.map(row => [row[0] ?? '', Number(row[column('Executions')])])
     ),
     all: rows[end]?.[column('Total')] ?? '',
     cpu: rows[end]?.[column('thread-cpu')] ?? '',
-    tasks: functions.reduce((sum, row) => sum + Number(row[column('Tasks')]), 0)
+    tasks: functions.reduce(
+      (sum, row) => sum + Number(row[column('Executions')]),
+      0
+    )
   };
 }
 

@@ -36,7 +36,7 @@ export function drawnSpans(drawing: string): SpansResult {
       ownNanoseconds: 0,
       exact: 1,
       inferred: 0,
-      innerParts: 0,
+      executions: 0,
       opened: 0,
       closed: null,
       firstStart: null,

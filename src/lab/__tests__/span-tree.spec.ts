@@ -59,20 +59,20 @@ describe('the span tree', () => {
     expect(countSpans(tree)).toBe(7);
   });
 
-  it('counts parts where a span has no tasks of its own', () => {
-    const words = { task: 'task', part: 'part' };
+  it('counts executions where a span has no tasks of its own', () => {
+    const words = { task: 'task', execution: 'execution' };
     const fused = {
       ...RESULT,
       rows: RESULT.rows.map(row =>
-        row.tag === 'read' ? { ...row, tasks: 0, innerParts: 12 } : row
+        row.tag === 'read' ? { ...row, tasks: 0, executions: 12 } : row
       )
     };
     const tree = spanTree(fused, 'path');
     const text = (...path: string[]) =>
       workText(find(tree, ...path), words).replace('\u00a0', ' ');
-    expect(text('flow', 'load', 'read')).toBe('12 parts');
+    expect(text('flow', 'load', 'read')).toBe('12 executions');
     expect(text('flow', 'load')).toBe('1 task');
-    expect(workText({ tasks: 0, parts: 0 }, words)).toMatch(/^0.tasks$/);
+    expect(workText({ tasks: 0, executions: 0 }, words)).toMatch(/^0.tasks$/);
   });
 
   it('shows a span that was opened again once, with the sum of its figures', () => {

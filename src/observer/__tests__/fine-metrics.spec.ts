@@ -228,7 +228,7 @@ describe('fine metrics', () => {
       ask(log, 'tasks', { filter: { status: ['failed', 'lost'] } }).rows
     ).toEqual([]);
     expect(ask(log, 'task-stream')).toMatchObject({
-      tasks: 2,
+      executions: 2,
       hidden: 0,
       kinds: { failed: 0, lost: 0 }
     });
@@ -248,7 +248,7 @@ describe('fine metrics', () => {
       filter: { spans: { any: [{ path: ['x'] }] } }
     });
     expect(result.byFunction).toMatchObject([
-      { function: 'load', tasks: 2, total: 8 }
+      { function: 'load', executions: 2, total: 8 }
     ]);
     expect(result.otherSpansSeconds).toBeCloseTo(6);
   });
@@ -271,13 +271,13 @@ describe('fine metrics', () => {
     const log = drawRuns(drawing, { tasks });
     expect(
       ask(log, 'fine-metrics', { filter: { status: ['failed'] } }).byFunction
-    ).toMatchObject([{ function: 'load', tasks: 1, total: 4 }]);
+    ).toMatchObject([{ function: 'load', executions: 1, total: 4 }]);
     expect(
       ask(log, 'fine-metrics', { filter: { workers: [7] } }).byFunction
     ).toEqual([]);
     expect(
       ask(log, 'fine-metrics', { params: { top: 1 } }).others
-    ).toMatchObject({ functions: 1, tasks: 1, total: 6 });
+    ).toMatchObject({ functions: 1, executions: 1, total: 6 });
   });
 
   it('gives computing whose CPU share is not known its own activity', () => {

@@ -64,7 +64,7 @@ describe('spans', () => {
     const own = Object.fromEntries(
       ask(log, 'spans').rows.map(row => [
         row.tag,
-        [row.ownNanoseconds / 1e9, row.ownTasks, row.innerParts]
+        [row.ownNanoseconds / 1e9, row.ownTasks, row.executions]
       ])
     );
     expect(own).toEqual({ x: [1, 1, 1], y: [3, 0, 1] });

@@ -9,8 +9,9 @@ import { CHUNK_MASK } from '../store/column-table';
 import {
   bookRun,
   clippedNanoseconds,
+  isExecution,
   nanoseconds,
-  PART_COMPUTE
+  undividedExecutions
 } from '../store/run-book';
 import type { Clip, NanosecondSink } from '../store/run-book';
 import { resolveRange, ROWS_PER_SLICE } from './context';
@@ -103,14 +104,15 @@ class ScanBook {
     const span = columns.span[i]!;
     const fn = columns.function[i]!;
     const startsInRange = clip === null || start >= clip.from;
-    if (startsInRange && status !== LoggedStatus.Missing) {
-      const cell = this._held.cell(span, fn);
-      this._held.addRun(cell, status === LoggedStatus.Failed, 1);
-    }
     const partRows = log.partRows(columns.run[i]!);
     const cpu = columns.cpu[i]!;
     const run = { span, function: fn, start, duration, cpu, status };
     const parts = partRows.map(partRow => log.part(partRow));
+    if (startsInRange && status !== LoggedStatus.Missing) {
+      const cell = this._held.cell(span, fn);
+      this._held.addRun(cell, status === LoggedStatus.Failed, 1);
+      this._held.addExecutions(cell, undividedExecutions(status, parts));
+    }
     bookRun(run, parts, clip, 1, this._sink);
     for (const partRow of partRows) {
       this._addPart(partRow, start);
@@ -133,8 +135,8 @@ class ScanBook {
     cells.addEvent(cell, activity, columns.bytes[i]!);
     if (!held) {
       cells.addNanoseconds(cell, activity, nanoseconds(columns.duration[i]!));
-    } else if (columns.kind[i] === PART_COMPUTE) {
-      cells.addInner(cell);
+    } else if (isExecution({ kind: columns.kind[i]!, held })) {
+      cells.addExecutions(cell, 1);
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
+import { passesFineRow } from '../filter';
 import {
   ACTIVITIES,
   BLOCKED,
@@ -38,7 +39,7 @@ const UNDIVIDED: Honoured = {
 /** One function's figures in the unit asked for. */
 type FunctionSum = {
   readonly name: string;
-  tasks: number;
+  executions: number;
   total: number;
   readonly byActivity: Float64Array;
 };
@@ -96,7 +97,7 @@ export function* foldFineMetrics(
           sum.name,
           unit === 'seconds' ? (sum.total * 1e9) / cells.totalNanoseconds : 0
         ),
-        tasks: sum.tasks,
+        executions: sum.executions,
         total: sum.total,
         share: share(sum.total),
         activities: named(sum.byActivity)
@@ -141,8 +142,15 @@ function valueOf(
     case 'bytes':
       return cells.bytes(cell, activity);
     case 'count':
-      return cells.events(cell, activity);
+      return countOf(cells, cell, activity);
   }
+}
+
+/** Parts, and of computing executions: a run that is not divided is one without a part. */
+function countOf(cells: ActivityCells, cell: number, activity: number): number {
+  return activity === COMPUTE
+    ? cells.executions(cell)
+    : cells.events(cell, activity);
 }
 
 /** Largest first. Names that several ids share are one function. */
@@ -162,19 +170,15 @@ function sumByFunction(
     if (sum === undefined) {
       sum = {
         name,
-        tasks: 0,
+        executions: 0,
         total: 0,
         byActivity: new Float64Array(ACTIVITIES.length)
       };
       sums.set(name, sum);
     }
-    sum.tasks += cells.runs(cell);
+    sum.executions += cells.executions(cell);
     for (let activity = 0; activity < ACTIVITIES.length; activity++) {
-      let value = valueOf(cells, cell, activity, waits, unit);
-      if (unit === 'count' && activity === COMPUTE) {
-        // A plain run is one computation without a part; inner parts are counted as parts.
-        value = Math.max(value, cells.runs(cell));
-      }
+      const value = valueOf(cells, cell, activity, waits, unit);
       sum.byActivity[activity]! += value;
       sum.total += value;
     }
@@ -219,16 +223,16 @@ function othersOf(rest: readonly FunctionSum[]): FineMetricsResult['others'] {
     return null;
   }
   const byActivity = new Float64Array(ACTIVITIES.length);
-  let tasks = 0;
+  let executions = 0;
   let total = 0;
   for (const sum of rest) {
-    tasks += sum.tasks;
+    executions += sum.executions;
     total += sum.total;
     sum.byActivity.forEach((value, i) => (byActivity[i]! += value));
   }
   return {
     functions: rest.length,
-    tasks,
+    executions,
     total,
     activities: named(byActivity)
   };
@@ -295,7 +299,7 @@ function entriesOf(
           book([where, fn, activity, 'seconds'], ns);
         }
         book([where, fn, activity, 'bytes'], from.bytes(cell, i));
-        book([where, fn, activity, 'count'], from.events(cell, i));
+        book([where, fn, activity, 'count'], countOf(from, cell, i));
       });
     }
   }
@@ -320,7 +324,7 @@ function fineEntries(
 ): (readonly [string, string, string, string, number])[] {
   const sums = new Map<string, { ids: readonly number[]; value: number }>();
   for (const row of fine.all()) {
-    if (isLockWait(log, row.context) || filter.spans[row.span] === 0) {
+    if (isLockWait(log, row.context) || !passesFineRow(filter, row)) {
       continue;
     }
     const ids = [row.context, row.function, row.activity, row.unit];

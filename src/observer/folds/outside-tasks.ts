@@ -1,4 +1,5 @@
 import type { FineMetricsResult } from '../../wire/panel-link';
+import { passesFineRow } from '../filter';
 import type { FineSums } from '../store/fine-sums';
 import type { FoldContext } from './context';
 import { isLockWait } from './lock-waits';
@@ -12,7 +13,7 @@ export function outsideTasks(
 ): FineMetricsResult['background'] {
   const sums = new Map<string, Sum>();
   for (const row of fine.all()) {
-    if (isLockWait(log, row.context) || filter.spans[row.span] === 0) {
+    if (isLockWait(log, row.context) || !passesFineRow(filter, row)) {
       continue;
     }
     const where = log.name(row.context);

@@ -22,7 +22,7 @@ class SpanSums {
   unknownNanoseconds = 0;
   transferNanoseconds = 0;
   idleSeconds = 0;
-  inner = 0;
+  executions = 0;
   exact = 0;
   inferred = 0;
   firstStart = Infinity;
@@ -37,7 +37,7 @@ class SpanSums {
     this.unknownNanoseconds += other.unknownNanoseconds;
     this.transferNanoseconds += other.transferNanoseconds;
     this.idleSeconds += other.idleSeconds;
-    this.inner += other.inner;
+    this.executions += other.executions;
     this.exact += other.exact;
     this.inferred += other.inferred;
     this.firstStart = Math.min(this.firstStart, other.firstStart);
@@ -121,7 +121,7 @@ function ownSums(log: LogStore, idle: IdleAccount): Map<number, SpanSums> {
     const sums = of(log.held.span(cell));
     sums.tasks += log.held.runs(cell);
     sums.failed += log.held.failed(cell);
-    sums.inner += log.held.inner(cell);
+    sums.executions += log.held.executions(cell);
     sums.nanoseconds += log.held.totalNanoseconds(cell);
     sums.cpuNanoseconds += log.held.nanoseconds(cell, THREAD_CPU);
     sums.unknownNanoseconds += log.held.nanoseconds(cell, COMPUTE);
@@ -258,7 +258,7 @@ function figures(
     idleSeconds: total.idleSeconds,
     ownTasks: own.tasks,
     ownNanoseconds: own.nanoseconds,
-    innerParts: total.inner,
+    executions: total.executions,
     exact: total.exact,
     inferred: total.inferred,
     firstStart: Number.isFinite(total.firstStart) ? total.firstStart : null,

@@ -1,6 +1,7 @@
 import { LoggedStatus } from '../../records/run-status';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
+import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
@@ -8,7 +9,7 @@ import { DEFAULT_SPAN } from '../store/span-tree';
 import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { Coverage } from './coverage';
-import { cellPasses } from './fine-cells';
+import { cellPasses, fineCells } from './fine-cells';
 import { activeWithRunning } from './idle';
 
 const STRIP_BINS = 240;
@@ -26,6 +27,17 @@ const STRIP_OF_PART: readonly ('compute' | 'transfer' | 'disk' | 'other')[] = [
   'disk'
 ];
 
+/** part.kind → what is counted of it. */
+const KIND_OF_STRIP_PART: readonly (keyof KindCounts | undefined)[] = [
+  undefined,
+  'transfer',
+  'disk',
+  'serialize',
+  undefined,
+  'serialize',
+  'disk'
+];
+
 /** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
 export function* foldTaskStream(
   context: FoldContext
@@ -34,6 +46,8 @@ export function* foldTaskStream(
   const from = runBegin(log);
   const to = runEnd(context);
   const scan = yield* scanStrip(context, from, to);
+  const cells = yield* fineCells({ ...context, time: 'all' });
+  const functions = functionsOf(context, cells.held);
   const settledBefore = log.settledBefore(ended);
   return {
     result: {
@@ -47,11 +61,15 @@ export function* foldTaskStream(
       lateSeq: log.lateSeq,
       lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
       workers: workersOf(log, scan.busy, to),
-      functions: functionsOf(context),
+      functions: functions.slice(0, MOST_FUNCTIONS),
       running: runningOf(context),
       strip: scan.strip,
       bands: bandsOf(context, to),
       tasks: scan.tasks,
+      executions: functions.reduce(
+        (sum, { executions }) => sum + executions,
+        0
+      ),
       hidden: log.runCount - scan.tasks,
       kinds: scan.kinds
     },
@@ -103,12 +121,20 @@ function* scanStrip(
       const stop = start + Math.max(0, columns.duration[j]!);
       const own = ownPasses(context, columns.span[j]!, columns.function[j]!);
       const run = columns.run[j]!;
-      const hasParts = log.lastParts.get(run) >= 0;
-      if (own) {
+      let seconds = own ? stop - start : 0;
+      let isShown = own;
+      if (log.lastParts.get(run) >= 0) {
+        const parts = addParts(context, run, start, stop, own, covers, kinds);
+        seconds = parts.seconds;
+        isShown ||= parts.anyHeld;
+      } else if (own) {
+        covers.compute.add(start, stop);
+      }
+      if (isShown) {
         tasks += columns.status[j] === LoggedStatus.Missing ? 0 : 1;
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
-        busy.set(worker, (busy.get(worker) ?? 0) + stop - start);
+        busy.set(worker, (busy.get(worker) ?? 0) + seconds);
         // A run that was given back for want of an input is no trouble of the user's: it runs again, and has no mark.
         if (
           columns.status[j] !== LoggedStatus.Ok &&
@@ -122,12 +148,6 @@ function* scanStrip(
           );
           failed[Math.min(STRIP_BINS - 1, Math.max(0, bin))]! += 1;
         }
-        if (!hasParts) {
-          covers.compute.add(start, stop);
-        }
-      }
-      if (hasParts) {
-        addParts(context, run, start, stop, own, covers, kinds);
       }
     }
     seen += end - first;
@@ -150,7 +170,7 @@ function* scanStrip(
   };
 }
 
-/** What held the thread, by series; what no part explains is `other`. */
+/** What held the thread, by series; what no part explains is `other`, and the run's own. Returns the seconds that pass, and whether any part does. */
 function addParts(
   context: FoldContext,
   run: number,
@@ -159,38 +179,45 @@ function addParts(
   own: boolean,
   covers: Readonly<Record<'compute' | 'transfer' | 'disk' | 'other', Coverage>>,
   kinds: KindCounts
-): void {
+): { readonly seconds: number; readonly anyHeld: boolean } {
+  let isDivided = false;
   let anyHeld = false;
+  let seconds = 0;
   let explained = start;
   for (const row of context.log.partRows(run)) {
     const part = context.log.part(row);
-    if (!ownPasses(context, part.span, part.function)) {
-      continue;
-    }
-    if (part.kind === 1) {
-      kinds.transfer++;
-    } else if (part.kind === 2 || part.kind === 6) {
-      kinds.disk++;
-    } else if (part.kind === 3 || part.kind === 5) {
-      kinds.serialize++;
+    const passes = ownPasses(context, part.span, part.function);
+    if (passes) {
+      const kind = KIND_OF_STRIP_PART[part.kind];
+      if (kind !== undefined) {
+        kinds[kind]++;
+      }
     }
     if (!part.held) {
       continue;
     }
-    anyHeld = true;
+    isDivided = true;
     const from = start + part.offset;
     const to = from + part.duration;
-    covers[STRIP_OF_PART[part.kind] ?? 'other'].add(from, to);
+    if (passes) {
+      anyHeld = true;
+      seconds += part.duration;
+      covers[STRIP_OF_PART[part.kind] ?? 'other'].add(from, to);
+    }
     if (own && from > explained) {
+      seconds += from - explained;
       covers.other.add(explained, from);
     }
     explained = Math.max(explained, to);
   }
-  if (own && !anyHeld) {
+  if (own && !isDivided) {
+    seconds = stop - start;
     covers.compute.add(start, stop);
   } else if (own && stop > explained) {
+    seconds += stop - explained;
     covers.other.add(explained, stop);
   }
+  return { seconds, anyHeld };
 }
 
 function laneAndStatusPass(
@@ -261,24 +288,26 @@ export function newestProcessMemory(log: LogStore): Map<number, number> {
 }
 
 /** The legend: functions of the selection by time, of the whole run. */
-function functionsOf(context: FoldContext): TaskStreamResult['functions'] {
+function functionsOf(
+  context: FoldContext,
+  held: ActivityCells
+): TaskStreamResult['functions'] {
   const { log } = context;
-  const sums = new Map<string, { seconds: number; tasks: number }>();
-  for (let cell = 0; cell < log.held.length; cell++) {
-    if (!cellPasses(context, log.held, cell)) {
+  const sums = new Map<string, { seconds: number; executions: number }>();
+  for (let cell = 0; cell < held.length; cell++) {
+    if (!cellPasses(context, held, cell)) {
       continue;
     }
-    const name = log.name(log.held.function(cell));
-    const sum = sums.get(name) ?? { seconds: 0, tasks: 0 };
+    const name = log.name(held.function(cell));
+    const sum = sums.get(name) ?? { seconds: 0, executions: 0 };
     sums.set(name, sum);
-    sum.seconds += log.held.totalNanoseconds(cell) / 1e9;
-    sum.tasks += log.held.runs(cell) + log.held.inner(cell);
+    sum.seconds += held.totalNanoseconds(cell) / 1e9;
+    sum.executions += held.executions(cell);
   }
   const whole = log.totalNanoseconds / 1e9;
   // Sorted first: of several that wait for a colour, the largest takes one.
   return [...sums]
     .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
-    .slice(0, MOST_FUNCTIONS)
     .map(([name, sum]) => ({
       name,
       ...log.slots.of(name, sum.seconds / whole),

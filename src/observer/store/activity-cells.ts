@@ -50,7 +50,7 @@ export const OTHER_FUNCTION = 0xffffffff;
 const MOST_CELLS = 200_000;
 
 /**
- * Integer nanoseconds, bytes and counts per (span, function, activity), and runs per (span, function).
+ * Integer nanoseconds, bytes and counts per (span, function, activity); runs and executions per (span, function).
  *
  * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
  *
@@ -64,7 +64,7 @@ export class ActivityCells {
   private _events = new Float64Array(16 * ACTIVITY_COUNT);
   private _runs = new Float64Array(16);
   private _failed = new Float64Array(16);
-  private _inner = new Float64Array(16);
+  private _executions = new Float64Array(16);
   private _spans = new Uint16Array(16);
   private _functions = new Uint32Array(16);
   private readonly _cellOf = new Map<number, number>();
@@ -90,6 +90,7 @@ export class ActivityCells {
     return this._functions[cell]!;
   }
 
+  /** Whole tasks, in the span and under the function of their last part. */
   runs(cell: number): number {
     return this._runs[cell]!;
   }
@@ -98,9 +99,9 @@ export class ActivityCells {
     return this._failed[cell]!;
   }
 
-  /** Inner parts of fused tasks. */
-  inner(cell: number): number {
-    return this._inner[cell]!;
+  /** How often the function ran: parts of fused tasks, and runs that are not divided. */
+  executions(cell: number): number {
+    return this._executions[cell]!;
   }
 
   nanoseconds(cell: number, activity: number): number {
@@ -152,8 +153,9 @@ export class ActivityCells {
     }
   }
 
-  addInner(cell: number): void {
-    this._inner[cell]! += 1;
+  /** @param count - −1 takes one back. */
+  addExecutions(cell: number, count: number): void {
+    this._executions[cell]! += count;
   }
 
   /** Negative to take back what was booked before more was known. */
@@ -195,7 +197,7 @@ export class ActivityCells {
     this._events = wide(this._events);
     this._runs = narrow(this._runs);
     this._failed = narrow(this._failed);
-    this._inner = narrow(this._inner);
+    this._executions = narrow(this._executions);
     const spans = new Uint16Array(capacity);
     spans.set(this._spans);
     this._spans = spans;

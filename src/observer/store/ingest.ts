@@ -11,7 +11,13 @@ import type { IdIndex } from './id-index';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
 import { makeRoomForName } from './name-bound';
-import { bookRun, hasBegun, nanoseconds, PART_COMPUTE } from './run-book';
+import {
+  bookRun,
+  hasBegun,
+  nanoseconds,
+  PART_COMPUTE,
+  undividedExecutions
+} from './run-book';
 import type { NanosecondSink, PartFigures } from './run-book';
 
 /** A block of the record log, decoded. */
@@ -289,6 +295,13 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
     }
     countRun(log, span[i]!, fn[i]!, status[i]!, 1);
     log.totalNanoseconds += nanoseconds(length);
+    const parts = plain
+      ? NO_PARTS
+      : attachEarlierParts(log, run[i]!, row, begin);
+    log.held.addExecutions(
+      log.held.cell(span[i]!, fn[i]!),
+      undividedExecutions(status[i]!, parts)
+    );
     bookRun(
       {
         span: span[i]!,
@@ -298,7 +311,7 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
         cpu: cpu[i]!,
         status: status[i]!
       },
-      plain ? NO_PARTS : attachEarlierParts(log, run[i]!, row, begin),
+      parts,
       null,
       1,
       sink
@@ -395,7 +408,7 @@ function attachPart(
   if (!held) {
     cells.addNanoseconds(cell, activity, nanoseconds(duration));
   } else if (columns.kind[i] === PART_COMPUTE) {
-    cells.addInner(cell);
+    cells.addExecutions(cell, 1);
   }
   log.figures.addExtent(
     columns.span[i]!,
@@ -413,6 +426,11 @@ function rebook(
 ): void {
   const columns = log.runs.chunkOf(runRow)!.columns;
   const i = runRow & CHUNK_MASK;
+  const parts = log.partRows(run).map(row => log.part(row));
+  log.held.addExecutions(
+    log.held.cell(columns.span[i]!, columns.function[i]!),
+    sign * undividedExecutions(columns.status[i]!, parts)
+  );
   bookRun(
     {
       span: columns.span[i]!,
@@ -422,7 +440,7 @@ function rebook(
       cpu: columns.cpu[i]!,
       status: columns.status[i]!
     },
-    log.partRows(run).map(row => log.part(row)),
+    parts,
     null,
     sign,
     sinkInto(log.held)

@@ -38,6 +38,24 @@ export type PartFigures = {
   /** Seconds in the run queue; NaN: not known. */
   readonly coreWait: number;
 };
+/**
+ * Executions of a run's own function that no part of it stands for: a run that is not divided is one. Where its computing is told by parts, each
+ * of these is one of its own function, which is how inner tasks of fused ones count; a task that was given back has not run at all.
+ */
+export function undividedExecutions(
+  status: number,
+  parts: readonly PartFigures[]
+): 0 | 1 {
+  return status !== LoggedStatus.Missing && !parts.some(isExecution) ? 1 : 0;
+}
+
+export function isExecution(part: {
+  readonly kind: number;
+  readonly held: boolean;
+}): boolean {
+  return part.held && part.kind === PART_COMPUTE;
+}
+
 export type Clip = { readonly from: number; readonly to: number };
 /** Takes whole nanoseconds of one activity (index in ACTIVITIES) of one (span, function). */
 export type NanosecondSink = (

@@ -155,12 +155,14 @@ export class Pyramid {
       classes,
       from,
       to,
-      (_row, _run, lane, start, duration, value, isHeld) => {
+      (_row, _run, lane, start, duration, value, isHeld, isExecution) => {
         if (lane < lanes) {
           const begin = (start - from) * 1e6;
-          const plane = isHeld
-            ? (held ??= layerOf(page, 'held'))
-            : (strip ??= layerOf(page, 'strip'));
+          const plane = isExecution
+            ? (runs ??= layerOf(page, 'runs'))
+            : isHeld
+              ? (held ??= layerOf(page, 'held'))
+              : (strip ??= layerOf(page, 'strip'));
           plane.cover(lane, value, begin, begin + duration * 1e6, cell);
         }
       }

@@ -5,6 +5,7 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
+import { isExecution } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -22,7 +23,9 @@ export type PartSink = (
   from: number,
   duration: number,
   category: number,
-  held: boolean
+  held: boolean,
+  /** Drawn in place of its run, and not over it. */
+  isExecution: boolean
 ) => void;
 
 /** Yield about so often. */
@@ -39,7 +42,22 @@ export const shorterThan = (level: number): ClassSpan =>
 export const atLeast = (level: number): ClassSpan =>
   classesBetween(level, CLASS_COUNT);
 
-/** Shows the runs of these duration classes that reach into [from, to) and pass the filter. */
+/**
+ * Whether executions are shown instead of runs: where spans or functions are chosen, of a run that is told in parts those parts are drawn that
+ * pass, whosever run it is.
+ *
+ *     a fused task     ├ load ┤── matmul ──┤ sum ┤      run of function "sum"
+ *     matmul chosen            ├─ matmul ──┤
+ *     sum chosen                            ├ sum ┤
+ */
+export function showsExecutions({
+  bySpan,
+  byFunction
+}: CompiledFilter): boolean {
+  return bySpan || byFunction;
+}
+
+/** Shows the runs of these duration classes that reach into [from, to) and pass the filter; of those told in parts, see {@link showsExecutions}. */
 export function* scanRuns(
   log: LogStore,
   filter: CompiledFilter,
@@ -116,6 +134,7 @@ function runGate(
   const laneIndices = laneIndexTable(log);
   const { spans, functions, otherFunctions, lanes, statuses } = filter;
   const known = functions.length;
+  const divides = showsExecutions(filter) && log.parts.endRow > 0;
   return (rows, first, end, shortest, longest) => {
     let at = -1;
     let columns: ColumnsOf<'runs'> | undefined;
@@ -153,20 +172,45 @@ function runGate(
       ) {
         continue;
       }
-      sink(
-        row,
-        laneIndices[lane]!,
-        start,
-        duration,
-        category(
-          status === LoggedStatus.Ok || status === LoggedStatus.Missing
-            ? KIND_COMPUTE
-            : KIND_FAILED,
-          fn
-        )
-      );
+      const value = category(kindOfRun(status), fn);
+      if (divides && log.lastParts.get(columns.run[j]!) >= 0) {
+        const own = { start, duration, fn, span: columns.span[j]! };
+        let isDivided = false;
+        for (const part of executionsWithin(log, columns.run[j]!)) {
+          isDivided = true;
+          // Parts of other functions and spans come by their own rows.
+          const begin = own.start + part.offset;
+          if (
+            part.function === own.fn &&
+            part.span === own.span &&
+            begin < to &&
+            begin + part.duration >= from
+          ) {
+            sink(row, laneIndices[lane]!, begin, part.duration, value);
+          }
+        }
+        if (isDivided) {
+          continue;
+        }
+      }
+      sink(row, laneIndices[lane]!, start, duration, value);
     }
   };
+}
+
+function kindOfRun(status: number): number {
+  return status === LoggedStatus.Ok || status === LoggedStatus.Missing
+    ? KIND_COMPUTE
+    : KIND_FAILED;
+}
+
+function* executionsWithin(log: LogStore, run: number) {
+  for (const row of log.partRows(run)) {
+    const part = log.part(row);
+    if (isExecution(part)) {
+      yield part;
+    }
+  }
 }
 
 /** The same for parts whose run is here. */
@@ -194,6 +238,7 @@ function partGate(
 ): (rows: Uint32Array, first: number, end: number) => void {
   const laneIndices = laneIndexTable(log);
   const { spans, functions, otherFunctions, lanes, statuses } = filter;
+  const divides = showsExecutions(filter);
   return (rows, first, end) => {
     for (let i = first; i < end; i++) {
       const row = rows[i]!;
@@ -219,14 +264,22 @@ function partGate(
       ) {
         continue;
       }
+      const held = part.held[j] === 1;
+      const stands = divides && isExecution({ kind: part.kind[j]!, held });
       sink(
         row,
         runRow,
         laneIndices[lane]!,
         start,
         duration,
-        category(KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE, fn),
-        part.held[j] === 1
+        category(
+          stands
+            ? kindOfRun(run.status[k]!)
+            : (KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE),
+          fn
+        ),
+        held,
+        stands
       );
     }
   };

@@ -125,13 +125,14 @@ function* addExact(
     atLeast(fromClass),
     from,
     to,
-    (row, runRow, lane, start, duration, value, held) => {
+    (row, runRow, lane, start, duration, value, held, isExecution) => {
       const run = log.runs.chunkOf(runRow)!.columns.run[runRow & CHUNK_MASK]!;
       const fn = log.parts.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
       const end = begin + duration * cellsPerSecond;
       const strip = held ? 0 : 1;
-      boxes.add(lane, begin, end, fn, kindOf(value), strip, 255, run, 0);
+      const tasks = isExecution ? 1 : 0;
+      boxes.add(lane, begin, end, fn, kindOf(value), strip, 255, run, tasks);
     }
   );
 }

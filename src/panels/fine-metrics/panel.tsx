@@ -19,7 +19,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     const { unit, top, order } = options.state ?? {};
     this._unit = unit === 'bytes' || unit === 'count' ? unit : 'seconds';
     this._top = top === '25' || top === '500' ? top : '12';
-    this._order = order === 'name' || order === 'tasks' ? order : 'time';
+    this._order = order === 'name' || order === 'executions' ? order : 'time';
   }
 
   override savedState(): JSONObject {
@@ -90,7 +90,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
                 this._unit === 'seconds' ? trans.__('time') : trans.__('amount')
             },
             { value: 'name', label: trans.__('name') },
-            { value: 'tasks', label: trans.__('tasks') }
+            { value: 'executions', label: trans.__('executions') }
           ]}
           onChange={order => this._setOrder(order)}
         />
@@ -132,7 +132,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     const orders = [
       { order: 'time', label: trans.__('Sort by amount') },
       { order: 'name', label: trans.__('Sort by name') },
-      { order: 'tasks', label: trans.__('Sort by tasks') }
+      { order: 'executions', label: trans.__('Sort by executions') }
     ] as const;
     return [
       {

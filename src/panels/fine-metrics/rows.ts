@@ -446,11 +446,12 @@ export type FunctionRow = {
   readonly text: string;
   readonly share: number | null;
   readonly shareText: string;
-  readonly tasks: number;
+  /** How often it ran. */
+  readonly executions: number;
   readonly parts: readonly Part[];
 };
 
-export type FunctionOrder = 'time' | 'name' | 'tasks';
+export type FunctionOrder = 'time' | 'name' | 'executions';
 
 /** The functions shown, then "38 others" if there are more. */
 export function functionRows(
@@ -471,15 +472,15 @@ export function functionRows(
       text: formatUnit(item.total, unit, numerals),
       share,
       shareText: formatShare(share, numerals),
-      tasks: item.tasks,
+      executions: item.executions,
       parts: partsOf(item.activities, item.total, unit, numerals)
     };
   });
   rows.sort((a, b) =>
     order === 'name'
       ? a.name.localeCompare(b.name)
-      : order === 'tasks'
-        ? b.tasks - a.tasks
+      : order === 'executions'
+        ? b.executions - a.executions
         : b.total - a.total
   );
   if (others !== null && others.functions > 0) {
@@ -493,7 +494,7 @@ export function functionRows(
       text: formatUnit(others.total, unit, numerals),
       share,
       shareText: formatShare(share, numerals),
-      tasks: others.tasks,
+      executions: others.executions,
       parts: partsOf(others.activities, others.total, unit, numerals)
     });
   }
@@ -599,27 +600,27 @@ export function tableOf(
   const text = (value: string): Cell => ({ text: value, value });
   const row = (
     name: string,
-    tasks: number | null,
+    executions: number | null,
     total: number,
     activities: ActivitySeconds
   ): Cell[] => {
     const share = shareOf(total, headlineOf(result, numerals).total);
     return [
       text(name),
-      { text: formatCount(tasks, numerals), value: tasks },
+      { text: formatCount(executions, numerals), value: executions },
       figure(total),
       { text: formatShare(share, numerals), value: share },
       ...names.map(activity => figure(activities[activity]))
     ];
   };
   const rows = result.byFunction.map(item =>
-    row(item.function, item.tasks, item.total, item.activities)
+    row(item.function, item.executions, item.total, item.activities)
   );
   if (result.others !== null) {
     rows.push(
       row(
         othersName(result.others.functions, numerals),
-        result.others.tasks,
+        result.others.executions,
         result.others.total,
         result.others.activities
       )
@@ -646,7 +647,7 @@ export function tableOf(
   return {
     columns: [
       { name: 'Function' },
-      { name: 'Tasks', numeric: true },
+      { name: 'Executions', numeric: true },
       { name: 'Total', numeric: true },
       {
         name: unit === 'seconds' ? 'Share of thread time' : 'Share',

@@ -259,7 +259,7 @@ function FunctionCard(props: {
       <div className="sw-card-head">
         <strong>{row.name}</strong>
         <span className="sw-card-aside">
-          {formatCounted(row.tasks, 'task')}
+          {formatCounted(row.executions, 'execution')}
         </span>
       </div>
       <table className="sw-card-table">

@@ -123,7 +123,15 @@ export class LanesDrawing implements IDisposable {
       result.workers.find(item => item.worker === place.worker)?.name ??
         String(place.worker)
     );
-    const common = { worker, thread: place.lane.thread };
+    const { functions, notFunctions, spans } = this._selection.filter;
+    const common = {
+      worker,
+      thread: place.lane.thread,
+      isExecution:
+        functions !== undefined ||
+        notFunctions !== undefined ||
+        spans !== undefined
+    };
     const running = result.running.find(
       task =>
         task.lane === place.lane.lane &&

@@ -212,14 +212,14 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       columns: [
         { name: 'Colour' },
         { name: 'Thread time', numeric: true },
-        { name: 'Tasks', numeric: true }
+        { name: 'Executions', numeric: true }
       ],
       rows: legendItems(result, 'function').map(item => {
         const known = result.functions.find(other => other.name === item.name);
         return [
           { text: item.name, value: item.name },
           { text: item.text, value: known?.seconds ?? null },
-          { text: item.title, value: known?.tasks ?? null }
+          { text: item.title, value: known?.executions ?? null }
         ];
       })
     };

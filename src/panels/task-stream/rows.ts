@@ -182,7 +182,7 @@ export type LegendItem =
       readonly seconds: number;
       /** "54.1 s" */
       readonly text: string;
-      /** "32 tasks" */
+      /** "32 executions" */
       readonly title: string;
     }
   | {
@@ -214,7 +214,12 @@ export function legendItems(
         round: item.round,
         seconds: item.seconds,
         text: formatDuration(item.seconds, numerals),
-        title: formatCounted(item.tasks, 'task', 'tasks', numerals)
+        title: formatCounted(
+          item.executions,
+          'execution',
+          'executions',
+          numerals
+        )
       });
     }
   } else {
@@ -281,6 +286,8 @@ export type HoveredBox = {
   readonly kind: BoxKind;
   readonly inStrip: boolean;
   readonly tasks: number;
+  /** A filter by span or function: boxes are executions, parts of fused tasks among them. */
+  readonly isExecution?: boolean;
   readonly from: number;
   readonly to: number;
   readonly worker: string;
@@ -330,16 +337,20 @@ export function cardOf(
   }
   rows.push({ label: 'where', text: where });
   const isPart = box.kind !== 'compute' && box.kind !== 'failed';
+  const within = isPart ? null : fusedTaskOf(box, detail);
   if (box.running) {
     rows.push(
       { label: 'since', text: formatInstant(box.from, numerals) },
       { label: 'running', text: duration(box.to - box.from) }
     );
-  } else if (detail === null || isPart) {
+  } else if (detail === null || isPart || within !== null) {
     rows.push(
       { label: 'ran', text: rangeText(box.from, box.to, numerals) },
       { label: 'duration', text: duration(box.to - box.from) }
     );
+    if (within !== null) {
+      rows.push({ label: 'fused task', text: duration(within.duration) });
+    }
   } else {
     rows.push({
       label: 'ran',
@@ -360,7 +371,9 @@ export function cardOf(
   return {
     title: isPart
       ? `${kindNames[box.kind as keyof typeof kindNames]} for ${box.function}`
-      : box.function,
+      : within !== null && within.function !== box.function
+        ? `${box.function}, in ${within.function}`
+        : box.function,
     aside: asideText(box, detail),
     key: detail?.key ?? box.key ?? '',
     rows,
@@ -369,9 +382,35 @@ export function cardOf(
   };
 }
 
+/** The fused task of which the box is one part; null if the box is all of its task. */
+function fusedTaskOf(
+  box: HoveredBox,
+  detail: RunDetail | null
+): RunDetail | null {
+  if (detail === null || box.running) {
+    return null;
+  }
+  const isOther = box.function !== '' && box.function !== detail.function;
+  const isShorter =
+    box.isExecution === true &&
+    fusedWith(detail).length > 0 &&
+    box.to - box.from < 0.99 * detail.duration;
+  return isOther || isShorter ? detail : null;
+}
+
+/** The other functions of a fused task, in the order in which they ran. */
+export function fusedWith(run: RunDetail): string[] {
+  const names = run.parts
+    .filter(part => part.kind === 'compute' && part.function !== '')
+    .map(part => part.function);
+  return [...new Set(names)].filter(name => name !== run.function);
+}
+
 function kindNoun(box: HoveredBox): string {
   return box.kind === 'compute' || box.kind === 'failed'
-    ? 'tasks'
+    ? box.isExecution === true
+      ? 'executions'
+      : 'tasks'
     : `${kindNames[box.kind]} parts`;
 }
 
@@ -431,6 +470,11 @@ export function summaryText(
   const sentences = [
     `${formatCounted(result.tasks, 'task', 'tasks', numerals)} on ${formatCounted(result.workers.length, 'worker', 'workers', numerals)} with ${formatCounted(result.lanes.length, 'thread', 'threads', numerals)} in ${formatDuration(result.to - result.from, numerals)}.`
   ];
+  if (result.executions !== result.tasks) {
+    sentences.push(
+      `${formatCounted(result.executions, 'execution', 'executions', numerals)} of functions.`
+    );
+  }
   if (result.running.length > 0) {
     sentences.push(`${formatCount(result.running.length, numerals)} running.`);
   }

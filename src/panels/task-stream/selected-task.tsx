@@ -8,6 +8,7 @@ import type { PanelContext } from '../panel-context';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
 import {
+  fusedWith,
   type PartRow,
   partRows,
   spanText,
@@ -109,11 +110,14 @@ function RunFacts(props: {
   const held = parts.filter(part => part.held);
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
   const waits = waitText(run);
+  const fused = fusedWith(run);
   const cpu = run.cpu === null ? '' : ` (CPU ${formatDuration(run.cpu)})`;
   return (
     <div className="sw-drawer-body">
       <div className="sw-drawer-title">
-        <strong>{run.function}</strong> <code>{run.key}</code>
+        <strong>{run.function}</strong>{' '}
+        {fused.length > 0 && `${trans.__('with %1', fused.join(', '))} `}
+        <code>{run.key}</code>
       </div>
       <div className="sw-drawer-where">
         {[

@@ -120,7 +120,7 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
         slot: index % 12,
         round: Math.floor(index / 12),
         seconds: sums.get(name)?.seconds ?? 0,
-        tasks: sums.get(name)?.tasks ?? 0
+        executions: sums.get(name)?.tasks ?? 0
       }))
       .sort((a, b) => b.seconds - a.seconds),
     running,
@@ -133,6 +133,8 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       to
     })),
     tasks: run.boxes.filter(box => box.kind === 0 || box.kind === 4).length,
+    executions: run.boxes.filter(box => box.kind === 0 || box.kind === 4)
+      .length,
     hidden: 0,
     kinds
   };
@@ -242,7 +244,7 @@ export function fineMetricsOf(
         function: name,
         slot: index % 12,
         round: Math.floor(index / 12),
-        tasks,
+        executions: tasks,
         total,
         share: seconds / capacity,
         activities: {
@@ -292,7 +294,7 @@ export function fineMetricsOf(
         ? null
         : {
             functions: rest.length,
-            tasks: rest.reduce((sum, row) => sum + row.tasks, 0),
+            executions: rest.reduce((sum, row) => sum + row.executions, 0),
             total: rest.reduce((sum, row) => sum + row.total, 0),
             activities: restActivities
           },

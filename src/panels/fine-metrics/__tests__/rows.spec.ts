@@ -176,10 +176,10 @@ describe('the lists', () => {
       .slice(0, 12)
       .map(row => row.name);
     expect(names).toEqual([...names].sort((a, b) => a.localeCompare(b)));
-    const tasks = functionRows(result, 'tasks')
+    const executions = functionRows(result, 'executions')
       .slice(0, 12)
-      .map(row => row.tasks);
-    expect(tasks).toEqual([...tasks].sort((a, b) => b - a));
+      .map(row => row.executions);
+    expect(executions).toEqual([...executions].sort((a, b) => b - a));
   });
 
   it('adds reading and writing up to disk, in drawing order', () => {
@@ -269,7 +269,7 @@ describe('the table twin', () => {
       true
     );
     expect(table.rows[12]?.[0]?.text).toBe('38 others');
-    const one = { functions: 1, tasks: 2, total: 3, activities: {} };
+    const one = { functions: 1, executions: 2, total: 3, activities: {} };
     expect(
       tableOf({ ...result, others: one }).rows.map(([name]) => name?.text)
     ).toContain('1 other');

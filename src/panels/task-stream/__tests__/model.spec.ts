@@ -135,7 +135,7 @@ describe('tiles', () => {
       ...result,
       functions: [
         ...result.functions,
-        { name: 'new', slot: 0, round: 1, seconds: 1, tasks: 1 }
+        { name: 'new', slot: 0, round: 1, seconds: 1, executions: 1 }
       ]
     });
     expect(model.slotsVersion).toBe(version + 1);

@@ -6,6 +6,7 @@ import {
 import {
   bandRows,
   cardOf,
+  fusedWith,
   type HoveredBox,
   legendItems,
   partRows,
@@ -196,6 +197,41 @@ describe('the hover card', () => {
     const card = cardOf({ ...box, kind: 'transfer', inStrip: true }, detail);
     expect(card.title).toBe('transfer for fit_fold');
     expect(card.aside).toBe('behind other work');
+  });
+
+  it('names both, the part under the pointer and the fused task it is in', () => {
+    const part = { kind: 'compute', held: true, cpu: null, bytes: null };
+    const fused = {
+      ...detail,
+      parts: [
+        { ...part, function: 'matmul', span: [], offset: 0, duration: 0.5 },
+        {
+          ...part,
+          function: detail.function,
+          span: [],
+          offset: 0.5,
+          duration: 0.2
+        }
+      ]
+    };
+    expect(fusedWith(fused)).toEqual(['matmul']);
+    expect(fusedWith({ ...fused, parts: [] })).toEqual([]);
+    const over = { ...box, function: 'matmul', to: box.from + 0.5 };
+    const card = cardOf(over, fused);
+    expect(card.title).toBe('matmul, in fit_fold');
+    expect(lines(card)).toContain('duration: 500 ms');
+    expect(lines(card)).toContain('fused task: 700 ms');
+    // Of the task's own function only a part is drawn under a filter; without one, the box is the whole task.
+    const own = { ...box, from: box.from + 0.5 };
+    const alone = cardOf({ ...own, isExecution: true }, fused);
+    expect(alone.title).toBe('fit_fold');
+    expect(lines(alone)).toContain('duration: 200 ms');
+    expect(lines(cardOf(box, fused))).toContain('ran: 21.310 s – 22.010 s');
+    expect(
+      plain(
+        cardOf({ ...box, run: null, tasks: 12, isExecution: true }, null).title
+      )
+    ).toBe('12 executions');
   });
 
   it('counts the tasks of an aggregate and says no duration of one', () => {

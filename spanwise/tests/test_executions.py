@@ -1,0 +1,74 @@
+"""How often a function ran: the same in the API and in every panel, by the test's own count."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+
+from spanwise import Client, span
+
+BLOCKS = 12
+META = np.empty((0,))
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+def test_functions_that_only_fused_tasks_have(client: Client, tmp_path: Path) -> None:
+    """Each block is one task, `read`, `scale` and `add_up` are parts of it."""
+    folder = str(tmp_path)
+
+    def leave_mark(name: str) -> None:
+        fd = os.open(Path(folder) / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.write(fd, b".")
+        os.close(fd)
+
+    def read(block: Any) -> Any:
+        leave_mark("read")
+        return block
+
+    def scale(block: Any) -> Any:
+        leave_mark("scale")
+        return block * 2
+
+    def add_up(block: Any) -> Any:
+        leave_mark("add_up")
+        return block + 1
+
+    with span("reading"):
+        x = da.ones((BLOCKS,), chunks=1).map_blocks(read, dtype=float, meta=META)
+    with span("scaling"):
+        x = x.map_blocks(scale, dtype=float, meta=META)
+    with span("adding"):
+        x = x.map_blocks(add_up, dtype=float, meta=META)
+    assert x.compute().sum() == 3 * BLOCKS
+    ran = {each.name: each.stat().st_size for each in tmp_path.iterdir()}
+    assert ran == {"read": BLOCKS, "scale": BLOCKS, "add_up": BLOCKS}
+
+    metrics = client.fine_metrics()
+    shown = {row["function"]: row["executions"] for row in metrics.summary["byFunction"]}
+    stream = client._observed.query("task-stream")
+    legend = {row["name"]: row["executions"] for row in stream["functions"]}
+    assert stream["tasks"] < sum(ran.values()), "fusion must be left on"
+    for name, count in ran.items():
+        assert metrics["execute", name, "compute", "count"] == count
+        assert shown[name] == legend[name] == count
+        chosen = {"functions": [name]}
+        of_one = client._observed.query("task-stream", filter=chosen)
+        assert of_one["executions"] == count
+        assert of_one["tasks"] == count
+        assert client._observed.query("tasks", filter=chosen)["total"] == count
+        alone = client.fine_metrics(function=name)
+        assert alone.by_function() == {name: pytest.approx(metrics.by_function()[name])}
+    by_tag = {each.tag: each for each in client.spans()}
+    assert by_tag["scaling"].executions == by_tag["adding"].executions == BLOCKS
+    assert by_tag["reading"].executions >= BLOCKS
