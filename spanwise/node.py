@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 #: The oldest Node that runs the bundle.
 MINIMUM_MAJOR = 22
@@ -136,3 +138,43 @@ def _major(node: str) -> int | None:
         return None
     match = re.match(r"v(\d+)\.", answer.stdout)
     return int(match[1]) if match else None
+
+
+def start_node(program: list[str], folder: Path, role: str) -> subprocess.Popen[bytes]:
+    """Start a program of the bundle in a private folder; its log is ``role.log`` there.
+
+    Parameters
+    ----------
+    program
+        Of :func:`node_program`.
+    """
+    # Appending: the program cuts its log when it grows too long, and whoever writes there
+    # goes on at the new end.
+    log = os.open(
+        folder / f"{role}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+    )
+    try:
+        return subprocess.Popen(
+            [*program, role, "--folder", str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C in a terminal is for whoever started it
+        )
+    finally:
+        os.close(log)
+
+
+def give_settings(process: subprocess.Popen[bytes], settings: Mapping[str, Any]) -> None:
+    """Write the line of settings to its standard input; returns when it has been read.
+
+    Secrets and the environment, with the keys that users keep there, so lie in no file.
+    """
+    assert process.stdin is not None
+    line = f"{json.dumps(settings)}\n".encode()
+    try:
+        # Past the buffer: what a dead process did not take must not be tried again in close().
+        while line:
+            line = line[os.write(process.stdin.fileno(), line) :]
+    except (OSError, ValueError):
+        return  # it has ended, or was closed: what it says on standard output tells why

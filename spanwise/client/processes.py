@@ -1,7 +1,7 @@
 """Starts the Node processes of a cluster and owns them.
 
-The child's stdin is its lifeline: end of file, also by this process's death, means
-drain and exit. Its first line on stdout says where it listens.
+The child's stdin is its lifeline: after a line of settings, end of file, also by this
+process's death, means drain and exit. Its first line on stdout says where it listens.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 import secrets
 import shutil
-import subprocess
 import threading
 import time
 import uuid
@@ -29,7 +28,7 @@ from spanwise.client.launch import (
     notebook_path,
     processes_and_threads,
 )
-from spanwise.node import node_program
+from spanwise.node import give_settings, node_program, start_node
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
@@ -59,18 +58,9 @@ class NodeProcess:
         self.secret = secret
         program = node_program()
         self.folder = make_private_folder()
-        name = "cluster.json" if role == "scheduler" else "observer.json"
         self.log = self.folder / f"{role}.log"
         try:
-            _write_private(self.folder / name, json.dumps(config))
-            with self.log.open("wb") as log:
-                self.process = subprocess.Popen(
-                    [*program, role, "--folder", str(self.folder)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    start_new_session=True,  # Ctrl-C in a terminal is for the client alone
-                )
+            self.process = start_node(program, self.folder, role)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
@@ -79,20 +69,21 @@ class NodeProcess:
         weakref.finalize(self, self._ending.begin).atexit = False
         _OWNED.add(self)
         try:
-            self.address = self._wait_until_ready()
+            self.address = self._wait_until_ready(config)
         except BaseException:
             self.kill()
             raise
 
-    def _wait_until_ready(self) -> str:
+    def _wait_until_ready(self, config: dict[str, Any]) -> str:
         lines: list[bytes] = []
         stdout = self.process.stdout
         assert stdout is not None
-        reader = threading.Thread(
-            target=lambda: lines.append(stdout.readline()),
-            name="spanwise-ready",
-            daemon=True,
-        )
+
+        def settle() -> None:
+            give_settings(self.process, config)
+            lines.append(stdout.readline())
+
+        reader = threading.Thread(target=settle, name="spanwise-ready", daemon=True)
         reader.start()
         reader.join(READY_SECONDS)
         if not lines:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spanwise.node import node_program
+from spanwise.node import give_settings, node_program, start_node
 from spanwise.server.runtime_folder import write_private
 from spanwise.wire.schema import PROTOCOL
 
@@ -55,7 +55,7 @@ class ObserverProcess:
         ------
         NodeNotFound, ObserverFailed
         """
-        command = [*node_program(), "observer"]
+        program = node_program()
         self.secret = secret
         self._folder = parent / "observer"
         shutil.rmtree(self._folder, ignore_errors=True)  # of one that was killed
@@ -68,22 +68,14 @@ class ObserverProcess:
             "transport": transport,
             "budgetBytes": budget_bytes,
         }
-        write_private(self._folder / "observer.json", json.dumps(config))
         self.log = self._folder / "observer.log"
         try:
-            with self.log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    [*command, "--folder", str(self._folder)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    start_new_session=True,  # Ctrl-C in the server's terminal is for the server
-                )
+            self._process = start_node(program, self._folder, "observer")
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise ObserverFailed(f"The observer could not be started: {error}") from error
         try:
-            self.address = self._read_address()
+            self.address = self._read_address(config)
             write_private(self._folder / "address", self.address)
         except BaseException:
             self._process.kill()
@@ -95,15 +87,16 @@ class ObserverProcess:
         """Its process id."""
         return self._process.pid
 
-    def _read_address(self) -> str:
+    def _read_address(self, config: dict[str, Any]) -> str:
         stdout = self._process.stdout
         if stdout is None:
             raise ObserverFailed("The observer has no standard output.")
-        # Ends the readline below when the observer stays silent.
+        # Ends what is below when the observer stays silent.
         limit = threading.Timer(READY_SECONDS, self._process.kill)
         limit.daemon = True
         limit.start()
         try:
+            give_settings(self._process, config)
             line = stdout.readline()
         finally:
             limit.cancel()

@@ -9,14 +9,16 @@ from typing import Any
 from jupyter_server.auth.decorator import authorized, ws_authenticated
 from jupyter_server.base.handlers import APIHandler, JupyterHandler
 from jupyter_server.base.websocket import WebSocketMixin
+from jupyter_server.utils import ensure_async
 from tornado import web
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from spanwise.server.observer_process import ObserverProcess
 from spanwise.server.observer_stream import LIMIT, ObserverStream, open_stream
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor
 from spanwise.version import read_version
 from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
-from spanwise.wire.frame import encode
+from spanwise.wire.frame import decode, encode
 from spanwise.wire.handshake import own_build
 from spanwise.wire.schema import PROTOCOL, link_type
 
@@ -26,7 +28,13 @@ _TOO_BIG = 1009
 _TRY_AGAIN_LATER = 1013
 _OBSERVER_GONE = "The observer stopped and is being started again; your computation goes on."
 
+_POLICY_VIOLATION = 1008
+
 _RESOURCE = "spanwise"
+
+#: What a page may say whose user has the permission `read`: all of it asks, none of it
+#: changes a cluster or starts anything. Whatever else there will be needs `execute`.
+READING = frozenset({"watch", "change", "tiles", "detail", "ack", "unwatch"})
 
 
 class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ignore[misc]
@@ -41,13 +49,17 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         self._stream: ObserverStream | None = None
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._pump: asyncio.Task[None] | None = None
+        self._may_execute = False
 
     @ws_authenticated
     @authorized(action="read")
     async def get(  # type: ignore[override]
         self, *args: Any, **kwargs: Any
     ) -> None:
-        """Upgrade to a WebSocket; 403 for whom Jupyter does not know."""
+        """Upgrade to a WebSocket; 403 for whom Jupyter does not know or let read."""
+        self._may_execute = await ensure_async(
+            self.authorizer.is_authorized(self, self.current_user, "execute", _RESOURCE)
+        )
         await super().get(*args, **kwargs)
 
     def open(self, *args: Any, **kwargs: Any) -> None:
@@ -60,7 +72,7 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         """From here on everything that ends the page's link ends here."""
         try:
             self._check_page()
-            observer = await self._supervisor.ensure()
+            observer = await self._find_observer()
             self._stream = await open_stream(observer.address, observer.secret, {"name": "page"})
             self._opened.set_result(None)
             while True:
@@ -81,6 +93,17 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
             if self._stream is not None:
                 self._stream.close()
             self.close(_TRY_AGAIN_LATER, "no observer")
+
+    async def _find_observer(self) -> ObserverProcess:
+        """Return the observer; starting one is more than reading."""
+        running = self._supervisor.running
+        if running is None and not self._may_execute:
+            raise ObserverUnavailable(
+                "no-observer",
+                "No observer runs, and you may not start one on this server: it starts when "
+                'somebody with the permission "execute" on "spanwise" opens a panel or a cluster.',
+            )
+        return running or await self._supervisor.ensure()
 
     def _check_page(self) -> None:
         """Refuse a page that was loaded before the server was upgraded."""
@@ -107,6 +130,14 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         if len(message) > LIMIT:
             self.close(_TOO_BIG, f"over {LIMIT} bytes")
             return
+        if not self._may_execute and not _is_reading(message):
+            await self._say(
+                "refused",
+                "On this server you may watch and nothing else: that message needs the permission "
+                '"execute" on "spanwise".',
+            )
+            self.close(_POLICY_VIOLATION, "not permitted")
+            return
         try:
             await asyncio.shield(self._opened)
             if self._stream is not None:
@@ -120,6 +151,13 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         self._pages.discard(self)
         if self._pump is not None:
             self._pump.cancel()
+
+
+def _is_reading(body: bytes) -> bool:
+    try:
+        return decode(link_type("panel").up, body).type in READING
+    except BrokenFrame:
+        return False
 
 
 class StatusHandler(APIHandler):  # type: ignore[misc]

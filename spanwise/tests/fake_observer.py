@@ -39,7 +39,7 @@ def main():
         print(json.dumps({"failed": os.environ["FAKE_FAILS"]}), flush=True)
         return
     folder = Path(sys.argv[sys.argv.index("--folder") + 1])
-    config = json.loads((folder / "observer.json").read_text())
+    config = json.loads(sys.stdin.readline())
     door = listen(
         folder,
         "observer",

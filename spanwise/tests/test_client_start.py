@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import spanwise.node as node
 from spanwise import Client
 from spanwise.client import launch, processes
 from spanwise.client.errors import ClusterError
+from spanwise.tests.processes import wait_until
 
 LIMIT_SECONDS = 60.0
 
@@ -133,17 +135,54 @@ def test_a_scheduler_that_cannot_start_says_why(
         Client(n_workers=1)
 
 
-def test_folder_is_private_and_goes_with_the_cluster() -> None:
+def test_folder_is_private_and_goes_with_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "not-for-any-file-4711"
+    monkeypatch.setenv("CLOUD_KEY", secret)
     with Client(n_workers=1, threads_per_worker=1) as client:
         folder = client._scheduler.folder
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert stat.S_IMODE((folder / "cluster.json").stat().st_mode) == 0o600
+        # What the user's environment holds reaches the workers, and lies in no file.
+        assert client.submit(os.getenv, "CLOUD_KEY").result(timeout=LIMIT_SECONDS) == secret
+        homes = [folder]
+        if client._observer is not None and client._observer.process is not None:
+            homes.append(client._observer.process.folder)
+        files = [path for home in homes for path in home.rglob("*") if not path.is_socket()]
+        assert {path.name for path in files} >= {"scheduler.log"}
+        for path in files:
+            assert stat.S_IMODE(path.stat().st_mode) in (0o600, 0o700), path
+            if path.is_file():
+                content = path.read_bytes()
+                assert secret.encode() not in content, path
+                assert client._scheduler.secret.hex().encode() not in content, path
         pids = [client._scheduler.process.pid, *client.run(os.getpid).values()]
         assert client.submit(abs, -1).result(timeout=LIMIT_SECONDS) == 1
     assert not folder.exists()
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def print_for_long(megabytes: int) -> None:
+    line = "y" * 1023 + "\n"
+    for _ in range(megabytes * 1024):
+        sys.stdout.write(line)
+    sys.stdout.flush()
+
+
+def test_what_tasks_print_does_not_fill_the_disk() -> None:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        log = client._scheduler.log
+        most = 0
+        # A rotation is a look each 250 ms: 20 MB in between at most in this test.
+        for i in range(12):
+            client.submit(print_for_long, 10, key=f"print-{i}").result(timeout=LIMIT_SECONDS)
+            most = max(most, log.stat().st_size)
+            wait_until("it is cut", lambda: log.stat().st_size < 17_000_000)
+        assert most < 60_000_000
+        client.submit(print, "the last word", flush=True).result(timeout=LIMIT_SECONDS)
+        text = log.read_text()
+        assert re.match(r"\[Spanwise: \d+ MB of this log were dropped", text)
+        assert "the last word" in client._scheduler.log_tail()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

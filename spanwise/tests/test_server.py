@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import stat
 import sys
 import time
@@ -28,6 +29,7 @@ pytest.importorskip("jupyter_server")
 LIMIT = 60.0
 TOKEN = "a-token-for-tests"
 PANEL = link_type("panel")
+REFUSAL = {"code": "x", "sentence": "y"}
 
 
 def until(condition, what):
@@ -64,7 +66,7 @@ class Page:
 class Server(JupyterServer):
     """A Jupyter server that takes a stand-in for the observer, and requests to it."""
 
-    def __init__(self, folder, base_url="/", **environment):
+    def __init__(self, folder, base_url="/", arguments=(), **environment):
         self.temporary = folder / "tmp"
         self.temporary.mkdir(mode=0o700)
         self.fake = fake = folder / "fake-observer"
@@ -82,6 +84,7 @@ class Server(JupyterServer):
             folder,
             f"--ServerApp.base_url={base_url}",
             f"--IdentityProvider.token={TOKEN}",
+            *arguments,
             **{**own, **environment},
         )
         self.base = f"127.0.0.1:{self.port}{base_url}"
@@ -460,3 +463,72 @@ def test_the_observer_ends_with_a_killed_server_and_the_next_sweeps(make_server,
     sweep(server.folder / "runtime")
     assert not left.exists()
     assert list(server.folder.glob("runtime/spanwise-*.json")) == []
+
+
+AUTHORIZER = """
+from jupyter_server.auth import Authorizer
+
+class Watching(Authorizer):
+    def is_authorized(self, handler, user, action, resource):
+        return resource != "spanwise" or action in self.allowed.split()
+
+class Reader(Watching):
+    allowed = "read"
+
+class Nobody(Watching):
+    allowed = ""
+"""
+
+
+def server_with(authorizer, make_server, folder):
+    (folder / "permissions.py").write_text(AUTHORIZER)
+    path = f"{folder}{os.pathsep}{Path(__file__).parents[2]}"
+    argument = f"--ServerApp.authorizer_class=permissions.{authorizer}"
+    return make_server(arguments=[argument], PYTHONPATH=path)
+
+
+def test_who_may_only_read_watches_and_starts_nothing(make_server, tmp_path):
+    server = server_with("Reader", make_server, tmp_path)
+
+    async def run():
+        async with server.page() as page:
+            message = await page.receive()
+            assert message.type == "state" and message.fields["state"] == "no-observer"
+            assert '"execute" on "spanwise"' in message.fields["sentence"]
+            assert await page.receive() is None
+        assert server.status()["observer"] == "stopped"
+        # A kernel of somebody who may run code rings: now there is something to watch.
+        server.ring()
+        async with server.page() as page:
+            await page.ask(1, "key")
+            assert (await page.receive()).type == "clusters"
+            assert (await page.receive()).fields["run"]["key"] == "key"
+            # A message that no viewer's is, as one that commands would be.
+            await page.send(b"".join(encode(PANEL.up["refused"], REFUSAL))[4:])
+            message = await page.receive()
+            assert message.type == "state" and message.fields["state"] == "refused"
+            assert "you may watch and nothing else" in message.fields["sentence"]
+            assert await page.receive() is None
+
+    asyncio.run(run())
+
+
+def test_who_may_not_read_is_not_let_in(make_server, tmp_path):
+    server = server_with("Nobody", make_server, tmp_path)
+
+    async def run():
+        with pytest.raises(httpclient.HTTPClientError) as refused:
+            async with server.page():
+                pass
+        assert refused.value.code == 403
+
+    asyncio.run(run())
+    assert server.get("spanwise/status", token=TOKEN)[0] == 403
+
+
+def test_every_message_of_a_viewer_has_its_permission():
+    """A new one is refused to readers until somebody has thought about it here."""
+    from spanwise.server.panel_socket import READING
+
+    handshake = {"hello", "proof", "refused"}
+    assert set(PANEL.up) - handshake == READING

@@ -63,21 +63,19 @@ export class FakeJupyter {
     const write = (name: string, text: string) =>
       writeFileSync(join(this.observerFolder, name), text, PRIVATE);
     write('secret', OBSERVER_SECRET.toString('hex'));
-    write(
-      'observer.json',
-      JSON.stringify({
-        protocol: 1,
-        secretHex: OBSERVER_SECRET.toString('hex'),
-        transport: 'unix',
-        budgetBytes: 1 << 28
-      })
-    );
     const child = spawn(
       process.execPath,
       [PROGRAM, 'observer', '--folder', this.observerFolder],
       { stdio: ['pipe', 'pipe', 'inherit'] }
     );
     this._observer = child;
+    const settings = {
+      protocol: 1,
+      secretHex: OBSERVER_SECRET.toString('hex'),
+      transport: 'unix',
+      budgetBytes: 1 << 28
+    };
+    child.stdin.write(`${JSON.stringify(settings)}\n`);
     const [line] = (await once(createInterface(child.stdout), 'line')) as [
       string
     ];

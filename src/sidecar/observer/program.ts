@@ -1,19 +1,20 @@
 /**
- * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads DIR/observer.json, prints one line when it is ready, and ends
- * when its standard input does: whoever started it holds the other end.
+ * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads its settings, a line of JSON on standard
+ * input, prints one line when it is ready, and ends when its standard input does: whoever started it holds the other end.
  */
-import { readFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { build } from '../build';
+import { BoundedLog } from '../bounded-log';
+import { Lifeline } from '../lifeline';
 import { removeOwnFolder } from '../own-folder';
 import { Observer } from './observer';
 
 const PROTOCOL = 1;
 /** What is watched comes first: with every core busy, the observer has a quarter of the share of a worker. Free cores it uses as before. */
 const NICENESS = 5;
-/** What the owner writes for the observer, and its socket (docs/contracts.md §8). */
-const OURS = /^(observer\.(json|log|sock)|secret|address)$/;
+/** What the owner puts there, and the observer's socket (docs/contracts.md §8). */
+const OURS = /^(observer\.(log|sock)|secret|address)$/;
 
 type Settings = {
   readonly secret: Uint8Array;
@@ -27,10 +28,11 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   if (!args.includes('--folder') || folder === undefined) {
     return failed('observer needs --folder DIR.');
   }
+  const lifeline = new Lifeline(process.stdin);
+  new BoundedLog(join(folder, 'observer.log'));
   let observer: Observer;
   try {
-    const text = await readFile(join(folder, 'observer.json'), 'utf8');
-    const settings = readSettings(JSON.parse(text));
+    const settings = readSettings(await lifeline.settings);
     observer = await Observer.start({
       folder,
       build,
@@ -45,28 +47,28 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   process.stdout.write(
     `${JSON.stringify({ ready: { address: observer.address } })}\n`
   );
-  await lifelineEnd();
+  await lifeline.ended;
   await observer.close();
   // Its owner does it too, unless it was killed.
   await removeOwnFolder(folder, OURS);
   return 0;
 }
 
-/** @throws Error with a sentence for whoever wrote the file. */
+/** @throws Error with a sentence for whoever wrote them. */
 function readSettings(json: unknown): Settings {
   const { protocol, secretHex, transport, budgetBytes } = (
     typeof json === 'object' && json !== null ? json : {}
   ) as Readonly<Record<string, unknown>>;
   if (protocol !== PROTOCOL) {
     throw new Error(
-      `observer.json is of protocol ${String(protocol)}, this observer of ${PROTOCOL}: install the same version of Spanwise on both sides.`
+      `The settings are of protocol ${String(protocol)}, this observer of ${PROTOCOL}: install the same version of Spanwise on both sides.`
     );
   }
   if (typeof secretHex !== 'string' || !/^[0-9a-f]{64}$/.test(secretHex)) {
-    throw new Error('observer.json: secretHex must be 64 hex digits.');
+    throw new Error('The settings: secretHex must be 64 hex digits.');
   }
   if (transport !== 'unix' && transport !== 'tcp') {
-    throw new Error('observer.json: transport must be "unix" or "tcp".');
+    throw new Error('The settings: transport must be "unix" or "tcp".');
   }
   const secret = Uint8Array.from(Buffer.from(secretHex, 'hex'));
   return typeof budgetBytes === 'number' && budgetBytes > 0
@@ -77,13 +79,4 @@ function readSettings(json: unknown): Settings {
 function failed(sentence: string): number {
   process.stdout.write(`${JSON.stringify({ failed: sentence })}\n`);
   return 1;
-}
-
-function lifelineEnd(): Promise<void> {
-  return new Promise(resolve => {
-    process.stdin.once('end', resolve);
-    process.stdin.once('close', resolve);
-    process.stdin.once('error', () => resolve());
-    process.stdin.resume();
-  });
 }

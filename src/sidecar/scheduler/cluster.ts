@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { CapacityState, NamesOf } from '../../sources';
 import { CLIENT_INTRO } from '../../wire/client-link';
-import type { ClusterSettings } from '../../wire/cluster-file';
+import type { ClusterSettings } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';

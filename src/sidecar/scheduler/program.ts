@@ -1,16 +1,19 @@
 /**
- * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads DIR/cluster.json, prints one line when its door is open,
- * and ends when its client says so or its standard input ends: whoever started it holds the other end.
+ * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads its settings, a line of JSON on
+ * standard input, prints one line when its door is open, and ends when its client says so or its standard input ends: whoever started it
+ * holds the other end.
  */
 import { build } from '../build';
+import { join } from 'node:path';
+import { BoundedLog } from '../bounded-log';
+import { Lifeline } from '../lifeline';
 import { removeOwnFolder } from '../own-folder';
 import { Cluster } from './cluster';
 import { monotonicClock } from '../../link/monotonic';
-import { readSettings } from './settings';
+import { checkClusterSettings } from '../../wire/cluster-settings';
 
-/** What the client writes for the scheduler, its socket, and what workers that were killed leave (docs/contracts.md §8). */
-const OURS =
-  /^(cluster\.json|scheduler\.(log|sock)|worker-\d+\.sock|spill-\d+)$/;
+/** The log that the client opens, the scheduler's socket, and what workers that were killed leave (docs/contracts.md §8). */
+const OURS = /^(scheduler\.(log|sock)|worker-\d+\.sock|spill-\d+)$/;
 
 /** Runs until the cluster has ended; the exit code. */
 export async function runScheduler(args: readonly string[]): Promise<number> {
@@ -18,10 +21,12 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   if (!args.includes('--folder') || folder === undefined) {
     return failed('scheduler needs --folder DIR.');
   }
+  const lifeline = new Lifeline(process.stdin);
+  new BoundedLog(join(folder, 'scheduler.log'));
   let cluster: Cluster;
   try {
     cluster = await Cluster.start({
-      settings: await readSettings(folder),
+      settings: checkClusterSettings(await lifeline.settings),
       folder,
       clock: monotonicClock(),
       note: sentence => process.stderr.write(`${sentence}\n`)
@@ -33,11 +38,7 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   process.stdout.write(
     `${JSON.stringify({ ready: { address: cluster.address } })}\n`
   );
-  const end = (): void => void cluster.end('kernel-ended');
-  process.stdin.once('end', end);
-  process.stdin.once('close', end);
-  process.stdin.once('error', end);
-  process.stdin.resume();
+  void lifeline.ended.then(() => cluster.end('kernel-ended'));
   const hasFailed = (await cluster.ended) === 'scheduler-lost';
   if (hasFailed) {
     return 1;

@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import type { LaunchSpec } from '../../wire/cluster-file';
+import type { LaunchSpec } from '../../wire/cluster-settings';
 
 /** Starts in a row that may fail before the fleet gives up. */
 const MOST_FAILED_STARTS = 3;

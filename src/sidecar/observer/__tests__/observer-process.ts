@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,17 +31,15 @@ export class ObserverPrograms {
     private readonly _bundle: string
   ) {}
 
-  /** Settings in a folder of their own, as its owner makes it. */
+  /** In a folder of its own, as its owner makes it. */
   async start(settings: unknown) {
     const folder = await mkdtemp(join(this._home, 'o-'));
-    await writeFile(join(folder, 'observer.json'), JSON.stringify(settings), {
-      mode: 0o600
-    });
     const child = spawn(
       process.execPath,
       [this._bundle, 'observer', '--folder', folder],
       { stdio: ['pipe', 'pipe', 'inherit'] }
     );
+    child.stdin.write(`${JSON.stringify(settings)}\n`);
     const [line] = (await once(createInterface(child.stdout), 'line')) as [
       string
     ];

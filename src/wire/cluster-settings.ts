@@ -1,5 +1,6 @@
 /**
- * `cluster.json`: what a client writes for the scheduler that it starts; docs/contracts.md §8. Not a message, but as much a border as one.
+ * The settings that a client gives the scheduler that it starts, a line on its standard input; docs/contracts.md §8. Not a message, but as
+ * much a border as one.
  */
 import * as v from 'valibot';
 import { PROTOCOL } from './handshake-messages';
@@ -15,7 +16,7 @@ const launch = v.object({
   modules: v.optional(v.array(v.string()), [])
 });
 
-const clusterFile = v.object({
+const clusterSettings = v.object({
   protocol: v.literal(PROTOCOL),
   clusterId: v.string(),
   name: v.string(),
@@ -45,13 +46,13 @@ const clusterFile = v.object({
   wallEpoch: v.number()
 });
 
-export type ClusterSettings = v.InferOutput<typeof clusterFile>;
+export type ClusterSettings = v.InferOutput<typeof clusterSettings>;
 export type LaunchSpec = v.InferOutput<typeof launch>;
 
 /**
- * @param content - the file's JSON, parsed.
+ * @param content - the line's JSON, parsed.
  * @throws BrokenFrame naming the first field that is wrong.
  */
-export function checkClusterFile(content: unknown): ClusterSettings {
-  return check(clusterFile, content, 'cluster.json');
+export function checkClusterSettings(content: unknown): ClusterSettings {
+  return check(clusterSettings, content, 'the settings');
 }

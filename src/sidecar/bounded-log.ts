@@ -1,0 +1,73 @@
+/**
+ * Keeps a log file short that this program and its children write as their standard error: a task that prints for ever must not fill the
+ * disk. People read the log's end, when something failed, and it is what is kept.
+ */
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync
+} from 'node:fs';
+
+/** Looked at so often; a process prints some 100 MB a second at most. */
+const LOOK_MILLISECONDS = 250;
+const MOST_BYTES = 16 * 2 ** 20;
+const KEPT_BYTES = 2 ** 20;
+
+export class BoundedLog {
+  /**
+   * @param path - the file that `descriptor` writes, opened for appending, so that whoever else writes goes on at its new end.
+   */
+  constructor(
+    private readonly _path: string,
+    private readonly _descriptor = 2,
+    private readonly _mostBytes = MOST_BYTES,
+    private readonly _keptBytes = KEPT_BYTES
+  ) {
+    this._timer = setInterval(() => this.look(), LOOK_MILLISECONDS);
+    this._timer.unref();
+  }
+
+  /** Cuts it if it has become too long. */
+  look(): void {
+    try {
+      const { size } = fstatSync(this._descriptor);
+      if (size > this._mostBytes) {
+        this._cut(size);
+      }
+    } catch {
+      // No file, or one that cannot be read any more: there is nobody to tell but the log.
+      this.stop();
+    }
+  }
+
+  stop(): void {
+    clearInterval(this._timer);
+  }
+
+  private _cut(size: number): void {
+    const kept = Buffer.alloc(this._keptBytes);
+    const file = openSync(this._path, 'r');
+    let length: number;
+    try {
+      length = readSync(file, kept, 0, kept.length, size - kept.length);
+    } finally {
+      closeSync(file);
+    }
+    const text = kept.subarray(0, length);
+    const end = text.subarray(text.indexOf(10) + 1);
+    this._dropped += size - end.length;
+    ftruncateSync(this._descriptor, 0);
+    const megabytes = (this._dropped / 1e6).toFixed(0);
+    writeSync(
+      this._descriptor,
+      `[Spanwise: ${megabytes} MB of this log were dropped, it keeps its end. What tasks print comes here too.]\n`
+    );
+    writeSync(this._descriptor, end);
+  }
+
+  private _dropped = 0;
+  private readonly _timer: NodeJS.Timeout;
+}

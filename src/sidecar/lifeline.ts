@@ -1,0 +1,48 @@
+/**
+ * Standard input of a Node program: one line of settings, then nothing, until its owner ends. What stands in the line (secrets, the
+ * user's environment) so lies in no file.
+ */
+import type { Readable } from 'node:stream';
+
+/** An environment is some 10 KB, a module path less. */
+const MOST_CHARACTERS = 64 * 2 ** 20;
+
+export class Lifeline {
+  /** The first line, as JSON. Rejects with a sentence. */
+  readonly settings: Promise<unknown>;
+  /** The owner has gone, or says that it is over; also before anybody asked. */
+  readonly ended: Promise<void>;
+
+  constructor(input: Readable) {
+    this.ended = new Promise(resolve => {
+      input.once('end', resolve);
+      input.once('close', resolve);
+      input.once('error', () => resolve());
+    });
+    this.settings = new Promise((resolve, reject) => {
+      let text = '';
+      input.setEncoding('utf8');
+      const take = (chunk: string): void => {
+        text += chunk;
+        const end = text.indexOf('\n');
+        if (end < 0 && text.length < MOST_CHARACTERS) {
+          return;
+        }
+        input.off('data', take);
+        input.resume();
+        try {
+          resolve(JSON.parse(text.slice(0, end < 0 ? undefined : end)));
+        } catch {
+          reject(new Error(NO_SETTINGS));
+        }
+      };
+      input.on('data', take);
+      void this.ended.then(() => reject(new Error(NO_SETTINGS)));
+    });
+    // Whoever asks is told; nobody may.
+    this.settings.catch(() => undefined);
+  }
+}
+
+const NO_SETTINGS =
+  'The settings must come as one line of JSON on standard input.';
