@@ -8,6 +8,8 @@ from typing import Any
 
 from dask.utils import format_bytes
 
+from spanwise.client.launch import kernel_id
+
 #: JupyterLab runs a command when an element with these attributes is clicked.
 COMMAND = "spanwise:open-layout"
 
@@ -34,7 +36,10 @@ def cluster_html(
     """Name, state and facts; a button for the panels if there is a cluster; what is wrong."""
     button = ""
     if cluster_id is not None:
-        arguments = escape(json.dumps({"cluster": cluster_id}), quote=True)
+        # The page may not have heard of the cluster yet when the button is clicked.
+        kernel = kernel_id()
+        known = {"cluster": cluster_id} | ({"kernel": kernel} if kernel else {})
+        arguments = escape(json.dumps(known), quote=True)
         button = (
             '<div style="margin-top: 6px">'
             '<button type="button" class="jp-mod-styled jp-mod-accept" '

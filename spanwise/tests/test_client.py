@@ -354,6 +354,14 @@ def test_html_is_escaped(client: LocalClient) -> None:
     assert "spanwise:open-layout" in html and "data-commandlinker-args" in html
 
 
+def test_the_button_names_the_kernel_too(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "kernel" not in client._repr_html_()
+    monkeypatch.setattr("spanwise.client.html.kernel_id", lambda: "k-1")
+    assert "&quot;kernel&quot;: &quot;k-1&quot;" in client._repr_html_()
+
+
 def test_threads_share_a_client(client: LocalClient) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

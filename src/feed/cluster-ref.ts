@@ -21,6 +21,9 @@ export type ClusterTarget = {
 /** How long a cluster that the observer has forgotten may take to be heard of again: its source comes back within 2 s of the next observer. */
 export const RETURN_LIMIT_MS = 10_000;
 
+/** How long a cluster that someone was told of may take until the page hears of it. */
+export const ARRIVAL_LIMIT_MS = 30_000;
+
 /** Path of the notebook a cluster was started from, as far as this page can tell. */
 export type NotebookOf = (cluster: ClusterInfo) => string | undefined;
 
@@ -53,6 +56,28 @@ export class ClusterRef implements IDisposable {
    */
   get missingSince(): number | null {
     return this._missingSince;
+  }
+
+  /**
+   * Show this cluster as soon as the page hears of it: who asks for it knows of it from its kernel, which may be ahead of the page. Given up
+   * after a while.
+   *
+   * @param cluster - its id or name.
+   */
+  await(cluster: string): void {
+    clearTimeout(this._arrivalTimer);
+    this._awaited = cluster;
+    this._arrivalTimer = setTimeout(() => {
+      this._awaited = null;
+      this._changed.emit();
+    }, ARRIVAL_LIMIT_MS);
+    this._refresh();
+    this._changed.emit();
+  }
+
+  /** A cluster of this target is on its way. */
+  get isAwaiting(): boolean {
+    return this._awaited !== null;
   }
 
   /** While there is no current one: a cluster of something else that has not ended. */
@@ -91,12 +116,14 @@ export class ClusterRef implements IDisposable {
     }
     this._isDisposed = true;
     clearTimeout(this._returnTimer);
+    clearTimeout(this._arrivalTimer);
     this._feed.clustersChanged.disconnect(this._refresh, this);
     Signal.clearData(this);
   }
 
   private _refresh(): void {
     const wasMissing = this._missingSince !== null;
+    const hasArrived = this._noteArrival();
     this._noteMissing();
     const held = this._feed.clusters.find(
       info => info.cluster === this._heldCluster
@@ -129,11 +156,30 @@ export class ClusterRef implements IDisposable {
     const isNew = elsewhere?.cluster !== this._elsewhere?.cluster;
     this._elsewhere = elsewhere;
     const isMissing = this._missingSince !== null;
-    if (current !== this._current || isNew || isMissing !== wasMissing) {
+    if (
+      current !== this._current ||
+      isNew ||
+      isMissing !== wasMissing ||
+      hasArrived
+    ) {
       this._current = current;
       this._noteMissing();
       this._changed.emit();
     }
+  }
+
+  private _noteArrival(): boolean {
+    const hasArrived =
+      this._awaited !== null &&
+      this._feed.clusters.some(
+        ({ cluster, name }) =>
+          cluster === this._awaited || name === this._awaited
+      );
+    if (hasArrived) {
+      clearTimeout(this._arrivalTimer);
+      this._awaited = null;
+    }
+    return hasArrived;
   }
 
   private _noteMissing(): void {
@@ -162,6 +208,8 @@ export class ClusterRef implements IDisposable {
   private _current: ClusterInfo | null = null;
   private _elsewhere: ClusterInfo | null = null;
   private _heldCluster: string | null = null;
+  private _awaited: string | null = null;
+  private _arrivalTimer: ReturnType<typeof setTimeout> | undefined;
   private _missingSince: number | null = null;
   private _returnTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly _changed = new Signal<this, void>(this);

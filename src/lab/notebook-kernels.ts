@@ -24,6 +24,11 @@ export class NotebookKernels implements IDisposable {
     return this._changed;
   }
 
+  /** The path of the notebook that a kernel runs. */
+  notebookOfKernel(kernel: string): string | undefined {
+    return this._paths.get(kernel);
+  }
+
   /** The notebook's path as the contents service writes it; undefined for scripts. */
   notebookOf(cluster: ClusterInfo): string | undefined {
     const { kernelId, path } = cluster.notebook ?? {};

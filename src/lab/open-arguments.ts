@@ -42,24 +42,54 @@ export function readOpenArguments(
   };
 }
 
+export type NamedTarget = {
+  readonly target: ClusterTarget;
+  /** The cluster that was asked for, by id or name, while the page has not heard of it. */
+  readonly awaited?: string;
+};
+
 /**
- * The target that `{notebook}` or `{cluster}` name; undefined if they name none that is known, and then what is in front counts: a
- * client's button in a notebook can be clicked before the page has heard of its cluster.
+ * The target that `{notebook}` or `{cluster}` name; undefined if they name nothing, and then what is in front counts.
+ *
+ * A client's button in a notebook can be clicked before the page has heard of its cluster. The cluster is that of the button's kernel, or
+ * of the notebook that the button is in; never just some other one.
+ *
+ * @throws Error for a cluster of which neither is known.
  */
 export function namedTarget(
   args: ReadonlyPartialJSONObject,
-  clusters: readonly ClusterInfo[],
-  notebookOf: NotebookOf
-): ClusterTarget | undefined {
+  page: {
+    readonly clusters: readonly ClusterInfo[];
+    readonly notebookOf: NotebookOf;
+    readonly notebookOfKernel: (kernel: string) => string | undefined;
+    /** The notebook in front: a click on its button has brought it there. */
+    readonly notebook: string | undefined;
+  }
+): NamedTarget | undefined {
   const notebook = text(args.notebook);
   if (notebook !== undefined) {
-    return { notebook };
+    return { target: { notebook } };
   }
   const cluster = text(args.cluster);
+  if (cluster === undefined) {
+    return undefined;
+  }
   const known =
-    clusters.find(info => info.cluster === cluster) ??
-    newestOf(clusters.filter(info => info.name === cluster));
-  return known ? targetOf(known, notebookOf) : undefined;
+    page.clusters.find(info => info.cluster === cluster) ??
+    newestOf(page.clusters.filter(info => info.name === cluster));
+  if (known !== null) {
+    return { target: targetOf(known, page.notebookOf) };
+  }
+  const kernel = text(args.kernel);
+  const own =
+    (kernel === undefined ? undefined : page.notebookOfKernel(kernel)) ??
+    page.notebook;
+  if (own === undefined) {
+    throw new Error(
+      'This page has not heard of that cluster. Try again in a moment, or choose it in the sidebar under Cluster.'
+    );
+  }
+  return { target: { notebook: own }, awaited: cluster };
 }
 
 function readTarget(value: unknown): ClusterTarget | undefined {

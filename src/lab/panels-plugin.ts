@@ -7,13 +7,18 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
-import { ICommandPalette, WidgetTracker } from '@jupyterlab/apputils';
+import {
+  ICommandPalette,
+  Notification,
+  WidgetTracker
+} from '@jupyterlab/apputils';
 import { PageConfig } from '@jupyterlab/coreutils';
 import { ILauncher } from '@jupyterlab/launcher';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStateDB } from '@jupyterlab/statedb';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import type { ClusterTarget } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SpanwisePanel } from '../panels/panel';
 import type { ITheme } from '../panels/panel-context';
@@ -86,8 +91,22 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         notebookOf: cluster => kernels.notebookOf(cluster)
       });
 
-    const named = (args: ReadonlyPartialJSONObject) =>
-      namedTarget(args, feed.clusters, cluster => kernels.notebookOf(cluster));
+    /** What the arguments name, else what is in front. */
+    const targetBy = (args: ReadonlyPartialJSONObject): ClusterTarget => {
+      const named = namedTarget(args, {
+        clusters: feed.clusters,
+        notebookOf: cluster => kernels.notebookOf(cluster),
+        notebookOfKernel: kernel => kernels.notebookOfKernel(kernel),
+        notebook:
+          shell.currentWidget === notebooks?.currentWidget
+            ? notebooks?.currentWidget?.context.path
+            : undefined
+      });
+      if (named?.awaited !== undefined) {
+        contexts.get(named.target).cluster.await(named.awaited);
+      }
+      return named?.target ?? inFront();
+    };
 
     app.commands.addCommand(CommandIDs.open, {
       label: args => {
@@ -124,7 +143,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
       },
       execute: async args => {
         const asked = readOpenArguments(args);
-        const target = asked.target ?? named(args) ?? inFront();
+        const target = asked.target ?? targetBy(args);
         if (asked.id === undefined) {
           return opener.show(asked.panel, target);
         }
@@ -148,12 +167,20 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
             cluster: {
               type: 'string',
               description: 'Id or name of the cluster.'
+            },
+            kernel: {
+              type: 'string',
+              description:
+                'Id of the kernel that started it, for a page that has not heard of the cluster yet.'
             }
           }
         }
       },
       execute: args => {
-        const target = named(args) ?? inFront();
+        const target = orSaidWhyNot(() => targetBy(args));
+        if (target === null) {
+          return;
+        }
         const front =
           notebooks?.find(({ context }) => context.path === target.notebook) ??
           notebooks?.currentWidget ??
@@ -205,3 +232,15 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
     return { contexts, opener, kernels };
   }
 };
+
+/** The user who clicked is told; an error of a command goes to the console alone. */
+function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
+  try {
+    return find();
+  } catch (error) {
+    Notification.warning(
+      error instanceof Error ? error.message : String(error)
+    );
+    return null;
+  }
+}

@@ -51,10 +51,22 @@ export function linkState(
 
 /** No cluster, or one that has not yet run anything. */
 export function clusterState(
-  { current: cluster, elsewhere, target }: ClusterRef,
+  { current: cluster, elsewhere, target, isAwaiting }: ClusterRef,
   icon: LabIcon,
   trans: TranslationBundle
 ): PanelState | null {
+  if (cluster === null && isAwaiting) {
+    return {
+      icon,
+      title: trans.__(
+        'Waiting for the cluster of %1…',
+        target.notebook ?? target.name ?? ''
+      ),
+      sentence: trans.__(
+        'The page has not heard of it yet. It appears here by itself.'
+      )
+    };
+  }
   if (cluster === null && elsewhere !== null) {
     return {
       icon,
@@ -159,6 +171,8 @@ export function strips(
     readonly figuresTo: number | null;
     /** Since when the observer does not list the cluster any more, wall clock milliseconds; null: it does. */
     readonly missingSince?: number | null;
+    /** A newer one of the same notebook is on its way. */
+    readonly isAwaiting?: boolean;
     readonly failure: string | null;
     readonly now: number;
     readonly follows: boolean;
@@ -219,6 +233,15 @@ export function strips(
       icon: warningIcon,
       tone: 'warning',
       sentence: cluster.why ?? trans.__('Reconnecting.') + upTo
+    });
+  }
+  if (cluster !== null && options.isAwaiting === true) {
+    list.push({
+      key: 'awaiting',
+      tone: 'neutral',
+      sentence: trans.__(
+        'Waiting for the new cluster: the page has not heard of it yet. These figures are of the one before.'
+      )
     });
   }
   if (cluster?.state === 'ended') {

@@ -32,6 +32,7 @@ export function StripList(props: {
       cluster: cluster.current,
       figuresTo,
       missingSince: cluster.missingSince,
+      isAwaiting: cluster.isAwaiting,
       failure: props.failure,
       now,
       follows: cluster.follows

@@ -103,6 +103,28 @@ describe('ClusterRef', () => {
     }
   });
 
+  it('says for a while that it waits for a cluster that it was told of', () => {
+    jest.useFakeTimers();
+    try {
+      const { feed, ref } = make({ notebook: 'a.ipynb' }, b1);
+      ref.await('a1');
+      expect([ref.current, ref.isAwaiting]).toEqual([null, true]);
+      const told = jest.fn();
+      ref.changed.connect(told);
+      feed.setClusters(b1, a1);
+      expect([ref.current, ref.isAwaiting]).toEqual([a1, false]);
+      expect(told).toHaveBeenCalledTimes(1);
+      // Of a run of weeks ago, whose output still shows a button, nobody will hear.
+      ref.await('of weeks ago');
+      expect([ref.current, ref.isAwaiting]).toEqual([a1, true]);
+      jest.advanceTimersByTime(30_000);
+      expect(ref.isAwaiting).toBe(false);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('knows scripts by their name', () => {
     const script = of('first_look', { notebook: undefined });
     const { ref } = make({}, script);

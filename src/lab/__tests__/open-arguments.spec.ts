@@ -40,14 +40,40 @@ describe('the arguments of spanwise:open', () => {
     expect(readOpenArguments({ panel: 'profile', state: 7 }).state).toEqual({});
   });
 
+  const named = (args: Record<string, string>, notebook?: string) =>
+    namedTarget(args, {
+      clusters: [inA, script],
+      notebookOf,
+      notebookOfKernel: kernel => (kernel === 'k-c' ? 'c.ipynb' : undefined),
+      notebook
+    });
+
   it('find a cluster by notebook, id or name', () => {
-    const named = (args: Record<string, string>) =>
-      namedTarget(args, [inA, script], notebookOf);
-    expect(named({ notebook: 'x.ipynb' })).toEqual({ notebook: 'x.ipynb' });
-    expect(named({ cluster: 'id-a' })).toEqual({ notebook: 'a.ipynb' });
-    expect(named({ cluster: 'job' })).toEqual({ name: 'job' });
-    expect(named({ cluster: 'unknown' })).toBeUndefined();
+    expect(named({ notebook: 'x.ipynb' })).toEqual({
+      target: { notebook: 'x.ipynb' }
+    });
+    expect(named({ cluster: 'id-a' })).toEqual({
+      target: { notebook: 'a.ipynb' }
+    });
+    expect(named({ cluster: 'job' })).toEqual({ target: { name: 'job' } });
     expect(named({})).toBeUndefined();
+  });
+
+  it('take no other cluster for one that the page has not heard of', () => {
+    const awaited = 'new-id';
+    expect(named({ cluster: awaited, kernel: 'k-c' }, 'b.ipynb')).toEqual({
+      target: { notebook: 'c.ipynb' },
+      awaited
+    });
+    expect(named({ cluster: awaited, kernel: 'k-x' }, 'b.ipynb')).toEqual({
+      target: { notebook: 'b.ipynb' },
+      awaited
+    });
+    expect(named({ cluster: awaited }, 'b.ipynb')).toEqual({
+      target: { notebook: 'b.ipynb' },
+      awaited
+    });
+    expect(() => named({ cluster: awaited })).toThrow('has not heard of');
   });
 });
 

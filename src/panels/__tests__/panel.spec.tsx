@@ -155,6 +155,24 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).toContain('3 tasks');
   });
 
+  it('waits for a cluster that it was opened for, and shows no other', async () => {
+    const made = setUp({ target: { notebook: 'a.ipynb' } });
+    panel = made.panel;
+    const b = clusterInfo({ cluster: 'b', notebook: { path: 'b.ipynb' } });
+    const a = clusterInfo({ cluster: 'a', notebook: { path: 'a.ipynb' } });
+    made.feed.setClusters(b);
+    expect(await drawn(panel)).toContain('Nothing of a.ipynb is running.');
+    made.cluster.await('a');
+    expect(await drawn(panel)).toContain('Waiting for the cluster of a.ipynb…');
+    expect(made.feed.running).toHaveLength(0);
+    made.feed.setClusters(b, a);
+    expect(made.feed.running.map(({ spec }) => spec.cluster)).toEqual(['a']);
+    made.feed.running[0]?.answer(ANSWER);
+    const text = await drawn(panel);
+    expect(text).toContain('3 tasks');
+    expect(text).not.toContain('Waiting');
+  });
+
   it('reconnects while a new observer does not know the cluster yet', async () => {
     const made = setUp({});
     panel = made.panel;
