@@ -28,6 +28,7 @@ from spanwise.client.failures import open_error
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.html import client_html
+from spanwise.client.launch import worker_ttl_seconds
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo
 from spanwise.client.processes import (
@@ -120,7 +121,9 @@ class Client:
         try:
             recording = bool(dask.config.get("spanwise.recording", True))
             self._observer = self._find_observer() if recording else None
-            self._scheduler, count = start_scheduler(*self._options, self._observer, recording)
+            self._scheduler, count = start_scheduler(
+                *self._options, self._observer, recording, worker_ttl_seconds()
+            )
         except NodeNotFound as error:
             raise ClusterError(str(error)) from None
         except BaseException:
@@ -187,8 +190,14 @@ class Client:
         if self._current is not None:
             self._current.undo()
         self._observed.close()
-        self._session.close()
+        self._session.close(self._kill_stopped)
         self._end_processes()
+
+    def _kill_stopped(self) -> None:
+        """Those that are stopped hear no goodbye, and the scheduler would wait for its observer."""
+        for owned in (self._scheduler, self._observer.process if self._observer else None):
+            if owned is not None:
+                owned.kill_if_stopped()
 
     def __enter__(self) -> Client:
         return self
@@ -659,6 +668,7 @@ class Client:
                     "nthreads": row["threads"],
                     "memory_limit": row["memoryLimit"],
                     "status": row["state"],
+                    "last_seen": session.last_seen(row),
                 }
                 for row in session.running_workers()
             },

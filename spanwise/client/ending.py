@@ -8,10 +8,15 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from pathlib import Path
+
+from spanwise.client.process_state import is_stopped
 
 #: How long a child may take to drain and exit before it is killed.
 EXIT_SECONDS = 15.0
+#: How often it is looked whether it was stopped, and so cannot drain.
+_LOOK_SECONDS = 0.25
 
 
 class Ending:
@@ -41,9 +46,7 @@ class Ending:
             if self._ended:
                 return
             self._drop_lifeline()
-            try:
-                self._process.wait(EXIT_SECONDS)
-            except subprocess.TimeoutExpired:
+            if not self._drains():
                 self._process.kill()
                 self._process.wait()
             if self._process.stdout is not None:
@@ -51,6 +54,17 @@ class Ending:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._ended = True
         atexit.unregister(self.wait)
+
+    def _drains(self) -> bool:
+        """Whether it ends by itself in time."""
+        limit = time.monotonic() + EXIT_SECONDS
+        while not is_stopped(self._process.pid) and time.monotonic() < limit:
+            try:
+                self._process.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+            return True
+        return False
 
     def begin(self) -> None:
         """The same without waiting: for garbage collection, which may run anywhere.

@@ -9,8 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
-from dask.utils import parse_bytes
+from dask.utils import parse_bytes, parse_timedelta
+
+#: As the settings say that name it; see docs/scheduler.md.
+WORKER_TTL_SECONDS = 60.0
+_UNSET = object()
 
 #: Packages whose versions must agree between the client and the workers.
 VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
@@ -102,6 +107,15 @@ def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
     if isinstance(memory_limit, float) and memory_limit <= 1:
         return int(total * memory_limit)
     return min(total, int(parse_bytes(memory_limit)))
+
+
+def worker_ttl_seconds() -> float:
+    """After how long a stopped worker is taken out; 0: never."""
+    for name in ("spanwise.scheduler.worker-ttl", "distributed.scheduler.worker-ttl"):
+        value = dask.config.get(name, _UNSET)
+        if value is not _UNSET:
+            return 0.0 if value is None else max(0.0, float(parse_timedelta(value)))
+    return WORKER_TTL_SECONDS
 
 
 def kernel_id() -> str | None:

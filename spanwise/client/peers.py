@@ -148,7 +148,11 @@ class Peers:
             limit = TIME_LIMIT
             if until is not None:
                 limit = min(limit, max(0.001, until - time.monotonic()))  # 0: not to wait at all
-            peer.link = dial(address, self._secret, "peer", {"worker": None}, limit)
+
+            def opening(link: Link) -> None:
+                peer.link = link  # so that who waits can be woken
+
+            return dial(address, self._secret, "peer", {"worker": None}, limit, opening=opening)
         return peer.link
 
     @staticmethod
@@ -156,6 +160,15 @@ class Peers:
         if peer.link is not None:
             peer.link.close()
             peer.link = None
+
+    def gone(self, addresses: Iterable[str]) -> None:
+        """Forget workers that have left, and wake who waits for their answers."""
+        with self._lock:
+            left = [self._peers.pop(address, None) for address in addresses]
+        for peer in left:
+            link = None if peer is None else peer.link
+            if link is not None:
+                link.close()
 
     def abandon(self) -> None:
         """In a fork: let go of all links; takes no locks, for nobody would give them back."""

@@ -29,6 +29,7 @@ from spanwise.client.launch import (
     processes_and_threads,
 )
 from spanwise.node import give_settings, node_program, start_node
+from spanwise.client.process_state import is_stopped
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
@@ -105,6 +106,11 @@ class NodeProcess:
         except OSError:
             return ""
         return ("\nIts log ends:\n  " + "\n  ".join(lines)) if lines else ""
+
+    def kill_if_stopped(self) -> None:
+        """End it at once if it was stopped: nobody need wait for what it does not hear."""
+        if self.process.poll() is None and is_stopped(self.process.pid):
+            self.kill()
 
     def close(self) -> None:
         """Drop the lifeline, wait until it has ended; kill it if it does not. Twice is safe."""
@@ -226,6 +232,7 @@ def start_scheduler(
     name: str | None,
     observer: ObserverAddress | None,
     recording: bool = True,
+    worker_ttl_seconds: float = 60.0,
 ) -> tuple[NodeProcess, int]:
     """Start a private cluster; returns its scheduler and the number of workers."""
     count, threads = processes_and_threads(n_workers, threads_per_worker)
@@ -251,6 +258,7 @@ def start_scheduler(
         if observer is None
         else {"address": observer.address, "secretFile": observer.secret_file},
         "recording": recording,
+        "workerTtlSeconds": worker_ttl_seconds,
         "notebook": notebook,
         "wallEpoch": time.time(),
     }

@@ -60,6 +60,8 @@ NOT_INLINE = 0xFFFFFFFF
 #: of submit and result would otherwise pay one message per task for it.
 RELEASE_PAUSE_SECONDS = 0.005
 CLOSE_SECONDS = 10.0
+#: How often it is looked meanwhile whether the scheduler has been stopped.
+_LOOK_SECONDS = 0.25
 
 #: Up to here the codec packs rows into one buffer.
 FEW_ROWS = 64
@@ -670,10 +672,15 @@ class Session:
                     self._done(entry)
 
     def _on_cluster(self, message: Message) -> None:
+        before = self.workers
         with self.lock:
             self.state = message.fields["state"]
             self.workers = {worker["id"]: worker for worker in message.fields["workers"]}
             self._changed.notify_all()
+        gone = [row["address"] for number, row in before.items() if number not in self.workers]
+        if gone:
+            # One that was stopped holds its connections; who waits for it would wait on.
+            self.peers.gone(gone)
 
     def _on_unused(self, message: Message) -> None:
         # Not here: whoever packs a graph may wait for this thread to empty the socket.
@@ -731,13 +738,20 @@ class Session:
     # -- the cluster ------------------------------------------------------
 
     def running_workers(self) -> list[dict[str, Any]]:
-        """Workers that take tasks, by id."""
+        """Workers that are there, by id; one that is stopped may go on."""
         workers = self.workers  # the reader puts another in its place
         return [
-            workers[number]
-            for number in sorted(workers)
-            if workers[number]["state"] in ("running", "paused")
+            workers[number] for number in sorted(workers) if workers[number]["state"] != "closing"
         ]
+
+    def last_seen(self, row: dict[str, Any]) -> float:
+        """When something was heard of a worker, in seconds of the wall clock.
+
+        A worker that runs is heard of several times a second, which the client is not told.
+        """
+        if row["state"] in ("running", "paused"):
+            return time.time()
+        return float(row["lastSeen"]) - self.scheduler_start + self.wall_epoch
 
     def wait_for_workers(self, count: int, timeout: float | None) -> None:
         """Sleep until so many workers run.
@@ -748,22 +762,35 @@ class Session:
         """
         with self.lock:
             enough = self._changed.wait_for(
-                lambda: self.dead is not None or len(self.running_workers()) >= count, timeout
+                lambda: self.dead is not None or self._count_at_work() >= count, timeout
             )
             if self.dead is not None:
                 raise SchedulerLost(self.dead)
             if not enough:
                 raise TimeoutError(
-                    f"{len(self.running_workers())} of {count} workers run after {timeout:g} s"
+                    f"{self._count_at_work()} of {count} workers run after {timeout:g} s"
                 )
+
+    def _count_at_work(self) -> int:
+        rows = self.running_workers()
+        return sum(row["state"] in ("running", "paused") for row in rows)
 
     def abandon_links(self) -> None:
         """In a fork: let go of the parent's connections without a word to the other side."""
         self._link.abandon()
         self.peers.abandon()
 
-    def close(self) -> None:
-        """Say goodbye, wait until the scheduler has heard it; twice is safe."""
+    def _has_closed(self, timeout: float) -> bool:
+        with self.lock:
+            return self._changed.wait_for(
+                lambda: self.state == "closed" or self.dead is not None, timeout
+            )
+
+    def close(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Say goodbye, wait until the scheduler has heard it; twice is safe.
+
+        `meanwhile` is called now and then: the scheduler may have been stopped and hear nothing.
+        """
         with self.lock:
             if self._closing:
                 return
@@ -771,10 +798,9 @@ class Session:
         if self.dead is None:
             try:
                 self.send("close")
-                with self.lock:
-                    self._changed.wait_for(
-                        lambda: self.state == "closed" or self.dead is not None, CLOSE_SECONDS
-                    )
+                limit = time.monotonic() + CLOSE_SECONDS
+                while not self._has_closed(_LOOK_SECONDS) and time.monotonic() < limit:
+                    meanwhile()
             except SchedulerLost:
                 pass  # it was faster
         self._link.close()

@@ -16,7 +16,7 @@ import os
 import socket
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -350,6 +350,7 @@ def dial(
     intro: Mapping[str, Any] | None = None,
     timeout: float = TIME_LIMIT,
     build: str | None = None,
+    opening: Callable[[Link], None] | None = None,
 ) -> Link:
     """An open link to a door.
 
@@ -365,6 +366,8 @@ def dial(
         What to say about oneself once the other side has proved who it is.
     timeout : float
         Seconds for connecting and the whole handshake.
+    opening : callable, optional
+        Gets the link before the handshake: closing it ends the wait.
 
     Raises
     ------
@@ -380,6 +383,8 @@ def dial(
         raise LinkClosed(f"Nobody answers at {address}: {error}") from error
     link = Link(sock, role, "up")
     handshake = Initiator(secret, role, build, intro)
+    if opening is not None:
+        opening(link)
     sent = received = 0.0
     try:
         link.send(*handshake.hello())

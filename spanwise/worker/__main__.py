@@ -28,7 +28,7 @@ from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.launch import follow_launch
-from spanwise.worker.lifeline import read_first_line, take_stdin, watch_lifeline
+from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
 from spanwise.worker.memory import give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
@@ -46,6 +46,7 @@ def main() -> int:
     """Run a worker until its scheduler closes it or is gone."""
     # The terminal's Ctrl-C reaches the whole process group; it is meant for the client.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     config = json.loads(read_first_line(0))
     threading.excepthook = _thread_failed
     watch_lifeline(take_stdin(), lambda: _end(OWNER_GONE))

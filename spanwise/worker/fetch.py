@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,7 @@ class PeerFetcher(threading.Thread):
         begin = perf_counter()
         link = self._link
         if link is None:
-            link = self._link = self._fetching.dial(self.address)
+            link = self._fetching.dial(self.address, self._opening)
         self._request += 1
         link.send("get", {"request": self._request}, {"ids": [(each,) for each in asked]})
         more = True
@@ -129,6 +130,13 @@ class PeerFetcher(threading.Thread):
             left = list(asked.values())
             asked.clear()
             self._fetching.worker.not_there(left)
+
+    def _opening(self, link: wire_link.Link) -> None:
+        with self._changed:
+            self._link = link
+            if not self._closed:
+                return
+        link.close()
 
     def _store(self, message: Any, asked: dict[int, Fetch], begin: float, received: float) -> None:
         worker = self._fetching.worker
@@ -239,9 +247,12 @@ class Fetching:
             fetcher.start()
             return True
 
-    def dial(self, address: str) -> wire_link.Link:
+    def dial(
+        self, address: str, opening: Callable[[wire_link.Link], None] | None = None
+    ) -> wire_link.Link:
         """Return an open link to a peer's door."""
-        return wire_link.dial(address, self._secret, "peer", {"worker": self.worker.number})
+        intro = {"worker": self.worker.number}
+        return wire_link.dial(address, self._secret, "peer", intro, opening=opening)
 
     def broke(self, peer: int, error: BaseException) -> None:
         """Say that a peer could not be reached; its own death is the scheduler's to tell."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 
@@ -39,6 +41,19 @@ def take_stdin() -> int:
     os.dup2(nothing, 0)
     os.close(nothing)
     return private
+
+
+#: prctl's PR_SET_PDEATHSIG.
+_PARENT_DEATH_SIGNAL = 1
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process with the thread that started it (Linux).
+
+    A process that is stopped reads no lifeline and handles no signal but SIGKILL.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:

@@ -262,6 +262,12 @@ export class WireFleet implements IWorkerFleet {
     }
   }
 
+  replace(worker: number): void {
+    if (this._known.delete(worker)) {
+      this.start(1);
+    }
+  }
+
   async close(): Promise<void> {
     this._known.clear();
   }

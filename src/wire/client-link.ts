@@ -40,8 +40,11 @@ const worker = v.looseObject({
   host: v.optional(text, ''),
   threads: u16,
   memoryLimit: v.number(),
+  /** running | paused (memory is short) | stopped (by a signal or a debugger) | silent (says nothing, and nothing can be seen of it). */
   state: text,
-  why: v.optional(text)
+  why: v.optional(text),
+  /** When something was last heard of it. */
+  lastSeen: v.optional(seconds)
 });
 
 export const CLIENT_LINK = {

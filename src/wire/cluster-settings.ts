@@ -31,6 +31,8 @@ const clusterSettings = v.object({
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
     null
   ),
+  /** After so long a worker that was stopped is taken out; 0: never. */
+  workerTtlSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 60),
   /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
   recording: v.optional(v.boolean(), true),
   notebook: v.optional(

@@ -36,11 +36,12 @@ import {
 import { Roster, type IRosterHost, type Phase } from './roster';
 import { warmUp } from './warm-up';
 import type { FinishedRuns } from './worker-messages';
+import type { WorkerSession } from './worker-session';
 
 /** How often workers measure memory when nobody asks for more. */
 const MEMORY_SECONDS = 0.2;
 /** How long the end of the cluster may wait for workers' last measurements, and for the observer. */
-const LAST_WORDS_SECONDS = 3;
+const LAST_WORDS_SECONDS = 2;
 /** How long a question about measurements waits for a worker that does not answer. */
 const FLUSH_SECONDS = 5;
 
@@ -96,7 +97,7 @@ export class Cluster implements IClientHost, IRosterHost {
       isRecorded(settings)
     );
     this._performer = new InstructionPerformer(this._state);
-    this._roster = new Roster(this._state, this);
+    this._roster = new Roster(this._state, this, settings.workerTtlSeconds);
     this._names = new NameKeeper(this._state);
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
@@ -118,7 +119,12 @@ export class Cluster implements IClientHost, IRosterHost {
   flush(request: number): void {
     const { requests, workers, log, clock } = this._state;
     const limit = this._options.flushSeconds ?? FLUSH_SECONDS;
-    requests.flush([...workers.values()], limit, unanswered => {
+    const sessions = [...workers.values()];
+    const isStopped = (session: WorkerSession): boolean =>
+      session.standing === 'stopped';
+    const stopped = sessions.filter(isStopped).map(({ id }) => id);
+    const asked = sessions.filter(session => !isStopped(session));
+    requests.flush(asked, limit, unanswered => {
       // What the workers have just sent is part of this turn: it is in the log when the turn is over.
       setImmediate(() => {
         const seq = log.seal(clock());
@@ -126,7 +132,12 @@ export class Cluster implements IClientHost, IRosterHost {
           request,
           logId: this._logId,
           seq,
-          note: unansweredSentence(unanswered, limit)
+          note: [
+            stoppedSentence(stopped),
+            unansweredSentence(unanswered, limit)
+          ]
+            .filter(Boolean)
+            .join(' ')
         });
       });
     });
@@ -198,6 +209,7 @@ export class Cluster implements IClientHost, IRosterHost {
     this._client?.link.send('closed', {});
     this._client?.link.flush();
     this.memoryRuns.close();
+    this._roster.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
       link.send('close', {});
@@ -459,6 +471,14 @@ function unansweredSentence(
     `${names} did not answer within ${seconds} s: what ran there last is missing in these figures. ` +
     'A task may be in compiled code that keeps the interpreter lock; ask again when it has ended.'
   );
+}
+
+function stoppedSentence(workers: readonly number[]): string {
+  if (workers.length === 0) {
+    return '';
+  }
+  const names = workers.map(worker => `worker-${worker}`).join(', ');
+  return `${names} is stopped (SIGSTOP or a debugger): what ran there last is missing in these figures.`;
 }
 
 /** Without an observer nobody would ever see what is written down. */

@@ -176,8 +176,8 @@ function describe(
       return {
         type: 'KilledWorker',
         message:
-          `Workers died again and again while ${key} could have been running there. ` +
-          'It may use more memory than a worker has, or crash the interpreter.',
+          `Workers died, or were stopped, again and again while ${key} could have been running there. ` +
+          'It may use more memory than a worker has, or crash or stop the interpreter.',
         text: ''
       };
     case FailureReason.LostDependencies:

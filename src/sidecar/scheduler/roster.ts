@@ -4,7 +4,9 @@ import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
+import { CapacityState } from '../../sources';
 import type { ClusterState } from './cluster-state';
+import { Liveness } from './liveness';
 import type { IWorkerFleet } from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
 import { WorkerSession } from './worker-session';
@@ -23,6 +25,7 @@ export type ListedWorker = {
   threads: number;
   memoryLimit: number;
   state: string;
+  lastSeen: number;
 };
 
 /** What the roster needs of its cluster. */
@@ -44,11 +47,29 @@ export class Roster {
   /** How the processes ended whose links have not. */
   private readonly _exits = new Map<number, string>();
   private _onEmpty: (() => void) | null = null;
+  private readonly _liveness: Liveness;
+  private readonly _lookTimer: NodeJS.Timeout;
 
+  /** @param ttlSeconds - after which a stopped worker is taken out; 0: never. */
   constructor(
     private readonly _cluster: ClusterState,
-    private readonly _host: IRosterHost
-  ) {}
+    private readonly _host: IRosterHost,
+    ttlSeconds: number
+  ) {
+    this._liveness = new Liveness(
+      {
+        standingChanged: session =>
+          _host.gather(() => this._standingChanged(session)),
+        takeOut: (session, why) =>
+          _host.gather(() => this._takeOut(session, why))
+      },
+      ttlSeconds
+    );
+    this._lookTimer = setInterval(
+      () => this._liveness.look(_cluster.workers.values(), _cluster.clock()),
+      this._liveness.lookSeconds * 1000
+    ).unref();
+  }
 
   /** @throws HandshakeRefused for a worker that was not started here. */
   welcome(intro: Intro): Intro {
@@ -75,10 +96,13 @@ export class Roster {
   came(link: AcceptedLink<'worker'>): void {
     const intro = check(WORKER_INTRO, link.intro, 'intro');
     const session = new WorkerSession(link, intro);
+    session.heardAt = this._cluster.clock();
     this._host.gather(() => this._joined(session));
     link.start({
       messages: batch =>
         this._host.gather(() => {
+          session.heard++;
+          session.heardAt = this._cluster.clock();
           for (const message of batch) {
             const runs = takeWorkerMessage(this._cluster, session, message);
             if (runs !== null) {
@@ -109,15 +133,21 @@ export class Roster {
   }
 
   list(): ListedWorker[] {
-    return [...this._cluster.workers.values()].map(({ intro, isPaused }) => ({
-      id: intro.worker,
-      address: intro.address,
-      pid: intro.pid,
-      host: intro.host,
-      threads: intro.threads,
-      memoryLimit: intro.memoryLimit,
-      state: isPaused ? 'paused' : 'running'
+    return [...this._cluster.workers.values()].map(session => ({
+      id: session.intro.worker,
+      address: session.intro.address,
+      pid: session.intro.pid,
+      host: session.intro.host,
+      threads: session.intro.threads,
+      memoryLimit: session.intro.memoryLimit,
+      state: stateOf(session),
+      lastSeen: session.heardAt
     }));
+  }
+
+  /** No more is looked after the workers. */
+  close(): void {
+    clearInterval(this._lookTimer);
   }
 
   /** Waits until all have left, at most `limitSeconds`; who is still there then is let go. */
@@ -162,6 +192,42 @@ export class Roster {
       memoryLimit,
       host
     });
+  }
+
+  /** One that is stopped is given nothing more to do, until it goes on. */
+  private _standingChanged(session: WorkerSession): void {
+    const { workers, log, clock, at } = this._cluster;
+    const worker = session.id;
+    if (workers.get(worker) !== session) {
+      return;
+    }
+    const isStopped = session.standing === 'stopped';
+    if (!session.isPaused && isStopped !== session.isHeldUp) {
+      this._cluster.handle({
+        type: isStopped ? 'workerPaused' : 'workerResumed',
+        at,
+        worker
+      });
+      log.capacity(
+        clock(),
+        worker,
+        isStopped ? CapacityState.Paused : CapacityState.Running
+      );
+    }
+    if (isStopped !== session.isHeldUp) {
+      log.event(clock(), isStopped ? 'stopped' : 'continued', worker, '');
+    }
+    session.isHeldUp = isStopped;
+    this._host.workersChanged();
+  }
+
+  /** Its tasks run elsewhere, another takes its place; when it goes on, it finds that it is not needed, and ends. */
+  private _takeOut(session: WorkerSession, why: string): void {
+    if (this._cluster.workers.get(session.id) === session) {
+      this._host.note(`Worker ${session.id} ${why}: another takes its place.`);
+      this._host.fleet?.replace(session.id);
+      this._left(session, why);
+    }
   }
 
   private _linkEnded(worker: number, why: string): void {
@@ -214,4 +280,11 @@ export class Roster {
       link.send('peers', { workers });
     }
   }
+}
+
+function stateOf({ standing, isPaused }: WorkerSession): string {
+  if (standing !== 'well') {
+    return standing;
+  }
+  return isPaused ? 'paused' : 'running';
 }

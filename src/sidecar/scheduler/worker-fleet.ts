@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { LaunchSpec } from '../../wire/cluster-settings';
+import { processState } from './process-state';
 
 /** Starts in a row that may fail before the fleet gives up. */
 const MOST_FAILED_STARTS = 3;
@@ -36,6 +37,8 @@ type Child = {
   readonly process: ChildProcess;
   readonly startLimit: NodeJS.Timeout;
   hasJoined: boolean;
+  /** Another has taken its place. */
+  isReplaced: boolean;
 };
 
 /** Makes workers and knows which of them live. */
@@ -45,6 +48,8 @@ export interface IWorkerFleet {
   /** A worker has said who it is. */
   joined(worker: number): void;
   kill(worker: number): void;
+  /** Another takes its place at once; its process ends when it goes on, at the latest with the fleet. */
+  replace(worker: number): void;
   close(): Promise<void>;
 }
 
@@ -64,7 +69,7 @@ export class WorkerFleet implements IWorkerFleet {
 
   /** Whether a worker of this number was started here and lives. */
   has(worker: number): boolean {
-    return this._children.has(worker);
+    return this._children.get(worker)?.isReplaced === false;
   }
 
   joined(worker: number): void {
@@ -80,13 +85,32 @@ export class WorkerFleet implements IWorkerFleet {
     this._children.get(worker)?.process.kill('SIGKILL');
   }
 
+  replace(worker: number): void {
+    const child = this._children.get(worker);
+    if (child === undefined || child.isReplaced || this._isClosing) {
+      return;
+    }
+    child.isReplaced = true;
+    this._start();
+    // They hold memory: no more of them are kept than there are workers.
+    const replaced = [...this._children].filter(
+      ([, { isReplaced }]) => isReplaced
+    );
+    if (2 * replaced.length > this._children.size) {
+      this.kill(replaced[0]![0]);
+    }
+  }
+
   /** Waits until all have ended; kills those that take too long. They have been told to close. */
   async close(): Promise<void> {
     this._isClosing = true;
     const ended = [...this._children.values()].map(
-      ({ process, hasJoined }) =>
+      ({ process, hasJoined, isReplaced }) =>
         new Promise<void>(resolve => {
           process.once('exit', () => resolve());
+          if (isReplaced || isStopped(process)) {
+            process.kill('SIGKILL'); // it hears nothing
+          }
           // The lifeline's end ends a worker at once: one that can be told to close must first send what it has measured.
           if (!hasJoined) {
             process.stdin?.end();
@@ -115,6 +139,7 @@ export class WorkerFleet implements IWorkerFleet {
     const child: Child = {
       process,
       hasJoined: false,
+      isReplaced: false,
       startLimit: setTimeout(() => this.kill(worker), START_SECONDS * 1000)
     };
     this._children.set(worker, child);
@@ -158,7 +183,7 @@ export class WorkerFleet implements IWorkerFleet {
       return;
     }
     this._options.onExit(worker, why);
-    if (this._isClosing) {
+    if (this._isClosing || child.isReplaced) {
       return;
     }
     if (!child.hasJoined && ++this._failedStarts >= MOST_FAILED_STARTS) {
@@ -170,6 +195,10 @@ export class WorkerFleet implements IWorkerFleet {
     }
     this._start();
   }
+}
+
+function isStopped({ pid }: ChildProcess): boolean {
+  return pid !== undefined && processState(pid)?.isStopped === true;
 }
 
 /** Exit codes of the worker program. */

@@ -53,6 +53,8 @@ export function takeWorkerMessage(
     case 'state': {
       const { paused, why } = message.fields;
       session.isPaused = paused;
+      // Who says this is not stopped, or not any more.
+      session.isHeldUp = false;
       cluster.handle({
         type: paused ? 'workerPaused' : 'workerResumed',
         at: cluster.at,

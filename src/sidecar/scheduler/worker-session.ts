@@ -9,6 +9,13 @@ export class WorkerSession {
   /** Counts the launch changes that it was told of. */
   launchVersion = 0;
   isPaused = false;
+  /** See `liveness.ts`. */
+  standing: 'well' | 'stopped' | 'silent' = 'well';
+  /** It was seen stopped, and is given nothing to do. */
+  isHeldUp = false;
+  /** Counts what was heard of it, and when that was last. */
+  heard = 0;
+  heardAt = 0;
   hasLinkEnded = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0 };

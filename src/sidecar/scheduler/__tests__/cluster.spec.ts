@@ -105,6 +105,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
           address: observer.door!.address,
           secretFile: join(folder, 'secret')
         },
+        workerTtlSeconds: 60,
         recording: true,
         notebook: null,
         wallEpoch: 0

@@ -1,0 +1,16 @@
+"""What the system says of a process."""
+
+from __future__ import annotations
+
+import psutil
+
+#: By a signal (SIGSTOP, Ctrl-Z), or by a debugger.
+_STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process gets no time until somebody continues it: it hears nothing."""
+    try:
+        return psutil.Process(pid).status() in _STOPPED
+    except psutil.Error:
+        return False

@@ -1,0 +1,129 @@
+/**
+ * Which workers have stopped. In the scheduler process.
+ *
+ * A worker says something five times a second (its memory), unless a task keeps the interpreter lock in compiled code: that one is not
+ * dead, and only the system can tell the two apart.
+ *
+ * ```
+ *   heard of since the last look ─────────────────────────────────► alive
+ *   silent ─► this machine: stopped (SIGSTOP, a debugger) ─────────► taken out after ttl
+ *                           on a core, or its CPU time has grown ──► alive
+ *             nothing can be told, or nothing moves ───────────────► taken out after SILENT_TTLS × ttl
+ * ```
+ */
+import { hostname } from 'node:os';
+import { processState, type ProcessState } from './process-state';
+import type { WorkerSession } from './worker-session';
+
+/** Seconds between two looks; with a shorter limit, a quarter of that. */
+const LOOK_SECONDS = 1;
+/** Silence after which a worker that cannot be looked at is said to be silent. */
+const SILENT_SECONDS = 5;
+/** A worker that is silent, but may be at work for all that can be told, has so many times longer. */
+export const SILENT_TTLS = 10;
+
+export interface ILivenessHost {
+  /** What a worker is thought to do has changed. */
+  standingChanged(session: WorkerSession): void;
+  /** A worker has been stopped for too long. */
+  takeOut(session: WorkerSession, why: string): void;
+}
+
+/** What is remembered of a worker from look to look. */
+type Seen = {
+  heard: number;
+  cpuTicks: number;
+  stoppedSeconds: number;
+  silentSeconds: number;
+};
+
+export class Liveness {
+  private readonly _seen = new WeakMap<WorkerSession, Seen>();
+  private _lookedAt: number | null = null;
+
+  /**
+   * @param ttlSeconds - after which a stopped worker is taken out; 0: never.
+   * @param stateOf - what the system says of a process.
+   */
+  constructor(
+    private readonly _host: ILivenessHost,
+    private readonly _ttlSeconds: number,
+    private readonly _stateOf: (
+      pid: number
+    ) => ProcessState | null = processState
+  ) {}
+
+  /** How often to look. */
+  get lookSeconds(): number {
+    return this._ttlSeconds > 0
+      ? Math.min(LOOK_SECONDS, this._ttlSeconds / 4)
+      : LOOK_SECONDS;
+  }
+
+  /** Looks at those that have said nothing since the last look. */
+  look(sessions: Iterable<WorkerSession>, now: number): void {
+    // This process may have been stopped too: its absence is not the workers'.
+    const passed = Math.min(
+      now - (this._lookedAt ?? now),
+      2 * this.lookSeconds
+    );
+    this._lookedAt = now;
+    for (const session of [...sessions]) {
+      this._lookAt(session, passed);
+    }
+  }
+
+  private _lookAt(session: WorkerSession, passed: number): void {
+    let seen = this._seen.get(session);
+    if (seen === undefined || seen.heard !== session.heard) {
+      seen = {
+        heard: session.heard,
+        cpuTicks: -1,
+        stoppedSeconds: 0,
+        silentSeconds: 0
+      };
+      this._seen.set(session, seen);
+      this._stand(session, 'well');
+      return;
+    }
+    const { intro } = session;
+    const isHere = intro.host === '' || intro.host === hostname();
+    const state = isHere ? this._stateOf(intro.pid) : null;
+    if (state?.isStopped === true) {
+      seen.stoppedSeconds += passed;
+      this._stand(session, 'stopped');
+    } else {
+      const isAlive =
+        state !== null && (state.isBusy || state.cpuTicks !== seen.cpuTicks);
+      seen.stoppedSeconds = 0;
+      seen.silentSeconds = isAlive ? 0 : seen.silentSeconds + passed;
+      this._stand(
+        session,
+        seen.silentSeconds >= SILENT_SECONDS ? 'silent' : 'well'
+      );
+    }
+    seen.cpuTicks = state?.cpuTicks ?? -1;
+    const ttl = this._ttlSeconds;
+    if (ttl > 0 && seen.stoppedSeconds >= ttl) {
+      this._host.takeOut(
+        session,
+        `was stopped (SIGSTOP or a debugger) for ${ttl} s`
+      );
+    } else if (ttl > 0 && seen.silentSeconds >= SILENT_TTLS * ttl) {
+      this._host.takeOut(
+        session,
+        `said nothing for ${SILENT_TTLS * ttl} s, and did nothing that could be seen`
+      );
+    }
+  }
+
+  private _stand(
+    session: WorkerSession,
+    standing: WorkerSession['standing']
+  ): void {
+    if (session.standing !== standing) {
+      session.standing = standing;
+      this._host.standingChanged(session);
+    }
+  }
+}
