@@ -13,6 +13,7 @@ import {
   getSync,
   getThreads,
   observe,
+  ProcessPool,
   Profiler,
   ProgressBar,
   ResourceProfiler,
@@ -66,6 +67,25 @@ describe.each(schedulers)('%s', (_, get) => {
       "chunkSize is a whole number from 1 on, or −1, not the text '2'."
     );
   });
+
+  it.each([0, -1, 1.5, NaN, Infinity, '2', null, true])(
+    'refuses %p as a number of workers',
+    async numWorkers => {
+      await expect(run({ numWorkers })).rejects.toThrow(
+        /^numWorkers is a whole number from 1 on, not /
+      );
+      await expect(run({ numWorkers })).rejects.toThrow(RangeError);
+    }
+  );
+
+  it.each([-2, 1.5, NaN, '2', null])(
+    'refuses %p as tasks per batch; 0 and nothing are its own size',
+    async chunkSize => {
+      await expect(run({ chunkSize })).rejects.toThrow(RangeError);
+      expect(await run({ chunkSize: 0 })).toBe(1);
+      expect(await run({ chunkSize: undefined })).toBe(1);
+    }
+  );
 
   it('refuses a promise of a graph', async () => {
     await expect(run({}, Promise.resolve(graph))).rejects.toThrow('await it');
@@ -128,6 +148,19 @@ describe('mistakes', () => {
     const options = { dt: 0.5 } as never;
     expect(() => make(options)).toThrow(`${owner} has no option 'dt'; it has `);
   });
+
+  it.each([ThreadPool, ProcessPool])(
+    '%p refuses sizes and heaps that are no numbers of workers and megabytes',
+    Pool => {
+      for (const size of [0, -1, 1.5, NaN, Infinity, '2', null]) {
+        expect(() => new Pool({ size: size as never })).toThrow(RangeError);
+      }
+      for (const maxHeapMegabytes of [0, 15, NaN, Infinity, '64', null]) {
+        const options = { maxHeapMegabytes: maxHeapMegabytes as never };
+        expect(() => new Pool(options)).toThrow(RangeError);
+      }
+    }
+  );
 
   it('Callback refuses hooks of other names, and hooks that are no functions', () => {
     const misspelt = { preTask: () => 1 } as never;

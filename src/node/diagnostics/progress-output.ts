@@ -31,6 +31,46 @@ export type ProgressStream = {
   readonly writable?: boolean;
 };
 
+/** A stream of Node's: that nobody reads any more it tells later, by an event, and an event that nobody hears ends the program. */
+type EventfulStream = {
+  on(event: 'error', listener: () => void): unknown;
+  removeListener(event: 'error', listener: () => void): unknown;
+  write(text: string, done: () => void): unknown;
+};
+
+/** Per stream, how much of what was written here is on its way. One listener hears of all of it. */
+const underWay = new WeakMap<object, number>();
+const ignore = () => undefined;
+
+/** Writes as consoles do: a reader that has gone away is no reason to end a program. */
+function writeHarmlessly(out: ProgressStream, text: string): void {
+  if (!isEventful(out)) {
+    out.write(text);
+    return;
+  }
+  const count = underWay.get(out) ?? 0;
+  if (count === 0) {
+    out.on('error', ignore);
+  }
+  underWay.set(out, count + 1);
+  const leave = () => {
+    const left = underWay.get(out)! - 1;
+    underWay.set(out, left);
+    if (left === 0) {
+      out.removeListener('error', ignore);
+    }
+  };
+  // The event comes right after the answer.
+  out.write(text, () => void setImmediate(leave));
+}
+
+function isEventful(
+  out: ProgressStream
+): out is ProgressStream & EventfulStream {
+  const { on, removeListener } = out as Partial<EventfulStream>;
+  return typeof on === 'function' && typeof removeListener === 'function';
+}
+
 /** Draws the progress of one run. */
 export interface IProgressOutput {
   draw(progress: Progress, seconds: number): void;
@@ -53,7 +93,7 @@ export class TerminalBar implements IProgressOutput {
 
   end(_progress: Progress, fraction: number, seconds: number): void {
     this._write(fraction, seconds);
-    this._out.write('\n');
+    writeHarmlessly(this._out, '\n');
   }
 
   private _write(fraction: number, seconds: number): void {
@@ -64,7 +104,8 @@ export class TerminalBar implements IProgressOutput {
     const width = Math.max(0, Math.min(this._width, room - withoutBar));
     const text = barText(fraction, seconds, width).slice(0, room);
     // A shorter text covers what is left of a longer one.
-    this._out.write(`\r${text.padEnd(Math.min(this._drawnLetters, room))}`);
+    const covered = text.padEnd(Math.min(this._drawnLetters, room));
+    writeHarmlessly(this._out, `\r${covered}`);
     this._drawnLetters = text.length;
   }
 }
@@ -100,6 +141,6 @@ export class LogLines implements IProgressOutput {
   }
 
   private _write(progress: Progress, fraction: number, seconds: number): void {
-    this._out.write(`${lineText(progress, fraction, seconds)}\n`);
+    writeHarmlessly(this._out, `${lineText(progress, fraction, seconds)}\n`);
   }
 }
