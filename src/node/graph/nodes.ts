@@ -27,6 +27,10 @@ export type Graph =
   | {
       /** Keys and what they stand for. */
       entries(): Iterable<readonly [Key, unknown]>;
+      /** What a key stands for. */
+      get(key: never): unknown;
+      /** The same as `entries`: plain objects are not iterable. */
+      [Symbol.iterator](): Iterator<readonly [Key, unknown]>;
       /** How many keys there are. */
       readonly size: number;
     };

@@ -1,10 +1,20 @@
+import { runInNewContext } from 'node:vm';
 import { getSync } from '../../local/get-sync';
 import { cull } from '../cull';
 import { checkedGraph } from '../graph';
 import { GraphError } from '../graph-errors';
 import { IndexedGraph } from '../indexed-graph';
 import { KeyMap } from '../key';
-import { Alias, alias, data, DataNode, ref, Task, task } from '../nodes';
+import {
+  Alias,
+  alias,
+  data,
+  DataNode,
+  type Graph,
+  ref,
+  Task,
+  task
+} from '../nodes';
 import { prefixOf } from '../prefix';
 
 const list = (...args: unknown[]) => args;
@@ -216,5 +226,82 @@ describe('values of unusual shape', () => {
       value = [value, value];
     }
     expect(dependenciesOf(value)).toEqual(['a']);
+  });
+});
+
+describe('what is no graph', () => {
+  class Plan {
+    a = task(Math.sqrt, 16);
+  }
+
+  it.each<[string, unknown, string]>([
+    [
+      'a Set',
+      new Set([['a', 1]]),
+      'an object of class Set, which has no value'
+    ],
+    ['an array', [['a', 1]], 'a plain object or a Map'],
+    ['a typed array', new Float64Array(2), 'class Float64Array, which has no'],
+    ['a generator', (function* () {})(), 'which has no value for each key'],
+    ['a date', new Date(), 'not an object of class Date: write { ...graph }'],
+    [
+      'an instance',
+      new Plan(),
+      'not an object of class Plan: write { ...graph }'
+    ],
+    [
+      'an object that may be a map',
+      { entries: () => [['a', 1]], size: 1 },
+      'write new Map(graph.entries()) for a map'
+    ],
+    ['a function', () => 1, 'a plain object or a Map'],
+    ['a text', 'a', 'a plain object or a Map']
+  ])('is refused: %s', (_, graph, sentence) => {
+    expect(() => getSync(graph as Graph, 'a')).toThrow(TypeError);
+    expect(() => getSync(graph as Graph, 'a')).toThrow(sentence);
+    expect(() => cull(graph as Graph, [])).toThrow(sentence);
+  });
+
+  it('objects with keys of such names are graphs, and so is every map', () => {
+    const four = task(Math.sqrt, 16);
+    expect(getSync({ entries: four, size: 1 }, ['entries', 'size'])).toEqual([
+      4, 1
+    ]);
+    expect(getSync({ entries: data(Math.sqrt), size: 1 }, 'entries')).toBe(
+      Math.sqrt
+    );
+    expect(getSync(Object.assign(Object.create(null), { a: four }), 'a')).toBe(
+      4
+    );
+    class View {
+      readonly size = 1;
+      get(key: string) {
+        return key === 'a' ? four : undefined;
+      }
+      entries() {
+        return [['a', four] as const];
+      }
+      [Symbol.iterator]() {
+        return this.entries()[Symbol.iterator]();
+      }
+    }
+    expect(getSync(new View(), 'a')).toBe(4);
+    const ofAnotherRealm = runInNewContext('new Map([["a", 4]])') as Graph;
+    expect(getSync(ofAnotherRealm, 'a')).toBe(4);
+    expect(getSync(runInNewContext('({ a: 4 })') as Graph, 'a')).toBe(4);
+  });
+
+  it('the compiler refuses a Set, and what only looks like a map', () => {
+    // @ts-expect-error -- a Set has no values
+    const set: Graph = new Set([['a', 1] as const]);
+    class Looks {
+      readonly size = 0;
+      entries() {
+        return [] as (readonly [string, number])[];
+      }
+    }
+    // @ts-expect-error -- it is not iterable
+    const looks: Graph = new Looks();
+    expect([set, looks]).toHaveLength(2);
   });
 });
