@@ -26,3 +26,8 @@ export function checkOptionNames<O extends object>(
     }
   }
 }
+
+/** How an error names a value that should have been a number: a text with digits looks like one. */
+export function asGiven(value: unknown): string {
+  return typeof value === 'string' ? `the text '${value}'` : String(value);
+}

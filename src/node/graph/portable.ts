@@ -60,7 +60,8 @@ export class NotPortableError extends TypeError {
 /**
  * The portable form of a function that a module exports: workers import it there, with everything that the module has around it.
  *
- * The answer can also be called here: it loads the module at its first call (and returns a promise if the module can only be loaded so).
+ * The answer can also be called here, by `getSync` too: it loads the module at its first call. It returns a promise if the module can only be
+ * loaded so, because it awaits at its top level or is no file and none of Node's; `getSync` says that then.
  *
  * @param url - where the module is: a URL, `node:…`, or an absolute path. Other names mean different files at different places, so they are
  * refused: write `import.meta.resolve('package')`.
@@ -95,7 +96,7 @@ export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
   url: string | URL,
   exportName = 'default',
   { movesResult = false }: { readonly movesResult?: boolean } = {}
-): F {
+): NoInfer<F> {
   const href = moduleUrl(url);
   let loaded: ((...args: unknown[]) => unknown) | undefined;
   const call = (...args: unknown[]): unknown => {
@@ -106,14 +107,19 @@ export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
       loaded = exportedFunction(names, href, exportName);
       return loaded(...args);
     };
-    const names = loadModule(href);
-    return names instanceof Promise ? names.then(run) : run(names);
+    const found = loadModule(href);
+    if (!(found instanceof Later)) {
+      return run(found);
+    }
+    const result = found.names.then(run);
+    reasons.set(result, `${href} cannot be loaded at once: ${found.why}`);
+    return result;
   };
   Object.defineProperty(call, 'name', { value: exportName });
   Object.defineProperty(call, place, {
     value: { url: href, exportName, movesResult }
   });
-  return call as unknown as F;
+  return call as unknown as NoInfer<F>;
 }
 
 /**
@@ -132,6 +138,11 @@ export class PortableForms {
     }
     return form;
   }
+}
+
+/** The text that is sent in place of a function, by which functions are the same; null for one of a module. */
+export function textToSend(fn: Placed): string | null {
+  return fn[place] === undefined ? Function.prototype.toString.call(fn) : null;
 }
 
 function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
@@ -296,20 +307,71 @@ function moduleUrl(url: string | URL): string {
   return text;
 }
 
-/** At once where Node can (so that synchronous schedulers may call it), else by a promise. */
-function loadModule(
-  url: string
-): Record<string, unknown> | Promise<Record<string, unknown>> {
-  if (url.startsWith('file:')) {
-    try {
-      return createRequire(url)(fileURLToPath(url)) as Record<string, unknown>;
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      // ES modules that await at their top, or a Node before 22.12.
-      if (code !== 'ERR_REQUIRE_ASYNC_MODULE' && code !== 'ERR_REQUIRE_ESM') {
-        throw error;
-      }
+/** Why a module could not be loaded at once, by the promises that were given instead. */
+const reasons = new WeakMap<object, string>();
+
+/** Why a function of {@link module} gave this promise, if its module is the reason: for a scheduler that cannot wait. */
+export function reasonOfPromise(promise: object): string | undefined {
+  return reasons.get(promise);
+}
+
+type Names = Record<string, unknown>;
+
+/** A module that must be waited for, and why. */
+class Later {
+  constructor(
+    readonly names: Promise<Names>,
+    readonly why: string
+  ) {}
+}
+
+/**
+ * At once where Node can (so that synchronous schedulers may call it), else by a promise.
+ *
+ * @throws NotPortableError for a module that is still being loaded and began the run: it would wait for itself.
+ */
+function loadModule(url: string): Names | Later {
+  let why = 'Node loads modules of such URLs later';
+  try {
+    const names = url.startsWith('node:')
+      ? builtInModule(url)
+      : url.startsWith('file:')
+        ? (createRequire(url)(fileURLToPath(url)) as Names)
+        : undefined;
+    if (names !== undefined) {
+      // A CommonJS module is its own default, as in `import`.
+      return 'default' in Object(names) ? names : withDefault(names);
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_REQUIRE_CYCLE_MODULE') {
+      throw new NotPortableError(
+        `${url} is still being loaded, and it is its top level that began this run: in this thread its functions can be called when it is loaded. ` +
+          'Put the functions of tasks into a file of their own.'
+      );
+    }
+    if (code === 'ERR_REQUIRE_ASYNC_MODULE') {
+      why = 'it, or a module that it imports, awaits at its top level';
+    } else if (code === 'ERR_REQUIRE_ESM') {
+      why = 'only from Node 22.12 on ES modules are loaded at once';
+    } else {
+      throw error;
     }
   }
-  return import(url) as Promise<Record<string, unknown>>;
+  return new Later(import(url) as Promise<Names>, why);
+}
+
+/** From Node 22.3 on; its types say always. */
+function builtInModule(url: string): Names | undefined {
+  const builtIn = process.getBuiltinModule as
+    ((id: string) => Names | undefined) | undefined;
+  return builtIn?.(url);
+}
+
+/** Not by copying: getters of Node's modules warn. */
+function withDefault(names: Names): Names {
+  return new Proxy(names, {
+    get: (target, name) =>
+      name === 'default' ? target : (Reflect.get(target, name) as unknown)
+  });
 }

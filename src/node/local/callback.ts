@@ -6,7 +6,8 @@ import type { EmptyState, RunGraph, RunState } from './state';
 
 /**
  * The hooks of a callback: what it may hear of a run, in this order. A plain object with some of them is a callback, too. A hook that throws
- * ends the run with its error.
+ * ends the run with its error; so does one that promises something and fails later. Runs that can wait end when what hooks promised is kept;
+ * `getSync` cannot, and the failure is told as a warning.
  *
  * ```
  *   start → startState → ( pretask … posttask )* → finish
@@ -30,11 +31,11 @@ import type { EmptyState, RunGraph, RunState } from './state';
  */
 export type CallbackHooks = {
   /** The graph is converted; entries of it may still be replaced. */
-  start?(graph: RunGraph): void;
+  start?(graph: RunGraph): unknown;
   /** The state is built; nothing has run. */
-  startState?(graph: RunGraph, state: RunState): void;
+  startState?(graph: RunGraph, state: RunState): unknown;
   /** `key` is in `state.running` and its inputs in `state.cache`; it is not submitted yet. */
-  pretask?(key: Key, graph: RunGraph, state: RunState): void;
+  pretask?(key: Key, graph: RunGraph, state: RunState): unknown;
   /**
    * `key` is in `state.finished`; what it made superfluous is already released. `workerId` is null if this thread did it, else the slot
    * (`getAsync`), the thread's or the process's id.
@@ -45,13 +46,13 @@ export type CallbackHooks = {
     graph: RunGraph,
     state: RunState,
     workerId: number | null
-  ): void;
+  ): unknown;
   /** The run is over. `state` is empty if it failed before there was one. */
   finish?(
     graph: RunGraph,
     state: RunState | EmptyState,
     errored: boolean
-  ): void;
+  ): unknown;
 };
 
 /**
@@ -116,21 +117,21 @@ export class Callback implements CallbackHooks {
     }
   }
 
-  start?(graph: RunGraph): void;
-  startState?(graph: RunGraph, state: RunState): void;
-  pretask?(key: Key, graph: RunGraph, state: RunState): void;
+  start?(graph: RunGraph): unknown;
+  startState?(graph: RunGraph, state: RunState): unknown;
+  pretask?(key: Key, graph: RunGraph, state: RunState): unknown;
   posttask?(
     key: Key,
     result: unknown,
     graph: RunGraph,
     state: RunState,
     workerId: number | null
-  ): void;
+  ): unknown;
   finish?(
     graph: RunGraph,
     state: RunState | EmptyState,
     errored: boolean
-  ): void;
+  ): unknown;
 
   /**
    * Calls `body` with this callback active, in it and in what it awaits.
@@ -230,11 +231,26 @@ export function activeCallbacks(): CallbackHooks[] {
 
 /** The inside of a run: no callbacks are active there but those that its tasks activate themselves. */
 export class RunScope {
-  private readonly _scope: Scope = { registered: new Set(), entered: [] };
+  /** The run whose task has begun this one. */
+  private readonly _around = currentScope().inside;
+  private readonly _scope: Scope = {
+    registered: new Set(),
+    entered: [],
+    inside: this
+  };
 
   /** Calls `body`, and what follows from it, inside the run. */
   run<T>(body: () => T): T {
     return storage.run(this._scope, body);
+  }
+
+  /** Whether this is a run within that one, at any depth. */
+  isWithin(other: RunScope): boolean {
+    let at = this._around;
+    while (at !== null && at !== other) {
+      at = at._around;
+    }
+    return at === other;
   }
 }
 
@@ -273,10 +289,15 @@ type Membership = { readonly callback: CallbackHooks; active: boolean };
 type Scope = {
   readonly registered: Set<CallbackHooks>;
   readonly entered: readonly Membership[];
+  readonly inside: RunScope | null;
 };
 
 // One per process on purpose: `register` is for every run of the program. Runs in flight have scopes of their own.
-const everywhere: Scope = { registered: new Set(), entered: [] };
+const everywhere: Scope = {
+  registered: new Set(),
+  entered: [],
+  inside: null
+};
 const storage = new AsyncLocalStorage<Scope>();
 
 function currentScope(): Scope {

@@ -70,7 +70,7 @@ export async function getAsync<R = unknown>(
   graph: Graph,
   keys: Keys,
   options: AsyncOptions = {}
-): Promise<R> {
+): Promise<NoInfer<R>> {
   checkRunOptions(options);
   const numWorkers = countOption(
     'numWorkers',
@@ -82,7 +82,7 @@ export async function getAsync<R = unknown>(
       ...options,
       ...(signal === undefined ? {} : { signal })
     })
-  )) as R;
+  )) as NoInfer<R>;
 }
 
 /** A batch on its way, which becomes its own answer. */

@@ -1,5 +1,6 @@
 import { keyText } from '../graph/key';
 import type { Graph } from '../graph/nodes';
+import { reasonOfPromise } from '../graph/portable';
 import { callNode } from '../graph/references';
 import type { BatchDone, Executor, TaskCall, TaskOutcome } from './executor';
 import { isThenable } from '../graph/thenable';
@@ -30,9 +31,14 @@ export function getSync<R = unknown>(
   graph: Graph,
   keys: Keys,
   options: RunOptions = {}
-): R {
+): NoInfer<R> {
   checkRunOptions(options);
-  return runNow(graph, keys, new ThisThread(options.signal), options) as R;
+  return runNow(
+    graph,
+    keys,
+    new ThisThread(options.signal),
+    options
+  ) as NoInfer<R>;
 }
 
 /**
@@ -108,9 +114,14 @@ function outcomeOf(call: TaskCall): TaskOutcome {
   }
   // Nobody waits for it: what becomes of it must not end the program as an unhandled rejection.
   Promise.resolve(value).catch(() => undefined);
+  const ofModule = reasonOfPromise(value);
+  const what =
+    ofModule === undefined
+      ? 'returned a promise'
+      : `calls a module: ${ofModule}`;
   return {
     error: new PromiseResultError(
-      `Task ${keyText(call.key)} returned a promise, for which getSync cannot wait: use getAsync.`
+      `Task ${keyText(call.key)} ${what}, for which getSync cannot wait: use getAsync.`
     )
   };
 }

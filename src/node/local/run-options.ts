@@ -1,11 +1,17 @@
-import type { RunOptions } from './run';
+import { countOption, type RunOptions } from './run';
 
 /**
  * What only programs without types get wrong. Options that a scheduler does not have are ignored, so that another can take its place.
  *
- * @throws TypeError for a cache without one of its methods, or a signal that is none.
+ * @throws TypeError for a cache without one of its methods, or a signal that is none; RangeError for workers that are no count, also from
+ * `getSync`, which has one whatever it is told.
  */
-export function checkRunOptions({ cache, signal }: RunOptions): void {
+export function checkRunOptions({
+  cache,
+  signal,
+  numWorkers
+}: RunOptions & { readonly numWorkers?: number }): void {
+  countOption('numWorkers', numWorkers, 1);
   if (cache !== undefined) {
     for (const method of ['get', 'set', 'delete', 'has'] as const) {
       if (typeof cache[method] !== 'function') {

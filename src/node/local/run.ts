@@ -8,6 +8,7 @@ import {
   RunScope
 } from './callback';
 import type { Executor, TaskOutcome } from './executor';
+import { HookPromises, tellLate } from './hook-promises';
 import { type Failure, type LoopListener, SchedulingLoop } from './loop';
 import { keysIn, type Request, RunPlan } from './plan';
 import { type Keys, requestOf } from './request';
@@ -19,6 +20,7 @@ import {
   type RunFollower
 } from './run-follower';
 import { isStamped, STAMPED } from './stamped-callback';
+import { asGiven } from '../option-names';
 import { StateView } from './state-view';
 import { RunTables } from './tables';
 import { noteTask } from './task-note';
@@ -75,16 +77,18 @@ export function runNow(
 ): unknown {
   options.signal?.throwIfAborted();
   // The call was in this thread to begin with.
-  const run = new Run(graph, keys, executor, {
+  const scope = new RunScope();
+  const run = new Run(graph, keys, executor, scope, {
     ...options,
     rerunExceptionsLocally: false
   });
   let outcome: TaskOutcome | undefined;
-  new RunScope().run(() =>
+  scope.run(() =>
     run.begin(ended => {
       outcome = ended;
     })
   );
+  run.hooks.leave();
   return valueOf(outcome!);
 }
 
@@ -102,7 +106,7 @@ export async function runGraph(
   const { signal } = options;
   signal?.throwIfAborted();
   const scope = new RunScope();
-  const run = new Run(graph, keys, within(scope, executor), options);
+  const run = new Run(graph, keys, within(scope, executor), scope, options);
   const onAbort = () => scope.run(() => run.abort(signal!.reason));
   const outcome = await new Promise<TaskOutcome>(resolve => {
     signal?.addEventListener('abort', onAbort);
@@ -112,6 +116,13 @@ export async function runGraph(
   if ('error' in outcome) {
     await stopAfter(executor, outcome.error);
   }
+  const late = await run.hooks.settled(signal);
+  if (late !== null && !('error' in outcome)) {
+    throw late.error;
+  }
+  if (late !== null && 'error' in outcome && late.error !== outcome.error) {
+    tellLate(late.error);
+  }
   return valueOf(outcome);
 }
 
@@ -119,6 +130,7 @@ export async function runGraph(
  * The value of an option that counts something.
  *
  * @param or - what else its caller takes, for the error.
+ * @throws RangeError for what is no whole number from 1 on: 0, NaN and null, too.
  */
 export function countOption(
   name: string,
@@ -126,14 +138,28 @@ export function countOption(
   fallback: number,
   or = ''
 ): number {
-  const count = value || fallback;
+  const count = value === undefined ? fallback : value;
   if (!Number.isInteger(count) || count < 1) {
-    const given = typeof value === 'string' ? `the text '${value}'` : value;
     throw new RangeError(
-      `${name} is a whole number from 1 on${or}, not ${given}.`
+      `${name} is a whole number from 1 on${or}, not ${asGiven(value)}.`
     );
   }
   return count;
+}
+
+/** Tasks per batch: 0 and nothing mean the scheduler's own size. @throws RangeError for what else is neither a count nor −1. */
+export function chunkSizeOption(
+  value: number | undefined,
+  fallback: number
+): number {
+  return value === -1
+    ? -1
+    : countOption(
+        'chunkSize',
+        value === 0 ? undefined : value,
+        fallback,
+        ', or −1'
+      );
 }
 
 function valueOf(outcome: TaskOutcome): unknown {
@@ -184,6 +210,8 @@ class Run {
   private readonly _followers: readonly RunFollower[];
   private readonly _followed: FollowedRun[] = [];
   private readonly _started: CallbackHooks[] = [];
+  /** What hooks have promised. */
+  readonly hooks = new HookPromises(error => this.abort(error));
   private _state: RunState | null = null;
   private _values: Values | null = null;
   private _plan: RunPlan | null = null;
@@ -194,12 +222,10 @@ class Run {
     graph: Graph,
     keys: Keys,
     private readonly _executor: Executor,
+    private readonly _scope: RunScope,
     private readonly _options: RunOptions & RerunOption
   ) {
-    this._chunkSize =
-      _options.chunkSize === -1
-        ? -1
-        : countOption('chunkSize', _options.chunkSize, 1, ', or −1');
+    this._chunkSize = chunkSizeOption(_options.chunkSize, 1);
     this._graph = checkedGraph(graph);
     this._request = requestOf(
       keys,
@@ -239,7 +265,7 @@ class Run {
 
   private _prepare(): SchedulingLoop {
     for (const callback of this._callbacks) {
-      callback.start?.(this._graph);
+      this.hooks.note(callback.start?.(this._graph));
       this._started.push(callback);
     }
     const { cache } = this._options;
@@ -262,7 +288,7 @@ class Run {
       this._executor.stamp?.();
     }
     for (const callback of this._callbacks) {
-      callback.startState?.(this._graph, state);
+      this.hooks.note(callback.startState?.(this._graph, state));
     }
     return new SchedulingLoop(
       plan,
@@ -313,7 +339,7 @@ class Run {
     return {
       pretask: key => {
         for (const callback of before) {
-          callback.pretask!(key, this._graph, state);
+          this.hooks.note(callback.pretask!(key, this._graph, state));
         }
       },
       posttask: (key, result, workerId, startMs, stopMs) => {
@@ -323,7 +349,9 @@ class Run {
           }
         }
         for (const callback of after) {
-          callback.posttask!(key, result, this._graph, state, workerId);
+          this.hooks.note(
+            callback.posttask!(key, result, this._graph, state, workerId)
+          );
         }
       }
     };
@@ -333,11 +361,15 @@ class Run {
     let outcome: TaskOutcome;
     try {
       if (failure?.call !== undefined) {
-        noteTask(failure.error, failure.call, key => this._graph.has(key));
+        noteTask(failure.error, failure.call, this._scope, key =>
+          this._graph.has(key)
+        );
       }
       this._followed.forEach(followed => followed.ended());
       for (const callback of this._started) {
-        callback.finish?.(this._graph, this._state ?? {}, failure !== null);
+        this.hooks.note(
+          callback.finish?.(this._graph, this._state ?? {}, failure !== null)
+        );
       }
       outcome =
         failure !== null

@@ -1,5 +1,6 @@
 import type { Key } from '../graph/key';
 import { Task } from '../graph/nodes';
+import type { RunScope } from './callback';
 import type { TaskCall } from './executor';
 
 /**
@@ -26,24 +27,52 @@ export type TaskNote = {
   taskHint?: string;
 };
 
+/** Which task threw something last, and in which run. */
+type Thrown = { readonly key: Key; readonly scope: RunScope | null };
+
+/** Of what can be told apart: errors, frozen ones too, and other objects. */
+const thrownBy = new WeakMap<object, Thrown>();
+/** Of thrown texts, numbers and the like, the latest ones: equal ones cannot be told apart. */
+const bareThrownBy = new Map<unknown, Thrown>();
+const MOST_BARE = 16;
+/** Longer texts are not kept. */
+const LONGEST_BARE = 10_000;
+
 /**
- * Writes onto an error which task threw it, so that it is printed with the error.
+ * Notes which task threw an error, and writes it onto the error if that takes properties, so that it is printed with it.
  *
- * Errors that take no properties (frozen ones, thrown texts) stay as they are.
+ * The same error may come by several times. From a run within the task that fails: then the innermost task is the one that threw it. Or it is
+ * thrown once more, perhaps by another task: then that one counts.
  *
+ * @param scope - of the run that fails
  * @param isKey - whether the graph has such a key.
  */
 export function noteTask(
   error: unknown,
   call: TaskCall,
+  scope: RunScope,
   isKey: (key: Key) => boolean
 ): void {
-  if (
-    typeof error !== 'object' ||
-    error === null ||
-    'taskKey' in error ||
-    !Object.isExtensible(error)
-  ) {
+  const thrown: Thrown = { key: call.key, scope };
+  if (!isObject(error)) {
+    const known = bareThrownBy.get(error);
+    if (known?.scope?.isWithin(scope) === true) {
+      return;
+    }
+    noteBare(error, thrown);
+    return;
+  }
+  const known = thrownBy.get(error);
+  if (known === undefined && 'taskKey' in error) {
+    // From a run in a worker: the task there threw it. Thrown again, it is another one's.
+    thrownBy.set(error, { key: error.taskKey as Key, scope });
+    return;
+  }
+  if (known?.scope?.isWithin(scope) === true) {
+    return;
+  }
+  thrownBy.set(error, thrown);
+  if (!Object.isExtensible(error)) {
     return;
   }
   const note: TaskNote = { taskKey: call.key };
@@ -51,11 +80,25 @@ export function noteTask(
   if (name !== undefined) {
     note.taskHint = `Its argument '${name}' is a text although the graph has a key of that name: ref('${name}') stands for that key's value.`;
   }
+  delete (error as TaskNote).taskHint;
   Object.assign(error, note);
 }
 
+function noteBare(value: unknown, thrown: Thrown): void {
+  bareThrownBy.delete(value);
+  if (typeof value === 'string' && value.length > LONGEST_BARE) {
+    return;
+  }
+  bareThrownBy.set(value, thrown);
+  if (bareThrownBy.size > MOST_BARE) {
+    bareThrownBy.delete(bareThrownBy.keys().next().value);
+  }
+}
+
 /**
- * The key of the task that threw an error, of nested runs the innermost; undefined if the error tells of none.
+ * The key of the task that threw an error, of nested runs the innermost; undefined if it is not known. If several threw it, that of the last.
+ *
+ * Frozen errors have one too. Of thrown texts, numbers and the like, which are no objects, the latest ones are known.
  *
  * @group Errors
  * @example
@@ -71,7 +114,15 @@ export function noteTask(
  * ```
  */
 export function taskKeyOf(error: unknown): Key | undefined {
-  return (error as TaskNote | null | undefined)?.taskKey;
+  return isObject(error)
+    ? (thrownBy.get(error)?.key ?? (error as TaskNote).taskKey)
+    : bareThrownBy.get(error)?.key;
+}
+
+function isObject(value: unknown): value is object {
+  return (
+    (typeof value === 'object' && value !== null) || typeof value === 'function'
+  );
 }
 
 /** A text is always data; that a failing call has one which is also a key is worth saying. */

@@ -16,7 +16,7 @@ import type { LiveLog } from './live-log';
 import { type ProcessSlot, ProcessSlots } from './process-slots';
 import type { RunningBoard } from './running-board';
 import { threadCpuClock } from './thread-cpu';
-import { warn } from './warning';
+import { warn } from '../warning';
 
 /** A callback that follows every run in whose scope it is. */
 export class FollowedRuns extends Callback implements RunFollower {

@@ -6,7 +6,8 @@ import { findDoorbells } from './connections';
 import type { LogDescription, LogEnd, LogSink } from './log-sink';
 import { RunningBoard } from './running-board';
 import type { FromSender, SenderData, ToSender } from './sender-messages';
-import { orUnobserved, warn, warnUnobserved } from './warning';
+import { warn } from '../warning';
+import { orUnobserved, warnUnobserved } from './warning';
 
 /**
  * What a program is started with (`node --import observed.mjs`) is loaded into its threads too. The one that sends must not: if `observed.mjs`

@@ -1,3 +1,4 @@
+import { warn } from '../warning';
 import { NoObserverError } from './connections';
 
 /** What `begin` gives. Null if there is nobody to show anything to; the user is told, and computes as ever. */
@@ -16,9 +17,4 @@ export function orUnobserved<T>(begin: () => T): T | null {
 /** Tells the user that nothing is observed, and why. */
 export function warnUnobserved(sentence: string): void {
   warn(`Computations run as ever, but nothing is observed: ${sentence}`);
-}
-
-/** Tells the user something, once, as Node tells warnings. */
-export function warn(sentence: string): void {
-  process.emitWarning(sentence, { type: 'SpanwiseWarning' });
 }

@@ -1,4 +1,4 @@
-import { PortableForms } from '../graph/portable';
+import { PortableForms, textToSend } from '../graph/portable';
 import type { PortableForm } from '../graph/portable-form';
 import type { TaskFunction } from '../graph/nodes';
 import type { FunctionDefinition } from './messages';
@@ -11,6 +11,7 @@ const NEW_SHARE = 0.25;
 export class FunctionTable {
   private readonly _forms = new PortableForms();
   private readonly _idOf = new WeakMap<TaskFunction, number>();
+  /** By what makes functions the same: their text, or their place in a module. */
   private readonly _idOfForm = new Map<string, number>();
   private readonly _definitions: FunctionDefinition[] = [];
   /** Milliseconds per call, by id; a hole until it was measured. */
@@ -54,23 +55,28 @@ export class FunctionTable {
   }
 
   private _enter(fn: TaskFunction): number {
-    const form = this._forms.formOf(fn);
-    const sent = sentFunction(form);
-    const text = formText(form);
-    let id = this._idOfForm.get(text);
+    // A function that is made anew for each task has a text that is known: to look into it once more takes ten times as long as to find it.
+    const text = textToSend(fn);
+    let id = text === null ? undefined : this._idOfForm.get(text);
     if (id === undefined) {
-      id = this._definitions.length;
-      this._definitions.push({ id, ...sent });
-      this._idOfForm.set(text, id);
+      const form = this._forms.formOf(fn);
+      const sent = sentFunction(form);
+      const name = text ?? placeText(form);
+      id = this._idOfForm.get(name);
+      if (id === undefined) {
+        id = this._definitions.length;
+        this._definitions.push({ id, ...sent });
+        this._idOfForm.set(name, id);
+      }
     }
     this._idOf.set(fn, id);
     return id;
   }
 }
 
-/** Equal for forms that are the same function. */
-function formText(form: PortableForm): string {
-  return form.kind === 'text'
-    ? `text ${form.expression}`
-    : `module ${form.url} ${form.exportName} ${form.movesResult}`;
+/** Equal for places that are the same function; no function's text looks like it. */
+function placeText(form: PortableForm): string {
+  return form.kind === 'module'
+    ? `module ${form.url} ${form.exportName} ${form.movesResult}`
+    : form.expression;
 }

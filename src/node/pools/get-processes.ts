@@ -52,12 +52,12 @@ export async function getProcesses<R = unknown>(
   graph: Graph,
   keys: Keys,
   options: ProcessesOptions = {}
-): Promise<R> {
+): Promise<NoInfer<R>> {
   return (await runOnPool(neededOf(graph, keys, options.cache), keys, options, {
     kind: 'processes',
     chunkSize: CHUNK_SIZE,
     shared: size => managedProcesses.ofAtLeast(size)
-  })) as R;
+  })) as NoInfer<R>;
 }
 
 /**

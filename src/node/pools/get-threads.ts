@@ -59,10 +59,10 @@ export async function getThreads<R = unknown>(
   graph: Graph,
   keys: Keys,
   options: ThreadsOptions = {}
-): Promise<R> {
+): Promise<NoInfer<R>> {
   return (await runOnPool(graph, keys, options, {
     kind: 'threads',
     chunkSize: 1,
     shared: size => managedThreads.ofAtLeast(size)
-  })) as R;
+  })) as NoInfer<R>;
 }

@@ -3,6 +3,7 @@ import type { Graph } from '../graph/nodes';
 import { interruptible } from '../local/interrupt';
 import type { Keys } from '../local/request';
 import {
+  chunkSizeOption,
   countOption,
   type RerunOption,
   runGraph,
@@ -50,7 +51,7 @@ export async function runOnPool<P extends WorkerPool>(
     options.numWorkers,
     pool?.size ?? availableParallelism()
   );
-  const chunkSize = options.chunkSize || scheduler.chunkSize;
+  const chunkSize = chunkSizeOption(options.chunkSize, scheduler.chunkSize);
   return interruptible(options.signal, async signal => {
     const executor = new PoolExecutor(pool ?? scheduler.shared(numWorkers), {
       numWorkers,

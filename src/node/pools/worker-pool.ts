@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { TaskFunction } from '../graph/nodes';
 import { shown } from '../graph/shown';
-import { checkOptionNames, type OptionNames } from '../option-names';
+import { asGiven, checkOptionNames, type OptionNames } from '../option-names';
 import { FunctionTable } from './function-table';
 import { initializeMessage } from './initializer';
 import type {
@@ -103,15 +103,18 @@ export abstract class WorkerPool implements AsyncDisposable {
     this._maxHeapMegabytes = maxHeapMegabytes;
     if (
       maxHeapMegabytes !== undefined &&
-      !(maxHeapMegabytes >= LEAST_HEAP_MEGABYTES)
+      !(
+        Number.isFinite(maxHeapMegabytes) &&
+        maxHeapMegabytes >= LEAST_HEAP_MEGABYTES
+      )
     ) {
       throw new RangeError(
-        `A worker needs a heap of ${LEAST_HEAP_MEGABYTES} megabytes at least, not ${maxHeapMegabytes}.`
+        `A worker needs a heap of ${LEAST_HEAP_MEGABYTES} megabytes at least, not ${asGiven(maxHeapMegabytes)}.`
       );
     }
     if (!Number.isInteger(size) || size < 1) {
       throw new RangeError(
-        `A pool needs a size that is a whole number from 1 on, not ${size}.`
+        `A pool needs a size that is a whole number from 1 on, not ${asGiven(size)}.`
       );
     }
     this.size = size;

@@ -1,9 +1,9 @@
-import { ref, task } from '../../graph/nodes';
+import { type Graph, ref, task } from '../../graph/nodes';
 import type { CallbackHooks } from '../callback';
 import { getAsync } from '../get-async';
 import { getSync } from '../get-sync';
 import type { RunOptions } from '../run';
-import { taskKeyOf } from '../task-note';
+import { taskKeyOf, type TaskNote } from '../task-note';
 import { recorder } from './recorder';
 
 const inc = (x: number) => x + 1;
@@ -294,5 +294,81 @@ describe('§1.7: rerunExceptionsLocally', () => {
       } as RunOptions)
     ).toThrow('only once');
     expect(calls()).toBe(1);
+  });
+});
+
+describe('taskKeyOf', () => {
+  const throwing = (error: unknown) => () => {
+    throw error;
+  };
+  const caught = (graph: Graph, key: string): unknown => {
+    try {
+      getSync(graph, key);
+    } catch (error) {
+      return error;
+    }
+    throw new Error('The run succeeded.');
+  };
+
+  it.each<[string, unknown]>([
+    ['an error', new Error('again')],
+    ['a frozen error', Object.freeze(new Error('again'))],
+    ['a sealed error', Object.seal(new Error('again'))],
+    ['an object', {}],
+    ['a function', () => 1],
+    ['a text', 'again'],
+    ['a number', 7],
+    ['NaN', NaN],
+    ['null', null],
+    ['undefined', undefined],
+    ['a symbol', Symbol('again')]
+  ])('is that of the last task that threw %s', (_, error) => {
+    for (const key of ['first', 'second', 'third']) {
+      const thrown = caught({ [key]: task(throwing(error)) }, key);
+      expect(thrown).toBe(error);
+      expect(taskKeyOf(thrown)).toBe(key);
+    }
+  });
+
+  it.each<[string, () => unknown]>([
+    ['an error', () => new Error('inside')],
+    ['a frozen error', () => Object.freeze(new Error('inside'))],
+    ['a text', () => 'inside']
+  ])('is the innermost of nested runs for %s, each time', (_, make) => {
+    const error = make();
+    const inner = { deep: task(throwing(error)) };
+    const around = { around: task(() => getSync(inner, 'deep')) };
+    for (let time = 0; time < 2; time++) {
+      expect(taskKeyOf(caught(around, 'around'))).toBe('deep');
+      // Thrown by itself, and within again.
+      expect(taskKeyOf(caught({ bare: task(throwing(error)) }, 'bare'))).toBe(
+        'bare'
+      );
+    }
+  });
+
+  it('is not known of what no task threw', () => {
+    expect(taskKeyOf(new Error('of nobody'))).toBeUndefined();
+    expect(taskKeyOf('a text of nobody')).toBeUndefined();
+  });
+
+  it('keeps the latest of thrown texts only', () => {
+    for (let at = 0; at < 100; at++) {
+      caught({ a: task(throwing(`text ${at}`)) }, 'a');
+    }
+    expect(taskKeyOf('text 0')).toBeUndefined();
+    expect(taskKeyOf('text 99')).toBe('a');
+    const long = 'x'.repeat(1e6);
+    expect(taskKeyOf(caught({ a: task(throwing(long)) }, 'a'))).toBeUndefined();
+  });
+
+  it('does not keep the hint of an earlier throw', () => {
+    const error = new Error('odd');
+    const odd = task(throwing(error) as (text: string) => never, 'rows');
+    caught({ rows: 3, odd }, 'odd');
+    expect((error as TaskNote).taskHint).toContain("ref('rows')");
+    caught({ other: task(throwing(error)) }, 'other');
+    expect(error).toMatchObject({ taskKey: 'other' });
+    expect(error).not.toHaveProperty('taskHint');
   });
 });

@@ -1,0 +1,78 @@
+import { isThenable } from '../graph/thenable';
+import { warn } from '../warning';
+
+/**
+ * What hooks have promised in one run. A hook may be an async function; what it fails with ends the run as what it throws does, and never
+ * the program, which Node ends for a rejection that nobody hears.
+ */
+export class HookPromises {
+  private readonly _pending = new Set<Promise<void>>();
+  private _failure: { readonly error: unknown } | null = null;
+  private _isHeard = true;
+
+  /** @param _onFailure - ends the run, if it is still under way */
+  constructor(private readonly _onFailure: (error: unknown) => void) {}
+
+  /** Takes what a hook returned: mostly nothing. */
+  note(returned: unknown): void {
+    if (returned === undefined || !isThenable(returned)) {
+      return;
+    }
+    const pending = Promise.resolve(returned).then(
+      () => void this._pending.delete(pending),
+      (error: unknown) => {
+        this._pending.delete(pending);
+        this._failed(error);
+      }
+    );
+    this._pending.add(pending);
+  }
+
+  /**
+   * The run is over but for this: waits for what was promised, unless the signal says that it is not wanted any more.
+   *
+   * @returns the first failure; later ones are only told.
+   */
+  async settled(
+    signal: AbortSignal | undefined
+  ): Promise<{ readonly error: unknown } | null> {
+    if (this._pending.size > 0) {
+      let hear = (): void => undefined;
+      const aborted = new Promise<void>(resolve => {
+        hear = resolve;
+      });
+      signal?.addEventListener('abort', hear);
+      while (this._pending.size > 0 && signal?.aborted !== true) {
+        await Promise.race([Promise.all(this._pending), aborted]);
+      }
+      signal?.removeEventListener('abort', hear);
+      if (this._pending.size > 0) {
+        this._failure ??= { error: signal?.reason };
+      }
+    }
+    this._isHeard = false;
+    return this._failure;
+  }
+
+  /** The run is over, and its caller waits for nothing: failures are only told. */
+  leave(): void {
+    this._isHeard = false;
+  }
+
+  private _failed(error: unknown): void {
+    if (this._isHeard && this._failure === null) {
+      this._failure = { error };
+      this._onFailure(error);
+      return;
+    }
+    tellLate(error);
+  }
+}
+
+/** For what ends no run any more. */
+export function tellLate(error: unknown): void {
+  const text = error instanceof Error ? (error.stack ?? error) : error;
+  warn(
+    `A callback's hook promised something and failed when its run was over: ${String(text)}`
+  );
+}
