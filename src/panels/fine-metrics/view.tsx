@@ -152,7 +152,23 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
       </div>
       <div className="sw-FineMetrics-foot sw-figure">
         <span>0</span>
-        <span>{headline.totalText}</span>
+        <span
+          title={
+            isTime
+              ? trans.__(
+                  'Wall: the time while there were tasks. The whole run of the Task Stream has the pauses between cells too.'
+                )
+              : undefined
+          }
+        >
+          {headline.totalText}
+          {isTime && (
+            <span className="sw-wide-only">
+              {' '}
+              · {trans.__('wall: while there were tasks, without pauses')}
+            </span>
+          )}
+        </span>
       </div>
     </div>
   );

@@ -126,6 +126,7 @@ export class TaskStreamModel implements IDisposable {
       this._slotsVersion += 1;
     }
     this._askedFor = '';
+    this._grow();
     this._follow();
     this._changed.emit();
     this._moved.emit();
@@ -219,13 +220,23 @@ export class TaskStreamModel implements IDisposable {
     return this._view;
   }
 
+  /**
+   * The whole run, with the room that a run that goes on is given at its right border: the scale of the strip, and that of the chart while it
+   * follows the whole run, so that both show a moment at the same place.
+   */
+  get whole(): Viewport {
+    const { from } = this.extent;
+    return fit({ from, to: Math.max(this._grown, from + 0.05) });
+  }
+
   get isFollowing(): boolean {
     return this._isFollowing;
   }
 
   /** Called once a frame while the run is live and followed. */
   tick(): void {
-    if (this._isFollowing && this.isLive) {
+    if (this.isLive) {
+      this._grow();
       this._follow();
     }
   }
@@ -251,8 +262,8 @@ export class TaskStreamModel implements IDisposable {
   /** The whole run; goes on following if it did. */
   fit(): void {
     this._showsWhole = true;
-    this._view = fit(this.extent);
     this._grown = this.extent.to;
+    this._view = this.whole;
     this._changed.emit();
     this._moved.emit();
   }
@@ -283,7 +294,6 @@ export class TaskStreamModel implements IDisposable {
       const whole = fit(this.extent);
       this._showsWhole ||=
         this._view.to - this._view.from >= (whole.to - whole.from) * 0.98;
-      this._grown = 0;
       this._follow();
     }
     this._changed.emit();
@@ -338,12 +348,14 @@ export class TaskStreamModel implements IDisposable {
     if (!this._isFollowing || this._result === null) {
       return;
     }
+    this._view = this._showsWhole
+      ? this.whole
+      : followed(this._view, this.extent);
+  }
+
+  private _grow(): void {
     const extent = this.extent;
-    if (!this._showsWhole) {
-      this._view = followed(this._view, extent);
-      return;
-    }
-    if (!this._result.live) {
+    if (this._result?.live !== true) {
       this._grown = extent.to;
     } else if (
       extent.to > this._grown ||
@@ -351,10 +363,6 @@ export class TaskStreamModel implements IDisposable {
     ) {
       this._grown = extent.from + (extent.to - extent.from) * growStep;
     }
-    this._view = fit({
-      from: extent.from,
-      to: Math.max(this._grown, extent.from + 0.05)
-    });
   }
 
   private _onTile(): void {

@@ -8,7 +8,7 @@ import { stripShapes } from './figure';
 import { paintStrip } from './frame-painter';
 import type { TaskStreamModel } from './model';
 import { stripBars } from './rows';
-import { fit, type Viewport, xOf } from './viewport';
+import { type Viewport, xOf } from './viewport';
 
 const height = 32;
 
@@ -34,9 +34,9 @@ export function WholeRun(props: {
         return;
       }
       const width = box.current.clientWidth;
-      const whole = fit({ from: result.from, to: result.to });
+      const { whole } = model;
       const ratio = window.devicePixelRatio || 1;
-      const looks = `${width} ${ratio} ${theme.palette.background}`;
+      const looks = `${width} ${ratio} ${theme.palette.background} ${whole.from} ${whole.to}`;
       if (width > 0 && (drawn !== looks || drawnResult !== result)) {
         drawn = looks;
         drawnResult = result;
@@ -78,7 +78,7 @@ export function WholeRun(props: {
       return;
     }
     const rect = target.getBoundingClientRect();
-    const whole = fit({ from: result.from, to: result.to });
+    const { whole } = model;
     const at =
       whole.from +
       ((event.clientX - rect.left) / rect.width) * (whole.to - whole.from);
@@ -98,7 +98,7 @@ export function WholeRun(props: {
     if (!drag.current || !result || !box.current) {
       return;
     }
-    const whole = fit({ from: result.from, to: result.to });
+    const { whole } = model;
     const seconds =
       ((event.clientX - drag.current.x) / box.current.clientWidth) *
       (whole.to - whole.from);
@@ -133,7 +133,12 @@ export function WholeRun(props: {
   const { from, to } = model.view;
   return (
     <div className="sw-TaskStream-row" data-part="whole">
-      <div className="sw-TaskStream-gutter">
+      <div
+        className="sw-TaskStream-gutter"
+        title={trans.__(
+          'From the first submission to the last stop, with the pauses between cells. The wall time of Fine Performance Metrics leaves pauses out: it is the time while there were tasks.'
+        )}
+      >
         {trans.__('whole run')}
         <br />
         <span className="sw-figure">{formatDuration(total)}</span>

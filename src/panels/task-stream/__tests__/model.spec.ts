@@ -4,6 +4,7 @@ import type { IWatch, TileData } from '../../../feed/feed-types';
 import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { TaskStreamModel } from '../model';
+import { xOf } from '../viewport';
 
 const result = taskStreamOf(firstLook(), true);
 const ended = { ...result, live: false, running: [], now: result.to };
@@ -86,6 +87,42 @@ describe('following', () => {
     model.setResult(ended);
     expect(model.view.to).toBeLessThan(result.to * 1.05);
     expect(model.now).toBe(ended.now);
+  });
+});
+
+describe('the strip of the whole run', () => {
+  /** Where strip and chart, 1,000 px wide each, show a moment. */
+  const places = (model: TaskStreamModel, seconds: number) =>
+    [model.whole, model.view].map(scale => xOf(scale, 1000, seconds));
+
+  it('has the scale of the chart that shows the whole run', () => {
+    const { model, clock } = modelWith();
+    const steps: (() => void)[] = [
+      () => undefined,
+      () => model.tick(),
+      () => model.setResult({ ...result, to: 37, now: 37 }),
+      () => (clock.now += 1.9),
+      () => model.tick(),
+      () => model.zoomAt(10, 4),
+      () => model.fit(),
+      () => model.zoomAt(10, 4),
+      () => model.reset(),
+      () => model.setResult(ended)
+    ];
+    for (const [i, step] of steps.entries()) {
+      step();
+      const [inStrip, inChart] = places(model, 21.3);
+      if (i === 5 || i === 7) {
+        expect(inStrip).not.toBeCloseTo(inChart!, 0);
+      } else {
+        expect(inStrip).toBeCloseTo(inChart!, 6);
+      }
+      // All of the run is on it, wherever the chart is.
+      expect(xOf(model.whole, 1000, model.extent.from)).toBeGreaterThanOrEqual(
+        0
+      );
+      expect(xOf(model.whole, 1000, model.extent.to)).toBeLessThanOrEqual(1000);
+    }
   });
 });
 
