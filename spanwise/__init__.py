@@ -20,6 +20,7 @@ _PUBLIC: dict[str, str] = {
     "KilledWorker": "spanwise.client.errors",
     "MemorySampler": "spanwise.client.memory_sampler",
     "SchedulerLost": "spanwise.client.errors",
+    "StallError": "spanwise.client.errors",
     "TimeoutError": "builtins",
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",

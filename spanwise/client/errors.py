@@ -13,6 +13,7 @@ __all__ = [
     "RemoteTraceback",
     "RemoteTaskError",
     "SchedulerLost",
+    "StallError",
     "with_remote_traceback",
 ]
 
@@ -31,6 +32,10 @@ class CancelledError(_FuturesCancelledError):
 
 class KilledWorker(RuntimeError):
     """The task was running on several workers when they died, and is blamed for it."""
+
+
+class StallError(RuntimeError):
+    """All workers were short of memory and nothing freed it; the message says what is full."""
 
 
 class AbsentAttribute(NotImplementedError, AttributeError):

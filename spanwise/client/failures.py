@@ -14,6 +14,7 @@ from spanwise.client.errors import (
     CancelledError,
     KilledWorker,
     RemoteTaskError,
+    StallError,
     with_remote_traceback,
 )
 from spanwise.wire import payload
@@ -75,6 +76,8 @@ class Reason:
         stand_in: BaseException
         if self.kind == "KilledWorker":
             stand_in = KilledWorker(self.message)
+        elif self.kind == "StallError":
+            stand_in = StallError(self.message)
         else:
             stand_in = RemoteTaskError(
                 f"{self.kind}: {self.message}" if self.kind else self.message

@@ -42,6 +42,10 @@ HASH_SEED = "6640"
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
+#: See `stall_seconds`; the spilling of large results may pause workers for some seconds.
+STALL_TIMEOUT = "30s"
+
+
 def launch_spec() -> dict[str, Any]:
     """Interpreter, module path, folder, environment and versions of this process."""
     environment = {name: value for name, value in os.environ.items() if name not in _OWN_VARIABLES}
@@ -116,6 +120,12 @@ def worker_ttl_seconds() -> float:
         if value is not _UNSET:
             return 0.0 if value is None else max(0.0, float(parse_timedelta(value)))
     return WORKER_TTL_SECONDS
+
+
+def stall_seconds() -> float:
+    """How long all workers may be full and nothing move before what waits fails; 0: for ever."""
+    found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
+    return max(0.0, float(parse_timedelta(found, "s") or 0.0))
 
 
 def kernel_id() -> str | None:

@@ -27,9 +27,10 @@ from spanwise.client.launch import (
     memory_per_worker,
     notebook_path,
     processes_and_threads,
+    stall_seconds,
 )
-from spanwise.node import give_settings, node_program, start_node
 from spanwise.client.process_state import is_stopped
+from spanwise.node import give_settings, node_program, start_node
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
@@ -259,6 +260,7 @@ def start_scheduler(
         else {"address": observer.address, "secretFile": observer.secret_file},
         "recording": recording,
         "workerTtlSeconds": worker_ttl_seconds,
+        "stallSeconds": stall_seconds(),
         "notebook": notebook,
         "wallEpoch": time.time(),
     }

@@ -105,6 +105,11 @@ class SpillStore:
         """Whether a result is in memory twice, as itself and as its pickle."""
         return self._writing.locked()
 
+    @property
+    def written_bytes(self) -> int:
+        """Bytes that have ever been written."""
+        return self.files.written_bytes
+
     def held_beside(self) -> float:
         """Bytes of what is kept for tasks besides their results."""
         return sum(source.held_bytes() for source in self.sources)

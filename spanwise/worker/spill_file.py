@@ -136,6 +136,8 @@ class SpillFiles:
         #: Lengths of all files, and of the pieces in them that somebody may read.
         self.disk_bytes = 0
         self.living_bytes = 0
+        #: Lengths of all files that there have ever been.
+        self.written_bytes = 0
 
     def write(self, pieces: Sequence[Piece]) -> list[Spilled]:
         """Write a file; a marker for each piece.
@@ -162,6 +164,7 @@ class SpillFiles:
             self._files.add(file)
             self.disk_bytes += file.disk_bytes
             self.living_bytes += file.disk_bytes
+            self.written_bytes += file.disk_bytes
         self._count_ended()
         return [Spilled(file, index) for index in range(len(pieces))]
 

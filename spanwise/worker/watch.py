@@ -81,6 +81,8 @@ class Watch(threading.Thread):
         self._running_rows: list[tuple[int, int, int, int, int, float]] = []
         #: Thread → the row that it was last said to be running.
         self._said: dict[int, Row] = {}
+        #: How much had been spilled when it last looked.
+        self._written_bytes = 0
 
     def wake(self) -> None:
         """Begin to sample: a task has begun."""
@@ -186,20 +188,33 @@ class Watch(threading.Thread):
             self._book(spent)
             give_back_free_memory()
             row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
+        if self._memory.is_short(row[1]) and not worker.paused:
+            gc.collect()
+            give_back_free_memory()
+            row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
         with self._lock:
             self._memory_rows.append(row)
         process = row[1]
         if not self._memory.is_short(process):
-            worker.pause(False, "")
+            worker.pause(False)
             return
         if self._memory.is_over(process) and not spill.is_writing:
             self._end(
                 f"Worker {worker.number} uses {process / 2**20:.0f} MiB of the "
                 f"{self._memory.limit / 2**20:.0f} MiB that it may use, and ends."
             )
-        if not worker.paused:
-            gc.collect()
-            worker.pause(True, self._why(process))
+        worker.pause(True, self._why(process), self._is_stalled())
+
+    def _is_stalled(self) -> bool:
+        """Whether nothing that runs or is written can lead out of a pause."""
+        worker = self._worker
+        before, self._written_bytes = self._written_bytes, worker.spill.written_bytes
+        return (
+            worker.paused
+            and before == self._written_bytes
+            and not worker.spill.is_writing
+            and all(executor.row is None for executor in worker.executors)
+        )
 
     def pause_if_short(self) -> None:
         """Pause at once, as nothing can leave memory; from any thread."""
@@ -209,18 +224,21 @@ class Watch(threading.Thread):
 
     def _why(self, process: float) -> str:
         worker = self._worker
-        mib = 2**20
-        parts = [f"{worker.table.managed / mib:.0f} MiB by results"]
-        parts += [
-            f"{source.held_bytes() / mib:.0f} MiB by {source.what}"
-            for source in worker.spill.sources
-        ]
-        failing = worker.spill.failing
+        spill = worker.spill
+        held = [(worker.table.managed, "results")]
+        held += [(source.held_bytes(), source.what) for source in spill.sources]
+        rest = max(0.0, process - sum(nbytes for nbytes, _ in held))
+        held.append((rest, "modules and what tasks keep besides their results"))
         return (
-            f"{process / mib:.0f} MiB of {self._memory.limit / mib:.0f} MiB are in use, "
-            f"{', '.join(parts)}" + (f"; {failing}" if failing else "")
+            f"{_mib(process)} of {_mib(self._memory.limit)} are in use ("
+            + ", ".join(f"{_mib(nbytes)} {what}" for nbytes, what in held)
+            + (f"); {spill.failing}" if spill.failing else ")")
         )
 
     def _book(self, spent: Spent) -> None:
         if spent.disk_bytes:
             self._worker.spill.book(spent)
+
+
+def _mib(nbytes: float) -> str:
+    return f"{nbytes / 2**20:.0f} MiB"

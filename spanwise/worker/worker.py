@@ -77,6 +77,10 @@ class Worker:
         self.idle: list[Executor] = []
         #: No new task is begun: memory is short.
         self.paused = False
+        #: And nothing runs, and nothing leaves memory.
+        self.stalled = False
+        #: Around what is said of both.
+        self._pausing = threading.Lock()
         #: (client, dataId) → value and bytes of what clients put here.
         self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
 
@@ -214,15 +218,17 @@ class Worker:
         """Return the next task to run; the lock is held by the caller."""
         return None if self.paused else self.table.take()
 
-    def pause(self, paused: bool, why: str) -> None:
-        """Stop or go on beginning tasks."""
-        with self.lock:
-            if self.paused == paused:
-                return
-            self.paused = paused
-            if not paused:
-                self.wake(len(self.table.runnable))
-        self.send("state", {"paused": paused, "why": why})
+    def pause(self, paused: bool, why: str = "", stalled: bool = False) -> None:
+        """Stop or go on beginning tasks; `stalled`: nothing here can end the pause."""
+        # In the order in which it is decided: two threads may pause at once.
+        with self._pausing:
+            with self.lock:
+                if (self.paused, self.stalled) == (paused, stalled):
+                    return
+                self.paused, self.stalled = paused, stalled
+                if not paused:
+                    self.wake(len(self.table.runnable))
+            self.send("state", {"paused": paused, "why": why, "stalled": stalled})
 
     def wake(self, tasks: int) -> None:
         """Wake as many idle executors as there are new tasks; the lock is held."""

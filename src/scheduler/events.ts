@@ -15,6 +15,7 @@ export type SchedulerEvent =
   | WorkerLeft
   | WorkerPaused
   | WorkerResumed
+  | StallGivenUp
   | TasksFinished
   | ReplicasChanged
   | TakeBackAnswered;
@@ -123,15 +124,26 @@ export type WorkerLeft = {
   readonly type: 'workerLeft';
   readonly at: number;
   readonly worker: number;
-  /** `closed`: it went in order, no task is to blame. `died`: a task that it ran may have killed it. */
-  readonly why: 'closed' | 'died';
+  /**
+   * `closed`: it went in order, no task is to blame. `died`: a task that it ran may have killed it. `hopeless`: as so many before it, and
+   * what it ran and held would end the next one too: all of it is blamed.
+   */
+  readonly why: 'closed' | 'died' | 'hopeless';
 };
 
-/** The worker starts no more tasks until it resumes; it goes on serving its results. */
+/** The worker starts no more tasks until it resumes; it goes on serving its results. Said again when `stalled` changes. */
 export type WorkerPaused = {
   readonly type: 'workerPaused';
   readonly at: number;
   readonly worker: number;
+  /** Nothing runs there, and nothing frees memory. */
+  readonly stalled: boolean;
+};
+
+/** Nothing has moved for so long that nothing will (`Scheduler.isStalled`): what waits for a worker fails. */
+export type StallGivenUp = {
+  readonly type: 'stallGivenUp';
+  readonly at: number;
 };
 
 export type WorkerResumed = {

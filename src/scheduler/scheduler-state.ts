@@ -35,6 +35,8 @@ export class SchedulerState {
   readonly noWorker = new Int32Queue();
   /** The present time in seconds: that of the present event. */
   now = 0;
+  /** Tasks that have failed, or been finished for the first time: a run that only makes up for a loss is no step ahead. */
+  stepsAhead = 0;
   /** The run id of the next assignment. */
   nextRunId = 1;
 

@@ -13,6 +13,7 @@ import type { Instruction } from './instructions';
 import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 import { CheapestPlacement, type IPlacementPolicy } from './placement';
 import { SchedulerState } from './scheduler-state';
+import { giveUpStalled, isStalled, withoutWorker } from './stall';
 import type { TaskTable } from './task-table';
 import { fillWorkers, shipHeldBack } from './tasks-ahead';
 import type { StoryLine } from './transition-log';
@@ -60,6 +61,10 @@ export class Scheduler {
     );
   }
 
+  get options(): SchedulerOptions {
+    return this._state.options;
+  }
+
   /** What is known of each task; to be read only, and between events (but `unfinishedSince`, which see). */
   get tasks(): TaskTable {
     return this._state.tasks;
@@ -77,6 +82,21 @@ export class Scheduler {
       count += worker.queuedCount;
     }
     return count;
+  }
+
+  /** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */
+  get isStalled(): boolean {
+    return isStalled(this._state);
+  }
+
+  /** Counts the tasks that have failed, or been finished for the first time. */
+  get stepsAhead(): number {
+    return this._state.stepsAhead;
+  }
+
+  /** Tasks that no worker of the cluster may run. */
+  tasksWithoutWorker(): number[] {
+    return withoutWorker(this._state);
   }
 
   /**
@@ -140,9 +160,11 @@ export class Scheduler {
       case 'workerLeft':
         return workerLeft(s, event);
       case 'workerPaused':
-        return workerPaused(s, event.worker);
+        return workerPaused(s, event);
       case 'workerResumed':
         return workerResumed(s, event.worker);
+      case 'stallGivenUp':
+        return giveUpStalled(s);
       case 'tasksFinished':
         return tasksFinished(s, event);
       case 'replicasChanged':

@@ -51,7 +51,9 @@ export enum FailureReason {
   /** It names an input that the scheduler does not know any more. */
   LostDependencies = 3,
   /** Data that a client had placed was at workers that are gone, and nothing can compute it again. */
-  LostData = 4
+  LostData = 4,
+  /** Every worker that could run it was full for so long that none of them ever will. */
+  Stalled = 5
 }
 
 /** What a client is told of a key that it wants. The values are those of the client link. */

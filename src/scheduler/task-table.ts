@@ -14,7 +14,9 @@ export enum TaskFlag {
   /** Its graph is still coming in: later parts may depend on it. */
   Open = 8,
   /** An input was not known any more when the task came: it cannot run. */
-  Orphan = 16
+  Orphan = 16,
+  /** It has been in memory before: its next run only makes up for a loss. */
+  Again = 32
 }
 
 /**

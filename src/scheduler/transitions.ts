@@ -350,6 +350,10 @@ function recommendShipping(s: SchedulerState, task: number): void {
 
 function finishInMemory(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
+  if (!s.tasks.hasFlag(task, TaskFlag.Again)) {
+    s.tasks.flags[task]! |= TaskFlag.Again;
+    s.stepsAhead++;
+  }
   s.addReplica(task, worker);
   letGoOfInputs(s, task);
   enterMemory(s, task);
@@ -381,6 +385,7 @@ function enterMemory(s: SchedulerState, task: number): void {
 // ---- to Erred
 
 function enterErred(s: SchedulerState, task: number): void {
+  s.stepsAhead++;
   const { edges, state, firstDependent } = s.tasks;
   s.report(task, ReportStatus.Erred);
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {

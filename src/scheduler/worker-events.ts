@@ -4,9 +4,11 @@ import type {
   TakeBackAnswered,
   TasksFinished,
   WorkerJoined,
-  WorkerLeft
+  WorkerLeft,
+  WorkerPaused
 } from './events';
 import type { SchedulerState } from './scheduler-state';
+import { emptyQueue, relievePaused } from './stall';
 import { FailureReason, RunStatus, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, move } from './transitions';
@@ -28,6 +30,7 @@ export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
       }
     }
   }
+  relievePaused(s);
 }
 
 export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
@@ -36,8 +39,8 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
     return;
   }
   emptyQueue(s, worker);
-  giveUpRuns(s, worker, event.why === 'died');
-  giveUpReplicas(s, worker);
+  giveUpRuns(s, worker, event.why);
+  giveUpReplicas(s, worker, event.why === 'hopeless');
   s.workers.remove(worker);
   s.output.dropWorker(worker);
   if (s.workers.all.length === 0) {
@@ -48,28 +51,23 @@ export function workerLeft(s: SchedulerState, event: WorkerLeft): void {
   }
 }
 
-/** Takes everything out of a worker's queue; it is placed anew when the moves settle. */
-function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
-  while (worker.queuedCount > 0) {
-    const task = s.peekQueue(worker);
-    worker.queue.pop();
-    move(s, task, TaskState.Waiting);
-  }
-}
-
 function giveUpRuns(
   s: SchedulerState,
   worker: WorkerRecord,
-  isSuspicious: boolean
+  why: WorkerLeft['why']
 ): void {
   const tasks = s.tasks;
   while (worker.firstProcessing !== NONE) {
     const task = worker.firstProcessing;
     // What still lacked an input cannot have been running.
-    if (isSuspicious && tasks.waitingOn[task] === 0) {
+    const mayHaveRun = tasks.waitingOn[task] === 0;
+    if (why !== 'closed' && mayHaveRun) {
       tasks.suspicious[task]!++;
     }
-    if (tasks.suspicious[task]! > s.options.allowedFailures) {
+    if (
+      tasks.suspicious[task]! > s.options.allowedFailures ||
+      (why === 'hopeless' && mayHaveRun)
+    ) {
       blame(s, task, task, FailureReason.KilledWorker);
       move(s, task, TaskState.Erred);
     } else {
@@ -79,28 +77,39 @@ function giveUpRuns(
 }
 
 // Workers come and go seldom: going through all tasks (a few ms for a million) is cheaper than a list per worker kept for this alone.
-function giveUpReplicas(s: SchedulerState, worker: WorkerRecord): void {
+function giveUpReplicas(
+  s: SchedulerState,
+  worker: WorkerRecord,
+  isHopeless: boolean
+): void {
   const tasks = s.tasks;
   for (let task = 0; task < tasks.capacity; task++) {
     if (tasks.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {
-      loseReplica(s, task, worker);
+      loseReplica(
+        s,
+        task,
+        worker,
+        isHopeless ? FailureReason.KilledWorker : FailureReason.None
+      );
     }
   }
 }
 
-/** A worker turns out not to hold a result. Without another holder the result is lost. */
+/** A worker turns out not to hold a result. Without another holder the result is lost, and with a reason it is not made again. */
 function loseReplica(
   s: SchedulerState,
   task: number,
-  worker: WorkerRecord
+  worker: WorkerRecord,
+  reason = FailureReason.None
 ): void {
   s.removeReplica(task, worker);
   if (s.tasks.firstReplica[task] !== NONE) {
     recallUsers(s, task, worker);
     return;
   }
-  if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
-    blame(s, task, task, FailureReason.LostData);
+  const isPlaced = s.tasks.hasFlag(task, TaskFlag.Placed);
+  if (isPlaced || reason !== FailureReason.None) {
+    blame(s, task, task, isPlaced ? FailureReason.LostData : reason);
     move(s, task, TaskState.Erred);
   } else {
     move(s, task, TaskState.Released);
@@ -129,11 +138,16 @@ function recallUsers(
   }
 }
 
-export function workerPaused(s: SchedulerState, workerId: number): void {
-  const worker = s.workers.get(workerId);
-  if (worker !== undefined && !worker.paused) {
+export function workerPaused(s: SchedulerState, event: WorkerPaused): void {
+  const worker = s.workers.get(event.worker);
+  if (worker === undefined) {
+    return;
+  }
+  worker.stalled = event.stalled;
+  if (!worker.paused) {
     worker.paused = true;
     emptyQueue(s, worker);
+    relievePaused(s);
   }
 }
 
@@ -141,6 +155,8 @@ export function workerResumed(s: SchedulerState, workerId: number): void {
   const worker = s.workers.get(workerId);
   if (worker !== undefined) {
     worker.paused = false;
+    worker.stalled = false;
+    relievePaused(s);
   }
 }
 

@@ -6,6 +6,8 @@ import { NONE } from './edge-table';
 /** What the scheduler knows of one worker. There are few workers, so these are objects. */
 export class WorkerRecord {
   paused = false;
+  /** It is paused, nothing runs there, and nothing frees memory. */
+  stalled = false;
   /** Tasks in `Processing` here, and the two ends of their list, oldest first. */
   processingCount = 0;
   firstProcessing = NONE;

@@ -104,11 +104,12 @@ export class FakeCluster implements IFakeSurroundings {
   }
 
   pause(worker: FakeWorker, isPaused: boolean): void {
-    this._handle({
-      type: isPaused ? 'workerPaused' : 'workerResumed',
-      at: this._now,
-      worker: worker.id
-    });
+    const at = this._now;
+    this._handle(
+      isPaused
+        ? { type: 'workerPaused', at, worker: worker.id, stalled: false }
+        : { type: 'workerResumed', at, worker: worker.id }
+    );
   }
 
   // ---- the client's events

@@ -74,12 +74,16 @@ export class SchedulerFixture {
     });
   }
 
-  leave(worker: number, why: 'closed' | 'died' = 'died'): void {
+  leave(worker: number, why: 'closed' | 'died' | 'hopeless' = 'died'): void {
     this.handle({ type: 'workerLeft', at: this._now, worker, why });
   }
 
-  pause(worker: number): void {
-    this.handle({ type: 'workerPaused', at: this._now, worker });
+  pause(worker: number, stalled = false): void {
+    this.handle({ type: 'workerPaused', at: this._now, worker, stalled });
+  }
+
+  giveUpStall(): void {
+    this.handle({ type: 'stallGivenUp', at: this._now });
   }
 
   resume(worker: number): void {

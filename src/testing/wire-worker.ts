@@ -249,8 +249,14 @@ export class WireFleet implements IWorkerFleet {
     return this._known.has(worker);
   }
 
+  readonly startingCount = 0;
+
   joined(): void {
     // Nothing waits for it here.
+  }
+
+  worked(): void {
+    // Nor for this.
   }
 
   kill(worker: number): void {

@@ -44,6 +44,8 @@ const clusterSettings = v.object({
     ),
     null
   ),
+  /** After so many seconds in which all workers are full and nothing moves, what waits fails; 0: never. */
+  stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
   /** The wall clock's seconds at about the scheduler's start. */
   wallEpoch: v.number()
 });

@@ -137,7 +137,12 @@ export const WORKER_LINK = {
         status: 'u8'
       }
     }),
-    state: message({ paused: flag, why: v.optional(text, '') }),
+    /** stalled: it is paused, no task runs there, and nothing leaves its memory. Said when either changes. */
+    state: message({
+      paused: flag,
+      why: v.optional(text, ''),
+      stalled: v.optional(flag, false)
+    }),
     event: message({ kind: text, text: v.optional(text, '') }),
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({ request: u32, ok: flag, why: v.optional(text) }),

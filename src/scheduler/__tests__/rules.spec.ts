@@ -537,7 +537,145 @@ describe('workers that pause', () => {
     s.pause(0);
     s.said();
     s.join(1);
-    expect(s.said()).toEqual(['assign 1: b2']);
+    expect(s.said()).toEqual(['take back 0: b1', 'assign 1: b2']);
+  });
+
+  it('are asked for all they have not started, however little that is', () => {
+    const s = new SchedulerFixture({ options: { unknownSeconds: 1e-6 } });
+    s.join(0, 2);
+    s.submit('a; b -> c', { want: 'a c' });
+    expect(s.said()).toEqual(['assign 0: a b c']);
+    s.join(1, 2);
+    expect(s.said()).toEqual([]);
+    s.pause(0);
+    expect(s.said()).toEqual(['take back 0: a b']);
+    s.takenBack(0, 'a', false);
+    s.takenBack(0, 'b');
+    expect(s.said()).toEqual(['release 0: b c', 'assign 1: b c']);
+    s.finish(0, 'a');
+    s.finish(1, 'b');
+    s.finish(1, 'c');
+    expect(s.states('a c')).toBe('Memory Memory');
+  });
+
+  it('are asked when another resumes that may run it, and not before', () => {
+    const s = new SchedulerFixture();
+    const only0and2 = { workers: [0, 2], allowOther: false };
+    s.join(0);
+    s.join(1);
+    s.submit('a', { restrict: { a: only0and2 } });
+    expect(s.said()).toEqual(['assign 0: a']);
+    s.pause(0);
+    expect(s.said()).toEqual([]);
+    s.join(2);
+    expect(s.said()).toEqual(['take back 0: a']);
+  });
+});
+
+describe('a stall', () => {
+  it('is when tasks wait, all workers are full and nothing runs', () => {
+    const s = new SchedulerFixture();
+    expect(s.scheduler.isStalled).toBe(false);
+    s.join(0);
+    s.join(1);
+    s.submit('a b -> c');
+    s.pause(0);
+    s.takenBack(0, 'a', false);
+    s.pause(1);
+    expect(s.scheduler.isStalled).toBe(false); // they run or free memory
+    s.pause(0, true);
+    expect(s.scheduler.isStalled).toBe(false);
+    s.pause(1, true);
+    expect(s.scheduler.isStalled).toBe(true);
+    s.resume(1);
+    expect(s.scheduler.isStalled).toBe(false);
+  });
+
+  it('is none while a worker that is not full runs something', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a; b', { want: 'a b' });
+    s.pause(0, true);
+    s.takenBack(0, 'a');
+    expect(s.scheduler.isStalled).toBe(false);
+  });
+
+  it('is none without work', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.pause(0, true);
+    expect(s.scheduler.isStalled).toBe(false);
+  });
+
+  it('that is given up fails what waits, and nothing else', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a', { want: 'a' });
+    s.finish(0, 'a');
+    s.submit('b; c; d -> e', { want: 'b c e' });
+    s.pause(0, true);
+    s.said();
+    s.giveUpStall();
+    expect(s.states('a b c d e')).toBe('Memory Erred Erred Erred Erred');
+    expect(s.said()).toContain('release 0: b c');
+    // Room again: what comes later runs.
+    s.resume(0);
+    s.submit('f');
+    expect(s.said()).toContain('assign 0: f');
+  });
+
+  it('cannot be given up when it has ended', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    s.giveUpStall();
+    expect(s.state('a')).toBe('Processing');
+  });
+
+  it('does not concern tasks whose workers are not there; these are named', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a; b', {
+      want: 'a b',
+      restrict: { a: { workers: [7], allowOther: false } }
+    });
+    expect(s.scheduler.tasksWithoutWorker()).toEqual([s.id('a')]);
+    s.pause(0, true);
+    s.giveUpStall();
+    expect(s.states('a b')).toBe('NoWorker Erred');
+    s.join(7);
+    expect(s.scheduler.tasksWithoutWorker()).toEqual([]);
+  });
+});
+
+describe('a death without hope', () => {
+  it('is blamed on what ran and on what was held, whatever else there is', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.join(1);
+    s.submit('a; b; c', { want: 'a b c' });
+    s.finish(0, 'a');
+    expect(s.states('a b c')).toBe('Memory Processing Processing');
+    s.leave(0, 'hopeless');
+    expect(s.states('a b c')).toBe('Erred Erred Processing');
+    s.leave(1, 'died');
+    expect(s.state('c')).not.toBe('Erred');
+  });
+
+  it('counts a task as a step ahead once', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a', { want: 'a' });
+    s.finish(0, 'a');
+    expect(s.scheduler.stepsAhead).toBe(1);
+    s.leave(0, 'closed');
+    s.join(1);
+    s.finish(1, 'a');
+    expect([s.state('a'), s.scheduler.stepsAhead]).toEqual(['Memory', 1]);
+    s.submit('b', { want: 'b' });
+    s.fail(1, 'b');
+    expect(s.scheduler.stepsAhead).toBe(2);
   });
 });
 

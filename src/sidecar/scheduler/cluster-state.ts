@@ -29,6 +29,11 @@ export class ClusterState {
   readonly errors = new Map<number, TaskError>();
   /** Small results of this turn; `rows.inline` counts them from 1. */
   readonly inlines: InlineResult[] = [];
+  /** Counts what has moved: runs that ended, workers that go on again. */
+  moves = 0;
+  /** Why the last worker died, and why the last stall was given up: for those who fail of it. */
+  deathSentence = '';
+  stallSentence = '';
   launch: Launch | null = null;
   /** Counts the changes of `launch`. */
   launchVersion = 0;

@@ -34,6 +34,7 @@ import {
   type IWorkerFleet
 } from './worker-fleet';
 import { Roster, type IRosterHost, type Phase } from './roster';
+import { StallWatch } from './stall-watch';
 import { warmUp } from './warm-up';
 import type { FinishedRuns } from './worker-messages';
 import type { WorkerSession } from './worker-session';
@@ -73,6 +74,7 @@ export class Cluster implements IClientHost, IRosterHost {
   private readonly _performer: InstructionPerformer;
   private readonly _roster: Roster;
   private readonly _names: NameKeeper;
+  private readonly _stalls: StallWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
   private _wallEpoch = 0;
   private _observer: ObserverLink | null = null;
@@ -99,6 +101,12 @@ export class Cluster implements IClientHost, IRosterHost {
     this._performer = new InstructionPerformer(this._state);
     this._roster = new Roster(this._state, this, settings.workerTtlSeconds);
     this._names = new NameKeeper(this._state);
+    this._stalls = new StallWatch(
+      this._state,
+      this,
+      settings.stallSeconds,
+      settings.nWorkers
+    );
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)
     );
@@ -182,6 +190,14 @@ export class Cluster implements IClientHost, IRosterHost {
     this.memoryRatesChanged();
   }
 
+  stateChanged(): void {
+    this._tellCluster();
+  }
+
+  isHopeless(session: WorkerSession): boolean {
+    return this._stalls.isHopeless(session);
+  }
+
   finished(runs: FinishedRuns): void {
     this._finished.push(runs);
   }
@@ -210,6 +226,7 @@ export class Cluster implements IClientHost, IRosterHost {
     this._client?.link.flush();
     this.memoryRuns.close();
     this._roster.close();
+    this._stalls.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
       link.send('close', {});
@@ -263,7 +280,8 @@ export class Cluster implements IClientHost, IRosterHost {
       memoryLimit: settings.memoryLimit,
       recording: isRecorded(settings),
       onExit: (worker, why) => this._roster.processEnded(worker, why),
-      onGiveUp: sentence => this._problem(sentence)
+      onGiveUp: sentence => this._problem(sentence),
+      note
     });
     this._fleet.start(settings.nWorkers);
     this._commit();

@@ -35,7 +35,8 @@ export class InstructionPerformer {
       core.tasks,
       inlines,
       task => errors.get(task),
-      task => this._cluster.keyOf(task)
+      task => this._cluster.keyOf(task),
+      this._cluster
     );
     for (const instruction of core.takeInstructions()) {
       this._perform(instruction, report);

@@ -52,13 +52,15 @@ export class ReportBuilder {
    * @param _inlines - the inline results of this turn; `rows.inline` counts them from 1.
    * @param _errorOf - what a worker said of a task that raised.
    * @param _keyOf - a task's key as text.
+   * @param _why - what is known beyond the reason.
    */
   constructor(
     private readonly _rows: TaskRows,
     private readonly _tasks: TaskTable,
     private readonly _inlines: readonly InlineResult[],
     private readonly _errorOf: (task: number) => TaskError | undefined,
-    private readonly _keyOf: (task: number) => string
+    private readonly _keyOf: (task: number) => string,
+    private readonly _why: FailureFacts
   ) {}
 
   get isEmpty(): boolean {
@@ -154,7 +156,7 @@ export class ReportBuilder {
     const key = this._keyOf(cause);
     const error =
       reason === FailureReason.Raised ? this._errorOf(cause) : undefined;
-    const { type, message, text } = error ?? describe(reason, key);
+    const { type, message, text } = error ?? describe(reason, key, this._why);
     this._errors.set(cause, {
       cause: this._rows.clientId[cause]!,
       key,
@@ -167,9 +169,18 @@ export class ReportBuilder {
   }
 }
 
+/** What failed tasks are told beside the reason. */
+export type FailureFacts = {
+  /** How the last worker ended, as the end of a sentence. */
+  readonly deathSentence: string;
+  /** Why nothing could move any more. */
+  readonly stallSentence: string;
+};
+
 function describe(
   reason: FailureReason,
-  key: string
+  key: string,
+  { deathSentence, stallSentence }: FailureFacts
 ): { type: string; message: string; text: string } {
   switch (reason) {
     case FailureReason.KilledWorker:
@@ -177,9 +188,12 @@ function describe(
         type: 'KilledWorker',
         message:
           `Workers died, or were stopped, again and again while ${key} could have been running there. ` +
-          'It may use more memory than a worker has, or crash or stop the interpreter.',
+          'It may use more memory than a worker has, or crash or stop the interpreter. ' +
+          `The last one ${deathSentence}.`,
         text: ''
       };
+    case FailureReason.Stalled:
+      return { type: 'StallError', message: stallSentence, text: '' };
     case FailureReason.LostDependencies:
       return {
         type: 'LostDependencies',

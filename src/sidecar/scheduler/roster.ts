@@ -1,11 +1,13 @@
 /** Who works here: workers that join and leave, and who is told of it. In the scheduler process. */
 import { hostname } from 'node:os';
+import { RunStatus } from '../../scheduler';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import { CapacityState } from '../../sources';
 import type { ClusterState } from './cluster-state';
+import { DiskNotices } from './disk-notices';
 import { Liveness } from './liveness';
 import type { IWorkerFleet } from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
@@ -26,6 +28,8 @@ export type ListedWorker = {
   memoryLimit: number;
   state: string;
   lastSeen: number;
+  /** Why it is paused. */
+  why?: string;
 };
 
 /** What the roster needs of its cluster. */
@@ -35,6 +39,11 @@ export interface IRosterHost {
   gather(act: () => void): void;
   finished(runs: FinishedRuns): void;
   workersChanged(): void;
+  /** A worker has paused, or goes on. */
+  stateChanged(): void;
+  /** Whether a worker that died need not be replaced by one that does the same again. */
+  isHopeless(session: WorkerSession): boolean;
+  warn(sentence: string): void;
   note(sentence: string): void;
 }
 
@@ -49,6 +58,7 @@ export class Roster {
   private _onEmpty: (() => void) | null = null;
   private readonly _liveness: Liveness;
   private readonly _lookTimer: NodeJS.Timeout;
+  private readonly _disk = new DiskNotices();
 
   /** @param ttlSeconds - after which a stopped worker is taken out; 0: never. */
   constructor(
@@ -107,6 +117,12 @@ export class Roster {
             const runs = takeWorkerMessage(this._cluster, session, message);
             if (runs !== null) {
               this._host.finished(runs);
+              this._worked(session, runs);
+            } else if (message.type === 'state') {
+              this._cluster.moves += message.fields.stalled ? 0 : 1;
+              this._host.stateChanged();
+            } else if (message.type === 'event') {
+              this._said(session, message.fields);
             }
           }
         }),
@@ -118,12 +134,14 @@ export class Roster {
     if (this._host.phase !== 'closing') {
       this._host.note(`Worker ${worker} ${why}.`);
     }
+    // At once: if its link's end is dealt with in the same turn, that is to know how the process ended.
+    this._exits.set(worker, why);
     this._host.gather(() => {
       const session = this._cluster.workers.get(worker);
       if (session === undefined) {
+        this._exits.delete(worker);
         return;
       }
-      this._exits.set(worker, why);
       if (session.hasLinkEnded) {
         this._left(session, why);
       } else {
@@ -141,7 +159,8 @@ export class Roster {
       threads: session.intro.threads,
       memoryLimit: session.intro.memoryLimit,
       state: stateOf(session),
-      lastSeen: session.heardAt
+      lastSeen: session.heardAt,
+      ...(session.isPaused ? { why: session.whyPaused } : {})
     }));
   }
 
@@ -164,6 +183,35 @@ export class Roster {
     }
     for (const session of [...workers.values()]) {
       this._left(session, 'did not close in time');
+    }
+  }
+
+  /** What a worker tells is in the log; of some of it the user is told, or it decides what its end means. */
+  private _said(
+    session: WorkerSession,
+    { kind, text }: { readonly kind: string; readonly text: string }
+  ): void {
+    const { clock } = this._cluster;
+    if (kind === 'memory-limit') {
+      session.isOutOfMemory = true;
+    } else if (kind === 'spill-failed') {
+      const sentence = this._disk.failed(session.id, text, clock());
+      if (sentence !== '') {
+        this._host.warn(sentence);
+      }
+    } else if (kind === 'spill-resumed') {
+      this._disk.ended(session.id);
+    }
+  }
+
+  private _worked(session: WorkerSession, { message }: FinishedRuns): void {
+    this._cluster.moves++;
+    if (
+      !session.hasWorked &&
+      message.tables.runs.status.includes(RunStatus.Ok)
+    ) {
+      session.hasWorked = true;
+      this._host.fleet?.worked(session.id);
     }
   }
 
@@ -203,11 +251,11 @@ export class Roster {
     }
     const isStopped = session.standing === 'stopped';
     if (!session.isPaused && isStopped !== session.isHeldUp) {
-      this._cluster.handle({
-        type: isStopped ? 'workerPaused' : 'workerResumed',
-        at,
-        worker
-      });
+      this._cluster.handle(
+        isStopped
+          ? { type: 'workerPaused', at, worker, stalled: false }
+          : { type: 'workerResumed', at, worker }
+      );
       log.capacity(
         clock(),
         worker,
@@ -249,6 +297,10 @@ export class Roster {
     const { workers, log, requests, clock, at, rows } = this._cluster;
     const worker = session.id;
     const hasDied = this._host.phase !== 'closing';
+    const isHopeless = hasDied && this._host.isHopeless(session);
+    this._cluster.deathSentence = why;
+    this._cluster.moves++;
+    this._disk.ended(worker);
     workers.delete(worker);
     this._exits.delete(worker);
     session.link.destroy();
@@ -263,7 +315,7 @@ export class Roster {
       type: 'workerLeft',
       at,
       worker,
-      why: hasDied ? 'died' : 'closed'
+      why: hasDied ? (isHopeless ? 'hopeless' : 'died') : 'closed'
     });
     if (workers.size === 0) {
       this._onEmpty?.();

@@ -5,6 +5,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
 import type { LaunchSpec } from '../../wire/cluster-settings';
 import { processState } from './process-state';
@@ -15,6 +16,12 @@ const MOST_FAILED_STARTS = 3;
 const CLOSE_SECONDS = 5;
 /** How long a worker may take from its start to its first message. */
 const START_SECONDS = 60;
+/** One that ends sooner after it has joined, and has finished no task, has lived for nothing. */
+const SHORT_LIFE_SECONDS = 10;
+/** So many in a row are replaced at once; then each waits twice as long as the one before. */
+const SHORT_LIVES_AT_ONCE = 3;
+const FIRST_PAUSE_SECONDS = 0.25;
+const LONGEST_PAUSE_SECONDS = 10;
 
 export type FleetOptions = {
   readonly launch: LaunchSpec;
@@ -31,12 +38,16 @@ export type FleetOptions = {
   onExit(worker: number, why: string): void;
   /** No worker can be started. */
   onGiveUp(sentence: string): void;
+  /** For the program's own log. */
+  note(sentence: string): void;
 };
 
 type Child = {
   readonly process: ChildProcess;
   readonly startLimit: NodeJS.Timeout;
-  hasJoined: boolean;
+  /** When it joined, as `performance.now()` says; null: it has not yet. */
+  joinedAt: number | null;
+  hasWorked: boolean;
   /** Another has taken its place. */
   isReplaced: boolean;
 };
@@ -47,6 +58,10 @@ export interface IWorkerFleet {
   has(worker: number): boolean;
   /** A worker has said who it is. */
   joined(worker: number): void;
+  /** A worker has finished a task. */
+  worked(worker: number): void;
+  /** Workers that are being started, or will be after a pause. */
+  readonly startingCount: number;
   kill(worker: number): void;
   /** Another takes its place at once; its process ends when it goes on, at the latest with the fleet. */
   replace(worker: number): void;
@@ -57,6 +72,12 @@ export class WorkerFleet implements IWorkerFleet {
   private readonly _children = new Map<number, Child>();
   private _nextWorker = 0;
   private _failedStarts = 0;
+  /** Workers in a row that have lived for nothing. */
+  private _shortLives = 0;
+  /** Starts that wait. */
+  private readonly _pauses = new Set<NodeJS.Timeout>();
+  /** What ended workers have left is being removed. */
+  private readonly _removals = new Set<Promise<void>>();
   private _isClosing = false;
 
   constructor(private readonly _options: FleetOptions) {}
@@ -75,10 +96,26 @@ export class WorkerFleet implements IWorkerFleet {
   joined(worker: number): void {
     const child = this._children.get(worker);
     if (child !== undefined) {
-      child.hasJoined = true;
+      child.joinedAt = performance.now();
       clearTimeout(child.startLimit);
       this._failedStarts = 0;
     }
+  }
+
+  worked(worker: number): void {
+    const child = this._children.get(worker);
+    if (child !== undefined) {
+      child.hasWorked = true;
+      this._shortLives = 0;
+    }
+  }
+
+  get startingCount(): number {
+    let count = this._pauses.size;
+    for (const child of this._children.values()) {
+      count += child.joinedAt === null ? 1 : 0;
+    }
+    return count;
   }
 
   kill(worker: number): void {
@@ -104,15 +141,17 @@ export class WorkerFleet implements IWorkerFleet {
   /** Waits until all have ended; kills those that take too long. They have been told to close. */
   async close(): Promise<void> {
     this._isClosing = true;
+    this._pauses.forEach(pause => clearTimeout(pause));
+    this._pauses.clear();
     const ended = [...this._children.values()].map(
-      ({ process, hasJoined, isReplaced }) =>
+      ({ process, joinedAt, isReplaced }) =>
         new Promise<void>(resolve => {
           process.once('exit', () => resolve());
           if (isReplaced || isStopped(process)) {
             process.kill('SIGKILL'); // it hears nothing
           }
           // The lifeline's end ends a worker at once: one that can be told to close must first send what it has measured.
-          if (!hasJoined) {
+          if (joinedAt === null) {
             process.stdin?.end();
           }
         })
@@ -124,6 +163,7 @@ export class WorkerFleet implements IWorkerFleet {
     }, CLOSE_SECONDS * 1000);
     await Promise.all(ended);
     clearTimeout(limit);
+    await Promise.all(this._removals);
   }
 
   private _start(): void {
@@ -138,7 +178,8 @@ export class WorkerFleet implements IWorkerFleet {
     });
     const child: Child = {
       process,
-      hasJoined: false,
+      joinedAt: null,
+      hasWorked: false,
       isReplaced: false,
       startLimit: setTimeout(() => this.kill(worker), START_SECONDS * 1000)
     };
@@ -182,18 +223,61 @@ export class WorkerFleet implements IWorkerFleet {
     if (!this._children.delete(worker)) {
       return;
     }
+    // A process that it started may hold the other end; nothing is said to that one.
+    child.process.stdin?.destroy();
+    this._removeWhatIsLeft(worker);
     this._options.onExit(worker, why);
     if (this._isClosing || child.isReplaced) {
       return;
     }
-    if (!child.hasJoined && ++this._failedStarts >= MOST_FAILED_STARTS) {
+    if (child.joinedAt === null && ++this._failedStarts >= MOST_FAILED_STARTS) {
       this._options.onGiveUp(
         `The workers cannot be started: the last one ${why}. ` +
           `They run "${this._options.launch.executable} -m spanwise.worker"; what it said is in the scheduler's log.`
       );
       return;
     }
-    this._start();
+    this._startAfter(this._pauseSeconds(child));
+  }
+
+  /** How long to wait before one that has ended is replaced: not to start one after the other where all end at once. */
+  private _pauseSeconds({ joinedAt, hasWorked }: Child): number {
+    const hadTime =
+      joinedAt !== null &&
+      performance.now() - joinedAt > SHORT_LIFE_SECONDS * 1000;
+    this._shortLives = hasWorked || hadTime ? 0 : this._shortLives + 1;
+    const doublings = this._shortLives - SHORT_LIVES_AT_ONCE - 1;
+    return doublings < 0
+      ? 0
+      : Math.min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** doublings);
+  }
+
+  private _startAfter(seconds: number): void {
+    if (seconds === 0) {
+      this._start();
+      return;
+    }
+    const pause = setTimeout(() => {
+      this._pauses.delete(pause);
+      this._start();
+    }, seconds * 1000);
+    this._pauses.add(pause);
+  }
+
+  /** Its results on disk and its socket, however it ended. */
+  private _removeWhatIsLeft(worker: number): void {
+    const { folder, note } = this._options;
+    const removal = Promise.all(
+      [`spill-${worker}`, `worker-${worker}.sock`].map(name =>
+        rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
+      )
+    )
+      .then(() => undefined)
+      .catch((error: unknown) =>
+        note(`What worker ${worker} left stays: ${String(error)}.`)
+      )
+      .finally(() => this._removals.delete(removal));
+    this._removals.add(removal);
   }
 }
 

@@ -51,15 +51,20 @@ export function takeWorkerMessage(
       takeMeasured(cluster, session, message);
       return null;
     case 'state': {
-      const { paused, why } = message.fields;
+      const { paused, why, stalled } = message.fields;
+      const isNews = paused !== session.isPaused;
       session.isPaused = paused;
+      session.whyPaused = paused ? why : '';
       // Who says this is not stopped, or not any more.
       session.isHeldUp = false;
-      cluster.handle({
-        type: paused ? 'workerPaused' : 'workerResumed',
-        at: cluster.at,
-        worker
-      });
+      cluster.handle(
+        paused
+          ? { type: 'workerPaused', at: cluster.at, worker, stalled }
+          : { type: 'workerResumed', at: cluster.at, worker }
+      );
+      if (!isNews) {
+        return null;
+      }
       const now = cluster.clock();
       log.capacity(
         now,

@@ -16,7 +16,13 @@ export class WorkerSession {
   /** Counts what was heard of it, and when that was last. */
   heard = 0;
   heardAt = 0;
+  /** Why it is paused; empty: it is not. */
+  whyPaused = '';
+  /** It ends because it needs more memory than its limit. */
+  isOutOfMemory = false;
   hasLinkEnded = false;
+  /** Whether it has finished a task. */
+  hasWorked = false;
   /** The newest measurement. */
   memory: MemoryUse = { process: 0, managed: 0, spilled: 0 };
 

@@ -107,6 +107,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
         },
         workerTtlSeconds: 60,
         recording: true,
+        stallSeconds: 0.4,
         notebook: null,
         wallEpoch: 0
       },
@@ -186,6 +187,95 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       message.type === 'report' ? message.fields.errors : []
     );
     expect(errors.at(-1)!.type).toBe('LostDependencies');
+  });
+
+  it('tells the client which workers are paused, and why, until they go on', async () => {
+    const [first] = workers();
+    const states = (): (string | undefined)[] =>
+      client.received
+        .flatMap(m => (m.type === 'cluster' ? [m.fields.workers] : []))
+        .at(-1)
+        ?.filter(({ id }) => id === first!.id)
+        .flatMap(({ state, why }) => [state, why]) ?? [];
+    first!.link.send('state', { paused: true, why: '9 of 10 MiB' });
+    await waitFor('the pause', () => states()[0] === 'paused');
+    expect(states()).toEqual(['paused', '9 of 10 MiB']);
+    first!.link.send('state', { paused: false });
+    await waitFor('its end', () => states()[0] === 'running');
+    expect(states()).toEqual(['running', undefined]);
+  });
+
+  it('fails what waits when nothing moves, with what is full, and goes on', async () => {
+    client.submit('kept', { want: 'kept' });
+    await client.outcome('kept');
+    for (const { link } of workers()) {
+      link.send('state', { paused: true, stalled: true, why: 'it is full' });
+    }
+    client.submit('kept -> a -> b', { want: 'b' });
+    expect(await client.outcome('b')).toMatchObject({
+      status: 2,
+      cause: client.id('a')
+    });
+    const [error] = client.received.flatMap(message =>
+      message.type === 'report' ? message.fields.errors : []
+    );
+    expect(error!.type).toBe('StallError');
+    expect(error!.message).toMatch(
+      /^Nothing has moved for 0.4 s.*worker-\d: it is full.*results kept.* 1 of kept/
+    );
+    expect((await client.outcome('kept')).status).toBe(1);
+    for (const { link } of workers()) {
+      link.send('state', { paused: false });
+    }
+    client.submit('c');
+    expect((await client.outcome('c')).status).toBe(1);
+  });
+
+  it('fails nothing while something runs or frees memory', async () => {
+    const [first, second] = workers();
+    client.submit('a b', { want: 'a b', does: { a: 'hold', b: 'hold' } });
+    await waitFor(
+      'both run',
+      () => first!.held.length + second!.held.length === 2
+    );
+    first!.link.send('state', { paused: true, stalled: false, why: 'full' });
+    second!.link.send('state', { paused: true, stalled: true, why: 'full' });
+    client.submit('c');
+    // Longer than a stall may last.
+    await new Promise(resolve => setTimeout(resolve, 800));
+    expect(client.reports.size).toBe(0);
+    first!.link.send('state', { paused: false });
+    second!.link.send('state', { paused: false });
+    first!.letGo();
+    second!.letGo();
+    expect((await client.outcome('c')).status).toBe(1);
+  });
+
+  it('tells once that workers cannot write results', async () => {
+    const [first, second] = workers();
+    const told = (): string[] =>
+      client.received.flatMap(m =>
+        m.type === 'problem' ? [m.fields.sentence] : []
+      );
+    first!.link.send('event', {
+      kind: 'spill-failed',
+      text: 'the disk is full'
+    });
+    await waitFor('the notice', () => told().length > 0);
+    second!.link.send('event', {
+      kind: 'spill-failed',
+      text: 'the disk is full'
+    });
+    first!.link.send('event', { kind: 'spill-resumed' });
+    first!.link.send('event', {
+      kind: 'spill-failed',
+      text: 'the disk is full'
+    });
+    client.submit('a');
+    await client.outcome('a');
+    expect(told()).toEqual([
+      expect.stringMatching(/^worker-\d: the disk is full\. Results stay/)
+    ]);
   });
 
   it('computes again what was at a worker that is killed', async () => {

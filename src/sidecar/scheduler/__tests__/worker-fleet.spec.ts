@@ -1,4 +1,12 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  writeFile
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../../../testing/wait-for';
@@ -13,6 +21,15 @@ cat > /dev/null
 const FAILS = `#!/bin/sh
 exit 5
 `;
+
+const openDescriptors = async (): Promise<number> =>
+  (await readdir('/dev/fd')).length;
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) {
+    await new Promise(resolve => setTimeout(resolve, 5));
+  }
+}
 
 describe('the fleet of workers', () => {
   let folder: string;
@@ -50,7 +67,8 @@ describe('the fleet of workers', () => {
       memoryLimit: 1000,
       recording: true,
       onExit: (worker, why) => exits.push([worker, why]),
-      onGiveUp: sentence => sentences.push(sentence)
+      onGiveUp: sentence => sentences.push(sentence),
+      note: sentence => sentences.push(sentence)
     });
   }
 
@@ -96,6 +114,71 @@ describe('the fleet of workers', () => {
     expect(exits).toEqual([[0, 'was ended by SIGKILL']]);
     expect([fleet.has(0), fleet.has(1)]).toEqual([false, true]);
     await fleet.close();
+  });
+
+  it('removes what a killed worker left, and lets go of its lifeline', async () => {
+    const fleet = await fleetOf(STAYS);
+    const before = await openDescriptors();
+    fleet.start(2);
+    await startedAre(2);
+    for (const worker of [0, 1]) {
+      await mkdir(join(folder, `spill-${worker}`));
+      await writeFile(join(folder, `spill-${worker}`, '1'), 'results');
+      await writeFile(join(folder, `worker-${worker}.sock`), '');
+    }
+    const withTwo = await openDescriptors();
+    fleet.kill(0);
+    const left = async (): Promise<string[]> =>
+      (await readdir(folder)).filter(name => /^(spill|worker)-/.test(name));
+    await until(async () => (await left()).length === 2);
+    expect((await left()).sort()).toEqual(['spill-1', 'worker-1.sock']);
+    await startedAre(3);
+    await until(async () => (await openDescriptors()) <= withTwo);
+    await fleet.close();
+    expect(await left()).toEqual([]);
+    await until(async () => (await openDescriptors()) <= before);
+    expect(sentences).toEqual([]);
+  });
+
+  it('waits longer and longer where workers end without having done anything', async () => {
+    const fleet = await fleetOf(STAYS);
+    fleet.start(1);
+    const pauses: number[] = [];
+    for (let worker = 0; worker < 6; worker++) {
+      await startedAre(worker + 1);
+      fleet.joined(worker);
+      fleet.kill(worker);
+      await waitFor('its end', () => exits.length === worker + 1);
+      expect(fleet.startingCount).toBe(1);
+      const ended = performance.now();
+      await startedAre(worker + 2);
+      pauses.push(performance.now() - ended);
+    }
+    // 0, 0, 0, then 0.25, 0.5, 1 s.
+    expect(pauses[3]).toBeGreaterThan(240);
+    expect(pauses[4]).toBeGreaterThan(490);
+    expect(pauses[5]).toBeGreaterThan(990);
+    // One that has finished something is replaced at once.
+    fleet.joined(6);
+    fleet.worked(6);
+    fleet.kill(6);
+    await waitFor('its end', () => exits.length === 7);
+    expect(fleet.has(7)).toBe(true);
+    await fleet.close();
+  });
+
+  it('starts none after a pause when it has been closed', async () => {
+    const fleet = await fleetOf(STAYS);
+    fleet.start(1);
+    for (let worker = 0; worker < 4; worker++) {
+      await startedAre(worker + 1);
+      fleet.joined(worker);
+      fleet.kill(worker);
+      await waitFor('its end', () => exits.length === worker + 1);
+    }
+    expect([fleet.has(4), fleet.startingCount]).toEqual([false, 1]);
+    await fleet.close();
+    expect(fleet.startingCount).toBe(0);
   });
 
   it('gives up when workers cannot be started, and says what was tried', async () => {

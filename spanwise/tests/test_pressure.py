@@ -1,0 +1,285 @@
+"""Memory limits on whole clusters: what leaves memory, what waits, what ends a wait."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dask
+import pytest
+
+from spanwise import Client, KilledWorker, StallError, wait
+from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
+from spanwise.tests.leftover import marked_processes
+from spanwise.tests.processes import wait_until
+
+pytestmark = pytest.mark.timeout(180)
+
+LIMIT_SECONDS = 60.0
+MIB = 2**20
+#: A worker takes about 60 MB before it has done anything.
+MEMORY = 240 * MIB
+
+
+@contextmanager
+def cluster(workers: int = 1, stall: str = "60s", memory: float = MEMORY) -> Iterator[Client]:
+    known = set(marked_processes())
+    with (
+        dask.config.set({"spanwise.scheduler.stall-timeout": stall}),
+        Client(n_workers=workers, threads_per_worker=1, memory_limit=memory) as client,
+    ):
+        yield client
+    wait_until("all processes to end", lambda: not set(marked_processes()) - known)
+
+
+def folder_of(client: Client) -> Path:
+    assert client._scheduler is not None
+    return client._scheduler.folder
+
+
+def rows(client: Client) -> list[dict[str, Any]]:
+    return list(client._session.workers.values())
+
+
+def states(client: Client) -> list[str]:
+    return [row["state"] for row in rows(client)]
+
+
+def filled(i: int, size: int) -> bytes:
+    return bytes([i % 256]) * size
+
+
+def length_and_first(value: bytes) -> tuple[int, int]:
+    return len(value), value[0]
+
+
+def keep(nbytes: int) -> None:
+    # Not a result: it cannot be spilled.
+    builtins.kept = bytearray(nbytes)  # type: ignore[attr-defined]
+
+
+def let_go() -> None:
+    del builtins.kept  # type: ignore[attr-defined]
+
+
+def fill_up(client: Client, workers: list[int] | None = None) -> None:
+    """Make these workers pause."""
+    client.run(keep, 170 * MIB, workers=workers)
+    count = len(workers) if workers else len(rows(client))
+    wait_until("the pause", lambda: states(client).count("paused") == count)
+
+
+def test_small_results_leave_memory() -> None:
+    """3,500 × 60 kB, 200 MiB, where 144 MiB of results may stay."""
+    with cluster() as client:
+        futures = client.map(filled, range(3500), size=60_000)
+        wait(futures, timeout=LIMIT_SECONDS)
+        assert [future.status for future in futures] == ["finished"] * 3500
+        files = list(folder_of(client).glob("spill-*/*"))
+        assert 1 <= len(files) <= 200
+        assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+        found = client.gather(client.map(length_and_first, futures[::50]))
+        assert found == [(60_000, i % 256) for i in range(0, 3500, 50)]
+        assert futures[7].result(LIMIT_SECONDS) == filled(7, 60_000)
+        del futures
+        wait_until("their files to go", lambda: not list(folder_of(client).glob("spill-*/*")))
+
+
+def test_a_pause_is_told_and_so_is_its_end() -> None:
+    with cluster(workers=2) as client:
+        first = min(row["id"] for row in rows(client))
+        fill_up(client, [first])
+        (row,) = [row for row in rows(client) if row["id"] == first]
+        assert row["state"] == "paused"
+        assert "of 240 MiB are in use (0 MiB results" in row["why"]
+        assert "what tasks keep besides their results" in row["why"]
+        client.run(let_go, workers=[first])
+        wait_until("its end", lambda: states(client) == ["running", "running"])
+        assert all(row.get("why") is None for row in rows(client))
+
+
+def test_what_a_paused_worker_has_not_begun_runs_elsewhere(tmp_path: Path) -> None:
+    """Without it the tasks behind a long one wait for as long as the pause lasts."""
+
+    def until(begun: Path, go: Path) -> int:
+        begun.write_text(str(os.getpid()))
+        while not go.exists():
+            time.sleep(0.005)
+        return os.getpid()
+
+    with cluster(workers=2) as client:
+        first, second = sorted(row["id"] for row in rows(client))
+        pids = {row["id"]: row["pid"] for row in rows(client)}
+        go = [tmp_path / "go-0", tmp_path / "go-1"]
+        begun = [tmp_path / "begun-0", tmp_path / "begun-1"]
+        long = [client.submit(until, *each) for each in zip(begun, go, strict=True)]
+        wait_until("both to run", lambda: all(f.exists() and f.read_text() for f in begun))
+        # One waits behind each of them, of too little account to be taken back for its length.
+        short = [client.submit(os.getpid, key=f"short-{i}") for i in range(2)]
+        fill_up(client, [first])
+        on_second = [f.read_text() for f in begun].index(str(pids[second]))
+        go[on_second].touch()
+        assert client.gather(short) == [pids[second]] * 2
+        assert states(client).count("paused") == 1
+        go[1 - on_second].touch()
+        assert sorted(client.gather(long)) == sorted(pids.values())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_wait_for_workers_that_are_full_ends_with_a_sentence(workers: int) -> None:
+    with cluster(workers, stall="1s") as client:
+        kept = client.submit(filled, 1, 1_000_000)
+        wait(kept, timeout=LIMIT_SECONDS)
+        fill_up(client)
+        future = client.submit(length_and_first, kept)
+        after = client.submit(str, future)
+        with pytest.raises(StallError) as caught:
+            future.result(LIMIT_SECONDS)
+        said = str(caught.value)
+        assert said.startswith("Nothing has moved for 1 s")
+        assert "170 MiB" in said or "what tasks keep besides their results" in said
+        assert "1 of filled (1.0 MiB)" in said
+        assert "memory_limit" in said
+        with pytest.raises(StallError):
+            after.result(LIMIT_SECONDS)
+        # What is there stays, and what comes runs when there is room.
+        assert kept.result(LIMIT_SECONDS) == filled(1, 1_000_000)
+        client.run(let_go)
+        assert client.submit(length_and_first, kept, pure=False).result(LIMIT_SECONDS) == (10**6, 1)
+
+
+def test_a_long_task_is_no_stall(tmp_path: Path) -> None:
+    """It runs for four times the limit, on a worker that is full, while others wait."""
+    with cluster(stall="0.5s") as client:
+        future = client.submit(keep_and_sleep, 170 * MIB, 2.0)
+        waiting = client.submit(length_and_first, b"ab")
+        wait_until("the pause", lambda: states(client) == ["paused"])
+        assert future.result(LIMIT_SECONDS) == 2.0
+        # It let go of its memory at its end.
+        assert waiting.result(LIMIT_SECONDS) == (2, ord("a"))
+
+
+def keep_and_sleep(nbytes: int, seconds: float) -> float:
+    kept = bytearray(nbytes)
+    time.sleep(seconds)
+    del kept
+    return seconds
+
+
+@pytest.mark.parametrize("make", [mounted, Limited], ids=["disk", "file size"])
+def test_a_full_disk_is_told_once_and_waited_for(make: Callable[[Path], FullDisk]) -> None:
+    """40 × 6 MB, of which 144 MiB fit: no worker ends, and all come when there is room."""
+    with full_disk(make) as disk, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with cluster() as client:
+            disk.started()
+            pids = [row["pid"] for row in rows(client)]
+            futures = client.map(filled, range(40), size=6_000_000)
+            wait_until("the pause", lambda: states(client) == ["paused"])
+            (row,) = rows(client)
+            assert f"cannot be written to {folder_of(client)}" in row["why"]
+            said = [str(each.message) for each in caught]
+            assert len([text for text in said if "cannot be written" in text]) == 1
+            assert any(future.status == "pending" for future in futures)
+            disk.make_room(pids)
+            wait(futures, timeout=LIMIT_SECONDS)
+            found = client.gather(client.map(length_and_first, futures))
+            assert found == [(6_000_000, i) for i in range(len(futures))]
+            assert client.submit(length_and_first, b"ab").result(LIMIT_SECONDS) == (2, ord("a"))
+            assert [row["pid"] for row in rows(client)] == pids
+            said = [str(each.message) for each in caught]
+            assert len([text for text in said if "cannot be written" in text]) == 1
+
+
+def test_a_wait_for_a_full_disk_ends_with_a_sentence() -> None:
+    with full_disk(mounted) as disk, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cluster(stall="1s") as client:
+            disk.started()
+            pids = [row["pid"] for row in rows(client)]
+            futures = client.map(filled, range(60), size=6_000_000)
+            wait(futures, timeout=LIMIT_SECONDS)
+            failed = [future for future in futures if future.status == "error"]
+            done = [future for future in futures if future.status == "finished"]
+            assert failed
+            assert done
+            said = str(failed[0].exception())
+            assert "cannot be written to" in said
+            assert f"{len(done)} of filled" in said
+            assert [row["pid"] for row in rows(client)] == pids
+
+
+def test_what_a_killed_worker_spilled_goes_at_once() -> None:
+    with cluster() as client:
+        scheduler = client._scheduler
+        assert scheduler is not None
+        client.submit(length_and_first, b"a").result(LIMIT_SECONDS)
+        descriptors = Path(f"/proc/{scheduler.process.pid}/fd")
+        before = len(list(descriptors.iterdir()))
+        for _ in range(3):
+            futures = client.map(filled, range(10), size=20_000_000)
+            wait_until("spilled results", lambda: any(folder_of(client).glob("spill-*/*")))
+            (row,) = rows(client)
+            # The tasks are taken back first, else they fill the next worker.
+            pid, number = row["pid"], row["id"]
+            del futures
+            os.kill(pid, signal.SIGKILL)
+
+            def others(number: int = number) -> bool:
+                names = {path.name for path in folder_of(client).iterdir()}
+                return not names & {f"spill-{number}", f"worker-{number}.sock"}
+
+            wait_until("its files to go", others)
+            wait_until(
+                "the next", lambda pid=pid: [r["pid"] for r in rows(client)] not in ([], [pid])
+            )
+        assert client.submit(length_and_first, b"b").result(LIMIT_SECONDS) == (1, ord("b"))
+        wait_until("descriptors", lambda: len(list(descriptors.iterdir())) <= before)
+
+
+def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:
+    with cluster() as client:
+        fits = client.submit(filled, 1, 1_000_000)
+        future = client.submit(keep_and_sleep, 400 * MIB, 30.0)
+        with pytest.raises(KilledWorker, match="more memory than its limit"):
+            future.result(LIMIT_SECONDS)
+        assert fits.result(LIMIT_SECONDS) == filled(1, 1_000_000)
+
+
+def test_workers_that_end_again_and_again_with_their_results_are_no_endless_loop() -> None:
+    """Each result is kept in memory beside what its making cost; none is ever on disk."""
+    with full_disk(mounted) as disk, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with cluster() as client:
+            disk.started()
+            # The first fits, the second needs the first and ends the worker, and with it the first.
+            first = client.submit(filled, 1, 120 * MIB)
+            second = client.submit(grown, first, 160 * MIB)
+            with pytest.raises((KilledWorker, StallError)):
+                second.result(LIMIT_SECONDS)
+
+
+def grown(value: bytes, nbytes: int) -> int:
+    more = bytearray(nbytes)
+    time.sleep(5)
+    return len(value) + len(more)
+
+
+def test_a_task_whose_worker_is_not_there_is_told_of() -> None:
+    with warnings.catch_warnings(record=True) as caught, cluster() as client:
+        warnings.simplefilter("always")
+        (row,) = rows(client)
+        client.submit(length_and_first, b"a").result(LIMIT_SECONDS)
+        bound = client.submit(length_and_first, b"b", workers=[row["address"]])
+        bound.result(LIMIT_SECONDS)
+        os.kill(row["pid"], signal.SIGKILL)
+        wait_until("the loss", lambda: bound.status == "pending")
+        wait_until("a notice", lambda: any("is not there" in str(each.message) for each in caught))
+        assert len([each for each in caught if "is not there" in str(each.message)]) == 1

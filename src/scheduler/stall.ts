@@ -1,0 +1,110 @@
+/**
+ * What waits for workers that are full.
+ *
+ * A worker that is short of memory pauses: it starts nothing until something leaves its memory. What it has not started goes to others, if
+ * there are any. When all are full and nothing runs, nothing will ever leave: that is a stall.
+ */
+import { NONE } from './edge-table';
+import type { SchedulerState } from './scheduler-state';
+import { FailureReason, TaskState } from './task-state';
+import { TaskFlag } from './task-table';
+import { blame, move } from './transitions';
+import type { WorkerRecord } from './worker-table';
+
+/** Offers what paused workers have not started to those that go on: their queues at once, the rest when they give it back. */
+export function relievePaused(s: SchedulerState): void {
+  const workers = s.workers.all;
+  if (workers.every(({ paused }) => paused === workers[0]!.paused)) {
+    return;
+  }
+  for (const worker of workers) {
+    if (worker.paused) {
+      emptyQueue(s, worker);
+      askAllBack(s, worker);
+    }
+  }
+}
+
+/** Takes everything out of a worker's queue; it is placed anew when the moves settle. */
+export function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
+  while (worker.queuedCount > 0) {
+    const task = s.peekQueue(worker);
+    worker.queue.pop();
+    move(s, task, TaskState.Waiting);
+  }
+}
+
+function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
+  const { flags, waitingOn, nextProcessing, runId } = s.tasks;
+  const asked = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
+  for (
+    let task = worker.firstProcessing;
+    task !== NONE;
+    task = nextProcessing[task]!
+  ) {
+    // What waits for an input here comes back with it.
+    if (
+      waitingOn[task] === 0 &&
+      (flags[task]! & asked) === 0 &&
+      s.workers.all.some(other => !other.paused && s.isEligible(task, other))
+    ) {
+      flags[task]! |= TaskFlag.TakeBackAsked;
+      worker.takeBacksPending++;
+      s.output.takeBack(worker, task, runId[task]!);
+    }
+  }
+}
+
+/** Whether tasks wait for workers that are full while nothing runs anywhere and nothing frees memory. */
+export function isStalled(s: SchedulerState): boolean {
+  let waiting = s.commonCount;
+  for (const worker of s.workers.all) {
+    const hasWork = worker.processingCount > 0;
+    if (worker.paused ? !worker.stalled : hasWork) {
+      return false;
+    }
+    if (worker.takeBacksPending > 0) {
+      return false;
+    }
+    waiting += worker.processingCount + worker.queuedCount;
+  }
+  return waiting > 0 && s.workers.all.length > 0;
+}
+
+/** Fails what waits for a worker, and with it what waits for its results. */
+export function giveUpStalled(s: SchedulerState): void {
+  if (!isStalled(s)) {
+    return;
+  }
+  for (const worker of s.workers.all) {
+    while (worker.firstProcessing !== NONE) {
+      const task = worker.firstProcessing;
+      s.output.release(worker, task, false);
+      fail(s, task);
+    }
+    while (worker.queuedCount > 0) {
+      fail(s, s.peekQueue(worker));
+    }
+  }
+  while (s.commonCount > 0) {
+    fail(s, s.peekQueue(null));
+  }
+}
+
+function fail(s: SchedulerState, task: number): void {
+  blame(s, task, task, FailureReason.Stalled);
+  move(s, task, TaskState.Erred);
+}
+
+/** Tasks that no worker of the cluster may run, however much room it has. */
+export function withoutWorker({ noWorker, tasks }: SchedulerState): number[] {
+  const found = new Set<number>();
+  for (let left = noWorker.length; left > 0; left--) {
+    const task = noWorker.shift();
+    if (tasks.state[task] === TaskState.NoWorker && !found.has(task)) {
+      found.add(task);
+      noWorker.push(task);
+    }
+  }
+  return [...found];
+}
