@@ -203,10 +203,19 @@ function laneTable(
 function statusTable(
   statuses: readonly ('ok' | 'failed' | 'lost')[]
 ): Uint8Array {
-  const table = new Uint8Array(256).fill(statuses.length > 0 ? 0 : 1);
+  if (statuses.length === 0) {
+    return allStatuses();
+  }
+  const table = new Uint8Array(256);
   for (const status of statuses) {
     table[STATUS_OF[status]] = 1;
   }
+  return table;
+}
+
+/** The table of a filter that does not choose among statuses. */
+export function allStatuses(): Uint8Array {
+  const table = new Uint8Array(256).fill(1);
   table[STATUS_REPLACED] = 0;
   return table;
 }

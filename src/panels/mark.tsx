@@ -12,7 +12,10 @@ import {
 import { functionProperty } from './function-property';
 
 export type Mark =
-  | { readonly kind: Kind | 'compute' | 'other' | 'hidden' | 'running' }
+  | {
+      readonly kind:
+        Kind | 'compute' | 'noncpu' | 'other' | 'hidden' | 'running';
+    }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
   /** A custom property of style/palette.css, plain. */
@@ -50,6 +53,13 @@ export function markOf(
     return {
       className: join(className, '', 'backslash'),
       style: style('--sw-kind-cpu')
+    };
+  }
+  if (mark.kind === 'noncpu') {
+    // Off its core, for which of three reasons nobody can say: the colour of being blocked, and lines.
+    return {
+      className: join(className, '', 'horizontal'),
+      style: style('--sw-kind-blocked')
     };
   }
   if (mark.kind === 'running') {

@@ -418,9 +418,10 @@ export type FineMetricsResult = {
   /** Behind other work, not part of the bar: activity → seconds and bytes. */
   readonly background: readonly {
     readonly activity: string;
-    readonly seconds: number;
-    readonly bytes: number;
-    readonly count: number;
+    /** null: not measured. */
+    readonly seconds: number | null;
+    readonly bytes: number | null;
+    readonly count: number | null;
   }[];
   /** Time on threads of what the filter hides. */
   readonly otherSpansSeconds: number;
@@ -453,6 +454,8 @@ export type ProfileResult = {
     readonly n: readonly number[];
     readonly onCore: readonly number[];
     readonly waiting: readonly number[];
+    /** Estimated, in hundredths of a sample, and not in `blocked`. */
+    readonly gil: readonly number[];
     readonly blocked: readonly number[];
     readonly slot: readonly number[];
   };
@@ -461,6 +464,7 @@ export type ProfileResult = {
     readonly seconds: readonly number[];
     readonly onCore: readonly number[];
     readonly waiting: readonly number[];
+    readonly gil: readonly number[];
     readonly blocked: readonly number[];
   };
 };

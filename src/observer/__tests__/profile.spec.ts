@@ -1,7 +1,7 @@
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import { ask } from './ask';
+import { answer, ask } from './ask';
 
 const ROOT = 0xffffffff;
 
@@ -116,11 +116,84 @@ describe('the profile', () => {
       seconds: [0, 1],
       onCore: [3, 0],
       waiting: [0, 6],
+      gil: [0, 0],
       blocked: [1, 0]
     });
     expect([nodes.onCore[0], nodes.waiting[0], nodes.blocked[0]]).toEqual([
       3, 6, 1
     ]);
+  });
+
+  it('takes what was for the GIL from Fine Metrics’ estimate, function by function', () => {
+    const log = sampled();
+    ingestBlock(
+      log,
+      rowsToBlock(
+        7,
+        'names',
+        ['noncpu', 'gil', 'seconds'].map((text, i) => ({ id: 10 + i, text }))
+      )
+    );
+    // Off its core for 0.3 s, 0.2 s of that for the lock; "fit" does not wait for it.
+    ingestBlock(
+      log,
+      rowsToBlock(8, 'runs', [
+        { run: 1, function: 2, span: 1, lane: 0, start: 0, duration: 0.5 }
+      ])
+    );
+    ingestBlock(
+      log,
+      rowsToBlock(9, 'parts', [
+        {
+          run: 1,
+          kind: 4,
+          held: 1,
+          function: 2,
+          span: 1,
+          duration: 0.5,
+          cpu: 0.2
+        }
+      ])
+    );
+    const gil = { context: 10, activity: 11, unit: 12 };
+    ingestBlock(
+      log,
+      rowsToBlock(10, 'fine', [
+        { second: 0, worker: 0, ...gil, span: 1, function: 2, value: 0.2 }
+      ])
+    );
+    const stack = { lane: 0, span: 1, function: 2, state: 2 };
+    ingestBlock(
+      log,
+      rowsToBlock(11, 'samples', [
+        { second: 0, ...stack, stack: 2, n: 10 },
+        { second: 1, ...stack, stack: 1, n: 19 },
+        { second: 1, lane: 1, span: 0, function: 4, stack: 3, state: 2, n: 7 }
+      ])
+    );
+    const metrics = ask(log, 'fine-metrics');
+    const { activity, nodes } = ask(log, 'profile');
+    const of = (name: string) =>
+      metrics.byActivity.find(row => row.activity === name)?.value;
+    expect(of('gil')).toBeCloseTo(0.2, 9);
+    // 20 of 30 samples; the other function's stay what they were.
+    expect(nodes.gil[0]).toBeCloseTo(20, 1);
+    expect(nodes.blocked[0]).toBeCloseTo(10 + 7, 1);
+    expect(activity.gil[0]! + activity.gil[1]!).toBeCloseTo(20, 1);
+    expect(nodes.gil[nodes.name.indexOf('fit')]).toBe(0);
+    expect(nodes.gil[nodes.name.indexOf('read')]).toBeCloseTo(20 / 3, 1);
+    nodes.n.forEach((n, i) =>
+      expect(
+        nodes.onCore[i]! + nodes.waiting[i]! + nodes.gil[i]! + nodes.blocked[i]!
+      ).toBeCloseTo(n, 1)
+    );
+  });
+
+  it('says that a range of time is by whole seconds', () => {
+    const how = (from: number, to: number): string =>
+      answer(sampled(), 'profile', { time: { from, to } }).honoured.how;
+    expect(how(0, 1)).toBe('exact');
+    expect(how(0.5, 1)).toBe('approximate');
   });
 
   it('takes frames of two workers at the same place for one', () => {

@@ -253,7 +253,13 @@ function backgroundOf(
         count += cells.events(cell, i);
       }
     }
-    return { activity: activity as string, seconds: ns / 1e9, bytes, count };
+    return {
+      activity: activity as string,
+      seconds: ns / 1e9,
+      // Parts of 0 bytes are those whose bytes nobody counted.
+      bytes: bytes > 0 ? bytes : null,
+      count
+    };
   }).filter(({ count }) => count > 0);
 }
 

@@ -44,6 +44,10 @@ export class LockWaits {
     }
   }
 
+  get isEmpty(): boolean {
+    return this._estimates.size === 0;
+  }
+
   /** Nanoseconds of one activity of a cell, with `gil` taken out of `blocked`. */
   nanoseconds(cells: ActivityCells, cell: number, activity: number): number {
     const own = cells.nanoseconds(cell, activity);

@@ -4,7 +4,12 @@ import type { FineSums } from '../store/fine-sums';
 import type { FoldContext } from './context';
 import { isLockWait } from './lock-waits';
 
-type Sum = { seconds: number; bytes: number; count: number };
+/** null: of this nothing was measured. */
+type Sum = {
+  seconds: number | null;
+  bytes: number | null;
+  count: number | null;
+};
 
 /** What workers did outside tasks (serving peers, spilling in the background), by "context, activity". */
 export function outsideTasks(
@@ -19,11 +24,15 @@ export function outsideTasks(
     const where = log.name(row.context);
     const activity = log.name(row.activity);
     const name = where === activity ? activity : `${where}: ${activity}`;
-    const sum = sums.get(name) ?? { seconds: 0, bytes: 0, count: 0 };
+    const sum = sums.get(name) ?? {
+      seconds: null,
+      bytes: null,
+      count: null
+    };
     sums.set(name, sum);
     const unit = log.name(row.unit);
     if (unit === 'seconds' || unit === 'bytes' || unit === 'count') {
-      sum[unit] += row.value;
+      sum[unit] = (sum[unit] ?? 0) + row.value;
     }
   }
   return [...sums].map(([activity, sum]) => ({ activity, ...sum }));

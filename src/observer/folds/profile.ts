@@ -1,9 +1,14 @@
 import type { ProfileResult } from '../../wire/panel-link';
-import { passesFunction } from '../filter';
+import { allStatuses, passesFunction } from '../filter';
+import type { CompiledFilter } from '../filter';
+import { GIL } from '../store/activity-cells';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
+import { fineCells } from './fine-cells';
+import { fineSums } from './fine-rows';
+import { LockWaits } from './lock-waits';
 import { workerName } from './run-detail';
 
 export type ProfileParams = {
@@ -20,6 +25,11 @@ const DEEPEST = 512;
 const ON_CORE = 0;
 const WAITING = 1;
 const BLOCKED = 2;
+const UNKNOWN = 3;
+/** No state of a sample: divided from {@link BLOCKED}. */
+const LOCK = 4;
+/** What one sample stands for. */
+const SAMPLE_SECONDS = 0.01;
 
 /** A frame in the merged tree. Own figures are the subtree's: a frame's samples include those of the frames that it called. */
 type Node = {
@@ -29,6 +39,8 @@ type Node = {
   n: number;
   onCore: number;
   waiting: number;
+  /** Estimated, so no whole number. */
+  gil: number;
   blocked: number;
   readonly children: Map<number | string, Node>;
 };
@@ -51,6 +63,7 @@ export function* foldProfile(
   const root = newNode('all', '', 0);
   const tree = new StackTree(log, root, groupOf(log, params.groupBy ?? 'all'));
   const activity = new Map<number, number[]>();
+  const lockShares = yield* lockSharesOf(context);
   let taken = 0;
   let seen = 0;
   for (const chunk of log.samples.chunks) {
@@ -62,10 +75,16 @@ export function* foldProfile(
         continue;
       }
       const state = c.state[i]!;
-      tree.add(c.stack[i]!, c.function[i]!, c.lane[i]!, c.span[i]!, state, n);
+      const fn = c.function[i]!;
+      const span = c.span[i]!;
+      const gil =
+        state === BLOCKED ? n * (lockShares.get(cellKey(span, fn)) ?? 0) : 0;
+      tree.add(c.stack[i]!, fn, c.lane[i]!, span, state, n, gil);
       const second = c.second[i]!;
-      const counts = activity.get(second) ?? [0, 0, 0, 0];
-      counts[Math.min(3, state)]! += n;
+      const counts = activity.get(second) ?? [0, 0, 0, 0, 0];
+      counts[Math.min(UNKNOWN, state)]! += n;
+      counts[BLOCKED]! -= gil;
+      counts[LOCK]! += gil;
       activity.set(second, counts);
     }
     seen += chunk.rows;
@@ -93,13 +112,79 @@ export function* foldProfile(
         seconds,
         onCore: seconds.map(second => activity.get(second)![ON_CORE]!),
         waiting: seconds.map(second => activity.get(second)![WAITING]!),
-        blocked: seconds.map(second => activity.get(second)![BLOCKED]!)
+        gil: seconds.map(second => hundredths(activity.get(second)![LOCK]!)),
+        blocked: seconds.map(second =>
+          hundredths(activity.get(second)![BLOCKED]!)
+        )
       }
     },
-    honoured: context.filter.byStatus
-      ? { how: 'approximate', why: 'Samples do not know how a task ends.' }
-      : EXACT
+    honoured: honouredBy(context)
   };
+}
+
+function honouredBy({ filter, time }: FoldContext): Honoured {
+  if (filter.byStatus) {
+    return { how: 'approximate', why: 'Samples do not know how a task ends.' };
+  }
+  const isWhole =
+    time === 'all' ||
+    ('from' in time &&
+      Number.isInteger(time.from) &&
+      Number.isInteger(time.to));
+  return isWhole
+    ? EXACT
+    : {
+        how: 'approximate',
+        why: 'Samples are kept by the second: all of each second that the range touches is shown.'
+      };
+}
+
+const cellKey = (span: number, fn: number): number => span * 0x100000000 + fn;
+const hundredths = (value: number): number => Math.round(value * 100) / 100;
+
+/**
+ * What share of the samples off a core were for the interpreter lock, by span and function. The sampler cannot tell them from blocked ones;
+ * how long it was in all is estimated once, for Fine Metrics, and taken from there:
+ *
+ *     samples of a cell    on core 50 │ waiting 10 │ blocked 40        Fine Metrics: gil 0.3 s = 30 samples
+ *     shown                on core 50 │ waiting 10 │ gil 30 │ blocked 10
+ */
+function* lockSharesOf(
+  context: FoldContext
+): Slices<ReadonlyMap<number, number>> {
+  const { log } = context;
+  const shares = new Map<number, number>();
+  // Neither samples nor estimates know how a task ends.
+  const filter: CompiledFilter = {
+    ...context.filter,
+    statuses: allStatuses(),
+    byStatus: false
+  };
+  const blind = { ...context, filter };
+  const waits = new LockWaits(log, yield* fineSums(blind));
+  if (waits.isEmpty) {
+    return shares;
+  }
+  const { held } = yield* fineCells(blind);
+  const blocked = new Map<number, number>();
+  for (const { columns: c, rows } of log.samples.chunks) {
+    for (let i = 0; i < rows; i++) {
+      if (c.state[i] === BLOCKED && samplePasses(context, c, i)) {
+        const key = cellKey(c.span[i]!, c.function[i]!);
+        blocked.set(key, (blocked.get(key) ?? 0) + c.n[i]!);
+      }
+    }
+    yield;
+  }
+  for (let cell = 0; cell < held.length; cell++) {
+    const key = cellKey(held.span(cell), held.function(cell));
+    const samples = blocked.get(key) ?? 0;
+    const gil = waits.nanoseconds(held, cell, GIL) / 1e9 / SAMPLE_SECONDS;
+    if (gil > 0 && samples > 0) {
+      shares.set(key, Math.min(1, gil / samples));
+    }
+  }
+  return shares;
 }
 
 type SampleColumns = LogStore['samples']['chunks'][number]['columns'];
@@ -171,18 +256,19 @@ class StackTree {
     lane: number,
     span: number,
     state: number,
-    n: number
+    n: number,
+    gil: number
   ): void {
     let node = this._root;
-    count(node, state, n);
+    count(node, state, n, gil);
     const group = this._group(fn, lane, span);
     if (group !== null) {
       node = childOf(node, group, () => newNode(group, '', 0));
-      count(node, state, n);
+      count(node, state, n, gil);
     }
     for (const frame of this._path(stack)) {
       node = childOf(node, frame, () => frameNode(this._log, frame));
-      count(node, state, n);
+      count(node, state, n, gil);
     }
   }
 
@@ -232,6 +318,7 @@ function newNode(name: string, file: string, line: number): Node {
     n: 0,
     onCore: 0,
     waiting: 0,
+    gil: 0,
     blocked: 0,
     children: new Map()
   };
@@ -260,14 +347,15 @@ function childOf(node: Node, key: number | string, make: () => Node): Node {
   return child;
 }
 
-function count(node: Node, state: number, n: number): void {
+function count(node: Node, state: number, n: number, gil: number): void {
   node.n += n;
   if (state === ON_CORE) {
     node.onCore += n;
   } else if (state === WAITING) {
     node.waiting += n;
   } else if (state === BLOCKED) {
-    node.blocked += n;
+    node.blocked += n - gil;
+    node.gil += gil;
   }
 }
 
@@ -287,6 +375,7 @@ function listNodes(
     n: [] as number[],
     onCore: [] as number[],
     waiting: [] as number[],
+    gil: [] as number[],
     blocked: [] as number[],
     slot: [] as number[]
   };
@@ -304,7 +393,8 @@ function listNodes(
     nodes.n.push(node.n);
     nodes.onCore.push(node.onCore);
     nodes.waiting.push(node.waiting);
-    nodes.blocked.push(node.blocked);
+    nodes.gil.push(hundredths(node.gil));
+    nodes.blocked.push(hundredths(node.blocked));
     nodes.slot.push(
       node.file === '' ? -1 : log.fileSlots.assign(node.file).slot
     );

@@ -24,6 +24,7 @@ export type ActivityRole =
   | 'core'
   | 'gil'
   | 'blocked'
+  | 'noncpu'
   | 'transfer'
   | 'disk'
   | 'serialize'
@@ -59,18 +60,30 @@ export type Part = {
   readonly share: number | null;
   readonly text: string;
   readonly shareText: string;
+  /** What the label does not say; empty if nothing. */
+  readonly title: string;
 };
 
-type Meaning = { id: string; label: string; kind: ActivityRole; group: Group };
+type Meaning = {
+  id: string;
+  label: string;
+  kind: ActivityRole;
+  group: Group;
+  /** What the label does not say. */
+  title?: string;
+};
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
 const meanings: Readonly<Record<string, Meaning>> = {
+  // The four states of a thread that computes have the words that Profile has for them.
   'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
   'thread-noncpu': {
     id: 'noncpu',
-    label: 'not on CPU',
-    kind: 'blocked',
-    group: 'not on CPU'
+    label: 'waiting or blocked',
+    kind: 'noncpu',
+    group: 'not on CPU',
+    title:
+      'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
   },
   compute: {
     id: 'compute',
@@ -221,7 +234,8 @@ export function partsOf(
         value,
         whole,
         unit,
-        numerals
+        numerals,
+        meaning.title
       )
     );
 }
@@ -250,7 +264,8 @@ function part(
   value: number,
   whole: number,
   unit: string,
-  numerals: Numerals
+  numerals: Numerals,
+  title = ''
 ): Part {
   const share = shareOf(value, whole);
   return {
@@ -261,7 +276,8 @@ function part(
     value,
     share,
     text: formatUnit(value, unit, numerals),
-    shareText: formatShare(share, numerals)
+    shareText: formatShare(share, numerals),
+    title
   };
 }
 
@@ -529,18 +545,52 @@ export type MovedRow = {
   readonly title: string;
 };
 
-const movedLabels: Readonly<Record<string, string>> = {
-  transfer: 'receive: network',
-  receive: 'receive: network',
-  serve: 'send: network',
-  send: 'send: network',
+/** Where work outside tasks was done, in users' words. */
+const movedPlaces: Readonly<Record<string, string>> = {
+  'get-data': 'send',
+  'memory-monitor': 'spill',
+  report: 'report results',
+  send: 'send',
+  serve: 'send',
+  receive: 'receive'
+};
+const movedWords: Readonly<Record<string, string>> = {
+  network: 'network',
+  transfer: 'network',
   serialize: 'serialise',
   deserialize: 'deserialise',
-  'disk-write': 'memory monitor: spill',
-  'disk-read': 'read back'
+  'disk-write': 'write to disk',
+  'disk-read': 'read from disk',
+  'memory-read': 'from memory'
+};
+const movedKinds: Readonly<Record<string, ActivityRole>> = {
+  network: 'transfer',
+  transfer: 'transfer',
+  'disk-write': 'disk',
+  'disk-read': 'disk',
+  serialize: 'serialize',
+  deserialize: 'serialize'
 };
 
-/** What ran behind other work; in the unit that is shown. */
+/** "get-data: network" is "send: network"; of what runs behind tasks, "transfer" is what they receive. */
+function movedMeaning(activity: string): {
+  readonly label: string;
+  readonly kind: ActivityRole;
+} {
+  const [context, what] = activity.includes(': ')
+    ? activity.split(': ', 2)
+    : activity in movedPlaces
+      ? [activity, 'network']
+      : [activity === 'transfer' ? 'receive' : '', activity];
+  const place = movedPlaces[context ?? ''] ?? context;
+  const word = movedWords[what ?? ''] ?? what;
+  return {
+    label: place ? `${place}: ${word}` : (word ?? activity),
+    kind: movedKinds[what ?? ''] ?? 'other'
+  };
+}
+
+/** What ran behind other work; in the unit that is shown, "–" where that was not measured. */
 export function movedRows(
   result: FineMetricsResult,
   numerals: Numerals = englishNumerals
@@ -553,22 +603,25 @@ export function movedRows(
           : result.unit === 'count'
             ? item.count
             : item.seconds;
-      const { kind } = meaningOf(item.activity);
+      const { seconds, bytes, count } = item;
       return {
         id: item.activity,
-        label: movedLabels[item.activity] ?? item.activity,
-        kind:
-          item.activity === 'serve' ||
-          item.activity === 'send' ||
-          item.activity === 'receive'
-            ? ('transfer' as const)
-            : kind,
-        value,
-        text: formatUnit(value, result.unit, numerals),
-        title: `${formatDuration(item.seconds, numerals)}, ${formatBytes(item.bytes, numerals)}, ${formatCount(item.count, numerals)} times`
+        ...movedMeaning(item.activity),
+        value: value ?? 0,
+        text:
+          value === null ? unknown : formatUnit(value, result.unit, numerals),
+        title: [
+          seconds === null ? '' : formatDuration(seconds, numerals),
+          bytes === null ? '' : formatBytes(bytes, numerals),
+          count === null
+            ? ''
+            : `${formatCount(count, numerals)} ${count === 1 ? 'time' : 'times'}`
+        ]
+          .filter(text => text !== '')
+          .join(', ')
       };
     })
-    .filter(row => row.value > 0)
+    .filter(row => row.value > 0 || row.text === unknown)
     .sort((a, b) => b.value - a.value);
 }
 

@@ -321,6 +321,7 @@ function PartList(props: {
           name={part.label}
           text={part.text}
           share={part.shareText}
+          title={part.title || undefined}
         >
           <Bar
             parts={[

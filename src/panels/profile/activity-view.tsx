@@ -12,6 +12,7 @@ import {
 } from '../format';
 import type { ITheme } from '../panel-context';
 import type { Activity } from './figure';
+import { threadStates } from './rows';
 
 const axisHeight = 16;
 const chartHeight = 84;
@@ -65,15 +66,9 @@ export function ActivityView(props: {
           const x = (bar.from - whole.from) * scale;
           const barWidth = (bar.to - bar.from) * scale + 0.5;
           let y = chartHeight;
-          for (const kind of ['cpu', 'core', 'blocked'] as const) {
-            const value =
-              kind === 'cpu'
-                ? bar.onCore
-                : kind === 'core'
-                  ? bar.waiting
-                  : bar.blocked;
-            const height = (value / whole.highest) * (chartHeight - 2);
-            context.fillStyle = palette.kinds[kind];
+          for (const { state, samples } of threadStates) {
+            const height = (bar[samples] / whole.highest) * (chartHeight - 2);
+            context.fillStyle = palette.kinds[state];
             context.fillRect(x, y - height, barWidth, height);
             y -= height;
           }

@@ -11,8 +11,9 @@ export type FrameShape = {
   readonly row: number;
   /** Callers of the zoomed frame fill the whole width. */
   readonly isCaller: boolean;
-  /** Shares of the frame's width at its foot, from the right: blocked, waiting. */
+  /** Shares of the frame's width at its foot, from the right: blocked, waiting for the GIL, for a core. */
   readonly waiting: number;
+  readonly gil: number;
   readonly blocked: number;
 };
 
@@ -71,7 +72,7 @@ function shape(
   width: number,
   isCaller: boolean
 ): FrameShape {
-  const { n, waiting, blocked } = tree.result.nodes;
+  const { n, waiting, gil, blocked } = tree.result.nodes;
   const samples = Math.max(1, n[node] ?? 1);
   return {
     node,
@@ -80,6 +81,7 @@ function shape(
     row: tree.depth[node] ?? 0,
     isCaller,
     waiting: (waiting[node] ?? 0) / samples,
+    gil: (gil[node] ?? 0) / samples,
     blocked: (blocked[node] ?? 0) / samples
   };
 }
@@ -119,6 +121,7 @@ export type ActivityBar = {
   /** In threads when the rate is known, else in samples. */
   readonly onCore: number;
   readonly waiting: number;
+  readonly gil: number;
   readonly blocked: number;
 };
 
@@ -131,7 +134,7 @@ export type Activity = {
 
 /** A bar per sampled second; seconds without samples are gaps. */
 export function activityOf(result: ProfileResult): Activity {
-  const { seconds, onCore, waiting, blocked } = result.activity;
+  const { seconds, onCore, waiting, gil, blocked } = result.activity;
   let step = 1;
   for (let index = 1; index < seconds.length; index += 1) {
     const distance = (seconds[index] ?? 0) - (seconds[index - 1] ?? 0);
@@ -146,6 +149,7 @@ export function activityOf(result: ProfileResult): Activity {
     to: from + step,
     onCore: (onCore[index] ?? 0) * scale,
     waiting: (waiting[index] ?? 0) * scale,
+    gil: (gil[index] ?? 0) * scale,
     blocked: (blocked[index] ?? 0) * scale
   }));
   return {
@@ -153,7 +157,8 @@ export function activityOf(result: ProfileResult): Activity {
     from: seconds[0] ?? 0,
     to: (seconds.at(-1) ?? 0) + step,
     highest: bars.reduce(
-      (most, bar) => Math.max(most, bar.onCore + bar.waiting + bar.blocked),
+      (most, bar) =>
+        Math.max(most, bar.onCore + bar.waiting + bar.gil + bar.blocked),
       1e-9
     )
   };

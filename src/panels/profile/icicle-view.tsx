@@ -252,7 +252,8 @@ function paint(
   context.font = `11px ${palette.uiFont}`;
   context.textBaseline = 'middle';
   const footHeight = footOf(height);
-  for (const { node, x, width, row, isCaller, waiting, blocked } of shapes) {
+  for (const frame of shapes) {
+    const { node, x, width, row, isCaller } = frame;
     const y = row * height;
     const isRoot = (file[node] ?? '') === '' && (slot[node] ?? -1) < 0;
     const colour = functionColour(palette, {
@@ -270,18 +271,17 @@ function paint(
     }
     // The foot: what part of the frame was not on a core.
     const foot = y + height - 1 - footHeight;
-    const blockedWidth = Math.max(0, (width - 1) * blocked);
-    const waitingWidth = Math.max(0, (width - 1) * waiting);
-    const right = x + width - 1;
-    context.fillStyle = fills.kind('blocked', blockedWidth);
-    context.fillRect(right - blockedWidth, foot, blockedWidth, footHeight);
-    context.fillStyle = fills.kind('core', waitingWidth);
-    context.fillRect(
-      right - blockedWidth - waitingWidth,
-      foot,
-      waitingWidth,
-      footHeight
-    );
+    let right = x + width - 1;
+    for (const [kind, share] of [
+      ['blocked', frame.blocked],
+      ['gil', frame.gil],
+      ['core', frame.waiting]
+    ] as const) {
+      const length = Math.max(0, (width - 1) * share);
+      right -= length;
+      context.fillStyle = fills.kind(kind, length);
+      context.fillRect(right, foot, length, footHeight);
+    }
     context.globalAlpha = 1;
     if (width >= labelFrom) {
       const place = placeOf(tree, node);

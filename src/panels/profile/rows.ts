@@ -208,6 +208,15 @@ export function search(
   };
 }
 
+/** What a thread does; the words are those of Fine Performance Metrics. */
+export const threadStates = [
+  { state: 'cpu', label: 'CPU', samples: 'onCore' },
+  { state: 'core', label: 'waiting for a core', samples: 'waiting' },
+  { state: 'gil', label: 'waiting for the GIL', samples: 'gil' },
+  { state: 'blocked', label: 'blocked (I/O, sleep)', samples: 'blocked' }
+] as const;
+export type ThreadState = (typeof threadStates)[number]['state'];
+
 export type FrameFacts = {
   readonly name: string;
   readonly place: string;
@@ -218,7 +227,7 @@ export type FrameFacts = {
   readonly samples: string;
   /** What its threads did, of its own samples. */
   readonly states: readonly {
-    readonly state: 'cpu' | 'core' | 'blocked';
+    readonly state: ThreadState;
     readonly label: string;
     readonly share: number;
     readonly text: string;
@@ -244,18 +253,10 @@ export function factsOf(
   const text = (samples: number) => samplesText(tree.result, samples, numerals);
   const ofAll = (samples: number) =>
     formatShare(tree.total > 0 ? samples / tree.total : 0, numerals);
-  const states = (
-    [
-      ['cpu', 'on a core', nodes.onCore[node] ?? 0],
-      ['core', 'waiting for a core or the GIL', nodes.waiting[node] ?? 0],
-      ['blocked', 'blocked (I/O, sleep)', nodes.blocked[node] ?? 0]
-    ] as const
-  ).map(([state, label, value]) => ({
-    state,
-    label,
-    share: share(value),
-    text: formatShare(share(value), numerals)
-  }));
+  const states = threadStates.map(({ state, label, samples }) => {
+    const value = share(nodes[samples][node] ?? 0);
+    return { state, label, share: value, text: formatShare(value, numerals) };
+  });
   return {
     name: nodes.name[node] ?? '',
     place: nodes.file[node]
@@ -293,8 +294,9 @@ export const frameColumns = [
   { name: 'Total', numeric: true },
   { name: 'Share', numeric: true },
   { name: 'Self', numeric: true },
-  { name: 'On a core', numeric: true },
-  { name: 'Waiting', numeric: true },
+  { name: 'CPU', numeric: true },
+  { name: 'Waiting for a core', numeric: true },
+  { name: 'Waiting for the GIL', numeric: true },
   { name: 'Blocked', numeric: true }
 ] as const;
 
@@ -337,6 +339,7 @@ function frameCells(tree: FrameTree, node: number, numerals: Numerals): Cell[] {
     time(tree.self[node] ?? 0),
     time(nodes.onCore[node] ?? 0),
     time(nodes.waiting[node] ?? 0),
+    time(nodes.gil[node] ?? 0),
     time(nodes.blocked[node] ?? 0)
   ];
 }

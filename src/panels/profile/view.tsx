@@ -8,7 +8,13 @@ import type { ITheme } from '../panel-context';
 import { ActivityView } from './activity-view';
 import type { Activity } from './figure';
 import { IcicleView } from './icicle-view';
-import { factsOf, type Found, type FrameTree, samplingText } from './rows';
+import {
+  factsOf,
+  type Found,
+  type FrameTree,
+  samplingText,
+  threadStates
+} from './rows';
 
 export type ProfileViewProps = {
   readonly tree: FrameTree;
@@ -54,17 +60,11 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         </div>
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
-          <li className="sw-legend-item">
-            <Swatch mark={{ kind: 'cpu' }} /> {trans.__('on a core')}
-          </li>
-          <li className="sw-legend-item">
-            <Swatch mark={{ kind: 'core' }} />{' '}
-            {trans.__('waiting for a core or the GIL')}
-          </li>
-          <li className="sw-legend-item">
-            <Swatch mark={{ kind: 'blocked' }} />{' '}
-            {trans.__('blocked (I/O, sleep)')}
-          </li>
+          {threadStates.map(({ state, label }) => (
+            <li key={state} className="sw-legend-item">
+              <Swatch mark={{ kind: state }} /> {label}
+            </li>
+          ))}
           <li className="sw-legend-item sw-legend-figure sw-wide-only">
             {trans.__('foot of each frame: what was not on a core')}
           </li>

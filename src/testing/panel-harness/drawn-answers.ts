@@ -466,6 +466,7 @@ export function profileOf(run: DrawnRun): ProfileResult {
     n: [] as number[],
     onCore: [] as number[],
     waiting: [] as number[],
+    gil: [] as number[],
     blocked: [] as number[],
     slot: [] as number[]
   };
@@ -487,9 +488,10 @@ export function profileOf(run: DrawnRun): ProfileResult {
     nodes.line.push(Number(line));
     nodes.n.push(n);
     nodes.onCore.push(Math.round(n * (1 - waits)));
-    nodes.waiting.push(Math.round(n * waits * 0.4));
+    nodes.waiting.push(Math.round(n * waits * 0.2));
+    nodes.gil.push(Math.round(n * waits * 0.2));
     nodes.blocked.push(
-      n - Math.round(n * (1 - waits)) - Math.round(n * waits * 0.4)
+      n - Math.round(n * (1 - waits)) - 2 * Math.round(n * waits * 0.2)
     );
     nodes.slot.push(
       file === ''
@@ -529,6 +531,7 @@ export function profileOf(run: DrawnRun): ProfileResult {
       waiting: seconds.map(
         (_, index) => (level[index] ?? 0) * 0.4 * random.next()
       ),
+      gil: seconds.map((_, index) => (level[index] ?? 0) * 0.2 * random.next()),
       blocked: seconds.map(
         (at, index) =>
           (level[index] ?? 0) *

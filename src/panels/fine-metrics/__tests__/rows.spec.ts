@@ -207,7 +207,7 @@ describe('the lists', () => {
     expect(parts.map(part => [part.group, part.role, part.value])).toEqual([
       ['CPU', { kind: 'cpu' }, 2],
       ['CPU not known', { kind: 'compute' }, 5],
-      ['not on CPU', { kind: 'blocked' }, 3]
+      ['not on CPU', { kind: 'noncpu' }, 3]
     ]);
   });
 
@@ -249,6 +249,34 @@ describe('the lists', () => {
     expect(movedRows({ ...result, unit: 'bytes' })[0]?.text).toBe(
       '1.40\u00a0GiB'
     );
+  });
+
+  it('says what moved in users’ words, in its colour, and what was not measured', () => {
+    const one = { seconds: 1, bytes: 2 ** 20, count: 2 };
+    const background = [
+      { ...one, activity: 'transfer' },
+      { ...one, activity: 'get-data: network', bytes: null, count: null },
+      { ...one, activity: 'get-data: memory-read', seconds: null, count: 1 },
+      { ...one, activity: 'memory-monitor: disk-write' },
+      { ...one, activity: 'report: serialize', bytes: null, count: null },
+      { ...one, activity: 'mine: polishing' }
+    ];
+    const rows = movedRows({ ...empty, background });
+    expect(
+      rows.map(({ label, kind, text, title }) => [
+        label,
+        kind,
+        plain(text),
+        plain(title)
+      ])
+    ).toEqual([
+      ['receive: network', 'transfer', '1.00 s', '1.00 s, 1.00 MiB, 2 times'],
+      ['send: network', 'transfer', '1.00 s', '1.00 s'],
+      ['spill: write to disk', 'disk', '1.00 s', '1.00 s, 1.00 MiB, 2 times'],
+      ['report results: serialise', 'serialize', '1.00 s', '1.00 s'],
+      ['mine: polishing', 'other', '1.00 s', '1.00 s, 1.00 MiB, 2 times'],
+      ['send: from memory', 'other', '–', '1.00 MiB, 1 time']
+    ]);
   });
 
   it('keeps rows under the pointer where they are', () => {

@@ -53,6 +53,7 @@ describe('the icicle', () => {
         n: [],
         onCore: [],
         waiting: [],
+        gil: [],
         blocked: [],
         slot: []
       }
@@ -70,6 +71,7 @@ describe('the activity line', () => {
         seconds: [3, 4, 7],
         onCore: [200, 100, 50],
         waiting: [0, 0, 50],
+        gil: [0, 0, 0],
         blocked: [100, 0, 0]
       }
     };

@@ -28,6 +28,7 @@ function drawnProfile(lines: readonly string[]): ProfileResult {
     n: [] as number[],
     onCore: [] as number[],
     waiting: [] as number[],
+    gil: [] as number[],
     blocked: [] as number[],
     slot: [] as number[]
   };
@@ -42,6 +43,7 @@ function drawnProfile(lines: readonly string[]): ProfileResult {
     nodes.n.push(Number(samples));
     nodes.onCore.push(Number(samples));
     nodes.waiting.push(0);
+    nodes.gil.push(0);
     nodes.blocked.push(0);
     nodes.slot.push(index % 12);
     stack.push(index);
@@ -52,7 +54,7 @@ function drawnProfile(lines: readonly string[]): ProfileResult {
     rateHz: 100,
     nodes,
     dropped: 0,
-    activity: { seconds: [], onCore: [], waiting: [], blocked: [] }
+    activity: { seconds: [], onCore: [], waiting: [], gil: [], blocked: [] }
   };
 }
 
@@ -102,6 +104,7 @@ describe('frames', () => {
             line: zero,
             onCore: n,
             waiting: zero,
+            gil: zero,
             blocked: zero,
             slot: zero
           }

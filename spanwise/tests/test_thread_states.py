@@ -1,0 +1,81 @@
+"""What threads did: one account, in Fine Performance Metrics and Profile alike, against /proc."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from spanwise import Client, span
+from spanwise.tests.test_truth import rest, spin
+
+#: Words of Fine Metrics and of Profile.
+STATES = {"thread-cpu": "onCore", "core": "waiting", "gil": "gil", "blocked": "blocked"}
+SECONDS = 1.5
+
+
+@pytest.fixture
+def one_process() -> Iterator[Client]:
+    """Two threads under one interpreter lock."""
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        client.gather(client.map(rest, [0.0] * 8, pure=False))
+        yield client
+
+
+def states_of(client: Client, tag: str) -> tuple[dict[str, float], dict[str, float], float]:
+    """Seconds by state, in Fine Metrics and in Profile, and how far off the estimate may be."""
+    filter = {"spans": {"any": [{"tag": tag}]}}
+    metrics = client._observed.query("fine-metrics", filter)
+    profile = client._observed.query("profile", filter)
+    by_activity = {row["activity"]: row["value"] for row in metrics["byActivity"]}
+    rate = profile["rateHz"]
+    return (
+        {state: by_activity.get(state, 0.0) for state in STATES},
+        {state: profile["nodes"][name][0] / rate for state, name in STATES.items()},
+        metrics["gilErrorSeconds"],
+    )
+
+
+def check_agreement(client: Client, tag: str) -> dict[str, float]:
+    metrics, profile, error = states_of(client, tag)
+    whole = sum(metrics.values())
+    assert whole > SECONDS / 2
+    for state in STATES:
+        # Some hundred samples: three standard deviations of a share are below a tenth.
+        slack = 0.1 * whole + error
+        assert profile[state] == pytest.approx(metrics[state], abs=slack), (state, metrics, profile)
+    return metrics
+
+
+def test_under_one_lock(one_process: Client) -> None:
+    with span("locked"):
+        futures = [one_process.submit(spin, 0.25, pure=False) for _ in range(8)]
+    one_process.gather(futures)
+    states = check_agreement(one_process, "locked")
+    assert states["gil"] > states["blocked"]
+
+
+def test_asleep(one_process: Client) -> None:
+    with span("asleep"):
+        futures = [one_process.submit(rest, 0.25, pure=False) for _ in range(8)]
+    one_process.gather(futures)
+    states = check_agreement(one_process, "asleep")
+    assert states["blocked"] >= 0.9 * sum(states.values())
+
+
+def test_computing_on_more_threads_than_cores() -> None:
+    """Processes of one thread each: what is off a core waits in the kernel's queue."""
+    workers = 2 * len(os.sched_getaffinity(0))
+    with Client(n_workers=workers, threads_per_worker=1) as client:
+        client.gather(client.map(rest, [0.0] * 8 * workers, pure=False))
+        with span("queued"):
+            futures = [client.submit(spin, 0.4, pure=False) for _ in range(2 * workers)]
+        begin = time.perf_counter()
+        client.gather(futures)
+        took = time.perf_counter() - begin
+        states = check_agreement(client, "queued")
+        assert states["thread-cpu"] == pytest.approx(0.4 * 2 * workers, rel=0.1)
+        assert states["core"] > states["gil"] + states["blocked"]
+        assert sum(states.values()) <= workers * took * 1.05 + 0.2
