@@ -36,6 +36,8 @@ export type RunMessage = {
   readonly count: number;
   readonly calls: readonly number[];
   readonly args: readonly unknown[];
+  /** Arguments of several tasks are, or may be, one object: each task is to have its own. */
+  readonly isShared: boolean;
 };
 
 /** In `calls`, in place of the number of arguments: the one entry in `args` is an encoded tree, because a call is nested in it. */

@@ -13,7 +13,8 @@ import {
 } from './messages';
 import { packFailure } from './remote-error';
 import { Measures, TaskMeter } from './task-meter';
-import { describeUnsendable } from './unsendable';
+import { ClassLosses } from './sent-values';
+import { describeLoss, describeUnsendable } from './unsendable';
 import {
   loadedFunction,
   type LoadedFunction,
@@ -33,6 +34,8 @@ export type RunnerLink = {
     moved: readonly ArrayBuffer[]
   ): void | Promise<void>;
   canSend(value: unknown): boolean;
+  /** What a value is when it has arrived. @throws if it cannot be sent */
+  arrivalOf(value: unknown): unknown;
   /** Takes the next task of a pack; a number past its end if the rest was taken back. */
   claim(pack: RunMessage): number;
   /** Lets messages come in, where {@link claim} does not know without them what was taken back. */
@@ -44,9 +47,12 @@ export class PackRunner {
   private readonly _timings = new FunctionTimings();
   private readonly _waiting: RunMessage[] = [];
   private readonly _now = monotonicClock();
+  private readonly _losses: ClassLosses;
   private _isRunning = false;
 
-  constructor(private readonly _link: RunnerLink) {}
+  constructor(private readonly _link: RunnerLink) {
+    this._losses = new ClassLosses(value => _link.arrivalOf(value));
+  }
 
   add(pack: RunMessage): void {
     this._functions.define(pack.define);
@@ -87,7 +93,8 @@ export class PackRunner {
         this._functions,
         this._timings,
         this._link,
-        meter
+        meter,
+        this._losses
       ).run();
     }
     this._isRunning = false;
@@ -107,11 +114,12 @@ class PackRun {
     private readonly _functions: WorkerFunctions,
     private readonly _timings: FunctionTimings,
     private readonly _link: RunnerLink,
-    private readonly _meter: TaskMeter | null
+    private readonly _meter: TaskMeter | null,
+    private readonly _losses: ClassLosses
   ) {}
 
   async run(): Promise<void> {
-    const { calls, args, count } = this._pack;
+    const { calls, args, count, isShared } = this._pack;
     const step = calls.length === 2 ? 0 : 2;
     const loaded = this._functions.loaded;
     let from = 0;
@@ -131,28 +139,48 @@ class PackRun {
         }
         start = performance.now();
       }
+      const isLast = index === count - 1;
+      let leaves = false;
       try {
         let value: unknown;
         const fn = loaded[id] ?? (await this._functions.load(id));
+        const places = argCount === NESTED ? 1 : argCount;
+        // What another task has too it must not see changed; the last one may have the original.
+        const isOwn = !isShared || isLast;
+        const given = isOwn
+          ? args
+          : structuredClone(args.slice(from, from + places));
+        const place = isOwn ? from : 0;
+        from += places;
         this._meter?.begin();
         let movesResult = fn.movesResults;
         if (argCount === NESTED) {
           this._treeMoves = true;
-          value = await this._callTree(args[from] as CallTree);
+          value = await this._callTree(given[place] as CallTree);
           movesResult = this._treeMoves;
-          from += 1;
         } else {
-          value = callWith(fn.call, args, from, argCount);
-          from += argCount;
+          value = callWith(fn.call, given, place, argCount);
           if (isThenable(value)) {
             value = await value;
           }
         }
         this._meter?.end(value);
-        this._values.push(value);
-        if (movesResult && typeof value === 'object') {
-          collectLargeBuffers(value, this._moved);
+        if (typeof value === 'object' && value !== null) {
+          const loss = this._losses.find(value);
+          if (loss !== null) {
+            const what = describeLoss(value, 'result', loss);
+            await this._fail({ kind: 'unsendable', what });
+            return;
+          }
+          if (movesResult) {
+            noteLargeBuffers(value, this._moved);
+          } else if (!isLast) {
+            // Its function may keep it, and change it in a later task.
+            leaves = hasLargeBuffers(value);
+            value = leaves ? value : this._copyOf(value);
+          }
         }
+        this._values.push(value);
       } catch (error) {
         this._meter?.fail();
         await this._fail(
@@ -164,7 +192,7 @@ class PackRun {
       const stop = performance.now();
       this._timings.add(id, stop - start);
       start = stop;
-      if (stop - this._flushedAt > FLUSH_MS) {
+      if (leaves || stop - this._flushedAt > FLUSH_MS) {
         if (!(await this._flush(false))) {
           return;
         }
@@ -177,6 +205,15 @@ class PackRun {
       }
     }
     await this._flush(true);
+  }
+
+  /** The value itself if it has no copy, which is told when it is sent. */
+  private _copyOf(value: object): unknown {
+    try {
+      return structuredClone(value);
+    } catch {
+      return value;
+    }
   }
 
   private async _callTree(tree: CallTree): Promise<unknown> {
@@ -323,6 +360,21 @@ class FunctionTimings {
     this._lastId = -1;
     return columns;
   }
+}
+
+/** Getters of a result are its task's, and may throw: that is told when it is sent. */
+function noteLargeBuffers(value: object, into: Set<ArrayBuffer>): void {
+  try {
+    collectLargeBuffers(value, into);
+  } catch {
+    into.clear();
+  }
+}
+
+function hasLargeBuffers(value: object): boolean {
+  const large = new Set<ArrayBuffer>();
+  noteLargeBuffers(value, large);
+  return large.size > 0;
 }
 
 function callWith(

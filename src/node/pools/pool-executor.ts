@@ -29,7 +29,9 @@ import type { PoolWorker } from './pool-worker';
 import { unpackFailure } from './remote-error';
 import { type MeasureCount, Measures } from './task-meter';
 import { couldStick, retireHeld, takeBackStuck } from './stuck-packs';
-import { findUnsendable } from './unsendable-task';
+import { SentValues } from './sent-values';
+import { describeLoss } from './unsendable';
+import { findUnsendable, unsendable } from './unsendable-task';
 import type { WorkerEnd } from './worker-transport';
 import type { WorkerPool } from './worker-pool';
 
@@ -333,6 +335,7 @@ export class PoolExecutor implements Executor {
     const { functions } = this._pool;
     const calls: number[] = [];
     const args: unknown[] = [];
+    const sent = new SentValues(this._pool.losses);
     const share = Math.ceil(this._queue.length / this.numWorkers);
     const room = Math.min(share, AHEAD_TASKS - worker.aheadTasks);
     let last: Batch | null = null;
@@ -341,18 +344,34 @@ export class PoolExecutor implements Executor {
     for (const { batch, call } of this._queue) {
       const fits = batch.inParts
         ? count === 0 ||
-          (count < room && (expectedMs < AHEAD_MS || count < this._chunkSize))
+          (!sent.isFull &&
+            count < room &&
+            (expectedMs < AHEAD_MS || count < this._chunkSize))
         : last === null || batch === last;
       if (!fits) {
         break;
       }
       last = batch;
       const node = call.node as Task;
+      const first = args.length;
       try {
         encodeCall(node, call.inputs, functions.idOf, calls, args);
       } catch (error) {
         this._settle(this._queue.splice(count, 1)[0]!, { error }, null);
         return;
+      }
+      for (let at = first; at < args.length; at++) {
+        const loss = sent.look(args[at], count);
+        if (loss !== null) {
+          const root = `argument ${at - first}`;
+          const error = unsendable(
+            call.key,
+            describeLoss(args[at], root, loss)
+          );
+          const [entry] = this._queue.splice(count, 1);
+          this._settle(entry!, { error, isOfTask: false }, null);
+          return;
+        }
       }
       expectedMs += functions.meanMs(calls[2 * count]!) ?? AHEAD_MS;
       count++;
@@ -363,7 +382,7 @@ export class PoolExecutor implements Executor {
     const cell = worker.takeCell();
     const pack = new Pack(id, this, entries, cell, taskMs, this._measures);
     try {
-      worker.post(pack, calls, args, functions);
+      worker.post(pack, calls, args, sent.isShared, functions);
       this._known.add(worker);
     } catch (error) {
       worker.freeCell(pack.cell);

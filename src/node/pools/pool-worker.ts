@@ -96,6 +96,7 @@ export class PoolWorker {
     pack: Pack,
     calls: readonly number[],
     args: readonly unknown[],
+    isShared: boolean,
     functions: FunctionTable
   ): void {
     this.transport.post(
@@ -107,7 +108,8 @@ export class PoolWorker {
         define: functions.definitionsFrom(this._definedUpTo),
         count: pack.entries.length,
         calls: areAlike(calls) ? calls.slice(0, 2) : calls,
-        args
+        args,
+        isShared
       },
       args
     );

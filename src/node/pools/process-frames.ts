@@ -76,6 +76,16 @@ export function canEncode(value: unknown): boolean {
   }
 }
 
+/** What a value is after the way to another process. @throws as {@link encodeFrame} */
+export function decodedCopy(value: unknown): unknown {
+  const serializer = new Serializer();
+  serializer.writeHeader();
+  serializer.writeValue(value);
+  const deserializer = new Deserializer(serializer.releaseBuffer());
+  deserializer.readHeader();
+  return deserializer.readValue() as unknown;
+}
+
 /** Puts the chunks of a stream together and hands out each message. */
 export class FrameReader {
   private _lengths: number[] = [];

@@ -8,7 +8,12 @@ import { Worker } from 'node:worker_threads';
 import { forwardOutput } from './forward-output';
 import type { FromWorker, RunMessage, ToWorker } from './messages';
 import { PackRunner } from './pack-runner';
-import { canEncode, encodeFrame, FrameReader } from './process-frames';
+import {
+  canEncode,
+  decodedCopy,
+  encodeFrame,
+  FrameReader
+} from './process-frames';
 
 const MESSAGES = 3;
 const LIFELINE = 4;
@@ -35,6 +40,7 @@ const begun = { pack: -1, tasks: 0 };
 const runner = new PackRunner({
   send,
   canSend: canEncode,
+  arrivalOf: decodedCopy,
   claim: ({ pack, count }: RunMessage) => {
     if (begun.pack !== pack) {
       begun.pack = pack;

@@ -21,6 +21,7 @@ const runner = new PackRunner({
       return false;
     }
   },
+  arrivalOf: structuredClone,
   claim: pack => Atomics.add(claims, pack.cell, 1)
 });
 

@@ -1,4 +1,4 @@
-import { keyText } from '../graph/key';
+import { type Key, keyText } from '../graph/key';
 import type { Task, TaskFunction } from '../graph/nodes';
 import type { Entry } from './batch';
 import { encodeCall } from './call-encoding';
@@ -23,12 +23,20 @@ export function findUnsendable(
     const at = args.findIndex(arg => !canSend(arg));
     if (at !== -1) {
       const what = describeUnsendable(args[at], `argument ${at}`, canSend);
-      const error = new UnsendableError(
-        `Task ${keyText(key)} cannot be sent to a worker: ${what}.`,
-        { cause: thrown }
-      );
-      return { entry, error };
+      return { entry, error: unsendable(key, what, thrown) };
     }
   }
   return null;
+}
+
+/** @param what - which argument cannot be sent, and why */
+export function unsendable(
+  key: Key,
+  what: string,
+  cause?: unknown
+): UnsendableError {
+  return new UnsendableError(
+    `Task ${keyText(key)} cannot be sent to a worker: ${what}.`,
+    cause === undefined ? {} : { cause }
+  );
 }

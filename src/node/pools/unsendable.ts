@@ -1,5 +1,7 @@
 /** Finds what in a value cannot be sent, so that the error can say more than "could not be cloned". */
 
+import type { Loss } from './sent-values';
+
 /** How deep and how many values are looked at before the answer is only that something in there cannot be sent. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 10_000;
@@ -69,6 +71,49 @@ export function describeUnsendable(
   return (
     search(value, root, 0) ?? `${root} holds a value of a kind that has no copy`
   );
+}
+
+/** Methods named in a message. */
+const NAMED = 5;
+
+/**
+ * Says where in a value the object stands that would arrive without methods, and what to do.
+ *
+ * @param root - what the value is called: `result`, `argument 2`
+ */
+export function describeLoss(
+  value: unknown,
+  root: string,
+  { object, names }: Loss
+): string {
+  const path = pathTo(object, value, root) ?? `something in ${root}`;
+  const more = names.length > NAMED ? ', …' : '';
+  return (
+    `${path} is ${classOf(object)}, and only its data would arrive, without its methods and getters (${names.slice(0, NAMED).join(', ')}${more}). ` +
+    'Send the data, as a plain object such as { ...it }, and make the object again from it where it is used'
+  );
+}
+
+function pathTo(sought: object, value: unknown, root: string): string | null {
+  const seen = new Set<unknown>();
+  const search = (at: unknown, path: string, depth: number): string | null => {
+    if (at === sought) {
+      return path;
+    }
+    const isOver = depth > MAX_DEPTH || seen.size > MAX_VALUES || seen.has(at);
+    if (typeof at !== 'object' || at === null || isOver) {
+      return null;
+    }
+    seen.add(at);
+    for (const part of partsOf(at)) {
+      const found = search(part.read(), `${path}${part.name}`, depth + 1);
+      if (found !== null) {
+        return found;
+      }
+    }
+    return null;
+  };
+  return search(value, root, 0);
 }
 
 function kindOf(value: unknown): string | null {

@@ -11,8 +11,9 @@ import type {
 } from './messages';
 import type { PoolExecutor } from './pool-executor';
 import { PoolWorker } from './pool-worker';
-import { canEncode } from './process-frames';
+import { canEncode, decodedCopy } from './process-frames';
 import { ProcessWorker } from './process-worker';
+import { ClassLosses } from './sent-values';
 import { unpackInitializerFailure } from './remote-error';
 import { canClone, ThreadWorker } from './thread-worker';
 import type {
@@ -77,6 +78,8 @@ export abstract class WorkerPool implements AsyncDisposable {
   abstract readonly kind: 'threads' | 'processes';
   /** @internal */
   readonly functions = new FunctionTable();
+  /** What its workers would not get of objects with methods. @internal */
+  readonly losses = new ClassLosses(value => this.arrivalOf(value));
   /** Those that can be given tasks. @internal */
   readonly workers: PoolWorker[] = [];
   protected readonly _maxHeapMegabytes: number | undefined;
@@ -121,8 +124,11 @@ export abstract class WorkerPool implements AsyncDisposable {
     this._initialize =
       initializer === undefined
         ? null
-        : initializeMessage(initializer, initializerArgs, value =>
-            this.canSend(value)
+        : initializeMessage(
+            initializer,
+            initializerArgs,
+            value => this.canSend(value),
+            this.losses
           );
   }
 
@@ -231,6 +237,7 @@ export abstract class WorkerPool implements AsyncDisposable {
 
   protected abstract start(events: WorkerEvents): IWorkerTransport;
   protected abstract canSend(value: unknown): boolean;
+  protected abstract arrivalOf(value: unknown): unknown;
 
   private _receive(worker: PoolWorker, message: FromWorker): void {
     switch (message.type) {
@@ -325,6 +332,10 @@ export class ThreadPool extends WorkerPool {
   protected override canSend(value: unknown): boolean {
     return canClone(value);
   }
+
+  protected override arrivalOf(value: unknown): unknown {
+    return structuredClone(value);
+  }
 }
 
 /**
@@ -352,5 +363,9 @@ export class ProcessPool extends WorkerPool {
 
   protected override canSend(value: unknown): boolean {
     return canEncode(value);
+  }
+
+  protected override arrivalOf(value: unknown): unknown {
+    return decodedCopy(value);
   }
 }
