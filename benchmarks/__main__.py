@@ -42,6 +42,9 @@ PARTS = {
         "sampled shares against thread CPU time", "benchmarks.sampling_shares", ("--seconds", "2")
     ),
     "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
+    "soak": Part(
+        "ten minutes of deaths, stops and full disks", "benchmarks.soak", ("--seconds", "9")
+    ),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
     "local-loop": Part(
         "no-op tasks against Dask's get_sync, alternately",

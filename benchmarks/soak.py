@@ -1,0 +1,403 @@
+"""A cluster that is disturbed all the time: every result is right, or its error says why.
+
+    python -m benchmarks.soak [--seconds 600] [--json FILE]
+
+Two workers with 400 MB each. Every four seconds one of them is killed, or stopped for six
+seconds (its limit is four, so that some are taken out and some are not). A third and two
+thirds of the way the disk is full for 20 s (less of a shorter run). Meanwhile, in rounds:
+
+* many small results that do not fit into memory, and a sum of them;
+* large ones, read back by others;
+* a tree of sums over arrays, by Dask;
+* tasks that raise, of which the next ones fail;
+* data scattered to the workers, which is lost with them.
+
+It fails for a wrong result, an error that does not say its cause, a wait that takes longer than
+`ROUND_SECONDS`, and for files, processes and descriptors that are left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import psutil
+
+from spanwise import Client, KilledWorker, StallError, wait
+from spanwise.client.errors import ClusterError, RemoteTaskError
+from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
+
+MEMORY = 400 * 10**6
+EVERY_SECONDS = 4.0
+STOPPED_SECONDS = 6.0
+TTL_SECONDS = 4.0
+FULL_SECONDS = 20.0
+#: A round takes seconds; with a full disk, a stall and deaths amid it, a minute.
+ROUND_SECONDS = 150.0
+#: Of the disk that fills up.
+DISK_BYTES = 3 * 10**9
+#: What may be there more at the end than at the beginning.
+MOST_DESCRIPTORS = 5
+#: An error says its cause if it is one of these, or was raised by the task itself.
+CAUSES: tuple[type[BaseException], ...] = (KilledWorker, StallError)
+#: What errors of lost data say.
+LOST = ("LostData", "LostDependencies")
+
+
+class Wrong(Exception):
+    """What must not be."""
+
+
+class Deliberate(Exception):
+    """Raised by a task that is meant to."""
+
+
+def filled(i: int, nbytes: int) -> bytes:
+    return (i % 65536).to_bytes(4, "little") * (nbytes // 4)
+
+
+def checked(value: bytes, i: int, nbytes: int) -> int:
+    """Return `i` if the value is what :func:`filled` made of it."""
+    if value != filled(i, nbytes):
+        raise Wrong(f"result {i} of {nbytes} bytes has changed")
+    return i
+
+
+def raising(i: int) -> int:
+    time.sleep(0.01)
+    raise Deliberate(f"meant {i}")
+
+
+# ── the work ──────────────────────────────────────────────────────────────
+
+
+def small_results(client: Client, chance: random.Random) -> int:
+    """8,000 x 60 kB: 480 MB, of two times 240 that may stay."""
+    count = chance.choice([2000, 5000, 8000])
+    key = chance.random()
+    made = [
+        client.submit(filled, i, 60_000, key=f"small-{key}-{i}", retries=1) for i in range(count)
+    ]
+    parts = [
+        client.submit(sums_of, made[i : i + 100], i, 60_000, pure=False)
+        for i in range(0, count, 100)
+    ]
+    total = client.submit(sum, parts, pure=False).result(ROUND_SECONDS)
+    if total != count * (count - 1) // 2:
+        raise Wrong(f"the sum of {count} small results is {total}")
+    return count
+
+
+def sums_of(values: list[bytes], first: int, nbytes: int) -> int:
+    return sum(checked(value, first + i, nbytes) for i, value in enumerate(values))
+
+
+def large_results(client: Client, chance: random.Random) -> int:
+    count, nbytes = 30, 20_000_000
+    made = client.map(filled, range(count), nbytes=nbytes, pure=False)
+    found = client.gather([client.submit(checked, m, i, nbytes) for i, m in enumerate(made)])
+    if found != list(range(count)):
+        raise Wrong(f"large results gave {found}")
+    return count
+
+
+def arrays(client: Client, chance: random.Random) -> int:
+    x = da.ones((4000, 4000), chunks=(500, 500))
+    y = (x + x.T).rechunk((4000, 250)).sum(axis=0)
+    total = float(y.sum().compute())
+    if total != 2.0 * 4000 * 4000:
+        raise Wrong(f"the array's sum is {total}")
+    return 64
+
+
+def failing(client: Client, chance: random.Random) -> int:
+    futures = client.map(raising, range(20), pure=False)
+    after = client.submit(sum, futures, pure=False)
+    wait([*futures, after], timeout=ROUND_SECONDS)
+    for i, future in enumerate(futures):
+        error = future.exception(ROUND_SECONDS)
+        if not isinstance(error, (Deliberate, *CAUSES)):
+            raise Wrong(f"task {i} raised {error!r}")
+    if not isinstance(after.exception(ROUND_SECONDS), (Deliberate, *CAUSES)):
+        raise Wrong(f"what needs it raised {after.exception()!r}")
+    return 21
+
+
+def scattered(client: Client, chance: random.Random) -> int:
+    data = client.scatter([filled(i, 100_000) for i in range(10)])
+    found = client.gather([client.submit(checked, d, i, 100_000) for i, d in enumerate(data)])
+    if found != list(range(10)):
+        raise Wrong(f"scattered data gave {found}")
+    return 10
+
+
+WORK: tuple[Callable[[Client, random.Random], int], ...] = (
+    small_results,
+    large_results,
+    arrays,
+    failing,
+    scattered,
+)
+
+
+def cause_of(error: BaseException) -> str:
+    """Name the cause that an error says; empty if it says none."""
+    if isinstance(error, (Wrong, TimeoutError)):
+        return ""
+    if isinstance(error, CAUSES) and len(str(error)) > 40:
+        return type(error).__name__
+    if isinstance(error, RemoteTaskError) and str(error).startswith(LOST):
+        return str(error).split(":")[0]
+    if isinstance(error, OSError) and "No space left" in str(error):
+        return "OSError"
+    if isinstance(error, ClusterError) and "worker" in str(error):
+        return type(error).__name__
+    return ""
+
+
+# ── the disturbances ──────────────────────────────────────────────────────
+
+
+class Disturber(threading.Thread):
+    """Kills or stops a worker every now and then."""
+
+    def __init__(self, pids: Callable[[], list[int]], seed: int, every: float) -> None:
+        super().__init__(name="disturber", daemon=True)
+        self._pids = pids
+        self._chance = random.Random(seed)
+        self._every = every
+        self._over = threading.Event()
+        self.done: Counter[str] = Counter()
+
+    def run(self) -> None:
+        while not self._over.wait(self._every):
+            pids = [pid for pid in self._pids() if psutil.pid_exists(pid)]
+            if not pids:
+                continue
+            pid = self._chance.choice(pids)
+            try:
+                if self._chance.random() < 0.5:
+                    os.kill(pid, signal.SIGKILL)
+                    self.done["killed"] += 1
+                else:
+                    os.kill(pid, signal.SIGSTOP)
+                    self.done["stopped"] += 1
+                    seconds = STOPPED_SECONDS * self._chance.random()
+                    threading.Timer(seconds, self._go_on, (pid,)).start()
+            except ProcessLookupError:
+                continue
+
+    @staticmethod
+    def _go_on(pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass  # taken out meanwhile
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
+
+
+class Disk:
+    """Where temporary files lie: a file system of its own, or none may grow in the workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        made = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)],
+            capture_output=True,
+        )
+        self.is_mounted = made.returncode == 0
+
+    def fill(self, pids: list[int]) -> None:
+        if self.is_mounted:
+            with (self.folder / "filler").open("ab", buffering=0) as file:
+                try:
+                    os.posix_fallocate(file.fileno(), 0, DISK_BYTES)
+                except OSError:
+                    self._fill_up(file)
+        else:
+            self._limit(pids, 65536)
+
+    @staticmethod
+    def _fill_up(file: Any) -> None:
+        try:
+            while True:
+                file.write(bytes(2**20))
+        except OSError:
+            return
+
+    def free(self, pids: list[int]) -> None:
+        if self.is_mounted:
+            (self.folder / "filler").unlink(missing_ok=True)
+        else:
+            self._limit(pids, resource.RLIM_INFINITY)
+
+    @staticmethod
+    def _limit(pids: list[int], nbytes: int) -> None:
+        for pid in pids:
+            try:
+                _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (nbytes, hard))
+            except ProcessLookupError:
+                continue
+
+    def end(self) -> None:
+        if self.is_mounted:
+            subprocess.run(["umount", "-l", str(self.folder)], check=True)
+
+
+# ── the run ───────────────────────────────────────────────────────────────
+
+
+def descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def soak(seconds: float, seed: int, folder: Path) -> dict[str, Any]:
+    """Run for so long; what came of it, with what is wrong under ``wrong``."""
+    chance = random.Random(seed)
+    wrong: list[str] = []
+    rounds: Counter[str] = Counter()
+    causes: Counter[str] = Counter()
+    tasks = 0
+    slowest = 0.0
+    full_seconds = min(FULL_SECONDS, seconds / 6)
+    disk = Disk(folder)
+    tempfile.tempdir = str(folder)
+    known = set(marked_processes())
+    try:
+        with dask.config.set({"spanwise.scheduler.worker-ttl": TTL_SECONDS}):
+            client = Client(n_workers=2, threads_per_worker=1, memory_limit=MEMORY)
+        with client:
+            assert client._scheduler is not None
+            scheduler = client._scheduler.process.pid
+            cluster_folder = client._scheduler.folder
+            client.gather(client.map(filled, range(10), nbytes=8))
+            pids = lambda: [row["pid"] for row in list(client._session.workers.values())]  # noqa: E731
+            before = (descriptors(scheduler), descriptors(os.getpid()))
+            disturber = Disturber(pids, seed, min(EVERY_SECONDS, seconds / 3))
+            begin = time.monotonic()
+            disturber.start()
+            filling = threading.Thread(
+                target=fill_twice, args=(disk, pids, begin, seconds, full_seconds), daemon=True
+            )
+            filling.start()
+            number = 0
+            while time.monotonic() - begin < seconds:
+                work = WORK[number % len(WORK)]
+                number += 1
+                started = time.monotonic()
+                try:
+                    tasks += work(client, chance)
+                    rounds["right"] += 1
+                except (Exception, CancelledError) as error:  # noqa: BLE001 (judged here)
+                    cause = cause_of(error)
+                    rounds["failed"] += 1
+                    causes[f"{work.__name__}: {cause}"] += 1
+                    if not cause:
+                        wrong.append(f"{work.__name__}: {type(error).__name__}: {error}"[:500])
+                slowest = max(slowest, time.monotonic() - started)
+            disturber.end()
+            filling.join()
+            disk.free(pids())
+            wrong += after_the_storm(client, cluster_folder, scheduler, before)
+        wrong += [f"a process is left: {line}" for line in wait_until_gone(known, 30)]
+        left = [str(path) for path in folder.rglob("*")]
+        wrong += [f"a file is left: {path}" for path in left]
+    finally:
+        tempfile.tempdir = None
+        disk.end()
+    return {
+        "seconds": seconds,
+        "disk": "mounted" if disk.is_mounted else "limited",
+        "tasks": tasks,
+        "rounds": dict(rounds),
+        "causes": dict(causes),
+        "disturbances": dict(disturber.done),
+        "slowest_round_seconds": slowest,
+        "wrong": wrong,
+    }
+
+
+def fill_twice(
+    disk: Disk, pids: Callable[[], list[int]], begin: float, seconds: float, full: float
+) -> None:
+    for third in (1, 2):
+        time.sleep(max(0.0, begin + third * seconds / 3 - full / 2 - time.monotonic()))
+        disk.fill(pids())
+        time.sleep(full)
+        disk.free(pids())
+
+
+def after_the_storm(
+    client: Client, folder: Path, scheduler: int, before: tuple[int, int]
+) -> list[str]:
+    """Compute something undisturbed, and see that nothing is left."""
+    end = time.monotonic() + 60
+    wrong = ["not begun"]
+    while wrong and time.monotonic() < end:
+        time.sleep(0.5)
+        wrong = []
+        rows = list(client._session.workers.values())
+        running = [row for row in rows if row["state"] == "running"]
+        if len(running) != 2:
+            wrong.append(f"the workers are {rows}")
+        living = {f"worker-{row['id']}.sock" for row in rows}
+        for path in folder.glob("worker-*.sock"):
+            if path.name not in living:
+                wrong.append(f"{path.name} is left")
+        wrong += [f"{path} is left" for path in folder.glob("spill-*/*")]
+        now = (descriptors(scheduler), descriptors(os.getpid()))
+        for name, then, count in zip(("scheduler", "client"), before, now, strict=True):
+            if count > then + MOST_DESCRIPTORS:
+                wrong.append(f"the {name} has {count} descriptors, {then} at the beginning")
+    if not wrong:
+        try:
+            small_results(client, random.Random(0))
+        except Exception as error:  # noqa: BLE001 (told)
+            wrong.append(f"afterwards: {type(error).__name__}: {error}")
+    return wrong
+
+
+def main() -> int:
+    """Soak, print what came of it; 1 if anything was wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    mark_this_process()
+    warnings.simplefilter("ignore", RuntimeWarning)
+    with tempfile.TemporaryDirectory(prefix="soak") as folder:
+        found = soak(options.seconds, options.seed, Path(folder))
+    for name, value in found.items():
+        if name != "wrong":
+            print(f"{name:24} {value}")
+    for line in found["wrong"]:
+        print(f"wrong: {line}", file=sys.stderr)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+    return 1 if found["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
