@@ -8,6 +8,9 @@ import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import type { ClusterInfo } from '../wire/panel-link';
 
+/** Paused workers that are named. */
+const MOST_PAUSES = 2;
+
 export type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
   /** Path of the notebook that uses it. */
@@ -62,6 +65,11 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
           ` · ${trans.__('used by %1', baseName(props.notebook))}`}
       </div>
       {cluster.why && <div className="sw-cluster-why">{cluster.why}</div>}
+      {pausesOf(cluster, trans).map(line => (
+        <div key={line} className="sw-cluster-why" role="status">
+          {line}
+        </div>
+      ))}
       <div className="sw-cluster-line sw-cluster-figures">
         <span>
           <b>{workersOf(cluster)}</b>{' '}
@@ -140,6 +148,25 @@ export function workersOf(cluster: ClusterInfo): number {
   return cluster.workers.filter(
     ({ state }) => cluster.state === 'ended' || state !== 'gone'
   ).length;
+}
+
+/** A line per worker that begins no task, at most two and how many more. */
+function pausesOf(
+  { state, workers }: ClusterInfo,
+  trans: TranslationBundle
+): readonly string[] {
+  const paused =
+    state === 'ended' ? [] : workers.filter(one => one.state === 'paused');
+  const lines = paused
+    .slice(0, MOST_PAUSES)
+    .map(({ name, why }) =>
+      why === undefined
+        ? trans.__('%1 is paused.', name)
+        : trans.__('%1 is paused: %2.', name, why)
+    );
+  return paused.length > MOST_PAUSES
+    ? [...lines, trans.__('%1 more are paused.', paused.length - MOST_PAUSES)]
+    : lines;
 }
 
 /** Threads there are, or were: an ended cluster has none any more. */

@@ -122,6 +122,8 @@ export type ClusterInfo = {
     readonly memoryLimit: number;
     readonly process: number;
     readonly state: string;
+    /** Of a paused worker: what fills its memory; absent: it is stopped, or not paused. */
+    readonly why?: string;
   }[];
   readonly threads: number;
   readonly running: number;

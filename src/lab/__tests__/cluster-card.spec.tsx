@@ -61,6 +61,25 @@ describe('ClusterCard', () => {
     expect(text.replace(/\s/g, ' ')).toContain('1.00 of 4.00 GiB');
   });
 
+  it('names workers that are paused, and what fills them, as text', () => {
+    const full = { ...here, state: 'paused', why: '<b>9 of 10 MiB' };
+    expect(textOf(clusterInfo({ workers: [full, there] }))).toContain(
+      'worker 0 is paused: <b>9 of 10 MiB.'
+    );
+    const all = [0, 1, 2, 3].map(worker => ({
+      ...full,
+      worker,
+      name: `worker ${worker}`
+    }));
+    expect(textOf(clusterInfo({ workers: all }))).toContain(
+      '2 more are paused.'
+    );
+    expect(textOf(clusterInfo())).not.toContain('paused');
+    expect(textOf(clusterInfo({ workers: all, state: 'ended' }))).not.toContain(
+      'paused'
+    );
+  });
+
   it('says of an observation that it observes, and what', () => {
     const text = textOf(clusterInfo({ name: 'daily', kind: 'local' }));
     expect(text).toContain('dailyobserving');

@@ -244,9 +244,15 @@ function ingestEvents(log: LogStore, block: BlockRows): void {
   const row = appended(log, log.events, block);
   const run = column(block, 'run');
   const kind = column(block, 'kind');
+  const worker = column(block, 'worker');
   for (let i = 0; i < block.rows; i++) {
-    if (run[i] !== NO_ROW && log.name(kind[i]!).includes('failed')) {
+    const name = log.name(kind[i]!);
+    if (run[i] !== NO_ROW && name.includes('failed')) {
       log.failureRows.set(run[i]!, row + i);
+    } else if (name === 'paused') {
+      log.pauseRows.set(worker[i]!, row + i);
+    } else if (name === 'resumed') {
+      log.pauseRows.delete(worker[i]!);
     }
   }
   noteNewest(log, column(block, 't'));

@@ -79,6 +79,8 @@ export class LogStore {
   readonly lastParts = new IdIndex();
   /** Run id → the row of `events` that says how it failed. */
   readonly failureRows = new IdIndex();
+  /** Worker → the row of `events` that says why it paused last. */
+  readonly pauseRows = new Map<number, number>();
   readonly stackRows = new IdIndex();
   readonly frameRows = new IdIndex();
 

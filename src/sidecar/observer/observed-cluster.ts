@@ -169,7 +169,8 @@ export class ObservedCluster {
         threads: worker.threads,
         memoryLimit: worker.memoryLimit,
         process: process.get(worker.worker) ?? 0,
-        state: this.ended ? 'gone' : shape.stateOf(worker.worker)
+        state: this.ended ? 'gone' : shape.stateOf(worker.worker),
+        ...this._whyPaused(worker.worker)
       })),
       threads: shape.threads,
       running: this.ended ? 0 : shape.running.size,
@@ -180,6 +181,17 @@ export class ObservedCluster {
       ...(this._open.notebook ? { notebook: this._open.notebook } : {}),
       ...this._dropped()
     };
+  }
+
+  /** What a worker that is paused said of it. */
+  private _whyPaused(worker: number): { readonly why?: string } {
+    const { events, pauseRows, shape } = this.store;
+    const row = pauseRows.get(worker);
+    const isSaid =
+      row !== undefined &&
+      events.has(row) &&
+      shape.stateOf(worker) === 'paused';
+    return isSaid && !this.ended ? { why: events.text('text', row) } : {};
   }
 
   /** What the figures lack. */

@@ -215,6 +215,44 @@ describe('the observer', () => {
     expect(fixture.notes.join()).toContain('A detail could not be sent');
   });
 
+  it('says which workers are paused and what fills them, until they go on', async () => {
+    const source = await fixture.source();
+    await source.open();
+    await source.send(blocks);
+    const panel = await fixture.panel();
+    const next = blocks.length + 1;
+    const step = (seq: number, state: number, kind: number, text: string) => [
+      rowsToBlock(seq, 'capacity', [{ t: 11, worker: 0, threads: 2, state }]),
+      rowsToBlock(seq + 1, 'events', [
+        { t: 11, kind, worker: 0, run: 0xffffffff, text }
+      ])
+    ];
+    await source.send([
+      rowsToBlock(next, 'names', [
+        { id: 900, text: 'paused' },
+        { id: 901, text: 'resumed' }
+      ]),
+      ...step(next + 1, 1, 900, '9 of 10 MiB')
+    ]);
+    const isTold = (state: string, why: string | undefined) =>
+      panel.next('clusters', ({ clusters }) => {
+        const [worker] = (clusters[0]?.['workers'] ?? []) as {
+          state: string;
+          why?: string;
+        }[];
+        return worker?.state === state && worker.why === why;
+      });
+    await isTold('paused', '9 of 10 MiB');
+    await source.send(step(next + 3, 0, 901, ''));
+    const told = panel.inbox.all.length;
+    await panel.inbox.wait(
+      (message): message is typeof message =>
+        message.type === 'clusters' &&
+        !JSON.stringify(message.fields).includes('9 of 10'),
+      told
+    );
+  });
+
   it('tells watches of a log that another one has replaced', async () => {
     const source = await fixture.source();
     await source.open();
