@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -13,10 +15,17 @@ import pytest
 
 from spanwise import Client
 from spanwise.client import calls
+from spanwise.client.session import dump
+from spanwise.graph.template import Constant, Slot, Template
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
+from spanwise.wire import payload
+from spanwise.worker.fine import Ledger
+from spanwise.worker.library import Kept
+from spanwise.worker.spill import SpillStore
+from spanwise.worker.worker import Worker
 
 MEGABYTE = 1 << 20
 #: Megabytes that go through a cluster, and how many of them may stay anywhere. Node frees
@@ -62,6 +71,117 @@ def test_what_calls_bring_goes_with_them(send: Callable[[Client, int], Any]) -> 
         grown = [megabytes(process) - b for process, b in zip(processes, before, strict=True)]
         assert max(grown) < STAY, grown
         assert kept.result() == 5
+
+
+def with_padding(i: int) -> bytes:
+    """A megabyte that is no other's, and costs nothing to make."""
+    return i.to_bytes(8, "little") + bytes(MEGABYTE - 8)
+
+
+def test_a_worker_takes_more_tables_than_its_memory_holds() -> None:
+    known = set(marked_processes())
+    with Client(n_workers=1, threads_per_worker=1, memory_limit=120 * MEGABYTE) as client:
+        assert client.submit(size, 1).result() == 1
+        (worker,) = processes_of("worker", known)
+        # All are wanted, so all may have to be run again: none goes before the end.
+        futures = [client.submit(size, i, table=with_padding(i)) for i in range(140)]
+        futures += client.map(size, range(140), [with_padding(i) for i in range(140)])
+        assert client.gather(futures) == 2 * [i + MEGABYTE for i in range(140)]
+        assert processes_of("worker", known) == [worker]
+
+
+def test_what_tasks_run_counts_as_managed_and_can_be_written_to_disk(tmp_path: Path) -> None:
+    worker = Worker(0, "worker-0", 1, 20 * MEGABYTE, tmp_path)
+    library = worker.library
+    for i in range(10):
+        table = with_padding(i)
+        constants = {"table": Constant(table)}
+        library.add_template(i, dump(Template(size, (-1,), (Slot(-1),), constants)))
+        library.add_chunk(i, dump([(table,)]))
+    assert worker.managed == worker.spill.held_beside() == pytest.approx(20 * MEGABYTE, rel=0.01)
+    for i in range(5):
+        opened, (table,), _ = library.open(i, i, 0)
+        assert opened.template.keywords["table"].value == table == with_padding(i)
+    assert worker.managed == pytest.approx(20 * MEGABYTE, rel=0.01)
+    # Of what nothing here will run, opened or not, the oldest go; what is queued goes last.
+    worker.table.assign([(0, 0, 3, 3, 0, 0, 0, 0, 0.0, 0.0, 0)])
+    worker.pinned.keep_bound()
+    assert worker.managed <= 0.6 * 20 * MEGABYTE
+    assert 3 in library.templates and 3 in library.chunks
+    assert worker.pinned.give_up(100 * MEGABYTE) > 0
+    assert worker.managed == 0.0 and not library.templates and not library.chunks
+    assert worker.spill.disk_bytes == pytest.approx(20 * MEGABYTE, rel=0.01)
+    for i in range(10):
+        opened, (table,), _ = library.open(i, i, 0)
+        assert opened.template.keywords["table"].value == table == with_padding(i)
+    files = set(tmp_path.rglob("spill*/*"))
+    assert worker.pinned.give_up(100 * MEGABYTE) > 0
+    assert set(tmp_path.rglob("spill*/*")) == files  # they were there already
+    library.drop(range(10), range(10))
+    assert worker.managed == worker.spill.disk_bytes == 0
+    assert not list(tmp_path.rglob("spill*/*"))
+
+
+def test_what_cannot_be_pickled_again_stays_and_small_ones_are_left_alone(tmp_path: Path) -> None:
+    worker = Worker(0, "worker-0", 1, 10 * MEGABYTE, tmp_path)
+    worker.library.add_chunk(0, dump([(PicklesOnce(bytes(MEGABYTE)),)]))
+    worker.library.add_chunk(1, dump([(bytes(1000),)]))
+    for chunk in (0, 1):
+        worker.library.add_template(chunk, dump(Template(size, (-1,))))
+        worker.library.open(chunk, chunk, 0)
+    assert worker.pinned.give_up(100 * MEGABYTE) == 0.0
+    assert worker.pinned.give_up(100 * MEGABYTE) == 0.0
+    assert set(worker.library.chunks) == {0, 1}
+
+
+class PicklesOnce:
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __reduce__(self) -> Any:
+        return _opened_once, (self.content,)
+
+
+def _opened_once(content: bytes) -> Any:
+    made = PicklesOnce(content)
+    made.__class__ = type("Opened", (), {"__reduce__": None})
+    return made
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_blobs_open_right_whatever_comes_goes_and_is_put_away(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    store = SpillStore(tmp_path, 1e6, Ledger())
+    worker = Worker(0, "worker-0", 1, 1e6, tmp_path)
+    kept: Kept[Any] = Kept("The blob", payload.loads)
+    expected: dict[int, bytes] = {}
+    claims: list[tuple[int, Any, bytes]] = []
+    for number in range(600):
+        blob_id = chance.choice(list(expected)) if expected else -1
+        match chance.randrange(6):
+            case 0 | 1:
+                expected[number] = bytes([number % 256]) * chance.choice([10, 70_000, 200_000])
+                frame = bytearray(chance.choice([0, 300_000])) + dump(expected[number])
+                start = len(frame) - len(dump(expected[number]))
+                kept.add(number, memoryview(frame)[start:])
+            case 2 if blob_id >= 0 and len(expected) > 5:
+                del expected[blob_id]
+                kept.drop([blob_id])
+            case 3 if blob_id >= 0:
+                claims.append((blob_id, kept.claim(blob_id), expected[blob_id]))
+            case 4 if blob_id >= 0:
+                kept.put_away(blob_id, lambda buffers: store.put_away(worker, buffers))
+            case 5 if claims:
+                # Claimed before, perhaps put away or dropped since.
+                _, open_it, value = claims.pop(chance.randrange(len(claims)))
+                assert open_it()[0] == value
+        assert kept.nbytes == pytest.approx(sum(kept._sizes.values()))
+        assert set(kept._sizes) | set(kept._blobs) | set(kept.opened) <= set(expected)
+    claims.clear()
+    for blob_id, value in expected.items():
+        assert kept.claim(blob_id)()[0] == value
+    kept.drop(list(expected))
+    assert kept.nbytes == 0.0 and store.disk_bytes == 0
 
 
 def _unused(client: LocalClient, generation: int, templates: list[int]) -> None:

@@ -1,19 +1,38 @@
-"""Templates and chunks: kept as received until first used, then opened once."""
+"""Templates and chunks: kept as received until first used, then opened once.
+
+::
+
+    received ── claim, open ──▶ opened
+       │ put away                 │ put away: pickled again
+       ▼                          ▼
+    on disk ◀─────────────────────┘        (opened again when a task needs it)
+
+The scheduler says when one is to be dropped; what large ones take in between leaves memory
+when that is short (pinned.py).
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from spanwise.graph.template import Call, Constant
 from spanwise.wire import payload
 from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.names import Names
+from spanwise.worker.sizes import Sizes
+from spanwise.worker.spill_file import Spilled
 from spanwise.worker.stacks import TextIds
 
 #: The chunk id of a task that has no literals.
 NO_CHUNK = 0xFFFF_FFFF
+
+#: From here on what is opened is measured, and can leave memory: else it counts as much as
+#: its pickle.
+LARGE_BYTES = 64 * 1024
 
 T = TypeVar("T")
 
@@ -48,22 +67,41 @@ class Kept(Generic[T]):
         Begins the sentence that says that one cannot be opened.
     read
         Makes of a blob what is kept of it.
+    content, weigh
+        What of that is pickled should it leave memory, and its bytes.
     """
 
-    def __init__(self, what: str, read: Callable[[Any], T]) -> None:
+    def __init__(
+        self,
+        what: str,
+        read: Callable[[Any], T],
+        content: Callable[[T], Any] = lambda opened: opened,
+        weigh: Callable[[Any], float] = lambda content: 0.0,
+    ) -> None:
         #: id → what was in the blob.
         self.opened: dict[int, T] = {}
+        #: id → what is not opened, or is on disk beside.
         self._blobs: dict[int, Any] = {}
+        #: id → bytes in memory of what takes some.
+        self._sizes: dict[int, float] = {}
+        #: Sum of `_sizes`.
+        self.nbytes = 0.0
+        #: What cannot be pickled again.
+        self._refused: set[int] = set()
         self._what = what
         self._read = read
+        self._content = content
+        self._weigh = weigh
         #: Around what changes both.
         self._changing = threading.Lock()
 
     def add(self, blob_id: int, blob: Any) -> None:
         """Keep a blob until it is needed."""
+        blob = own(blob)
         with self._changing:
             self.opened.pop(blob_id, None)
             self._blobs[blob_id] = blob
+            self._resize(blob_id, len(blob))
 
     def drop(self, ids: Iterable[int]) -> None:
         """Forget blobs and what was in them."""
@@ -71,6 +109,61 @@ class Kept(Generic[T]):
             for each in ids:
                 self.opened.pop(each, None)
                 self._blobs.pop(each, None)
+                self._refused.discard(each)
+                self._resize(each, 0.0)
+
+    def large(self) -> list[tuple[int, float]]:
+        """What can leave memory, oldest first: its id and bytes."""
+        with self._changing:
+            return [
+                (blob_id, size)
+                for blob_id, size in self._sizes.items()
+                if size >= LARGE_BYTES and blob_id not in self._refused
+            ]
+
+    def put_away(self, blob_id: int, write: Callable[[list[Any]], Spilled | None]) -> float:
+        """Let one leave memory; whoever uses it now keeps it until he has done.
+
+        Parameters
+        ----------
+        write
+            Writes buffers to disk; None: it cannot.
+
+        Returns
+        -------
+        nbytes
+            How many bytes have gone.
+        """
+        with self._changing:
+            blob, opened = self._blobs.get(blob_id), self.opened.get(blob_id)
+        marker = blob if isinstance(blob, Spilled) else None
+        if marker is None:
+            buffers = [blob]
+            if opened is not None:
+                try:
+                    buffers = list(payload.dumps(self._content(opened)))
+                except BaseException:  # noqa: BLE001 (it stays)
+                    self._refused.add(blob_id)
+                    return 0.0
+            if buffers[0] is None:
+                return 0.0  # dropped meanwhile
+            marker = write(buffers)
+            if marker is None:
+                return 0.0
+        with self._changing:
+            if self._blobs.get(blob_id) is not blob or self.opened.get(blob_id) is not opened:
+                return 0.0  # dropped, or opened meanwhile
+            self._blobs[blob_id] = marker
+            self.opened.pop(blob_id, None)
+            return self._resize(blob_id, 0.0)
+
+    def _resize(self, blob_id: int, nbytes: float) -> float:
+        """Count one anew, as the newest; how many bytes less that is."""
+        before = self._sizes.pop(blob_id, 0.0)
+        if nbytes:
+            self._sizes[blob_id] = nbytes
+        self.nbytes += nbytes - before
+        return before - nbytes
 
     def claim(self, blob_id: int) -> Callable[[], tuple[T, int]]:
         """Return what opens a blob, even if it is dropped before that.
@@ -93,20 +186,63 @@ class Kept(Generic[T]):
             raise CannotOpen(
                 f"{self._what} did not reach the worker. Submitting it again sends it again."
             )
+        if isinstance(blob, Spilled):
+            content = self._read_back(blob)
+        else:
+            content = blob
         try:
-            value = self._read(blob)
+            value = self._read(content)
         except BaseException as error:
             raise CannotOpen(
                 f"{self._what} could not be unpickled on the worker ({type(error).__name__}: "
                 f"{error}). Modules that it imports must be importable there: "
                 "workers use the client's interpreter, sys.path and working directory."
             ) from error
+        nbytes = len(content)
+        size = float(nbytes)
+        if nbytes >= LARGE_BYTES:
+            size = max(size, self._weigh(self._content(value)))
         with self._changing:
-            if self._blobs.get(blob_id) is blob:
+            if self._blobs.get(blob_id) is blob and blob_id not in self.opened:
                 self.opened[blob_id] = value
-                del self._blobs[blob_id]
+                if content is blob:
+                    del self._blobs[blob_id]
+                self._resize(blob_id, size)
             # Else another thread was first, or it was dropped: nobody would drop it again.
-            return self.opened.get(blob_id, value), len(blob)
+            return self.opened.get(blob_id, value), nbytes
+
+    def _read_back(self, marker: Spilled) -> bytearray:
+        try:
+            return marker.read()
+        except OSError as error:
+            raise CannotOpen(
+                f"{self._what} was written to disk for want of memory and could not be read "
+                f"back ({error.strerror or error}). Submitting it again sends it again."
+            ) from error
+
+
+def own(blob: Any) -> Any:
+    """Bytes that keep no others alive: a view of a frame that holds much else is copied."""
+    if isinstance(blob, memoryview) and 2 * blob.nbytes <= memoryview(blob.obj).nbytes:
+        return bytearray(blob)
+    return blob
+
+
+def constants(template: Any) -> Iterator[Any]:
+    """What a template holds besides its function's code: keywords, closures, defaults."""
+    for part in (template, *(template.parts or ())):
+        function = part.function
+        yield from getattr(function, "__defaults__", None) or ()
+        for cell in getattr(function, "__closure__", None) or ():
+            with suppress(ValueError):  # an empty one
+                yield cell.cell_contents
+        pending = [*part.places, *(part.keywords or {}).values()]
+        while pending:
+            place = pending.pop()
+            if isinstance(place, Constant):
+                yield place.value
+            elif isinstance(place, Call):
+                pending += [*place.arguments, *(place.keywords or {}).values()]
 
 
 class Library:
@@ -121,8 +257,16 @@ class Library:
         #: Around everything that may import modules. Two threads that enter a circle of
         #: modules (dask has such) at different places get one of them half made.
         self.importing = threading.RLock()
-        self._templates = Kept("The function of this task", self._read_template)
-        self._chunks: Kept[list[tuple[Any, ...]]] = Kept("The arguments of this task", self.loads)
+        sizes = Sizes()
+        self._templates = Kept(
+            "The function of this task",
+            self._read_template,
+            lambda opened: opened.template,
+            lambda template: sum(map(sizes.of, constants(template))),
+        )
+        self._chunks: Kept[list[tuple[Any, ...]]] = Kept(
+            "The arguments of this task", self.loads, weigh=sizes.of
+        )
         #: id → opened template.
         self.templates = self._templates.opened
         #: id → list of tuples of literals.
@@ -135,6 +279,34 @@ class Library:
     def add_chunk(self, chunk_id: int, blob: Any) -> None:
         """Keep a chunk's payload until it is needed."""
         self._chunks.add(chunk_id, blob)
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes in memory of all that is kept."""
+        return self._templates.nbytes + self._chunks.nbytes
+
+    def put_away(
+        self,
+        wanted: float,
+        templates: Set[int],
+        chunks: Set[int],
+        write: Callable[[list[Any]], Spilled | None],
+    ) -> float:
+        """Let about so many bytes leave memory, the oldest first, sparing those named.
+
+        Returns
+        -------
+        nbytes
+            How many bytes have gone.
+        """
+        gone = 0.0
+        for kept, spared in ((self._chunks, chunks), (self._templates, templates)):
+            for blob_id, _ in kept.large():
+                if gone >= wanted:
+                    return gone
+                if blob_id not in spared:
+                    gone += kept.put_away(blob_id, write)
+        return gone
 
     def drop(self, templates: Sequence[int], chunks: Sequence[int]) -> None:
         """Forget templates and chunks that no task will name again."""

@@ -80,6 +80,8 @@ class SchedulerLink:
             library.add_template(template["id"], message.blobs[template["blob"]])
         for chunk in fields["chunks"]:
             library.add_chunk(chunk["id"], message.blobs[chunk["blob"]])
+        if message.blobs:
+            self._worker.pinned.keep_bound()
         dependencies = message.table("dependencies")
         rows: list[Any] = list(message.table("tasks"))
         offset = self._worker.clock_offset

@@ -114,6 +114,10 @@ class SpillStore:
         """Bytes of what is kept for tasks besides their results."""
         return sum(source.held_bytes() for source in self.sources)
 
+    def give_up_beside(self, wanted: float) -> bool:
+        """Let about so many bytes of that go; False: no more can."""
+        return any(source.give_up(wanted) for source in self.sources)
+
     def is_short(self, process: float) -> bool:
         """Whether the process is so large that results should leave it."""
         return self.limit > 0 and process >= SPILL * self.limit
@@ -139,7 +143,7 @@ class SpillStore:
             if spent is not None:
                 serialize += spent.serialize
                 disk_bytes += spent.disk_bytes
-            elif not any(source.give_up(excess) for source in self.sources):
+            elif not self.give_up_beside(excess):
                 if not self.failing:
                     # Everything left is tiny or cannot be pickled. Not to look through
                     # all of it after each task, look again when there is 10 % more.

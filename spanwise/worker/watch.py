@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from spanwise.worker.memory import MemoryMonitor, give_back_free_memory
 from spanwise.worker.sampler import Sampler
-from spanwise.worker.spill import Spent
+from spanwise.worker.spill import SPILL, Spent
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
@@ -180,18 +180,21 @@ class Watch(threading.Thread):
         if worker.table.managed > spill.target:
             # What peers sent: no task of this worker was there to make room for it.
             self._book(spill.make_room(worker))
-        row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
+        row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
             spent = spill.spill(worker, 0.0)
-            if spent is None:
+            if spent is not None:
+                self._book(spent)
+            elif spill.give_up_beside(row[1] - SPILL * spill.limit + 1.0):
+                gc.collect()  # functions by value lie in circles
+            else:
                 break
-            self._book(spent)
             give_back_free_memory()
-            row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
+            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         if self._memory.is_short(row[1]) and not worker.paused:
             gc.collect()
             give_back_free_memory()
-            row = self._memory.measure(now, worker.table.managed, float(spill.disk_bytes))
+            row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         with self._lock:
             self._memory_rows.append(row)
         process = row[1]

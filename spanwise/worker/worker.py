@@ -26,6 +26,7 @@ from spanwise.worker.errors import Described
 from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Library
 from spanwise.worker.names import Names
+from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
 from spanwise.worker.sizes import Sizes
 from spanwise.worker.spill import SpillStore
@@ -68,6 +69,8 @@ class Worker:
         self.sizes = Sizes()
         self.ledger = Ledger()
         self.spill = SpillStore(folder / f"spill-{number}", memory_limit, self.ledger)
+        self.pinned = Pinned(self)
+        self.spill.sources.append(self.pinned)
 
         #: Around table, report, idle, paused, puts.
         self.lock = threading.Lock()
@@ -211,6 +214,11 @@ class Worker:
                 else:
                     self.report_lacking([(row, lost)])
         self.flush()
+
+    @property
+    def managed(self) -> float:
+        """Bytes in memory of results, and of what tasks run."""
+        return self.table.managed + self.spill.held_beside()
 
     # ── executors ─────────────────────────────────────────────────────────
 

@@ -27,8 +27,13 @@ type DependencyColumns = {
   nbytes: Float64Array;
 };
 
+/** A worker under a memory limit takes in one message at a time: so many bytes of blobs, and one blob more, are in one. */
+const BLOB_BYTES = 8 << 20;
+
 /** A message to be sent at once: the next one is built in the same columns. */
 export type AssignMessage = {
+  /** Where in the list of tasks the next message begins. */
+  readonly end: number;
   readonly fields: {
     readonly templates: readonly { id: number; blob: number }[];
     readonly chunks: readonly { id: number; blob: number }[];
@@ -69,24 +74,30 @@ export class AssignBuilder {
     private readonly _start: number
   ) {}
 
-  /** @param has - what the worker has got; what this message brings is added. */
+  /**
+   * @param has - what the worker has got; what this message brings is added.
+   * @param begin - where in the list of tasks it begins; it may not hold all that follow.
+   */
   build(
     { worker, taskIds, runIds }: Assign,
     tasks: TaskTable,
-    has: WorkerBlobs
+    has: WorkerBlobs,
+    begin = 0
   ): AssignMessage {
     const rows = this._rows;
     const out = this._tasks;
-    const count = taskIds.length;
-    grow(out, count);
-    out.rows = count;
+    const stop = taskIds.length;
+    grow(out, stop - begin);
     this._dependencies.rows = 0;
+    let blobBytes = 0;
+    let end = begin;
     const fields: AssignMessage['fields'] = { templates: [], chunks: [] };
     const blobs: Uint8Array[] = [];
     let lastTemplate = NONE_U32;
     let lastChunk = NONE_U32;
-    for (let i = 0; i < count; i++) {
-      const task = taskIds[i]!;
+    for (; end < stop && blobBytes < BLOB_BYTES; end++) {
+      const i = end - begin;
+      const task = taskIds[end]!;
       const template = rows.template[task]!;
       const chunk = rows.chunk[task]!;
       if (template !== lastTemplate) {
@@ -98,7 +109,7 @@ export class AssignBuilder {
         bring(chunk, has.chunks, id => this._blobs.chunk(id));
       }
       out.taskId[i] = rows.ids.outer(task);
-      out.runId[i] = runIds[i]!;
+      out.runId[i] = runIds[end]!;
       out.template[i] = template;
       out.chunk[i] = chunk;
       out.row[i] = rows.row[task]!;
@@ -110,7 +121,9 @@ export class AssignBuilder {
       out.firstDependency[i] = this._dependencies.rows;
       this._addDependencies(task, worker, tasks);
     }
+    out.rows = end - begin;
     return {
+      end,
       fields,
       tables: { tasks: out, dependencies: this._dependencies },
       blobs
@@ -124,6 +137,7 @@ export class AssignBuilder {
       const bytes = id === NONE_U32 || known.has(id) ? undefined : find(id);
       if (bytes !== undefined) {
         known.add(id);
+        blobBytes += bytes.length;
         const list = known === has.templates ? fields.templates : fields.chunks;
         (list as { id: number; blob: number }[]).push({
           id,

@@ -111,23 +111,27 @@ export class InstructionPerformer {
           return;
         }
         const { launch, launchVersion } = this._cluster;
-        const { fields, tables, blobs } = this._assigns.build(
-          instruction,
-          core.tasks,
-          session.blobs
-        );
-        const isNews = session.launchVersion !== launchVersion;
-        session.launchVersion = launchVersion;
-        session.link.send(
-          'assign',
-          {
-            templates: [...fields.templates],
-            chunks: [...fields.chunks],
-            ...(isNews && launch !== null ? { launch } : {})
-          },
-          tables,
-          blobs
-        );
+        for (let begin = 0; begin < instruction.taskIds.length;) {
+          const { end, fields, tables, blobs } = this._assigns.build(
+            instruction,
+            core.tasks,
+            session.blobs,
+            begin
+          );
+          begin = end;
+          const isNews = session.launchVersion !== launchVersion;
+          session.launchVersion = launchVersion;
+          session.link.send(
+            'assign',
+            {
+              templates: [...fields.templates],
+              chunks: [...fields.chunks],
+              ...(isNews && launch !== null ? { launch } : {})
+            },
+            tables,
+            blobs
+          );
+        }
         return;
       }
       case 'report':

@@ -3,6 +3,7 @@ import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
 import type { AcceptedLink } from '../../../link/door';
 import { NamesOf } from '../../../sources';
+import { AssignBuilder } from '../assign-message';
 import { BlobStore } from '../blob-store';
 import { ClientSession, type IClientHost } from '../client-messages';
 import { ClusterState } from '../cluster-state';
@@ -522,6 +523,44 @@ describe('blobs of tasks', () => {
     expect(blobs.takeExcess()).toEqual([4, 5, 2]);
     blobs.forget([2, 99]);
     expect(blobs.takeFreed()).toEqual({ templates: [2], chunks: [] });
+  });
+
+  it('come in messages of a size that a worker can take in, in the order of their tasks', () => {
+    const count = 30;
+    const state = new ClusterState(
+      () => 0,
+      0,
+      () => undefined
+    );
+    const { rows, blobs } = state;
+    const { tasks } = state.core;
+    tasks.ensure(count);
+    const taskIds = Int32Array.from({ length: count }, (_, i) => rows.take(i));
+    for (const task of taskIds) {
+      blobs.addChunk(task, new Uint8Array(1 << 20));
+      rows.template[task] = NONE_U32;
+      rows.chunk[task] = task;
+    }
+    const has = { templates: new Set<number>(), chunks: new Set<number>() };
+    const assign = {
+      type: 'assign' as const,
+      worker: 0,
+      taskIds,
+      runIds: Uint32Array.from(taskIds)
+    };
+    const builder = new AssignBuilder(rows, blobs, 0);
+    const found: number[] = [];
+    const sizes: number[] = [];
+    for (let begin = 0; begin < count;) {
+      const message = builder.build(assign, tasks, has, begin);
+      const { rows: length, runId } = message.tables.tasks;
+      found.push(...runId.slice(0, length));
+      sizes.push(message.blobs.length);
+      begin = message.end;
+    }
+    expect(found).toEqual([...taskIds]);
+    expect(sizes).toEqual([8, 8, 8, 6]);
+    expect(builder.build(assign, tasks, has).end).toBe(count);
   });
 
   it('keep no message alive of which they are a small part', () => {

@@ -1,0 +1,52 @@
+"""What tasks run, as something that takes memory: counted as managed, spilled when that is short.
+
+Results leave first: a task that has run does not need its arguments again unless its
+result is lost, but a function is mostly needed by the next task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spanwise.worker.spill import TARGET
+from spanwise.worker.spill_file import Spilled
+
+if TYPE_CHECKING:
+    from spanwise.worker.worker import Worker
+
+
+class Pinned:
+    """The templates and chunks of a worker; a `Source` of :class:`SpillStore`."""
+
+    what = "functions and arguments of tasks"
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def held_bytes(self) -> float:
+        """Bytes in memory now."""
+        return self._worker.library.nbytes
+
+    def give_up(self, wanted: float) -> float:
+        """Put about so many bytes away: what no task here will run, then what none runs now."""
+        worker = self._worker
+        with worker.lock:
+            running = [executor.row for executor in worker.executors]
+            named = [row for row in running if row is not None]
+            queued = list(worker.table.queued.values())
+        gone = 0.0
+        for rows in (named + queued, named):
+            if gone < wanted:
+                templates, chunks = {row[2] for row in rows}, {row[3] for row in rows}
+                gone += worker.library.put_away(wanted - gone, templates, chunks, self._write)
+        return gone
+
+    def keep_bound(self) -> None:
+        """Leave memory for results and for what runs: called when new ones have come."""
+        limit = self._worker.spill.limit
+        excess = self.held_bytes() - TARGET * limit if limit > 0 else 0.0
+        if excess > 0:
+            self.give_up(excess)
+
+    def _write(self, buffers: list[Any]) -> Spilled | None:
+        return self._worker.spill.put_away(self._worker, buffers)
