@@ -4,6 +4,7 @@ import * as React from 'react';
 import { ChipRow } from '../panels/chip-row';
 import { formatCounted, formatDuration } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
+import { undoOnKey } from '../panels/undo-key';
 import { Section } from './section';
 import type { SidebarModel } from './sidebar-model';
 import { SpanTree } from './span-tree';
@@ -24,6 +25,12 @@ export function SpansSection(props: {
     () => visibleSpans(tree, collapsed, search),
     [tree, collapsed, search]
   );
+  const box = React.useRef<HTMLDivElement>(null);
+  // The chip that was clicked goes, and the focus stays here: Ctrl Z brings it back.
+  const unfilter = (step: () => void) => {
+    step();
+    box.current?.focus();
+  };
   const found = rows.filter(row => row.isFound).length;
   return (
     <Section
@@ -40,7 +47,14 @@ export function SpansSection(props: {
         />
       }
     >
-      <div className="sw-spans">
+      <div
+        ref={box}
+        className="sw-spans"
+        tabIndex={-1}
+        onKeyDown={event =>
+          undoOnKey(event.nativeEvent, () => selection.undo())
+        }
+      >
         <SearchBox
           label={trans.__('Search spans')}
           value={search}
@@ -55,9 +69,8 @@ export function SpansSection(props: {
           conditions={selection.conditions}
           honoured={null}
           trans={trans}
-          onRemove={id => selection.remove(id)}
-          onClear={() => selection.clear()}
-          onUndo={() => selection.undo()}
+          onRemove={id => unfilter(() => selection.remove(id))}
+          onClear={() => unfilter(() => selection.clear())}
         />
         {rows.length > 0 && (
           <SpanTree

@@ -15,8 +15,8 @@ export type ChipRowProps = {
   /** Shown at the left ("Filter"); the sidebar has none. */
   readonly label?: string;
   onRemove(id: string): void;
+  /** The chips may go with this, and the focus with them: whoever shows them takes it. */
   onClear(): void;
-  onUndo(): void;
 };
 
 export function ChipRow(props: ChipRowProps): JSX.Element | null {
@@ -24,15 +24,8 @@ export function ChipRow(props: ChipRowProps): JSX.Element | null {
   if (conditions.length === 0) {
     return null;
   }
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    if (event.key === 'z' && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      event.stopPropagation();
-      props.onUndo();
-    }
-  };
   return (
-    <div className="sw-chips" onKeyDown={onKeyDown}>
+    <div className="sw-chips">
       {props.label && (
         <span className="sw-chips-label" aria-hidden="true">
           {props.label}

@@ -136,7 +136,8 @@ function isReady(worker: ClusterInfo['workers'][number]): boolean {
 export function filterEmptyState(
   selection: SelectionModel,
   hiddenTasks: number,
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  clear: () => void
 ): PanelState {
   const { functions, spans } = selection.filter;
   const name = functions?.length === 1 ? functions[0] : undefined;
@@ -156,9 +157,7 @@ export function filterEmptyState(
     icon: filterIcon,
     title: trans.__('The filter matches no task.'),
     sentence: trans.__('%1 tasks are hidden.', formatCount(hiddenTasks)) + why,
-    buttons: [
-      { label: trans.__('Clear filter'), onClick: () => selection.clear() }
-    ]
+    buttons: [{ label: trans.__('Clear filter'), onClick: clear }]
   };
 }
 

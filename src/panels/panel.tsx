@@ -40,6 +40,7 @@ import { type PanelState, StateView } from './state-view';
 import { StripList } from './strip-list';
 import { TableTwin, tableAsCsv } from './table-twin';
 import { ToolButton } from './toolbar';
+import { undoOnKey } from './undo-key';
 
 export type PanelFace = Omit<PanelDescription, 'create'>;
 
@@ -191,6 +192,7 @@ export abstract class SpanwisePanel<
     super.onBeforeAttach(msg);
     this.context.cluster.changed.connect(this._retitle, this);
     this.context.feed.statusChanged.connect(this._onStatus, this);
+    this.node.addEventListener('keydown', this._onKeyDown);
     this._retitle();
   }
 
@@ -214,6 +216,7 @@ export abstract class SpanwisePanel<
 
   protected override onBeforeDetach(msg: Message): void {
     this._watching?.stop();
+    this.node.removeEventListener('keydown', this._onKeyDown);
     super.onBeforeDetach(msg);
   }
 
@@ -245,9 +248,8 @@ export abstract class SpanwisePanel<
           honoured={snapshot?.honoured ?? null}
           trans={this.trans}
           label={this.trans.__('Filter')}
-          onRemove={id => selection.remove(id)}
-          onClear={() => selection.clear()}
-          onUndo={() => selection.undo()}
+          onRemove={id => this._unfilter(() => selection.remove(id))}
+          onClear={() => this._unfilter(() => selection.clear())}
         />
         <StripList
           feed={feed}
@@ -336,7 +338,9 @@ export abstract class SpanwisePanel<
     }
     const empty = this.isEmpty(result);
     if (empty !== null && selection.isFiltered) {
-      return filterEmptyState(selection, empty.hidden, this.trans);
+      return filterEmptyState(selection, empty.hidden, this.trans, () =>
+        this._unfilter(() => selection.clear())
+      );
     }
     return this.ownState(result);
   }
@@ -393,6 +397,13 @@ export abstract class SpanwisePanel<
     ];
   }
 
+  /** The chip that was clicked goes, and the focus stays in the panel: Ctrl Z brings it back. */
+  private _unfilter(step: () => void): void {
+    step();
+    this.node.tabIndex = -1;
+    this.node.focus();
+  }
+
   private _toggleTable(): void {
     this._showsTable = !this._showsTable;
     this._stateChanged.emit();
@@ -438,6 +449,9 @@ export abstract class SpanwisePanel<
   private _onStatus(): void {
     this.update();
   }
+
+  private readonly _onKeyDown = (event: KeyboardEvent) =>
+    undoOnKey(event, () => this.context.selection.undo());
 
   private _watching: PanelWatch | null = null;
   private _showsTable: boolean;

@@ -216,6 +216,38 @@ describe('SpanwisePanel', () => {
     expect(panel.node.querySelector('[aria-label="Filter"]')).toBeNull();
   });
 
+  it('takes the filter’s last step back on Ctrl Z, also when the chips are gone', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    made.selection.toggleSpan({ path: ['flow'] }, 'any');
+    const { filter } = made.selection;
+    await drawn(panel);
+    get(panel, '.sw-chips .sw-link').click();
+    await drawn(panel);
+    expect(made.selection.isFiltered).toBe(false);
+    const press = (target: Element, more = {}) =>
+      target.dispatchEvent(
+        new KeyboardEvent('keydown', {
+          key: 'z',
+          ctrlKey: true,
+          bubbles: true,
+          ...more
+        })
+      );
+    // Where the focus is now that the button has gone with its row.
+    press(document.activeElement!, { shiftKey: true });
+    expect(made.selection.isFiltered).toBe(false);
+    press(document.activeElement!);
+    expect(made.selection.filter).toEqual(filter);
+    // What one types has an undo of its own.
+    made.selection.toggleFunction('x');
+    const input = panel.node.appendChild(document.createElement('input'));
+    press(input);
+    expect(made.selection.filter.functions).toEqual(['x']);
+  });
+
   it('says which conditions leave nothing', async () => {
     const made = setUp({});
     panel = made.panel;

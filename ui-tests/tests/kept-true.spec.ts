@@ -1,0 +1,182 @@
+/**
+ * What panels say while something is missing: a cluster that the page has not heard of, an observer or a scheduler that was killed; and what
+ * chips and orders say after a filter.
+ */
+import type { WebSocketRoute } from '@playwright/test';
+import { expect, type Lab, test } from '../pages/lab';
+
+const CLUSTER = 'mill';
+const START = `import os, psutil, time
+from spanwise import Client, span
+client = Client(n_workers=1, threads_per_worker=2, name="${CLUSTER}")
+client`;
+const WORK = `def grind(n):
+    time.sleep(0.2)
+
+def sift(n):
+    time.sleep(0.05)
+
+for who, work in ("Alice", grind), ("Bob", sift):
+    with span(who, "data loading"):
+        client.gather(client.map(work, range(6), pure=False))`;
+
+/** Kills the program of this name (\`observer\`, \`scheduler\`) below a process. */
+function kill(program: string, root: string): string {
+  return `found = [
+    each
+    for each in psutil.process_iter(["cmdline"])
+    if "spanwise.mjs ${program}" in " ".join(each.info["cmdline"] or [])
+    and psutil.Process(${root}) in each.parents()
+]
+for each in found:
+    each.kill()
+assert found`;
+}
+
+test('chips, orders, and the death of observer and scheduler', async ({
+  lab
+}) => {
+  test.setTimeout(300_000);
+  const notebook = await lab.open('mill.ipynb', [
+    START,
+    WORK,
+    kill('observer', 'os.getppid()'),
+    kill('scheduler', 'os.getpid()')
+  ]);
+  await notebook.run(0);
+  await notebook.run(1);
+  await notebook.openPanels(0);
+  const metrics = lab.panel('Fine Performance Metrics', CLUSTER);
+  const stream = lab.panel('Task Stream', CLUSTER);
+  const names = metrics.region
+    .getByRole('list', { name: 'By function' })
+    .locator('.sw-metric-name');
+  await expect(names).toHaveText(['grind', 'sift']);
+
+  await test.step('rows are sorted again when the pointer has gone', async () => {
+    await names.nth(1).click();
+    await expect(names).toHaveText(['sift']);
+    await metrics.tool('Clear filter').click();
+    await metrics.region.getByRole('radio', { name: 'Count' }).click();
+    await metrics.region.getByRole('radio', { name: 'Time' }).click();
+    await expect(names).toHaveText(['grind', 'sift']);
+  });
+
+  await test.step('a chip says which span it means', async () => {
+    await lab.sidebar.show();
+    const chip = stream.chips.getByRole('listitem');
+    await lab.sidebar.pick('data loading');
+    await expect(chip).toHaveText(/any\s*Alice › data loading/);
+    await lab.sidebar.clearFilter();
+    await lab.sidebar.root.getByRole('radio', { name: 'By tag' }).click();
+    await lab.sidebar.pick('data loading');
+    await expect(chip).toHaveText(/any\s*data loading \(by tag\)/);
+    await lab.sidebar.clearFilter();
+  });
+
+  const said = await sentencesFrom(lab);
+  await test.step('the next observer hears of the cluster: reconnecting till then', async () => {
+    await notebook.run(2);
+    await expect.poll(said).toContain('Reconnecting');
+    await notebook.run(1);
+    await expect(stream.region).not.toContainText('Reconnecting');
+    await expect(
+      metrics.region.getByRole('list', { name: 'By function' })
+    ).toContainText('grind');
+    await metrics.showTable(true);
+    await expect
+      .poll(async () => (await metrics.rows()).length)
+      .toBeGreaterThan(2);
+    expect(await said()).not.toMatch(/No cluster|known here/);
+  });
+
+  await test.step('a killed scheduler is told at once', async () => {
+    const saidNow = await sentencesFrom(lab);
+    await notebook.run(3);
+    await expect(stream.region).toContainText('The scheduler stopped at', {
+      timeout: 8_000
+    });
+    expect(await saidNow()).not.toContain('goes on');
+  });
+});
+
+test('a button opens its own notebook’s panels, however late the page hears of the cluster', async ({
+  lab
+}) => {
+  test.setTimeout(300_000);
+  const link = await slowLink(lab);
+  const cells = (name: string) => [START.replace(CLUSTER, name)];
+  const north = await lab.open('north.ipynb', cells('north'));
+  await north.run(0);
+  await lab.sidebar.show();
+  await expect(lab.sidebar.card('north')).toBeVisible();
+
+  const south = lab.notebook('south.ipynb');
+  await south.write(cells('south'));
+  await south.openHere();
+  link.hold();
+  await south.run(0);
+  await south.openPanels(0);
+  const panels = lab.page.locator('.sw-panel');
+  await expect(panels).toHaveCount(4);
+  await expect(panels.first()).toContainText(
+    /Waiting for the cluster of .*south\.ipynb…/
+  );
+  link.release();
+  for (const panel of lab.panels('south')) {
+    await expect(panel.region).toBeVisible();
+  }
+  await expect(lab.panel('Task Stream', 'north').region).toHaveCount(0);
+  await expect(panels.first()).not.toContainText('Waiting');
+  expect(lab.troubles.errors).toEqual([]);
+});
+
+/** Everything that panels' strips and states say from now on. */
+async function sentencesFrom(lab: Lab): Promise<() => Promise<string>> {
+  await lab.page.evaluate(() => {
+    const said: string[] = [];
+    Object.assign(window, { said });
+    const note = () => {
+      for (const each of document.querySelectorAll('.sw-strip, .sw-state')) {
+        said.push(each.textContent ?? '');
+      }
+    };
+    new MutationObserver(note).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true
+    });
+    note();
+  });
+  return () =>
+    lab.page.evaluate(() => {
+      const { said } = window as unknown as { said: string[] };
+      return [...new Set(said)].join('\n');
+    });
+}
+
+/** What comes from the observer can be held back, in its order. */
+async function slowLink(lab: Lab): Promise<{ hold(): void; release(): void }> {
+  let held: (() => void)[] | null = null;
+  await lab.page.routeWebSocket(/spanwise\/ws/, (page: WebSocketRoute) => {
+    const server = page.connectToServer();
+    server.onMessage(message => {
+      const pass = () => page.send(message);
+      if (held === null) {
+        pass();
+      } else {
+        held.push(pass);
+      }
+    });
+  });
+  return {
+    hold: () => {
+      held ??= [];
+    },
+    release: () => {
+      const waiting = held ?? [];
+      held = null;
+      waiting.forEach(pass => pass());
+    }
+  };
+}
