@@ -27,6 +27,7 @@ from spanwise.client.errors import ClusterError
 from spanwise.client.failures import open_error
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
+from spanwise.client.gathering import open_result
 from spanwise.client.html import client_html
 from spanwise.client.launch import worker_ttl_seconds
 from spanwise.client.memory_sampler import ClusterMemoryRun
@@ -633,7 +634,8 @@ class Client:
                 row = session.workers.get(worker)
                 address = row["address"] if row else str(worker)
                 if answer.fields["ok"]:
-                    results[address] = payload.loads(bytes(answer.blobs[0]))
+                    blob = bytes(answer.blobs[0])
+                    results[address] = open_result(payload.loads, blob, "run")
                     continue
                 error = _run_error(answer)
                 if on_error == "raise":

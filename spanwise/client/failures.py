@@ -18,6 +18,7 @@ from spanwise.client.errors import (
     with_remote_traceback,
 )
 from spanwise.wire import payload
+from spanwise.wire.foreign import is_ctrl_c, said
 from spanwise.wire.frame import Message
 
 #: Reasons that are kept; dependents of an older failure only learn that they failed.
@@ -97,14 +98,19 @@ def open_error(blob: Any, stand_in: BaseException) -> BaseException:
     try:
         opened = payload.loads(blob)
         found = opened["exception"]
-    except KeyboardInterrupt:
-        raise
-    except BaseException as failure:  # noqa: BLE001 (user code, which may even say sys.exit)
-        stand_in.add_note(f"(The exception itself could not be unpickled: {failure!r})")
+        text = opened.get("text", "")
+        # SystemExit and its like would end the program of who asks for a result.
+        return with_remote_traceback(found, text) if _is_exception(found) else stand_in
+    except BaseException as failure:
+        # User code, which may even say sys.exit.
+        if is_ctrl_c(failure):
+            raise
+        stand_in.add_note(f"(The exception itself could not be unpickled: {said(failure)})")
         return stand_in
-    if not isinstance(found, BaseException):
-        return stand_in
-    return with_remote_traceback(found, opened.get("text", ""))
+
+
+def _is_exception(found: Any) -> bool:
+    return issubclass(type(found), Exception)
 
 
 _FORGOTTEN = "The task failed; the reason is not known any more."

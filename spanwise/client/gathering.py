@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
@@ -17,6 +17,7 @@ from spanwise.client.errors import ClusterError, RemoteTaskError
 from spanwise.client.failures import open_error
 from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
 from spanwise.wire import payload
+from spanwise.wire.foreign import is_ctrl_c, said
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
@@ -74,7 +75,8 @@ class Gathering:
             elif entry in values:
                 continue
             elif (payload_here := entry.inline) is not None:
-                value = values[entry] = _open(payload_here)
+                value = open_result(_open, payload_here, entry.key)
+                values[entry] = value
                 entry.value = type(value)
             else:
                 values[entry] = None
@@ -152,7 +154,7 @@ class Gathering:
                     raise open_error(blob, stand_in)
                 del values[entry]
             else:
-                values[entry] = payload.loads(blob)
+                values[entry] = open_result(payload.loads, blob, entry.key)
                 entry.value = type(values[entry])
         return missing
 
@@ -182,6 +184,26 @@ class Gathering:
                     by_id[id_].task_id = task_id
                     by_id[id_].worker = worker
         return alive
+
+
+def open_result(opens: Callable[[Any], Any], blob: Any, key: Any) -> Any:
+    """A value of the user's out of its pickle.
+
+    Raises
+    ------
+    RemoteTaskError
+        Instead of SystemExit and its like, which would end the program.
+    """
+    try:
+        return opens(blob)
+    except Exception:
+        raise
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        raise RemoteTaskError(
+            f"The result of {key!r} could not be unpickled here ({said(error)})."
+        ) from None
 
 
 def _open(view: memoryview) -> Any:

@@ -46,6 +46,7 @@ from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.wire import payload
 from spanwise.wire.errors import FrameTooLong, LinkError
+from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.schema import link_type
@@ -834,5 +835,18 @@ class _Held:
 
 
 def dump(obj: Any) -> bytes:
-    """An object as one payload."""
-    return b"".join(payload.dumps(obj))
+    """An object as one payload.
+
+    Raises
+    ------
+    TypeError
+        Instead of SystemExit and its like, which would end the program.
+    """
+    try:
+        return b"".join(payload.dumps(obj))
+    except Exception:
+        raise
+    except BaseException as error:
+        if is_ctrl_c(error):
+            raise
+        raise TypeError(f"A {type_name(obj)} cannot be pickled ({said(error)}).") from None

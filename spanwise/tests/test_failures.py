@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -110,7 +111,7 @@ def test_ctrl_c_ends_opening_and_it_can_be_tried_again(
     on_opening.append(lambda: None)
     future = client.submit(awkward)
     wait(future, timeout=LIMIT)
-    on_opening.append(lambda: raise_(KeyboardInterrupt()))
+    on_opening.append(lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         future.result(LIMIT)
     on_opening.pop()

@@ -62,7 +62,7 @@ def dumps(obj: Any) -> list[Buffer]:
         parts.clear()
         body = cloudpickle.dumps(obj, protocol=5, buffer_callback=keep)
     if not parts:
-        return [_ONE_PART.pack(1, 0, len(body)), body]
+        return framed(body)
     lengths = [len(body), *(part.nbytes for part in parts)]
     out: list[Buffer] = [struct.pack(f"<II{len(lengths)}d", len(lengths), 0, *lengths)]
     previous = 0
@@ -74,6 +74,11 @@ def dumps(obj: Any) -> list[Buffer]:
         out.append(part)
         previous = length
     return out
+
+
+def framed(body: bytes) -> list[Buffer]:
+    """A pickle without buffers as a payload."""
+    return [_ONE_PART.pack(1, 0, len(body)), body]
 
 
 def nbytes(buffers: Sequence[Buffer]) -> int:

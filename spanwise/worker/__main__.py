@@ -24,6 +24,7 @@ import cloudpickle
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.foreign import said
 from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
@@ -170,8 +171,8 @@ def _warm_up(modules: Sequence[str], importing: threading.RLock) -> None:
             # Let go in between: a task that came meanwhile waits for one module at most.
             with importing:
                 importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001  (a package may raise anything)
-            _complain(f"{name} cannot be imported ahead: {type(error).__name__}: {error}")
+        except BaseException as error:  # noqa: BLE001  (a package may raise anything)
+            _complain(f"{name} cannot be imported ahead: {said(error)}")
     # What is imported by now stays: collections need not look at it again.
     gc.collect()
     gc.freeze()

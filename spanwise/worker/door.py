@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.foreign import said, type_name
 from spanwise.wire.link import Link
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.fetch import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
@@ -48,8 +49,8 @@ class Server:
             return  # peers and clients come and go
         except LinkError as error:
             self._worker.send("event", {"kind": "peer-broken", "text": str(error)})
-        except Exception as error:  # noqa: BLE001 (told to who caused it; others are served on)
-            link.refuse("request", f"{type(error).__name__}: {error}")
+        except BaseException as error:  # noqa: BLE001 (told to who caused it; others are served on)
+            link.refuse("request", said(error))
         finally:
             link.close()
 
@@ -134,10 +135,9 @@ def _pickled(value: Any) -> tuple[int, Any]:
     try:
         return ITEM_OK, payload.dumps(value)
     except BaseException as error:  # noqa: BLE001 (told to who asked)
-        kind = type(value)
         refused = CannotPickle(
-            f"The result is a {kind.__module__}.{kind.__qualname__}, which cannot be "
-            f"pickled ({type(error).__name__}: {error}), so it cannot leave the worker "
+            f"The result is a {type_name(value)}, which cannot be "
+            f"pickled ({said(error)}), so it cannot leave the worker "
             "that made it. Return something picklable, or use it within the task."
         )
         return ITEM_NOT_PICKLED, [describe(refused).blob]

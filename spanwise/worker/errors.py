@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from spanwise.wire import payload
+import cloudpickle
 
-#: Longer messages and tracebacks are cut in the middle: 20k characters are 200 lines.
-MESSAGE_LIMIT = 10_000
+from spanwise.wire import payload
+from spanwise.wire.foreign import cut, message_of, type_name
+
+#: Longer tracebacks are cut in the middle: 20k characters are 200 lines.
 TEXT_LIMIT = 40_000
+#: An exception whose pickle is longer is told by its type and message alone.
+BLOB_LIMIT = 32 * 2**20
 
 _OWN_FOLDERS = (
     str(Path(__file__).parent),
@@ -59,49 +64,104 @@ class Described(NamedTuple):
     blob: bytes
 
 
-def describe(error: BaseException) -> Described:
-    """Return `error` as it travels.
+class _TooLarge(Exception):
+    """A pickle has grown over its limit."""
 
-    What cannot be pickled, or not be unpickled again, is replaced by a
+
+class _BoundedFile:
+    """Takes so many bytes of a pickle and no more."""
+
+    def __init__(self, limit: int) -> None:
+        self._left = limit
+        self.pieces: list[bytes] = []
+
+    def write(self, piece: Any) -> int:
+        """Keep a piece."""
+        nbytes = memoryview(piece).nbytes
+        self._left -= nbytes
+        if self._left < 0:
+            raise _TooLarge
+        self.pieces.append(bytes(piece))
+        return nbytes
+
+
+def describe(error: BaseException) -> Described:
+    """Return `error` as it travels; never raises, whatever the exception does.
+
+    What cannot be pickled, or not be unpickled again, or is very large, is replaced by a
     :class:`TaskError`; so are SystemExit, KeyboardInterrupt and the like, which would
     end the client's program if it raised them.
     """
-    kind = type(error).__name__
-    message = _cut(_message(error), MESSAGE_LIMIT)
-    text = _cut(_text(error), TEXT_LIMIT)
+    kind = type_name(error)
+    message = message_of(error)
+    text = _text(error)
     blob = None
+    why = ""
     if isinstance(error, Exception):
-        blob = _pickled(error, text)
+        blob, why = _pickled(error, text)
     if blob is None:
-        blob = _pickled(TaskError(kind, message), text)
+        blob, _ = _pickled(TaskError(kind, message + why), text)
     assert blob is not None
-    return Described(kind, message, text, blob)
+    return Described(kind, message + why, text, blob)
 
 
-def _pickled(error: Exception, text: str) -> bytes | None:
+def _pickled(error: Exception, text: str) -> tuple[bytes | None, str]:
+    """The payload of an exception; or None, and what to say besides its message."""
     try:
-        blob = b"".join(payload.dumps({"exception": error, "text": text}))
+        blob = b"".join(payload.framed(_bounded_pickle({"exception": error, "text": text})))
         # Exceptions with an __init__ of their own often pickle but do not unpickle.
         opened = payload.loads(blob)
-    except Exception:  # noqa: BLE001 (a stand-in travels instead)
-        return None
-    return blob if type(opened["exception"]) is type(error) else None
+    except _TooLarge:
+        return None, f" (It holds more than {BLOB_LIMIT >> 20} MiB, which do not travel with it.)"
+    except BaseException:  # noqa: BLE001 (user code; a stand-in travels instead)
+        return None, ""
+    return (blob, "") if type(opened["exception"]) is type(error) else (None, "")
 
 
-def _message(error: BaseException) -> str:
+def _bounded_pickle(obj: Any) -> bytes:
+    """As :func:`spanwise.wire.payload.dumps`: the plain pickle, if others can open it.
+
+    Raises
+    ------
+    _TooLarge
+        Before more memory is taken than the limit.
+    """
     try:
-        return str(error)
-    except Exception as other:  # noqa: BLE001 (user code; said in the text)
-        return f"(its message raised {type(other).__name__})"
+        file = _BoundedFile(BLOB_LIMIT)
+        pickle.Pickler(file, protocol=5).dump(obj)
+        body = b"".join(file.pieces)
+        if b"__main__" not in body and not cloudpickle.list_registry_pickle_by_value():
+            return body
+    except _TooLarge:
+        raise
+    except Exception:  # noqa: BLE001 (cloudpickle knows how, or raises the error that counts)
+        pass
+    file = _BoundedFile(BLOB_LIMIT)
+    cloudpickle.Pickler(file, protocol=5).dump(obj)
+    return b"".join(file.pieces)
 
 
 def _text(error: BaseException) -> str:
     try:
-        return "".join(
-            traceback.format_exception(type(error), error, _users_part(error.__traceback__))
+        trace = traceback.TracebackException(
+            type(error), error, _users_part(error.__traceback__), compact=True
         )
-    except Exception as other:  # noqa: BLE001 (user code; said in the text)
-        return f"{type(error).__name__} (no traceback: {type(other).__name__})"
+        _shorten(trace)
+        return cut("".join(trace.format()), TEXT_LIMIT)
+    except BaseException as other:  # noqa: BLE001 (user code; said in the text)
+        return f"{type_name(error)} (no traceback: {type_name(other)})"
+
+
+def _shorten(trace: traceback.TracebackException) -> None:
+    """Cut the messages of an exception and of those in it, before they are put together."""
+    pending = [trace]
+    while pending:
+        one: Any = pending.pop()
+        one._str = cut(one._str)
+        if isinstance(one.__notes__, list):
+            one.__notes__ = [cut(each) if type(each) is str else each for each in one.__notes__]
+        pending += [each for each in (one.__cause__, one.__context__) if each is not None]
+        pending += one.exceptions or ()
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:
@@ -112,10 +172,3 @@ def _users_part(trace: TracebackType | None) -> TracebackType | None:
             return own
         own = own.tb_next
     return trace
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n… {len(text) - limit} characters …\n{text[-half:]}"

@@ -109,7 +109,11 @@ class Executor(threading.Thread):
                         or self.clock - report.since >= FLUSH_SECONDS
                     ):
                         self._flush()
-            entry = self._run(entry)
+            row = entry[2]
+            try:
+                entry = self._run(entry)
+            except BaseException as error:  # noqa: BLE001 (user code may hide where nobody looks)
+                entry = self._failed(row, None, self.clock, self.cpu, None, error)
 
     def _flush(self) -> None:
         begin = self.clock
@@ -359,8 +363,8 @@ class Executor(threading.Thread):
     ) -> Entry | None:
         worker = self.worker
         described = describe(error)
-        # The traceback's frames hold the task's inputs.
-        error.__traceback__ = None
+        # The traceback's frames hold the task's inputs. (The exception may forbid the plain way.)
+        BaseException.with_traceback(error, None)
         stop_cpu = thread_time()
         stop = perf_counter()
         self.clock = stop

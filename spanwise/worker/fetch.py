@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkError
+from spanwise.wire.foreign import message_of, said, type_name
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 
@@ -158,7 +159,7 @@ class PeerFetcher(threading.Thread):
             except BaseException as reason:  # noqa: BLE001 (told to the client)
                 refused = CannotOpen(
                     f"An input made on worker {self._peer} could not be unpickled on "
-                    f"worker {worker.number} ({type(reason).__name__}: {reason})."
+                    f"worker {worker.number} ({said(reason)})."
                 )
                 refused.__cause__ = reason
                 worker.unusable(fetch, describe(refused))
@@ -167,7 +168,7 @@ class PeerFetcher(threading.Thread):
                 error, text = value["exception"], value["text"]
                 worker.unusable(
                     fetch,
-                    Described(type(error).__name__, str(error), text, bytes(blob)),
+                    Described(type_name(error), message_of(error), text, bytes(blob)),
                 )
                 continue
             items.append((fetch, value, nbytes))

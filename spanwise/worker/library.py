@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from spanwise.graph.template import Call, Constant
 from spanwise.wire import payload
+from spanwise.wire.foreign import said
 from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.names import Names
@@ -194,8 +195,8 @@ class Kept(Generic[T]):
             value = self._read(content)
         except BaseException as error:
             raise CannotOpen(
-                f"{self._what} could not be unpickled on the worker ({type(error).__name__}: "
-                f"{error}). Modules that it imports must be importable there: "
+                f"{self._what} could not be unpickled on the worker ({said(error)}). "
+                "Modules that it imports must be importable there: "
                 "workers use the client's interpreter, sys.path and working directory."
             ) from error
         nbytes = len(content)

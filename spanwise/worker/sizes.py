@@ -44,11 +44,11 @@ class Sizes:
         But for Ctrl-C: where tasks run in the main thread it is for whoever computes.
         """
         kind = type(value)
-        size = self.fixed.get(kind)
-        if size is not None:
-            return size
-        measure = self._measures.get(kind)
         try:
+            size = self.fixed.get(kind)
+            if size is not None:
+                return size
+            measure = self._measures.get(kind)
             if measure is None:
                 from dask.sizeof import sizeof
 

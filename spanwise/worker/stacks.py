@@ -17,6 +17,8 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Protocol
 
+from spanwise.wire.foreign import type_name
+
 #: Parent of an outermost frame.
 NO_PARENT = 0xFFFF_FFFF
 #: Frames kept of a stack, counted from the innermost.
@@ -127,8 +129,8 @@ class StackTree:
         try:
             name = getattr(called, "__qualname__", None) or type(called).__qualname__
             text = str(name)
-        except Exception:  # noqa: BLE001 (a user's class may answer anything; its own name is known)
-            text = type(called).__qualname__
+        except BaseException:  # noqa: BLE001 (a user's class may do anything; its own name is known)
+            text = type_name(called)
         return self._frame(text, "<built-in>", 0)
 
     def _frame(self, function: str, file: str, line: int) -> int:

@@ -108,6 +108,9 @@ class TaskTable:
         self.waiters: dict[int, list[Waiting]] = {}
         #: Lacking input → its fetch; disjoint from what is made here.
         self.fetches: dict[int, Fetch] = {}
+        #: Results that were released: their owner lets go of them when it holds no lock, for
+        #: that may run the user's `__del__`.
+        self.dropped: list[Any] = []
         self._serial = 0
 
     # ── from the scheduler ────────────────────────────────────────────────
@@ -215,7 +218,7 @@ class TaskTable:
         managed = 0.0
         for task_id in dropped:
             if task_id in values:
-                del values[task_id]
+                self.dropped.append(values.pop(task_id))
                 managed += sizes.pop(task_id)
             for each in underway:
                 each.pop(task_id, None)

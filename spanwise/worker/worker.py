@@ -163,6 +163,8 @@ class Worker:
         with self.lock:
             lacking = self.table.release(task_ids)
             self.report_lacking(lacking)
+            dropped, self.table.dropped = self.table.dropped, []
+        del dropped
         if lacking:
             self.flush()
 
