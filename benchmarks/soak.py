@@ -52,7 +52,7 @@ FULL_SECONDS = 20.0
 #: A round takes seconds; with a full disk, a stall and deaths amid it, a minute.
 ROUND_SECONDS = 150.0
 #: Of the disk that fills up.
-DISK_BYTES = 3 * 10**9
+DISK_BYTES = 12 * 10**8
 #: What may be there more at the end than at the beginning.
 MOST_DESCRIPTORS = 5
 #: An error says its cause if it is one of these, or was raised by the task itself.
@@ -110,7 +110,7 @@ def sums_of(values: list[bytes], first: int, nbytes: int) -> int:
 
 
 def large_results(client: Client, chance: random.Random) -> int:
-    count, nbytes = 30, 20_000_000
+    count, nbytes = 40, 20_000_000
     made = client.map(filled, range(count), nbytes=nbytes, pure=False)
     found = client.gather([client.submit(checked, m, i, nbytes) for i, m in enumerate(made)])
     if found != list(range(count)):

@@ -8,10 +8,12 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask
 
+from spanwise.client.abandoned import remove_spilled
 from spanwise.client.calls import Calls
 from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
@@ -138,7 +140,8 @@ class Client:
                 "client",
                 {"name": "client", "launch": launch},
             )
-            self._session = Session(link, self._scheduler.secret)
+            lost = partial(remove_spilled, self._scheduler.folder)
+            self._session = Session(link, self._scheduler.secret, lost)
             stay_out_of_forks(self._session)
             self._calls = Calls(self._session)
             self._observed = Observed(self._session, lambda: self._observer)

@@ -17,6 +17,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from spanwise.client.abandoned import remove_abandoned
 from spanwise.client.ending import Ending
 from spanwise.client.errors import ClusterError
 from spanwise.client.fork_hook import ForkHook
@@ -67,6 +68,8 @@ class NodeProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._ending = Ending(self.process, self.folder)
+        # While it starts.
+        remove_abandoned(self.folder.parent)
         # One that is forgotten ends too; the interpreter's end waits by itself.
         weakref.finalize(self, self._ending.begin).atexit = False
         _OWNED.add(self)

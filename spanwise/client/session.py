@@ -78,11 +78,17 @@ class Session:
         Open, role ``client``; `link.welcome` describes the cluster.
     secret
         The cluster's, for the workers' peer doors.
-    on_change
-        Called with nothing when the workers or the state change.
+    on_lost
+        Called with the workers' pids, by the reader, when the scheduler has died.
     """
 
-    def __init__(self, link: Link, secret: bytes) -> None:
+    def __init__(
+        self,
+        link: Link,
+        secret: bytes,
+        on_lost: Callable[[list[int]], None] = lambda pids: None,
+    ) -> None:
+        self._on_lost = on_lost
         welcome = link.welcome
         self.pid = os.getpid()
         self.cluster_id: str = welcome["clusterId"]
@@ -637,6 +643,8 @@ class Session:
                         handler(message)
         except LinkError as error:
             self._end(self._lost_sentence(error))
+            if not self._closing:
+                self._on_lost([worker["pid"] for worker in self.workers.values()])
         except BaseException as error:
             self._end(f"The client could not understand its scheduler: {error!r}")
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import signal
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client, KilledWorker, StallError, wait
+from spanwise.client.abandoned import remove_abandoned
 from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until
@@ -242,6 +244,53 @@ def test_what_a_killed_worker_spilled_goes_at_once() -> None:
             )
         assert client.submit(length_and_first, b"b").result(LIMIT_SECONDS) == (1, ord("b"))
         wait_until("descriptors", lambda: len(list(descriptors.iterdir())) <= before)
+
+
+def test_results_that_the_disk_does_not_give_back_are_made_again() -> None:
+    """For a task, and for the client that asks for one itself."""
+    with cluster() as client:
+        futures = client.map(filled, range(10), size=20_000_000)
+        wait(futures, timeout=LIMIT_SECONDS)
+        for file in folder_of(client).glob("spill-*/*"):
+            file.unlink()
+        assert client.gather(client.map(length_and_first, futures)) == [
+            (20_000_000, i) for i in range(10)
+        ]
+        for file in folder_of(client).glob("spill-*/*"):
+            file.unlink()
+        assert [future.result(LIMIT_SECONDS)[0] for future in futures] == list(range(10))
+
+
+def test_what_was_spilled_goes_when_the_scheduler_is_killed() -> None:
+    with cluster() as client:
+        futures = client.map(filled, range(10), size=20_000_000)
+        wait(futures, timeout=LIMIT_SECONDS)
+        folder = folder_of(client)
+        assert list(folder.glob("spill-*/*"))
+        assert client._scheduler is not None
+        client._scheduler.process.kill()
+        # Not only when the client is closed.
+        wait_until("its files to go", lambda: not list(folder.glob("spill-*")))
+
+
+def test_the_next_client_removes_what_dead_schedulers_and_clients_left(tmp_path: Path) -> None:
+    """A folder of a living scheduler, and one of a scheduler that has died."""
+    content = []
+    for name in ("spanwise-alive", "spanwise-dead"):
+        (tmp_path / name / "spill-0").mkdir(parents=True)
+        content.append(tmp_path / name / "spill-0" / "1")
+        content[-1].write_bytes(b"result")
+    alive, dead = content
+    doors = []
+    for file in content:
+        doors.append(socket.socket(socket.AF_UNIX))
+        doors[-1].bind(str(file.parent.parent / "scheduler.sock"))
+        doors[-1].listen()
+    doors[1].close()
+    remove_abandoned(tmp_path)
+    assert alive.exists()
+    assert not dead.parent.exists()
+    doors[0].close()
 
 
 def test_the_task_that_needs_too_much_is_blamed_in_the_end() -> None:

@@ -86,7 +86,12 @@ class Server:
                 if type(value) is Spilled:
                     nbytes = value.nbytes
                     reading = perf_counter()
-                    blob = [value.read()]
+                    try:
+                        blob = [value.read()]
+                    except OSError:
+                        worker.lose(task_id, value)
+                        items.append((task_id, ITEM_MISSING, 0.0))
+                        continue
                     read += perf_counter() - reading
                     read_bytes += value.disk_bytes
                     read_count += 1

@@ -26,6 +26,7 @@ from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
 from spanwise.worker.library import NO_CHUNK, Opened
 from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
+from spanwise.worker.spill_file import Unreadable
 from spanwise.worker.steps import (
     LONG_SECONDS,
     UNMARKED_SECONDS,
@@ -213,6 +214,8 @@ class Executor(threading.Thread):
             if nbytes is None and worker.sizes.is_awaitable(type(value)):
                 value = _awaited(value)
                 nbytes = worker.sizes.fixed.get(type(value))
+        except Unreadable as lost:
+            return self._unreadable(row, lost)
         except BaseException as error:  # noqa: BLE001 (told to the client)
             return self._failed(row, waiting, start, cpu, parts, error)
         finally:
@@ -396,6 +399,16 @@ class Executor(threading.Thread):
             if parts is not None:
                 report.parts += parts
             worker.report_lacking(lacking)
+            return worker.take()
+
+    def _unreadable(self, row: Row, lost: Unreadable) -> Entry | None:
+        worker = self.worker
+        with worker.lock:
+            lacking = worker.table.failed(row)
+            worker.report_lacking([(row, [(lost.task_id, worker.number)]), *lacking])
+        worker.lose(lost.task_id, lost.spilled)
+        self._stamp()
+        with worker.lock:
             return worker.take()
 
     def _inputs_gone(self, row: Row, lost: int) -> Entry | None:

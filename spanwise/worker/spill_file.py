@@ -33,6 +33,15 @@ LITTLE_BYTES = 2 * 2**20
 Piece = tuple[int, float, Sequence[payload.Buffer]]
 
 
+class Unreadable(Exception):
+    """The disk does not give a result back."""
+
+    def __init__(self, task_id: int, spilled: Spilled, error: OSError) -> None:
+        super().__init__(f"The result on disk cannot be read: {error}")
+        self.task_id = task_id
+        self.spilled = spilled
+
+
 class SpillFile:
     """One file; made by :meth:`SpillFiles.write`."""
 

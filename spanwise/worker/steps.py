@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from spanwise.worker.clocks import CoreWait
 from spanwise.worker.library import Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
-from spanwise.worker.spill_file import Spilled
+from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
@@ -86,13 +86,21 @@ def read_back(
     begin: float,
     begin_cpu: float,
 ) -> tuple[float, float, list[Part]]:
-    """Replace inputs that are on disk by their values, in the table too."""
+    """Replace inputs that are on disk by their values, in the table too.
+
+    Raises
+    ------
+    Unreadable
+    """
     parts: list[Part] = []
     for index, marker in enumerate(inputs):
         if not isinstance(marker, Spilled):
             continue
         size = marker.nbytes
-        content = marker.read()
+        try:
+            content = marker.read()
+        except OSError as error:
+            raise Unreadable(ids[index], marker, error) from error
         read, read_cpu = perf_counter(), thread_time()
         value = worker.library.loads(content)
         inputs[index] = value

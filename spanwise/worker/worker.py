@@ -30,6 +30,7 @@ from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
 from spanwise.worker.sizes import Sizes
 from spanwise.worker.spill import SpillStore
+from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
 
 if TYPE_CHECKING:
@@ -221,6 +222,15 @@ class Worker:
     def managed(self) -> float:
         """Bytes in memory of results, and of what tasks run."""
         return self.table.managed + self.spill.held_beside()
+
+    def lose(self, task_id: int, spilled: Spilled) -> None:
+        """Forget a result that the disk does not give back; it is made again."""
+        with self.lock:
+            if self.table.values.get(task_id) is not spilled:
+                return
+            self.report_lacking(self.table.release([task_id]))
+        self.flush()
+        self.send("replicas", None, {"removed": [(task_id,)]})
 
     # ── executors ─────────────────────────────────────────────────────────
 

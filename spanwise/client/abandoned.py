@@ -1,0 +1,57 @@
+"""Spilled results whose scheduler was killed: nobody can ask for them, and they may be large.
+
+A scheduler removes what its workers leave; one that was killed cannot. Its client does, when
+it finds its scheduler gone, and for clients that were killed too, the next one to start.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+import psutil
+
+#: Workers end with their scheduler; freeing their memory takes a moment.
+END_SECONDS = 10.0
+
+
+def remove_spilled(folder: Path, pids: Collection[int] = ()) -> None:
+    """Remove what the workers of a dead scheduler have spilled, as they end."""
+    end = time.monotonic() + END_SECONDS
+    while True:
+        living = any(map(_lives, pids))
+        for spilled in folder.glob("spill-*"):
+            shutil.rmtree(spilled, ignore_errors=True)
+        if not living or time.monotonic() > end:
+            return
+        time.sleep(0.05)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def remove_abandoned(base: Path) -> None:
+    """Remove what schedulers that are dead have left in the folders beside a new one."""
+    for folder in {spilled.parent for spilled in base.glob("spanwise-*/spill-*")}:
+        if _is_dead(folder / "scheduler.sock"):
+            remove_spilled(folder)
+
+
+def _is_dead(path: Path) -> bool:
+    """Whether nobody listens where a scheduler has listened; False if that cannot be told."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.settimeout(0.2)
+        try:
+            asking.connect(str(path))
+        except ConnectionRefusedError:
+            return True
+        except OSError:  # another user's, or there never was one: by TCP
+            return False
+    return False
