@@ -1,5 +1,4 @@
 /** Runs in the worker: takes packs of tasks one after the other, runs them in order, sends results back in batches. */
-import { monotonicClock } from '../../link/monotonic';
 import { isThenable } from '../graph/thenable';
 import { type CallTree, decodeArg } from './call-encoding';
 import { collectLargeBuffers } from './large-buffers';
@@ -46,7 +45,6 @@ export class PackRunner {
   private readonly _functions = new WorkerFunctions();
   private readonly _timings = new FunctionTimings();
   private readonly _waiting: RunMessage[] = [];
-  private readonly _now = monotonicClock();
   private readonly _losses: ClassLosses;
   private _isRunning = false;
 
@@ -85,9 +83,7 @@ export class PackRunner {
       pack = this._waiting.shift()
     ) {
       const meter =
-        pack.measures === Measures.none
-          ? null
-          : new TaskMeter(this._now, pack.measures);
+        pack.measures === Measures.none ? null : new TaskMeter(pack.measures);
       await new PackRun(
         pack,
         this._functions,
@@ -141,9 +137,11 @@ class PackRun {
       }
       const isLast = index === count - 1;
       let leaves = false;
+      let done: number;
       try {
         let value: unknown;
-        const fn = loaded[id] ?? (await this._functions.load(id));
+        const known = loaded[id];
+        const fn = known ?? (await this._functions.load(id));
         const places = argCount === NESTED ? 1 : argCount;
         // What another task has too it must not see changed; the last one may have the original.
         const isOwn = !isShared || isLast;
@@ -152,7 +150,9 @@ class PackRun {
           : structuredClone(args.slice(from, from + places));
         const place = isOwn ? from : 0;
         from += places;
-        this._meter?.begin();
+        // One task's stop is the next one's start, unless something took time in between.
+        const isNext = isOwn && known !== undefined;
+        this._meter?.begin(isNext ? start : performance.now());
         let movesResult = fn.movesResults;
         if (argCount === NESTED) {
           this._treeMoves = true;
@@ -164,7 +164,8 @@ class PackRun {
             value = await value;
           }
         }
-        this._meter?.end(value);
+        done = performance.now();
+        this._meter?.end(done, value);
         if (typeof value === 'object' && value !== null) {
           const loss = this._losses.find(value);
           if (loss !== null) {
@@ -179,27 +180,26 @@ class PackRun {
             leaves = hasLargeBuffers(value);
             value = leaves ? value : this._copyOf(value);
           }
+          done = performance.now();
         }
         this._values.push(value);
       } catch (error) {
-        this._meter?.fail();
+        this._meter?.fail(performance.now());
         await this._fail(
           packFailure(error, value => this._link.canSend(value))
         );
         return;
       }
-      // One task's stop is the next one's start.
-      const stop = performance.now();
-      this._timings.add(id, stop - start);
-      start = stop;
-      if (leaves || stop - this._flushedAt > FLUSH_MS) {
+      this._timings.add(id, done - start);
+      start = done;
+      if (leaves || done - this._flushedAt > FLUSH_MS) {
         if (!(await this._flush(false))) {
           return;
         }
         // Sending is no part of the next task's time.
         start = performance.now();
       }
-      if (stop - pausedAt > PAUSE_MS && this._link.pause !== undefined) {
+      if (done - pausedAt > PAUSE_MS && this._link.pause !== undefined) {
         await this._link.pause();
         start = pausedAt = performance.now();
       }

@@ -1,4 +1,5 @@
 /** Runs in the worker: when each task ran and, for who wants that too, what it used and how large its result is. */
+import { monotonicOffset } from '../../link/monotonic';
 import { resultBytes } from '../observe/result-bytes';
 import { threadCpuClock } from '../observe/thread-cpu';
 
@@ -7,31 +8,29 @@ export const Measures = { none: 0, times: 2, all: 4 } as const;
 
 export type MeasureCount = (typeof Measures)[keyof typeof Measures];
 
+/** Is told the times, in milliseconds of this thread's clock: the runner reads it anyway. */
 export class TaskMeter {
+  private readonly _offset = monotonicOffset();
   private readonly _cpu: (() => number) | null;
   private _rows: number[] = [];
-  /** NaN between tasks. */
+  /** Seconds of the clock that all processes share; NaN between tasks. */
   private _start = NaN;
   private _cpuStart = NaN;
 
-  /** @param _now - one clock for all packs of a worker: another one's reading may lie before the last stop */
-  constructor(
-    private readonly _now: () => number,
-    count: MeasureCount
-  ) {
+  constructor(count: MeasureCount) {
     this._cpu = count === Measures.all ? threadCpuClock() : null;
   }
 
-  begin(): void {
+  begin(ms: number): void {
+    this._start = this._clockOf(ms);
     if (this._cpu !== null) {
       this._cpuStart = this._cpu();
     }
-    this._start = this._now();
   }
 
   /** The task has returned; to be called before the result leaves, for moved memory has no size any more. */
-  end(value: unknown): void {
-    const stop = this._now();
+  end(ms: number, value: unknown): void {
+    const stop = this._clockOf(ms);
     if (this._cpu === null) {
       this._rows.push(this._start, stop);
     } else {
@@ -42,8 +41,8 @@ export class TaskMeter {
   }
 
   /** The task has thrown, or could not even begin. */
-  fail(): void {
-    const stop = this._now();
+  fail(ms: number): void {
+    const stop = this._clockOf(ms);
     const hasBegun = !Number.isNaN(this._start);
     const start = hasBegun ? this._start : stop;
     if (this._cpu === null) {
@@ -53,6 +52,10 @@ export class TaskMeter {
       this._rows.push(start, stop, cpu, NaN);
     }
     this._start = NaN;
+  }
+
+  private _clockOf(ms: number): number {
+    return this._offset + ms * 1e-3;
   }
 
   /** What was measured since the last time, in the order of the tasks. */
