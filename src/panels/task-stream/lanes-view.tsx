@@ -217,7 +217,7 @@ function EmptyRange(props: {
   );
 }
 
-/** "8 running · live at 29.6 s", or how long the run took. */
+/** "8 running · live at 29.6 s", "0 running · last task ended at 29.6 s", or how long the run took. */
 export function nowText(
   model: TaskStreamModel,
   trans: TranslationBundle
@@ -228,6 +228,15 @@ export function nowText(
   }
   if (!result.live) {
     return formatDuration(result.to - result.from);
+  }
+  // Nothing comes in while nothing runs: a time that stands still must not be called live.
+  if (result.running.length === 0) {
+    return result.tasks === 0
+      ? trans.__('0 running')
+      : trans.__(
+          '0 running · last task ended at %1',
+          formatDuration(result.to)
+        );
   }
   return trans.__(
     '%1 running · live at %2',

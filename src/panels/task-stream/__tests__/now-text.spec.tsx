@@ -1,0 +1,28 @@
+import { nullTranslator } from '@jupyterlab/translation';
+import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { nowText } from '../lanes-view';
+import { TaskStreamModel } from '../model';
+
+const result = taskStreamOf(firstLook(), true);
+
+function textOf(over: Partial<typeof result>): string {
+  const model = new TaskStreamModel();
+  model.setResult({ ...result, ...over });
+  return nowText(model, nullTranslator.load('spanwise')).replaceAll(
+    '\u00a0',
+    ' '
+  );
+}
+
+describe('the time beside the tools', () => {
+  it('is called live only while something runs', () => {
+    const running = result.running.length;
+    expect(textOf({ now: 29.6 })).toBe(`${running} running · live at 29.6 s`);
+    // The newest answer came when the last task ended, however long ago that is.
+    const idle = { running: [], to: 381, now: 381 };
+    expect(textOf(idle)).toBe('0 running · last task ended at 6 min 21 s');
+    expect(textOf({ ...idle, tasks: 0 })).toBe('0 running');
+    expect(textOf({ ...idle, live: false })).not.toContain('running');
+  });
+});
