@@ -45,6 +45,9 @@ PARTS = {
     "soak": Part(
         "ten minutes of deaths, stops and full disks", "benchmarks.soak", ("--seconds", "9")
     ),
+    "growth": Part(
+        "what stays when all futures are released", "benchmarks.growth", ("--scale", "0.01")
+    ),
     "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
     "local-loop": Part(
         "no-op tasks against Dask's get_sync, alternately",

@@ -1,0 +1,318 @@
+"""What stays in each process when work has gone through a cluster and every future is released.
+
+    python -m benchmarks.growth [PART …] [--scale 1] [--json FILE]
+
+Parts, each in a cluster of its own (two workers of one thread) but `clusters`:
+
+* ``tables``: 2,000 calls, each with a keyword of 1 MB of its own;
+* ``functions``: 50,000 functions, each called once;
+* ``clusters``: 20 clusters made, used and closed in one process;
+* ``tasks``: 1 M tasks, in graphs of 50,000;
+* ``deaths``: 12 workers killed while tasks run.
+
+Each part first does a twentieth of its work, then measures, does the rest, releases all
+futures and measures again: memory that is a process's own (USS), descriptors, and files below
+the folders of the cluster and of its processes. It fails (exit code 1) when a process has
+grown by more than 50 MB or 5 descriptors, or files by more than 5.
+
+Node frees memory when it needs some, Python likewise what lies in circles: before it
+measures, it has every process collect: Node through its inspector, whose port is opened by
+NODE_OPTIONS here, workers through ``client.run(gc.collect)``. Nothing else is done to them.
+The observer keeps the history of a cluster on purpose, until its tables are full: so many
+rows as the part has run tasks are allowed to it besides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from spanwise import Client
+from spanwise.tests.leftover import mark_this_process, marked_processes
+from spanwise.tests.processes import processes_of, wait_until
+
+MEGABYTE = 1 << 20
+MOST_BYTES, MOST_FILES = 50 * MEGABYTE, 5
+#: Of a task in the observer's tables nodes, edges, runs and totals, with what its store takes
+#: beside the columns (src/sidecar/observer/clusters.ts): measured 260.
+HISTORY_BYTES = 320
+#: Memory goes back a little later than the last message comes.
+SETTLE_SECONDS = 6.0
+TABLES, FUNCTIONS, CLUSTERS, TASKS, DEATHS = 2_000, 50_000, 20, 1_000_000, 12
+GRAPH_TASKS = 50_000
+
+
+class Measured(NamedTuple):
+    """A process at one moment."""
+
+    uss: int
+    descriptors: int
+
+
+class Growth(NamedTuple):
+    """What one process (or the files) has grown by; `allowed` bytes are kept on purpose."""
+
+    part: str
+    who: str
+    before: Measured
+    after: Measured
+    allowed: int
+
+    @property
+    def is_over(self) -> bool:
+        return (
+            self.after.uss - self.before.uss > MOST_BYTES + self.allowed
+            or self.after.descriptors - self.before.descriptors > MOST_FILES
+        )
+
+
+# -- measuring ---------------------------------------------------------------
+
+
+def collect_node(process: psutil.Process) -> None:
+    """Have a Node process collect, through its inspector."""
+    ports = [
+        connection.laddr.port
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    for port in ports:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=5) as answer:
+                (target,) = json.load(answer)
+        except (OSError, ValueError):
+            continue
+        asyncio.run(_collect(target["webSocketDebuggerUrl"]))
+        return
+    raise RuntimeError(f"{process} has no inspector; was it started with NODE_OPTIONS?")
+
+
+async def _collect(url: str) -> None:
+    from tornado.websocket import websocket_connect
+
+    inspector = await websocket_connect(url)
+    for number in range(2):
+        await inspector.write_message(
+            json.dumps({"id": number, "method": "HeapProfiler.collectGarbage"})
+        )
+        while json.loads(await inspector.read_message() or "{}").get("id") != number:
+            pass
+    inspector.close()
+
+
+def measure(process: psutil.Process) -> Measured:
+    return Measured(process.memory_full_info().uss, process.num_fds())
+
+
+class Watched:
+    """The processes of a cluster, and the files below their folders."""
+
+    def __init__(self, client: Client | None, known: set[int]) -> None:
+        self._client = client
+        self._known = known
+        self.folders: list[Path] = []
+
+    def now(self) -> dict[str, Measured]:
+        """What each role takes: of the workers the one that takes most."""
+        if self._client is not None:
+            self._client.run(gc.collect)
+        gc.collect()
+        found = {"client": measure(psutil.Process())}
+        for role in ("scheduler", "observer"):
+            for process in processes_of(role, self._known):
+                collect_node(process)
+                found[role] = measure(process)
+        workers = [measure(process) for process in processes_of("worker", self._known)]
+        if workers:
+            found["worker"] = Measured(
+                max(each.uss for each in workers), max(each.descriptors for each in workers)
+            )
+        found["files"] = Measured(0, len(self._files()))
+        return found
+
+    def _files(self) -> list[Path]:
+        temporary = Path(os.environ.get("TMPDIR", "/tmp"))
+        return [
+            path
+            for folder in temporary.glob("spanwise-*")
+            if folder.stat().st_uid == os.getuid() and self._is_ours(folder)
+            for path in folder.rglob("*")
+        ]
+
+    @staticmethod
+    def _is_ours(folder: Path) -> bool:
+        return folder.stat().st_ctime >= STARTED
+
+
+STARTED = time.time()
+
+
+@contextmanager
+def cluster(**options: Any) -> Iterator[tuple[Client, Watched]]:
+    known = set(marked_processes())
+    with Client(n_workers=2, threads_per_worker=1, **options) as client:
+        client.wait_for_workers(2)
+        assert client.submit(increment, 1).result() == 2
+        yield client, Watched(client, known)
+
+
+def grown(part: str, watched: Watched, before: dict[str, Measured], history: int) -> list[Growth]:
+    """Measure until nothing is over its limit, a few seconds at most."""
+    end = time.monotonic() + SETTLE_SECONDS
+    while True:
+        after = watched.now()
+        rows = [
+            Growth(part, who, before.get(who, now), now, history if who == "observer" else 0)
+            for who, now in after.items()
+        ]
+        if time.monotonic() > end or not any(row.is_over for row in rows):
+            return rows
+        time.sleep(0.5)
+
+
+def through(part: str, count: int, work: Callable[[Client, int, int], None]) -> list[Growth]:
+    """Do a twentieth of the work, measure, do the rest, measure."""
+    with cluster() as (client, watched):
+        first = max(1, count // 20)
+        work(client, 0, first)
+        before = watched.now()
+        work(client, first, count)
+        return grown(part, watched, before, count * HISTORY_BYTES)
+
+
+# -- the parts ---------------------------------------------------------------
+
+
+def increment(x: int) -> int:
+    return x + 1
+
+
+def look_up(i: int, table: bytes) -> int:
+    return i + len(table)
+
+
+def send_tables(client: Client, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        table = i.to_bytes(8, "little") + bytes(MEGABYTE - 8)
+        assert client.submit(look_up, i, table=table).result() == i + MEGABYTE
+
+
+def send_functions(client: Client, start: int, stop: int) -> None:
+    for begin in range(start, stop, 500):
+        futures = []
+        for i in range(begin, min(begin + 500, stop)):
+            scope: dict[str, Any] = {"__name__": "__main__"}
+            exec(f"def function_{i}(x): return x + {i}", scope)  # noqa: S102 (ours)
+            futures.append(client.submit(scope[f"function_{i}"], 1, pure=False))
+        assert client.gather(futures)[0] == begin + 1
+
+
+def send_graphs(client: Client, start: int, stop: int) -> None:
+    for begin in range(start, stop, GRAPH_TASKS):
+        name = f"leaf-{begin}"
+        leaves = [(name, i) for i in range(min(GRAPH_TASKS, stop - begin) - 1)]
+        graph: dict[Any, Any] = {leaf: (increment, leaf[1]) for leaf in leaves}
+        graph[f"sum-{begin}"] = (sum, leaves)
+        assert client.get(graph, f"sum-{begin}") == len(leaves) * (len(leaves) + 1) // 2
+
+
+def slow_increment(x: int) -> int:
+    time.sleep(0.01)
+    return x + 1
+
+
+def tables(scale: float) -> list[Growth]:
+    return through("tables", max(40, int(TABLES * scale)), send_tables)
+
+
+def functions(scale: float) -> list[Growth]:
+    return through("functions", max(1_000, int(FUNCTIONS * scale)), send_functions)
+
+
+def tasks(scale: float) -> list[Growth]:
+    return through("tasks", max(5_000, int(TASKS * scale)), send_graphs)
+
+
+def clusters(scale: float) -> list[Growth]:
+    known = set(marked_processes())
+    watched = Watched(None, known)
+
+    def once() -> None:
+        with cluster() as (client, _):
+            client.gather(client.map(increment, range(100)))
+
+    once()
+    before = watched.now()
+    for _ in range(max(2, int(CLUSTERS * scale))):
+        once()
+    return grown("clusters", watched, before, 0)
+
+
+def deaths(scale: float) -> list[Growth]:
+    with cluster() as (client, watched):
+        known = watched._known
+
+        def kill_one() -> None:
+            values = client.map(slow_increment, range(100), pure=False)
+            wait_until("some are done", lambda: sum(f.done() for f in values) >= 20)
+            processes_of("worker", known)[0].kill()
+            assert client.gather(values) == list(range(1, 101))
+            client.wait_for_workers(2)
+
+        kill_one()
+        wait_until("two workers", lambda: len(processes_of("worker", known)) == 2)
+        before = watched.now()
+        for _ in range(max(2, int(DEATHS * scale))):
+            kill_one()
+        wait_until("two workers", lambda: len(processes_of("worker", known)) == 2)
+        return grown("deaths", watched, before, 0)
+
+
+PARTS = {each.__name__: each for each in (tables, functions, clusters, tasks, deaths)}
+
+
+def main() -> int:
+    """Print a row per process; 1 if one is over its limit."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the work")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    os.environ["NODE_OPTIONS"] = f"{os.environ.get('NODE_OPTIONS', '')} --inspect=127.0.0.1:0"
+    mark_this_process()
+    rows: list[Growth] = []
+    print(f"{'part':11}{'who':11}{'MB before':>10}{'after':>8}{'grown':>8}{'most':>7}", end="")
+    print(f"{'files before':>14}{'after':>7}")
+    for name in options.part or PARTS:
+        begin = time.perf_counter()
+        for row in PARTS[name](options.scale):
+            rows.append(row)
+            before, after = row.before, row.after
+            print(
+                f"{row.part:11}{row.who:11}{before.uss / MEGABYTE:10.1f}{after.uss / MEGABYTE:8.1f}"
+                f"{(after.uss - before.uss) / MEGABYTE:8.1f}"
+                f"{(MOST_BYTES + row.allowed) / MEGABYTE:7.0f}"
+                f"{before.descriptors:14}{after.descriptors:7}{'  OVER' if row.is_over else ''}"
+            )
+        print(
+            f"{'':11}{time.perf_counter() - begin:.0f} s, load {os.getloadavg()[0]:.1f}", flush=True
+        )
+    if options.json:
+        options.json.write_text(json.dumps([row._asdict() for row in rows], indent=1))
+    return int(any(row.is_over for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
