@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Place of the column `readyAt` in a row of `assign`, a moment of the scheduler's clock.
 READY_AT = 9
+#: Memory is not measured more often, whoever asks.
+_LEAST_MEMORY_SECONDS = 0.001
 
 
 class SchedulerLink:
@@ -125,7 +127,7 @@ class SchedulerLink:
         self._worker.send("flushed", {"request": message.fields["request"]})
 
     def _rates(self, message: Message) -> None:
-        self._watch.memory_seconds = message.fields["memorySeconds"]
+        self._watch.memory_seconds = max(_LEAST_MEMORY_SECONDS, message.fields["memorySeconds"])
 
     def _run(self, message: Message) -> None:
         # A thread of its own: the function may take any time, or ask the cluster.

@@ -253,6 +253,9 @@ export function takeBackAnswered(
   }
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
+    if (worker.takeBacksPending === 0) {
+      return; // nobody has asked
+    }
     worker.takeBacksPending--;
     if (
       task < 0 ||

@@ -307,6 +307,11 @@ export class EmbeddedClusterLog {
     }
   }
 
+  /** How many names a worker has coined. */
+  coinedBy(worker: number): number {
+    return this._workers.get(worker)?.names.size ?? 0;
+  }
+
   /** Names that a worker announces. */
   workerNames(
     worker: number,

@@ -19,6 +19,11 @@ export class NamesOf {
     private readonly _coinsOnly: boolean
   ) {}
 
+  /** How many have been announced. */
+  get size(): number {
+    return this._size;
+  }
+
   /** Takes in an announcement: `names[i]` is `firstName + i`. */
   announce(firstName: number, names: readonly string[]): void {
     const first = (this._coinsOnly ? firstName & ~COINED : firstName) >>> 0;

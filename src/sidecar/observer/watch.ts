@@ -13,6 +13,8 @@ import { foldFailedSentence, notArrivedSentence } from './sentences';
 const DEFAULT_HZ = 4;
 /** A watch may take a quarter of the process: an answer that took 100 ms is repeated after 400 ms at the earliest. */
 const REST_PER_WORK = 4;
+/** A timer takes 24 days at most, and runs at once if it is given more. */
+const LONGEST_TIMER_MILLISECONDS = 3_600_000;
 /** Answers under way to a panel that has not said that it drew the ones before. */
 const MOST_UNACKNOWLEDGED = 2;
 /** How long a query waits for what it must not miss: a block, or the cluster itself. */
@@ -149,10 +151,13 @@ export class RunningWatch {
       void this._answer();
       return;
     }
-    this._timer = setTimeout(() => {
-      this._timer = undefined;
-      this.wake();
-    }, wait);
+    this._timer = setTimeout(
+      () => {
+        this._timer = undefined;
+        this.wake();
+      },
+      Math.min(wait, LONGEST_TIMER_MILLISECONDS)
+    );
   }
 
   private async _answer(): Promise<void> {

@@ -4,6 +4,7 @@ import { FailureReason, NONE, ReportStatus, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
+import { checkFromClient } from './check-messages';
 import type { ClusterState } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
 import { WireFlag } from './task-rows';
@@ -40,6 +41,8 @@ export interface IClientHost {
 export class ClientSession {
   /** The newest generation that has come whole. */
   private _generation = 0;
+  /** The generation of a graph of which a part has come. */
+  private _coming: number | null = null;
 
   constructor(
     readonly link: AcceptedLink<'client'>,
@@ -48,8 +51,11 @@ export class ClientSession {
     private readonly _host: IClientHost
   ) {}
 
+  /** @throws BrokenFrame before anything of the message is taken in. */
   take(message: FromClient): void {
-    const { log } = this._cluster;
+    const { log, rows, blobs } = this._cluster;
+    const names = this._names.size;
+    checkFromClient(message, { rows, blobs, names, coming: this._coming });
     switch (message.type) {
       case 'submit':
         return this._submit(message);
@@ -109,6 +115,7 @@ export class ClientSession {
       cluster.launch = fields.launch;
       cluster.launchVersion++;
     }
+    this._coming = fields.last ? null : fields.generation;
     if (fields.last) {
       this._generation = fields.generation;
     }

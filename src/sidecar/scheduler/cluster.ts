@@ -10,6 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { CapacityState, NamesOf } from '../../sources';
+import { BrokenFrame } from '../../wire/broken-frame';
 import { CLIENT_INTRO } from '../../wire/client-link';
 import type { ClusterSettings } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
@@ -406,6 +407,11 @@ export class Cluster implements IClientHost, IRosterHost {
       try {
         session.take(message);
       } catch (error) {
+        if (error instanceof BrokenFrame) {
+          this._options.note(error.message);
+          session.link.refuse('broken-frame', error.message);
+          return;
+        }
         if (!(error instanceof TooManyTasks)) {
           throw error;
         }

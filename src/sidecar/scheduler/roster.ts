@@ -1,7 +1,9 @@
 /** Who works here: workers that join and leave, and who is told of it. In the scheduler process. */
 import { hostname } from 'node:os';
 import { RunStatus } from '../../scheduler';
+import { BrokenFrame } from '../../wire/broken-frame';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
+import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
@@ -109,25 +111,38 @@ export class Roster {
     session.heardAt = this._cluster.clock();
     this._host.gather(() => this._joined(session));
     link.start({
-      messages: batch =>
-        this._host.gather(() => {
-          session.heard++;
-          session.heardAt = this._cluster.clock();
-          for (const message of batch) {
-            const runs = takeWorkerMessage(this._cluster, session, message);
-            if (runs !== null) {
-              this._host.finished(runs);
-              this._worked(session, runs);
-            } else if (message.type === 'state') {
-              this._cluster.moves += message.fields.stalled ? 0 : 1;
-              this._host.stateChanged();
-            } else if (message.type === 'event') {
-              this._said(session, message.fields);
-            }
-          }
-        }),
+      messages: batch => this._host.gather(() => this._take(session, batch)),
       closed: why => this._host.gather(() => this._linkEnded(session.id, why))
     });
+  }
+
+  /** A worker that says what cannot be is let go, like one whose link breaks: what it ran runs elsewhere. */
+  private _take(
+    session: WorkerSession,
+    batch: readonly Message<'worker', 'up'>[]
+  ): void {
+    session.heard++;
+    session.heardAt = this._cluster.clock();
+    try {
+      for (const message of batch) {
+        const runs = takeWorkerMessage(this._cluster, session, message);
+        if (runs !== null) {
+          this._host.finished(runs);
+          this._worked(session, runs);
+        } else if (message.type === 'state') {
+          this._cluster.moves += message.fields.stalled ? 0 : 1;
+          this._host.stateChanged();
+        } else if (message.type === 'event') {
+          this._said(session, message.fields);
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof BrokenFrame)) {
+        throw error;
+      }
+      this._host.note(`Worker ${session.id}: ${error.message}`);
+      session.link.refuse('broken-frame', error.message);
+    }
   }
 
   processEnded(worker: number, why: string): void {

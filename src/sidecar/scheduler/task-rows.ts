@@ -63,6 +63,8 @@ export class TaskRows implements TaskFacts {
   inline = new Uint32Array(0);
   private _keyTexts: (KeyTexts | undefined)[] = [];
   private readonly _aliases = new ValueLists();
+  /** One more than the largest id that the client has given. */
+  clientIds = 0;
   /** Outer id by client id; NONE_U32: unknown. */
   private _byClientId = new Uint32Array(0);
 
@@ -97,6 +99,9 @@ export class TaskRows implements TaskFacts {
       this._byClientId = grownColumn(this._byClientId, capacity, NONE_U32);
     }
     this._byClientId[clientId] = this.ids.outer(task);
+    if (clientId >= this.clientIds) {
+      this.clientIds = clientId + 1;
+    }
   }
 
   /** The dense id that a client's id stands for, or −1. */

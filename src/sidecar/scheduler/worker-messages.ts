@@ -3,6 +3,7 @@ import { assertUnreachable } from '../../base/assert';
 import { RunStatus, TaskState } from '../../scheduler';
 import { CapacityState, StoredKind } from '../../sources';
 import type { Message } from '../../wire/schema';
+import { checkFromWorker } from './check-messages';
 import type { ClusterState } from './cluster-state';
 import { NONE_U32 } from './task-rows';
 import { denseIds, translateFinished } from './translate';
@@ -21,6 +22,7 @@ export type FinishedRuns = {
  * Takes in one message of a worker.
  *
  * @returns runs to be logged, if it brought any.
+ * @throws BrokenFrame before anything of the message is taken in.
  */
 export function takeWorkerMessage(
   cluster: ClusterState,
@@ -29,6 +31,7 @@ export function takeWorkerMessage(
 ): FinishedRuns | null {
   const { log, rows } = cluster;
   const worker = session.id;
+  checkFromWorker(message, log.coinedBy(worker), session.intro.threads);
   switch (message.type) {
     case 'finished':
       return takeFinished(cluster, worker, message);

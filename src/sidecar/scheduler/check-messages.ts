@@ -1,0 +1,292 @@
+/**
+ * What a message of the right form must fulfil beside it: offsets that lie within what they point into, ids that can be, times that are
+ * numbers. Checked before anything of the message is taken in, so that one that is refused has changed nothing. In the scheduler process.
+ */
+import { BrokenFrame } from '../../wire/broken-frame';
+import type { Message } from '../../wire/schema';
+import type { BlobStore } from './blob-store';
+import { NONE_U32, type TaskRows, WireFlag } from './task-rows';
+
+/** Ids are dense: each next one takes room for those before it. A client that gave up a submission has left out as many as it had. */
+const MOST_SKIPPED_IDS = 1 << 20;
+/** Interval of a memory run, as long as anybody could want. */
+const MOST_INTERVAL_SECONDS = 86_400;
+
+type Submit = Message<'client', 'up', 'submit'>;
+type Scattered = Message<'client', 'up', 'scattered'>;
+
+export type Borders = {
+  readonly rows: TaskRows;
+  readonly blobs: BlobStore;
+  /** How many names the sender has announced. */
+  readonly names: number;
+  /** The generation of the graph of which a part has come. */
+  readonly coming: number | null;
+};
+
+/** @throws BrokenFrame */
+export function checkFromClient(
+  message: Message<'client', 'up'>,
+  borders: Borders
+): void {
+  const { type } = message;
+  if (type === 'submit' || type === 'scattered' || type === 'spans') {
+    checkNames(type, message.fields.firstName, borders.names);
+  }
+  if (type === 'submit') {
+    checkSubmit(message, borders);
+  } else if (type === 'scattered') {
+    checkScattered(message, borders);
+  } else if (type === 'run' && message.blobs.length === 0) {
+    throw new BrokenFrame('"run" has no function to run.');
+  } else if (
+    type === 'memoryRun' &&
+    Math.abs(message.fields.intervalSeconds) > MOST_INTERVAL_SECONDS
+  ) {
+    throw new BrokenFrame(
+      `"memoryRun": an interval of ${message.fields.intervalSeconds} s; ${MOST_INTERVAL_SECONDS} s is the longest.`
+    );
+  }
+}
+
+function checkSubmit(
+  { fields, tables, blobs }: Submit,
+  { rows, blobs: kept, coming }: Borders
+): void {
+  const { tasks, dependencies } = tables;
+  if (coming !== null && coming !== fields.generation) {
+    throw new BrokenFrame(
+      `"submit": graph ${fields.generation}, while graph ${coming} has not come whole.`
+    );
+  }
+  const here = new Set<number>();
+  for (const { id, blob } of fields.templates) {
+    checkBlob('submit', blob, blobs.length);
+    here.add(id);
+  }
+  for (const { blob } of fields.chunks) {
+    checkBlob('submit', blob, blobs.length);
+  }
+  const keyBytes = checkKeys('submit', fields.keysBlob, blobs);
+  checkIds('submit', tasks, rows);
+  checkAscending('submit', 'suffix', tasks.suffix, tasks.rows, keyBytes);
+  checkAscending(
+    'submit',
+    'firstDependency',
+    tasks.firstDependency,
+    tasks.rows,
+    dependencies.rows
+  );
+  const restrictions = fields.restrictions.length;
+  let known = NONE_U32;
+  for (let i = 0; i < tasks.rows; i++) {
+    const template = tasks.template[i]!;
+    if (
+      template !== known &&
+      (tasks.flags[i]! & WireFlag.Alias) === 0 &&
+      !here.has(template) &&
+      kept.template(template) === undefined
+    ) {
+      throw new BrokenFrame(
+        `"submit": task ${tasks.id[i]} names template ${template}, which was never sent.`
+      );
+    }
+    known = template;
+    if (tasks.restriction[i]! > restrictions) {
+      throw new BrokenFrame(
+        `"submit": task ${tasks.id[i]} names restriction ${tasks.restriction[i]} of ${restrictions}.`
+      );
+    }
+  }
+}
+
+function checkScattered(
+  { fields, tables, blobs }: Scattered,
+  { rows }: Borders
+): void {
+  const { tasks, holders } = tables;
+  const keyBytes = checkKeys('scattered', fields.keysBlob, blobs);
+  checkIds('scattered', tasks, rows);
+  checkAscending('scattered', 'suffix', tasks.suffix, tasks.rows, keyBytes);
+  for (let k = 0; k < holders.rows; k++) {
+    if (holders.row[k]! >= tasks.rows) {
+      throw new BrokenFrame(
+        `"scattered": a holder of row ${holders.row[k]} of ${tasks.rows}.`
+      );
+    }
+  }
+  checkAmounts('scattered', 'nbytes', tasks.nbytes, tasks.rows);
+}
+
+/**
+ * @param threads - of the worker: each is a lane of the log.
+ * @throws BrokenFrame
+ */
+export function checkFromWorker(
+  message: Message<'worker', 'up'>,
+  names: number,
+  threads: number
+): void {
+  if (message.type === 'finished') {
+    checkNames('finished', message.fields.firstName & ~COINED, names);
+    checkFinished(message, threads);
+  } else if (message.type === 'measured') {
+    const { samples, running } = message.tables;
+    checkNames('measured', message.fields.firstName & ~COINED, names);
+    checkThreads('measured', samples.thread, samples.rows, threads);
+    checkThreads('measured', running.thread, running.rows, threads);
+  } else if (message.type === 'replicas') {
+    const { added } = message.tables;
+    checkAmounts('replicas', 'nbytes', added.nbytes, added.rows);
+  }
+}
+
+/** Set in the name ids that a worker coins. */
+const COINED = 0x80000000;
+
+function checkFinished(
+  { fields, tables, blobs }: Message<'worker', 'up', 'finished'>,
+  threads: number
+): void {
+  const { runs, parts } = tables;
+  for (const { row, blob } of fields.errors) {
+    if (row >= runs.rows) {
+      throw new BrokenFrame(
+        `"finished": an error of row ${row} of ${runs.rows}.`
+      );
+    }
+    if (blob >= 0) {
+      checkBlob('finished', blob, blobs.length);
+    }
+  }
+  const inlineBytes = blobs[0]?.length ?? 0;
+  for (let i = 0; i < runs.rows; i++) {
+    const length = runs.inlineLength[i]!;
+    if (
+      length !== NONE_U32 &&
+      length > 0 &&
+      runs.inlineStart[i]! + length > inlineBytes
+    ) {
+      throw new BrokenFrame(
+        `"finished": a result of ${length} bytes from ${runs.inlineStart[i]} on, in ${inlineBytes}.`
+      );
+    }
+  }
+  checkThreads('finished', runs.thread, runs.rows, threads);
+  checkAscending(
+    'finished',
+    'firstPart',
+    runs.firstPart,
+    runs.rows,
+    parts.rows
+  );
+  checkTimes('finished', 'start', runs.start, runs.rows);
+  checkAmounts('finished', 'duration', runs.duration, runs.rows);
+  checkAmounts('finished', 'outBytes', runs.outBytes, runs.rows);
+  checkTimes('finished', 'offset', parts.offset, parts.rows);
+  checkAmounts('finished', 'duration', parts.duration, parts.rows);
+}
+
+function checkNames(type: string, first: number, announced: number): void {
+  if (first > announced + MOST_SKIPPED_IDS) {
+    throw new BrokenFrame(
+      `"${type}": names from ${first} on, of which ${announced} are known.`
+    );
+  }
+}
+
+function checkBlob(type: string, blob: number, blobs: number): void {
+  if (blob >= blobs) {
+    throw new BrokenFrame(`"${type}": blob ${blob} of ${blobs}.`);
+  }
+}
+
+/** @returns the bytes of the keys' texts. */
+function checkKeys(
+  type: string,
+  blob: number,
+  blobs: readonly Uint8Array[]
+): number {
+  if (blob < 0) {
+    return 0;
+  }
+  checkBlob(type, blob, blobs.length);
+  return blobs[blob]!.length;
+}
+
+function checkIds(
+  type: string,
+  { id, rows: count }: { readonly id: Uint32Array; readonly rows: number },
+  rows: TaskRows
+): void {
+  const most = rows.clientIds + count + MOST_SKIPPED_IDS;
+  for (let i = 0; i < count; i++) {
+    if (id[i]! >= most) {
+      throw new BrokenFrame(
+        `"${type}": task ${id[i]}, when the next is ${rows.clientIds}.`
+      );
+    }
+    if (rows.resolve(id[i]!) >= 0) {
+      throw new BrokenFrame(`"${type}": task ${id[i]} is there already.`);
+    }
+  }
+}
+
+/** Each row's stretch ends where the next one's begins, the last one's at `end`. */
+function checkAscending(
+  type: string,
+  column: string,
+  values: Uint32Array,
+  rows: number,
+  end: number
+): void {
+  let last = 0;
+  for (let i = 0; i < rows; i++) {
+    if (values[i]! < last || values[i]! > end) {
+      throw new BrokenFrame(
+        `"${type}": ${column} ${values[i]} after ${last}, of ${end}.`
+      );
+    }
+    last = values[i]!;
+  }
+}
+
+function checkThreads(
+  type: string,
+  values: Uint16Array,
+  rows: number,
+  threads: number
+): void {
+  for (let i = 0; i < rows; i++) {
+    if (values[i]! >= threads) {
+      throw new BrokenFrame(`"${type}": thread ${values[i]} of ${threads}.`);
+    }
+  }
+}
+
+/** Seconds, bytes: numbers that may not be known, and are not negative. */
+function checkAmounts(
+  type: string,
+  column: string,
+  values: Float64Array,
+  rows: number
+): void {
+  for (let i = 0; i < rows; i++) {
+    if (values[i]! < 0 || values[i] === Infinity) {
+      throw new BrokenFrame(`"${type}": ${column} is ${values[i]}.`);
+    }
+  }
+}
+
+function checkTimes(
+  type: string,
+  column: string,
+  values: Float64Array,
+  rows: number
+): void {
+  for (let i = 0; i < rows; i++) {
+    if (Math.abs(values[i]!) === Infinity) {
+      throw new BrokenFrame(`"${type}": ${column} is ${values[i]}.`);
+    }
+  }
+}
