@@ -71,7 +71,8 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
     spans: spanTable(log, any, all, not),
     functions: functionTable(log, names, notNames),
     otherFunctions: names.length > 0 ? 0 : 1,
-    outsideTasks: any.length + all.length + names.length > 0 ? 0 : 1,
+    outsideTasks:
+      any.length + all.length + names.length > 0 || byStatus ? 0 : 1,
     workers,
     lanes: laneTable(log, workers, byWorker),
     statuses: statusTable(filter.status ?? []),

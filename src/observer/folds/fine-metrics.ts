@@ -11,11 +11,13 @@ import {
 import type { ActivityCells } from '../store/activity-cells';
 import { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
-import { EXACT, resolveRange } from './context';
+import { resolveRange } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { cellPasses, fineCells } from './fine-cells';
 import type { FineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
+import { hasMeters, honouredBy } from './honoured';
+import type { Exception } from './honoured';
 import { accountIdle, IDLE_CAUSES } from './idle';
 import type { IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
@@ -30,11 +32,6 @@ type Unit = 'seconds' | 'bytes' | 'count';
 const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];
 const DEFAULT_TOP = 12;
 const MOST_TOP = 500;
-
-const UNDIVIDED: Honoured = {
-  how: 'approximate',
-  why: 'How long tasks waited for the GIL is not known by status: it is part of "blocked" here.'
-};
 
 /** One function's figures in the unit asked for. */
 type FunctionSum = {
@@ -71,6 +68,13 @@ export function* foldFineMetrics(
     }
   }
   const isUndivided = filter.byStatus && known.anyOf(context, cells.held);
+  const exceptions: Exception[] = [
+    ...(log.droppedRuns > 0 ? (['totalsOnly'] as const) : []),
+    ...(isUndivided ? (['lockByStatus'] as const) : []),
+    ...(filter.byStatus && hasMeters(context)
+      ? (['metersByStatus'] as const)
+      : [])
+  ];
   for (const sum of byFunction) {
     sum.byActivity.forEach((value, a) => (byActivity[a]! += value));
   }
@@ -123,7 +127,7 @@ export function* foldFineMetrics(
         ? { entries: entriesOf(context, cells, waits, fine) }
         : {})
     },
-    honoured: isUndivided ? UNDIVIDED : EXACT
+    honoured: honouredBy('fine-metrics', context, exceptions)
   };
 }
 

@@ -90,6 +90,10 @@ export class LineThinner {
   }
 
   drawn(): DrawnLine {
+    if (this._before !== null) {
+      // Nothing has changed within the range: what was before it holds in all of it.
+      this.add(this._range.from, this._before);
+    }
     if (this._samples <= this._points) {
       return {
         t: this._t,

@@ -1,10 +1,13 @@
 import { RankedHeap } from '../../base/ranked-heap';
 import type { MemoryResult } from '../../wire/panel-link';
+import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { EXACT, resolveRange, runBegin } from './context';
+import { resolveRange, runBegin } from './context';
 import type { FoldContext, Honoured, Range, Slices } from './context';
 import { LineThinner, type DrawnLine } from './line-thinner';
+import { honouredBy as ruleOf } from './honoured';
+import type { Exception } from './honoured';
 import { workerName } from './run-detail';
 
 export type MemoryParams = {
@@ -51,7 +54,8 @@ export function* foldMemory(
       series.push(workerSeries(log, worker, samples, range, points));
     }
   }
-  const ofSelection = measure === 'managed' && filter.bySpan;
+  const ofSelection =
+    measure === 'managed' && (filter.bySpan || filter.byFunction);
   if (ofSelection) {
     series.push(selectionSeries(context, range));
   }
@@ -64,24 +68,34 @@ export function* foldMemory(
       runs: memoryRuns(log),
       now: newest(log, filter.workers)
     },
-    honoured: honouredBy(context, measure)
+    honoured: honouredBy(context, measure, log.memoryRuns.size > 0)
   };
 }
 
-function honouredBy(context: FoldContext, measure: Measure): Honoured {
-  const { bySpan, byFunction, byStatus } = context.filter;
-  if (!bySpan && !byFunction && !byStatus) {
-    return EXACT;
+function honouredBy(
+  context: FoldContext,
+  measure: Measure,
+  hasRuns: boolean
+): Honoured {
+  const { log, filter } = context;
+  const { bySpan, byFunction } = filter;
+  const exceptions: Exception[] = [];
+  if (hasRuns && !filter.isOpen) {
+    exceptions.push('recordedRuns');
   }
-  return measure === 'managed' && bySpan
+  if (measure !== 'managed') {
+    return ruleOf('memory: others', context, exceptions);
+  }
+  if ((bySpan || byFunction) && log.stored.firstRow > 0) {
+    exceptions.push('storedDropped');
+  }
+  const honoured = ruleOf('memory: managed', context, exceptions);
+  return honoured.how === 'exact' && (bySpan || byFunction)
     ? {
         how: 'exact',
         why: 'Results kept are drawn for the filter, over the whole cluster.'
       }
-    : {
-        how: 'not filtered',
-        why: 'The memory of a process has no owner: it is shown whole.'
-      };
+    : honoured;
 }
 
 /** Samples go on while no task runs: the line reaches to the newest of them. */
@@ -252,7 +266,11 @@ function selectionSeries(context: FoldContext, range: Range): Series {
     const c = chunk.columns;
     for (let i = 0; i < chunk.rows; i++) {
       const worker = c.worker[i]!;
-      if (filter.spans[c.span[i]!] === 0 || filter.workers[worker] === 0) {
+      if (
+        filter.spans[c.span[i]!] === 0 ||
+        filter.workers[worker] === 0 ||
+        !passesFunction(filter, c.function[i]!)
+      ) {
         continue;
       }
       leave(c.t[i]!);

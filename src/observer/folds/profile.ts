@@ -4,10 +4,11 @@ import type { CompiledFilter } from '../filter';
 import { GIL } from '../store/activity-cells';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import { resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { fineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
+import { honouredBy } from './honoured';
 import { LockWaits } from './lock-waits';
 import { workerName } from './run-detail';
 
@@ -118,25 +119,21 @@ export function* foldProfile(
         )
       }
     },
-    honoured: honouredBy(context)
+    honoured: honouredBy(
+      'profile',
+      isWhole(context) ? { ...context, time: 'all' } : context
+    )
   };
 }
 
-function honouredBy({ filter, time }: FoldContext): Honoured {
-  if (filter.byStatus) {
-    return { how: 'approximate', why: 'Samples do not know how a task ends.' };
-  }
-  const isWhole =
-    time === 'all' ||
-    ('from' in time &&
-      Number.isInteger(time.from) &&
-      Number.isInteger(time.to));
-  return isWhole
-    ? EXACT
-    : {
-        how: 'approximate',
-        why: 'Samples are kept by the second: all of each second that the range touches is shown.'
-      };
+/** By whole seconds a range is exact. */
+function isWhole({ time }: FoldContext): boolean {
+  return (
+    time !== 'all' &&
+    'from' in time &&
+    Number.isInteger(time.from) &&
+    Number.isInteger(time.to)
+  );
 }
 
 const cellKey = (span: number, fn: number): number => span * 0x100000000 + fn;

@@ -3,8 +3,9 @@ import { compileFilter } from '../filter';
 import { THREAD_CPU, COMPUTE, TRANSFER } from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN, DEFAULT_TAG } from '../store/span-tree';
-import { EXACT, runBegin, runEnd } from './context';
+import { runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
+import { honouredBy } from './honoured';
 import { accountIdle } from './idle';
 import type { IdleAccount } from './idle';
 
@@ -63,7 +64,7 @@ export function* foldSpans(
       totalThreadSeconds: context.log.totalNanoseconds / 1e9,
       totalTasks: context.log.runCount
     },
-    honoured: EXACT
+    honoured: honouredBy('spans', context)
   };
 }
 

@@ -1,6 +1,6 @@
 import type { SummaryResult } from '../../wire/panel-link';
-import { EXACT } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
+import { honouredBy } from './honoured';
 import { spanRows } from './spans';
 
 /** The spans, and the totals that they must add up to. */
@@ -19,6 +19,6 @@ export function* foldSummary(
       unattributedNanoseconds,
       totalNanoseconds: context.log.totalNanoseconds
     },
-    honoured: EXACT
+    honoured: honouredBy('summary', context)
   };
 }

@@ -6,10 +6,11 @@ import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN } from '../store/span-tree';
-import { EXACT, ROWS_PER_SLICE, runBegin, runEnd } from './context';
+import { ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { Coverage } from './coverage';
 import { cellPasses, fineCells } from './fine-cells';
+import { honouredBy } from './honoured';
 import { activeWithRunning } from './idle';
 
 const STRIP_BINS = 240;
@@ -73,13 +74,11 @@ export function* foldTaskStream(
       hidden: log.runCount - scan.tasks,
       kinds: scan.kinds
     },
-    honoured:
-      log.droppedRuns > 0 && !context.filter.isOpen
-        ? {
-            how: 'approximate',
-            why: 'The oldest tasks are kept only as totals and cannot be filtered.'
-          }
-        : EXACT
+    honoured: honouredBy(
+      'task-stream',
+      context,
+      log.droppedRuns > 0 && !context.filter.isOpen ? ['totalsOnly'] : []
+    )
   };
 }
 

@@ -2,8 +2,9 @@ import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import { resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
+import { honouredBy } from './honoured';
 import { runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
 
@@ -60,13 +61,11 @@ export function* foldTasks(
       total: candidates.total,
       rows: details.filter(detail => detail !== null)
     },
-    honoured:
-      log.droppedRuns > 0
-        ? {
-            how: 'approximate',
-            why: 'The oldest tasks are kept only as totals.'
-          }
-        : EXACT
+    honoured: honouredBy(
+      'tasks',
+      context,
+      log.droppedRuns > 0 ? ['totalsOnly'] : []
+    )
   };
 }
 

@@ -49,8 +49,8 @@ describe('the observer', () => {
     const result = second.fields.result as unknown as FineMetricsResult;
     expect(result.totalNanoseconds).toBe(10e9);
     expect(result.byFunction).toMatchObject([
-      { function: 'inc', tasks: 2, total: 6 },
-      { function: 'load', tasks: 1, total: 4 }
+      { function: 'inc', executions: 2, total: 6 },
+      { function: 'load', executions: 1, total: 4 }
     ]);
   });
 

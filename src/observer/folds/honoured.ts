@@ -1,0 +1,167 @@
+import type { ViewName } from '../../wire/panel-link';
+import type { FoldContext, Honoured } from './context';
+import { EXACT } from './context';
+import { isLockWait } from './lock-waits';
+
+/** What a selection may be narrowed by. */
+export const CONDITIONS = [
+  'time',
+  'span',
+  'function',
+  'worker',
+  'status'
+] as const;
+export type Condition = (typeof CONDITIONS)[number];
+
+type Rule = 'exact' | Honoured;
+const exact = 'exact';
+const approximate = (why: string): Rule => ({ how: 'approximate', why });
+const notFiltered = (why: string): Rule => ({ how: 'not filtered', why });
+
+const WHOLE_RUN = notFiltered('These figures are of the whole run.');
+const PROCESS_MEMORY = notFiltered(
+  'The memory of a process has no owner: it is shown whole.'
+);
+
+/**
+ * How each view honours each condition, and the sentence for where it is not exact. Conditions that are combined are as exact as the least exact
+ * of them. docs/measures.md has the same table for readers; a test compares them, and holds every combination that says "exact" against
+ * an account of its own.
+ */
+export const HONOURED: Readonly<
+  Record<
+    Exclude<ViewName, 'memory'> | 'memory: managed' | 'memory: others',
+    Readonly<Record<Condition, Rule>>
+  >
+> = {
+  'fine-metrics': {
+    time: approximate(
+      'Of what the range cuts, CPU time counts in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
+    ),
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: exact
+  },
+  'task-stream': {
+    time: approximate(
+      'The chart shows the range in its place; legend and lanes count the whole run.'
+    ),
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: exact
+  },
+  tasks: {
+    time: exact,
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: exact
+  },
+  records: {
+    time: exact,
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: exact
+  },
+  profile: {
+    time: approximate(
+      'Samples are kept by the second: all of each second that the range touches is shown.'
+    ),
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: approximate('Samples do not know how a task ends.')
+  },
+  'memory: managed': {
+    time: exact,
+    span: exact,
+    function: exact,
+    worker: exact,
+    status: notFiltered('Results that are kept have no status.')
+  },
+  'memory: others': {
+    time: exact,
+    span: PROCESS_MEMORY,
+    function: PROCESS_MEMORY,
+    worker: exact,
+    status: PROCESS_MEMORY
+  },
+  spans: {
+    time: WHOLE_RUN,
+    span: WHOLE_RUN,
+    function: WHOLE_RUN,
+    worker: WHOLE_RUN,
+    status: WHOLE_RUN
+  },
+  summary: {
+    time: WHOLE_RUN,
+    span: WHOLE_RUN,
+    function: WHOLE_RUN,
+    worker: WHOLE_RUN,
+    status: WHOLE_RUN
+  }
+};
+
+/** What the log itself leaves open; each view names what holds for it. */
+const EXCEPTIONS = {
+  totalsOnly: approximate('The oldest tasks are kept only as totals.'),
+  lockByStatus: approximate(
+    'How long tasks waited for the GIL is not known by status: it is part of "blocked" here.'
+  ),
+  metersByStatus: approximate(
+    'What tasks measured themselves is not known by status.'
+  ),
+  storedDropped: approximate('The oldest changes of results are forgotten.'),
+  recordedRuns: approximate('Recorded runs are of the whole cluster.')
+} as const satisfies Record<string, Rule>;
+
+export type Exception = keyof typeof EXCEPTIONS;
+
+/** The conditions of a question. */
+export function conditionsOf({ filter, time }: FoldContext): Condition[] {
+  const { bySpan, byFunction, byWorker, byStatus } = filter;
+  const used: Readonly<Record<Condition, boolean>> = {
+    time: time !== 'all',
+    span: bySpan,
+    function: byFunction,
+    worker: byWorker,
+    status: byStatus
+  };
+  return CONDITIONS.filter(condition => used[condition]);
+}
+
+/** @param exceptions - what makes this answer less exact than the table says. */
+export function honouredBy(
+  view: keyof typeof HONOURED,
+  context: FoldContext,
+  exceptions: readonly Exception[] = []
+): Honoured {
+  const rules: readonly Rule[] = [
+    ...conditionsOf(context).map(condition => HONOURED[view][condition]),
+    ...exceptions.map(name => EXCEPTIONS[name])
+  ];
+  const limits = rules.filter(rule => rule !== exact);
+  if (limits.length === 0) {
+    return EXACT;
+  }
+  const worst = limits.some(({ how }) => how === 'not filtered')
+    ? 'not filtered'
+    : 'approximate';
+  return {
+    how: worst,
+    why: [...new Set(limits.map(({ why }) => why))].join(' ')
+  };
+}
+
+/** Whether tasks have measured something themselves: rows of `fine` with a function that are no estimates of waits. */
+export function hasMeters({ log }: FoldContext): boolean {
+  for (const row of log.fineSums.all()) {
+    if (row.function !== 0xffffffff && !isLockWait(log, row.context)) {
+      return true;
+    }
+  }
+  return false;
+}
