@@ -1,5 +1,5 @@
 import { type Key, KeyMap } from '../graph/key';
-import { STAMPED, type StampedCallback } from '../local/stamped-callback';
+import { STAMPED } from '../local/stamped-callback';
 import type { RunGraph, RunState } from '../local/state';
 import type { TaskPlot, TimeRange } from '../visualize/plots';
 import { taskPlot } from '../visualize/task-plot';
@@ -86,7 +86,7 @@ class RunColumns {
  * profiler.visualize({ filename: 'profile.html' });
  * ```
  */
-export class Profiler extends BlockProfiler implements StampedCallback {
+export class Profiler extends BlockProfiler {
   private readonly _results: TaskData[] = [];
   private readonly _runs = new RunsUnderWay<RunColumns>();
   /** Runs that are over and not in `_results` yet. */
