@@ -19,6 +19,7 @@ It fails for a wrong result, an error that does not say its cause, a wait that t
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -49,8 +50,11 @@ EVERY_SECONDS = 4.0
 STOPPED_SECONDS = 6.0
 TTL_SECONDS = 4.0
 FULL_SECONDS = 20.0
-#: A round takes seconds; with a full disk, a stall and deaths amid it, a minute.
+#: A round takes seconds; with a full disk and deaths amid it, a minute.
 ROUND_SECONDS = 150.0
+#: On a busy machine more may be lost every four seconds than is made: a round that takes longer
+#: is left in peace from here on, so that what hangs can be told from what is only slow.
+CALM_AFTER_SECONDS = 60.0
 #: Of the disk that fills up.
 DISK_BYTES = 12 * 10**8
 #: What may be there more at the end than at the beginning.
@@ -112,7 +116,9 @@ def sums_of(values: list[bytes], first: int, nbytes: int) -> int:
 def large_results(client: Client, chance: random.Random) -> int:
     count, nbytes = 40, 20_000_000
     made = client.map(filled, range(count), nbytes=nbytes, pure=False)
-    found = client.gather([client.submit(checked, m, i, nbytes) for i, m in enumerate(made)])
+    parts = [client.submit(checked, m, i, nbytes) for i, m in enumerate(made)]
+    wait(parts, timeout=ROUND_SECONDS)
+    found = client.gather(parts)
     if found != list(range(count)):
         raise Wrong(f"large results gave {found}")
     return count
@@ -142,7 +148,9 @@ def failing(client: Client, chance: random.Random) -> int:
 
 def scattered(client: Client, chance: random.Random) -> int:
     data = client.scatter([filled(i, 100_000) for i in range(10)])
-    found = client.gather([client.submit(checked, d, i, 100_000) for i, d in enumerate(data)])
+    parts = [client.submit(checked, d, i, 100_000) for i, d in enumerate(data)]
+    wait(parts, timeout=ROUND_SECONDS)
+    found = client.gather(parts)
     if found != list(range(10)):
         raise Wrong(f"scattered data gave {found}")
     return 10
@@ -184,12 +192,14 @@ class Disturber(threading.Thread):
         self._chance = random.Random(seed)
         self._every = every
         self._over = threading.Event()
+        #: When the round began that is under way.
+        self.round_began = time.monotonic()
         self.done: Counter[str] = Counter()
 
     def run(self) -> None:
         while not self._over.wait(self._every):
             pids = [pid for pid in self._pids() if psutil.pid_exists(pid)]
-            if not pids:
+            if not pids or time.monotonic() - self.round_began > CALM_AFTER_SECONDS:
                 continue
             pid = self._chance.choice(pids)
             try:
@@ -305,7 +315,7 @@ def soak(seconds: float, seed: int, folder: Path) -> dict[str, Any]:
             while time.monotonic() - begin < seconds:
                 work = WORK[number % len(WORK)]
                 number += 1
-                started = time.monotonic()
+                started = disturber.round_began = time.monotonic()
                 try:
                     tasks += work(client, chance)
                     rounds["right"] += 1
@@ -352,6 +362,7 @@ def after_the_storm(
     client: Client, folder: Path, scheduler: int, before: tuple[int, int]
 ) -> list[str]:
     """Compute something undisturbed, and see that nothing is left."""
+    gc.collect()  # the tracebacks of failed rounds hold futures
     end = time.monotonic() + 60
     wrong = ["not begun"]
     while wrong and time.monotonic() < end:
