@@ -181,7 +181,8 @@ def test_what_tasks_print_does_not_fill_the_disk() -> None:
         assert most < 60_000_000
         client.submit(print, "the last word", flush=True).result(timeout=LIMIT_SECONDS)
         text = log.read_text()
-        assert re.match(r"\[Spanwise: \d+ MB of this log were dropped", text)
+        # A task that prints at this moment may come before it.
+        assert re.search(r"\[Spanwise: \d+ MB of this log were dropped", text)
         assert "the last word" in client._scheduler.log_tail()
 
 
