@@ -166,3 +166,25 @@ def tell_and_sleep(marker: str, seconds: float) -> int:
 
 def _is_running(client: Client) -> bool:
     return bool(client._observed.query("task-stream")["running"])
+
+
+def hold(nbytes: int, number: int) -> bytes:
+    return bytes([number % 256]) * nbytes
+
+
+def test_a_thread_that_spills_is_not_idle() -> None:
+    """One thread, results beyond the memory that they may take: between runs there is nothing."""
+    with Client(n_workers=1, threads_per_worker=1, memory_limit="200MB") as client:
+        client.gather(client.map(hold, [1] * 4, range(4), pure=False))
+        with span("spilling"):
+            futures = [client.submit(hold, 10_000_000, number) for number in range(25)]
+        wait(futures)
+        activities = {
+            row["activity"]: row["value"]
+            for row in client.fine_metrics(span="spilling").summary["byActivity"]
+        }
+        executed, idle, capacity = account(client, "spilling")
+        assert activities["disk-write"] > 0.0
+        # What is not in the runs is the way to the scheduler and back.
+        assert idle <= 0.2 * executed + SLACK_SECONDS
+        assert executed + idle <= capacity + 0.01
