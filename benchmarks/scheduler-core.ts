@@ -110,7 +110,7 @@ class Bench {
       generation: isLast ? this._generation++ : this._generation,
       last: isLast,
       taskIds: ids.subarray(from, to),
-      order: Int32Array.from(rows, (_, i) => from + i),
+      data: null,
       userPriority: new Int32Array(rows.length),
       functionIds: new Uint32Array(rows.length),
       retries: new Uint8Array(rows.length),

@@ -263,7 +263,6 @@ class Calls:
             "function": array("I", functions),
             "span": array("H", [span]) * count,
             "origin": bytes([origin]) * count,
-            "priority": array("i", range(count)),
             "flags": bytes([WANTED]) * count,
             **option_columns([entry.key for entry in entries], options),
             **tasks,

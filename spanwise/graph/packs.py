@@ -265,9 +265,7 @@ class _Packing:
         while left:
             count = min(size, left)
             left -= count
-            yield self._message(
-                list(itertools.islice(items, count)), first_id + done, done, left == 0
-            )
+            yield self._message(list(itertools.islice(items, count)), first_id + done, left == 0)
             done += count
             size = MORE_TASKS
 
@@ -275,7 +273,6 @@ class _Packing:
         self,
         items: list[tuple[Key, GraphNode]],
         first_id: int,
-        first_row: int,
         last: bool,
     ) -> SubmitMessage:
         names = self.packer.names
@@ -379,7 +376,6 @@ class _Packing:
             self._close(group)
         suffixes, keys_blob = join_texts(rests)
         self.blobs.append(keys_blob)
-        priorities = self.graph.priorities[first_row : first_row + len(items)]
         count = len(items)
         spans, origins = _span_columns(stretches, count)
         fields = {
@@ -398,7 +394,6 @@ class _Packing:
             "function": array("I", functions),
             "span": spans,
             "origin": origins,
-            "priority": array("i", priorities),
             "template": array("I", templates),
             "chunk": array("I", chunks),
             "row": array("I", rows),

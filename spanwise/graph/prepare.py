@@ -14,7 +14,7 @@ from spanwise.graph.attribution import (
     KeyAnnotations,
     materialise,
 )
-from spanwise.graph.priorities import static_order
+from spanwise.graph.cull import cull
 from spanwise.graph.provenance import Provenance
 
 Key = Any
@@ -27,10 +27,8 @@ class PreparedGraph:
     Attributes
     ----------
     nodes
-        Key to graph node, culled to what the requested keys need. Iteration order
-        is the static order, so every task comes after its inputs.
-    priorities
-        One number per node in the same order; smaller runs first.
+        Key to graph node, culled to what the requested keys need; inputs come before
+        their users. In which order they run is the scheduler's affair.
     external
         Keys that the graph does not contain: results that must exist already.
     attribution
@@ -42,7 +40,6 @@ class PreparedGraph:
     """
 
     nodes: dict[Key, GraphNode]
-    priorities: list[int]
     external: set[Key]
     attribution: Attribution
     annotations: KeyAnnotations = field(default_factory=dict)
@@ -56,7 +53,7 @@ def prepare(
     held: Container[Key] = (),
     written_here: bool = False,
 ) -> PreparedGraph:
-    """Materialise, convert, cull and order a graph.
+    """Materialise, convert and cull a graph.
 
     Parameters
     ----------
@@ -78,8 +75,7 @@ def prepare(
     graph = _as_nodes(raw)
     requested = list(flatten(keys)) if isinstance(keys, list) else list(keys)
     nodes, external = cull(graph, requested, held)
-    ordered, priorities = static_order(nodes)
-    return PreparedGraph(ordered, priorities, external, attribution, annotations, graph)
+    return PreparedGraph(nodes, external, attribution, annotations, graph)
 
 
 def _as_nodes(graph: dict[Key, Any]) -> dict[Key, GraphNode]:
@@ -87,34 +83,3 @@ def _as_nodes(graph: dict[Key, Any]) -> dict[Key, GraphNode]:
         if not isinstance(value, GraphNode):
             return convert_legacy_graph(graph)
     return graph
-
-
-def cull(
-    graph: dict[Key, GraphNode], requested: list[Key], held: Container[Key]
-) -> tuple[dict[Key, GraphNode], set[Key]]:
-    """Keep the ancestors of `requested`, stopping at results that exist.
-
-    Returns
-    -------
-    nodes
-        What must run.
-    external
-        Keys that are needed but not run: held, or not in the graph.
-    """
-    nodes: dict[Key, GraphNode] = {}
-    external: set[Key] = set()
-    work = list(requested)
-    if not held:
-        held = ()  # asked once per key: an empty tuple answers in a third of the time
-    while work:
-        key = work.pop()
-        if key in nodes:
-            continue
-        if key in held or key not in graph:
-            external.add(key)
-            continue
-        node = nodes[key] = graph[key]
-        dependencies = node._dependencies
-        if dependencies:
-            work.extend(dependencies)
-    return nodes, external

@@ -337,7 +337,6 @@ _COLUMNS = (
     "function",
     "span",
     "origin",
-    "priority",
     "template",
     "chunk",
     "row",

@@ -7,21 +7,26 @@ once when the tasks run in that order on one thread (section 6.7 of the behaviou
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
 import dask.bag as db
 import dask.dataframe as dd
 import pandas as pd
-from dask._task_spec import DataNode, Task, TaskRef, convert_legacy_graph
+from dask._task_spec import DataNode, GraphNode, Task, TaskRef, convert_legacy_graph
+from dask.core import flatten
 from dask.order import order
 
+from spanwise.graph.cull import cull
 from spanwise.node import find_node
 from spanwise.tests.bundled import bundle
 
@@ -48,18 +53,29 @@ def our_orders(program: Path, graphs: list[Needs]) -> list[list[int]]:
     return numbers
 
 
-def dask_order(graph: Needs) -> list[int]:
-    """The number of each place by ``dask.order.order``."""
+def as_dask(graph: Needs) -> dict[str, GraphNode]:
+    """A graph as Dask's nodes."""
     # Padded, so that names sort as places do.
     names = [f"k{place:06}" for place in range(len(graph))]
-    nodes = {
+    return {
         name: DataNode(name, 0)
         if needs is None
-        else Task(name, sum, *(TaskRef(names[need]) for need in needs))
+        else Task(name, max, *(TaskRef(names[need]) for need in needs))
         for name, needs in zip(names, graph, strict=True)
     }
-    numbers = order(nodes)
-    return [numbers[name] for name in names]
+
+
+def submitted(nodes: dict[Any, GraphNode], requested: Iterable[Any]) -> tuple[Needs, list[Any]]:
+    """A graph as clients submit it, by place, and the keys of the places."""
+    kept, _ = cull(nodes, requested, ())
+    places = {key: place for place, key in enumerate(kept)}
+    needs: Needs = [
+        None
+        if isinstance(node, DataNode)
+        else [places[need] for need in node.dependencies if need in places]
+        for node in kept.values()
+    ]
+    return needs, list(kept)
 
 
 def peak(graph: Needs, numbers: list[int]) -> int:
@@ -231,20 +247,8 @@ def scrambled(chance: random.Random, graph: Needs) -> Needs:
     return moved
 
 
-def by_place(graph: Mapping[Any, Any]) -> Needs:
-    """A graph of Dask, by place; needs sorted: Python's sets have another order in each process."""
-    nodes = convert_legacy_graph(dict(graph))
-    places = {key: place for place, key in enumerate(nodes)}
-    return [
-        None
-        if isinstance(node, DataNode)
-        else sorted(places[need] for need in node.dependencies if need in places)
-        for node in nodes.values()
-    ]
-
-
-def realistic_graphs() -> Iterator[tuple[str, Needs]]:
-    """Optimised graphs of arrays, dataframes and bags, with their names."""
+def realistic_graphs() -> Iterator[tuple[str, dict[Any, GraphNode], list[Any]]]:
+    """Optimised graphs of arrays, dataframes and bags: name, nodes, requested keys."""
     x = da.ones((40, 40), chunks=5)
     tall = da.ones((200, 20), chunks=(20, 20))
     table = pd.DataFrame({"a": range(1000), "b": range(1000)})
@@ -272,15 +276,84 @@ def realistic_graphs() -> Iterator[tuple[str, Needs]]:
                         optimised = collection.optimize(fuse=fused)
                     else:
                         (optimised,) = dask.optimize(collection)
-                    yield f"{name}, fused {fused}", by_place(optimised.__dask_graph__())
+                    nodes = convert_legacy_graph(dict(optimised.__dask_graph__()))
+                    yield f"{name}, fused {fused}", nodes, list(flatten(optimised.__dask_keys__()))
 
 
-def ratios(program: Path, graphs: list[Needs]) -> list[float]:
-    """Our peak as a multiple of Dask's, per graph."""
-    answers = our_orders(program, graphs)
-    for graph, numbers in zip(graphs, answers, strict=True):
-        assert sorted(numbers) == list(range(len(graph)))
-    return [
-        peak(graph, numbers) / peak(graph, dask_order(graph))
-        for graph, numbers in zip(graphs, answers, strict=True)
+class Compared(NamedTuple):
+    """One graph: the most results held in either order, and what tells equal graphs."""
+
+    name: str
+    ours: int
+    dasks: int
+    digest: str
+
+
+def drawn_graphs(chance: random.Random, count: int) -> Iterator[tuple[str, dict[Any, GraphNode]]]:
+    """So many of each family, with names."""
+    for family, make in DRAWN.items():
+        for number in range(count):
+            yield f"{family} {number}", as_dask(make(chance))
+
+
+def compare(program: Path, seed: int, common: int, own: int) -> list[Compared]:
+    """Both orders of the realistic graphs and of drawn ones.
+
+    Parameters
+    ----------
+    program
+        See :func:`bundle_program`.
+    seed
+        Draws the graphs that are this call's own.
+    common, own
+        Graphs of each family that every call draws, and that this one draws.
+    """
+    cases = [
+        (name, nodes, _leaves(nodes))
+        for chance, count in ((random.Random(0), common), (random.Random(f"own {seed}"), own))
+        for name, nodes in drawn_graphs(chance, count)
     ]
+    cases += realistic_graphs()
+    graphs = [submitted(nodes, requested) for _, nodes, requested in cases]
+    answers = our_orders(program, [needs for needs, _ in graphs])
+    found = []
+    for (name, nodes, _), (needs, keys), numbers in zip(cases, graphs, answers, strict=True):
+        assert sorted(numbers) == list(range(len(needs)))
+        dasks = order({key: nodes[key] for key in keys})
+        edges = sorted((str(key), sorted(map(str, nodes[key].dependencies))) for key in keys)
+        digest = hashlib.md5(repr(edges).encode(), usedforsecurity=False).hexdigest()
+        found.append(
+            Compared(name, peak(needs, numbers), peak(needs, [dasks[key] for key in keys]), digest)
+        )
+    return found
+
+
+def compare_under(program: Path, seeds: Iterable[int], common: int, own: int) -> list[Compared]:
+    """:func:`compare` in processes whose sets have another order each."""
+    running = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "spanwise.tests.static_orders"),
+                *(str(program), str(seed), str(common), str(own)),
+            ],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in seeds
+    ]
+    found: list[Compared] = []
+    for process in running:
+        answer, _ = process.communicate(timeout=150)
+        assert process.returncode == 0
+        found += (Compared(*each) for each in json.loads(answer))
+    return found
+
+
+def _leaves(nodes: dict[Any, GraphNode]) -> list[Any]:
+    used = {need for node in nodes.values() for need in node.dependencies}
+    return [key for key in nodes if key not in used]
+
+
+if __name__ == "__main__":
+    print(json.dumps(compare(Path(sys.argv[1]), *map(int, sys.argv[2:]))))

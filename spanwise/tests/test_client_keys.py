@@ -1,4 +1,4 @@
-"""Keys, their texts and their order: fast ways agree with Dask's own."""
+"""Keys and their texts: fast ways agree with Dask's own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from dask._task_spec import Task, TaskRef
-from dask.order import order
 from dask.utils import key_split
 from hypothesis import given
 
 from spanwise.client.pure_keys import PureKeys, surroundings
 from spanwise.graph.key_text import KeyTexts
-from spanwise.graph.priorities import static_order
 
 WORDS = st.sampled_from(
     ["x", "sum", "aggregate", "abcdefab", "division", "1", "a1b2", "_", "(y", "", "Ω", "finalize"]
@@ -153,85 +150,3 @@ def test_equal_surroundings_of_other_types_differ(one: Any, other: Any) -> None:
         return lambda: value
 
     assert surroundings(make(one)) != surroundings(make(other))
-
-
-@st.composite
-def graphs(draw: Any) -> dict[Any, Task]:
-    """Random graphs in which later tasks depend on earlier ones."""
-    count = draw(st.integers(1, 30))
-    graph: dict[Any, Task] = {}
-    for number in range(count):
-        inputs = draw(st.lists(st.integers(0, number - 1), max_size=3)) if number else []
-        graph[f"t-{number}"] = Task(
-            f"t-{number}", max, 0, *(TaskRef(f"t-{each}") for each in inputs)
-        )
-    shuffled = draw(st.permutations(list(graph)))
-    return {key: graph[key] for key in shuffled}
-
-
-def peak(graph: dict[Any, Task], ordered: list[Any]) -> int:
-    """Most results kept at once when run in this order on one thread."""
-    users = dict.fromkeys(graph, 0)
-    for node in graph.values():
-        for dependency in node.dependencies:
-            users[dependency] += 1
-    kept = highest = 0
-    left = dict(users)
-    for key in ordered:
-        kept += 1
-        highest = max(highest, kept)
-        for dependency in graph[key].dependencies:
-            left[dependency] -= 1
-            kept -= left[dependency] == 0
-    return highest
-
-
-@given(graphs())
-def test_order_is_topological(graph: dict[Any, Task]) -> None:
-    ordered, numbers = static_order(graph)
-    assert numbers == list(range(len(graph))) and set(ordered) == set(graph)
-    seen: set[Any] = set()
-    for key, node in ordered.items():
-        assert node.dependencies <= seen
-        seen.add(key)
-
-
-def _tree(depth: int) -> dict[Any, Task]:
-    graph = {("leaf", i): Task(("leaf", i), abs, i) for i in range(2**depth)}
-    level = list(graph)
-    while len(level) > 1:
-        above = []
-        for left, right in zip(level[::2], level[1::2], strict=True):
-            key = (f"add{len(level)}", len(above))
-            graph[key] = Task(key, operator.add, TaskRef(left), TaskRef(right))
-            above.append(key)
-        level = above
-    return graph
-
-
-def _chains(count: int, length: int) -> dict[Any, Task]:
-    graph = {}
-    for chain in range(count):
-        for link in range(length):
-            key = (f"c{link}", chain)
-            inputs = [TaskRef((f"c{link - 1}", chain))] if link else [1]
-            graph[key] = Task(key, abs, *inputs)
-    return graph
-
-
-@pytest.mark.parametrize("graph", [_tree(6), _chains(5, 8), _chains(1, 50)])
-def test_short_ways_keep_no_more_than_dask(graph: dict[Any, Task]) -> None:
-    numbers = order(graph)
-    theirs = sorted(graph, key=numbers.__getitem__)
-    ours = list(static_order(graph)[0])
-    assert peak(graph, ours) <= peak(graph, theirs)
-
-
-def test_cycles_are_named() -> None:
-    graph = {
-        "a": Task("a", abs, TaskRef("b")),
-        "b": Task("b", abs, TaskRef("a")),
-        "c": Task("c", operator.add, TaskRef("a"), TaskRef("b")),
-    }
-    with pytest.raises(RuntimeError, match="ycle"):
-        static_order(graph)

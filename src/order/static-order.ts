@@ -96,14 +96,16 @@ class StaticOrder {
     this._followed = new Uint8Array(size);
 
     const users = reversed(graph.dependencies);
+    // Each list ascending: in which order a task names its needs must not decide.
+    const dependencies = reversed(users);
     this._sharedData = new Uint8Array(size);
     for (let id = 0; id < size; id++) {
       const isData = id >= graph.nodeCount || graph.data?.[id] === 1;
       this._sharedData[id] = isData && degree(users, id) > 1 ? 1 : 0;
     }
-    this._dependencies = without(graph.dependencies, this._sharedData);
+    this._dependencies = without(dependencies, this._sharedData);
     this._dependents =
-      this._dependencies === graph.dependencies
+      this._dependencies === dependencies
         ? users
         : reversed(this._dependencies);
     this._needed = new Int32Array(size);

@@ -34,13 +34,14 @@ export type GraphSubmitted = {
   readonly client: number;
   /** Counts the client's submissions; several events with one generation are parts of one graph. */
   readonly generation: number;
-  /** False: more parts of this graph follow. Tasks that are needed start at once; none is forgotten before the last part. */
+  /**
+   * False: more parts of this graph follow. Of what is wanted starts at once what needs nothing of this graph; the rest starts with the last
+   * part, in the order of the whole. None is forgotten before.
+   */
   readonly last: boolean;
-  /** Ids that are free now. */
+  /** Ids that are free now; inputs stand before their users. Of what is equal to the static order, the first runs first. */
   readonly taskIds: Int32Array;
-  /** The place in the graph's order, from 0: smaller runs first. */
-  readonly order: Int32Array;
-  /** Larger runs first, before generation and order; null: all 0. Clamped to ±2047. */
+  /** Larger runs first, before generation and static order; null: all 0. Clamped to ±2047. */
   readonly userPriority: Int32Array | null;
   /** The function, whose average duration the task's time is estimated by. */
   readonly functionIds: Uint32Array;
@@ -53,6 +54,8 @@ export type GraphSubmitted = {
   readonly firstInput: Uint32Array;
   /** Ids of tasks of this event or of earlier ones; −1: one that is not known any more. */
   readonly inputs: Int32Array;
+  /** 1: data, not work: the static order takes it to cost nothing where several tasks use it; null: none. */
+  readonly data: Uint8Array | null;
   /** 1: the client wants this row's result; null: none. */
   readonly wanted: Uint8Array | null;
 };

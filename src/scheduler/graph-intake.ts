@@ -1,5 +1,6 @@
 import { Int32List } from '../base/int-list';
 import { invariant } from '../base/assert';
+import { staticOrder } from '../order/static-order';
 import { NONE } from './edge-table';
 import type { DataPlaced, GraphSubmitted } from './events';
 import type { SchedulerState } from './scheduler-state';
@@ -16,12 +17,16 @@ type OpenGraph = {
   readonly generation: number;
   readonly firstOrder: number;
   readonly tasks: Int32List;
+  /** Edges between two of its tasks. */
+  innerEdges: number;
 };
 
-/** Enters graphs and placed data into the task table. */
+/** Enters graphs and placed data into the task table, and gives each task its rank. */
 export class GraphIntake {
   private _graphs = new Map<number, OpenGraph>();
   private _nextOrder = 0;
+  /** By task its place in the graph that is being ordered. What it holds otherwise is stale: compare with the graph's list. */
+  private _places = new Int32Array(0);
 
   submit(s: SchedulerState, event: GraphSubmitted): void {
     const { taskIds, firstInput, inputs } = event;
@@ -37,6 +42,7 @@ export class GraphIntake {
           tasks.flags[task]! |= TaskFlag.Orphan;
         } else {
           tasks.addEdge(input, task);
+          graph.innerEdges += tasks.flags[input]! & TaskFlag.Open ? 1 : 0;
         }
       }
     }
@@ -46,11 +52,12 @@ export class GraphIntake {
       }
     }
     if (event.last) {
+      this._order(s, graph);
       this.close(s, event.client);
     }
   }
 
-  /** The client's present graph is complete, or its client has gone. */
+  /** The client's present graph is complete, or its client has gone: what is needed and has waited for that starts. */
   close(s: SchedulerState, client: number): void {
     const graph = this._graphs.get(client);
     if (graph === undefined) {
@@ -60,7 +67,68 @@ export class GraphIntake {
     for (let i = 0; i < graph.tasks.length; i++) {
       const task = graph.tasks.at(i);
       s.tasks.flags[task]! &= ~TaskFlag.Open;
-      dropIfUnneeded(s, task);
+      if (
+        s.tasks.state[task] === TaskState.Released &&
+        s.tasks.isNeeded(task)
+      ) {
+        s.recommendations.push(task, TaskState.Waiting);
+      } else {
+        dropIfUnneeded(s, task);
+      }
+    }
+  }
+
+  /** Ranks the tasks of a complete graph by its static order. What has started has its rank: that of the order in which it came. */
+  private _order(s: SchedulerState, graph: OpenGraph): void {
+    if (graph.innerEdges === 0) {
+      return;
+    }
+    const { edges, firstInput, flags, rank, state } = s.tasks;
+    const list = graph.tasks;
+    const count = list.length;
+    if (this._places.length < s.tasks.capacity) {
+      this._places = new Int32Array(s.tasks.capacity);
+    }
+    const places = this._places;
+    const data = new Uint8Array(count);
+    let hasData = false;
+    for (let i = 0; i < count; i++) {
+      const task = list.at(i);
+      places[task] = i;
+      if ((flags[task]! & TaskFlag.Data) !== 0) {
+        data[i] = 1;
+        hasData = true;
+      }
+    }
+    const start = new Int32Array(count + 1);
+    const ids = new Int32Array(graph.innerEdges);
+    const listedFor = new Int32Array(count).fill(NONE);
+    let length = 0;
+    for (let i = 0; i < count; i++) {
+      for (
+        let e = firstInput[list.at(i)]!;
+        e !== NONE;
+        e = edges.nextInput[e]!
+      ) {
+        const input = edges.input[e]!;
+        const place = places[input]!;
+        if ((flags[input]! & TaskFlag.Open) !== 0 && listedFor[place] !== i) {
+          listedFor[place] = i;
+          ids[length++] = place;
+        }
+      }
+      start[i + 1] = length;
+    }
+    const numbers = staticOrder({
+      dependencies: { start, ids: ids.subarray(0, length) },
+      data: hasData ? data : null,
+      nodeCount: count
+    });
+    for (let i = 0; i < count; i++) {
+      const task = list.at(i);
+      if (state[task] === TaskState.Released) {
+        rank[task]! += numbers[i]! - i;
+      }
     }
   }
 
@@ -111,7 +179,8 @@ export class GraphIntake {
       graph = {
         generation,
         firstOrder: this._nextOrder,
-        tasks: new Int32List()
+        tasks: new Int32List(),
+        innerEdges: 0
       };
       this._graphs.set(client, graph);
     }
@@ -123,23 +192,25 @@ export class GraphIntake {
     event: GraphSubmitted,
     graph: OpenGraph
   ): void {
-    const { taskIds, order, userPriority, retries, restrictions } = event;
+    const { taskIds, userPriority, retries, restrictions, data } = event;
     const tasks = s.tasks;
     tasks.ensure(extentOf(taskIds));
     const interned = event.restrictionSets.map(set => s.internRestriction(set));
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       checkFree(s, task);
-      const place = graph.firstOrder + order[i]!;
+      const place = graph.firstOrder + graph.tasks.length;
       const boost = userPriority === null ? 0 : userPriority[i]!;
       tasks.add(
         task,
         place - clampPriority(boost) * ORDER_SPAN,
         event.functionIds[i]!,
-        TaskFlag.Open
+        data !== null && data[i] === 1
+          ? TaskFlag.Open | TaskFlag.Data
+          : TaskFlag.Open
       );
       graph.tasks.push(task);
-      this._nextOrder = Math.max(this._nextOrder, place + 1);
+      this._nextOrder = place + 1;
       if (retries !== null) {
         tasks.retries[task] = retries[i]!;
       }
@@ -160,7 +231,9 @@ export function want(s: SchedulerState, task: number, client: number): void {
   tasks.firstWant[task] = tasks.wants.add(head, client);
   switch (tasks.state[task] as TaskState) {
     case TaskState.Released:
-      s.recommendations.push(task, TaskState.Waiting);
+      if (!tasks.waitsForItsGraph(task)) {
+        s.recommendations.push(task, TaskState.Waiting);
+      }
       break;
     case TaskState.Memory:
       s.output.report(

@@ -16,7 +16,9 @@ export enum TaskFlag {
   /** An input was not known any more when the task came: it cannot run. */
   Orphan = 16,
   /** It has been in memory before: its next run only makes up for a loss. */
-  Again = 32
+  Again = 32,
+  /** Data and no work, see `GraphSubmitted`. */
+  Data = 64
 }
 
 /**
@@ -28,7 +30,7 @@ export class TaskTable {
   state = new Uint8Array(0);
   /** {@link TaskFlag} bits. */
   flags = new Uint8Array(0);
-  /** The order of running, smaller first: user priority, then generation, then place in the graph, in one number. */
+  /** The order of running, smaller first: user priority, then generation, then static order, in one number. */
   rank = new Float64Array(0);
   functionId = new Uint32Array(0);
   /** Heads of the lists in {@link TaskTable.edges}. */
@@ -180,6 +182,24 @@ export class TaskTable {
   /** Whether somebody needs the result: a client, or a dependent that is to run. */
   isNeeded(task: number): boolean {
     return this.firstWant[task] !== EMPTY_LIST || this.waiters[task]! > 0;
+  }
+
+  /**
+   * Whether a task starts only once its graph is complete. Before, nobody knows which of its inputs others will use too, so that these would
+   * be dropped and made again, or in which order few results are held. A task that needs nothing of its graph may start: its result, which
+   * is wanted, is kept in any case.
+   */
+  waitsForItsGraph(task: number): boolean {
+    if (!this.hasFlag(task, TaskFlag.Open)) {
+      return false;
+    }
+    const { input, nextInput } = this.edges;
+    for (let e = this.firstInput[task]!; e !== NONE; e = nextInput[e]!) {
+      if (this.hasFlag(input[e]!, TaskFlag.Open)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   hasFlag(task: number, flag: TaskFlag): boolean {

@@ -148,7 +148,12 @@ function checkTask(s: SchedulerState, task: number): void {
     isIn(Released, Erred) || t.isNeeded(task),
     'is kept though nobody needs it'
   );
-  check(s, task, !isIn(Released) || !t.isNeeded(task), 'is needed but at rest');
+  check(
+    s,
+    task,
+    !isIn(Released) || !t.isNeeded(task) || t.waitsForItsGraph(task),
+    'is needed but at rest'
+  );
   check(
     s,
     task,

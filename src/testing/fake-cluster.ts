@@ -136,7 +136,7 @@ export class FakeCluster implements IFakeSurroundings {
       generation: this._generation,
       last,
       taskIds: Int32Array.from(added, task => this._dense(task)),
-      order: Int32Array.from(nodes, (_, i) => i),
+      data: null,
       userPriority: Int32Array.from(nodes, node => node.priority),
       functionIds: Uint32Array.from(nodes, (_, i) => i % 3),
       retries: Uint8Array.from(nodes, node => node.retries),

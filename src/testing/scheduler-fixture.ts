@@ -110,7 +110,7 @@ export class SchedulerFixture {
       generation: this._generation,
       last: options.last ?? true,
       taskIds: Int32Array.from(fresh, name => this.id(name)),
-      order: Int32Array.from(fresh, (_, i) => i),
+      data: null,
       userPriority: Int32Array.from(fresh, n => options.priority?.[n] ?? 0),
       // One function per first letter: `a1` and `a2` are alike.
       functionIds: Uint32Array.from(fresh, name => name.charCodeAt(0)),

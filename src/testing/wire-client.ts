@@ -108,7 +108,6 @@ export class WireClient {
           function: texts,
           span: fresh.map(() => 3),
           origin: fresh.map(() => 1),
-          priority: fresh.map((_, i) => i),
           template: does.map(behaviour => this._templates.get(behaviour)!),
           chunk: fresh.map(() => NONE_U32),
           row: fresh.map(() => 0),

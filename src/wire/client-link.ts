@@ -73,7 +73,6 @@ export const CLIENT_LINK = {
           function: 'u32',
           span: 'u16',
           origin: 'u8',
-          priority: 'i32',
           template: 'u32',
           chunk: 'u32',
           row: 'u32',

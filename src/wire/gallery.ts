@@ -96,7 +96,6 @@ export function frameSamples(): Readonly<Record<string, FrameSample>> {
           function: [3, 4],
           span: [1, 1],
           origin: [1, 2],
-          priority: [-1, 2],
           template: [0, 0],
           chunk: [0xffffffff, 0xffffffff],
           row: [0, 0],

@@ -139,7 +139,6 @@ export function translateSubmit(
       generation: fields.generation,
       last: fields.last,
       taskIds,
-      order: pick(Int32Array, tasks.priority, picked),
       userPriority: pick(Int32Array, tasks.userPriority, picked),
       functionIds: pick(Uint32Array, rows.functionId, taskIds),
       retries: pick(Uint8Array, tasks.retries, picked),
@@ -147,11 +146,20 @@ export function translateSubmit(
       restrictionSets: fields.restrictions,
       firstInput: Uint32Array.from(firstInput.toArray()),
       inputs: inputs.toArray(),
+      data: dataAmong(tasks.flags, picked),
       wanted: Uint8Array.from(taskIds, task => Number(rows.isWanted(task)))
     },
     newlyWanted,
     alsoWanted
   };
+}
+
+/** Which of the picked rows are data: null for none, as in most graphs. */
+function dataAmong(flags: Uint8Array, picked: Int32Array): Uint8Array | null {
+  const isData = (i: number): boolean => (flags[i]! & WireFlag.Data) !== 0;
+  return picked.some(isData)
+    ? Uint8Array.from(picked, i => Number(isData(i)))
+    : null;
 }
 
 /** Takes up data that a client has put to workers. */

@@ -160,7 +160,6 @@ class Rehearsal implements IClientHost {
           function: inputs.map(own => Math.min(own.length, 1)),
           span: zeros,
           origin: zeros,
-          priority: inputs.map((_, i) => i),
           template: zeros,
           chunk: new Uint32Array(count).fill(NONE_U32),
           row: zeros,

@@ -25,7 +25,7 @@ function submit(state: ClusterState, group: string): number {
     generation: 0,
     last: true,
     taskIds: Int32Array.of(task),
-    order: Int32Array.of(0),
+    data: null,
     userPriority: null,
     functionIds: Uint32Array.of(0),
     retries: null,

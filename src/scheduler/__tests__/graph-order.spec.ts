@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { staticOrder } from '../../order/static-order';
+import { SchedulerFixture } from '../../testing/scheduler-fixture';
+
+/** A worker of one thread that is given one task at a time. */
+function oneByOne(): SchedulerFixture {
+  const s = new SchedulerFixture({ options: { aheadPerThread: 1 } });
+  s.join(0);
+  return s;
+}
+
+/** Finishes what is assigned until nothing is; the tasks in the order in which they ran. */
+function runAll(s: SchedulerFixture): string[] {
+  const ran: string[] = [];
+  for (let line = s.saidOf('assign').pop(); line;) {
+    const name = line.split(' ').pop()!;
+    ran.push(name);
+    s.finish(0, name);
+    line = s.saidOf('assign').pop();
+  }
+  return ran;
+}
+
+/** Of each place the places before it that it needs. */
+const drawn = fc
+  .integer({ min: 1, max: 25 })
+  .chain(count =>
+    fc.tuple(
+      ...Array.from({ length: count }, (_, place) =>
+        place === 0
+          ? fc.constant([])
+          : fc.uniqueArray(fc.nat(place - 1), { maxLength: 3 })
+      )
+    )
+  );
+
+describe('the order of a graph that comes in', () => {
+  it('is the static order', () => {
+    fc.assert(
+      fc.property(drawn, fc.nat(24), (needs, boundary) => {
+        const drawing = needs.map((own, place) =>
+          own.length === 0
+            ? `t${place}`
+            : `${own.map(need => `t${need}`).join(' ')} -> t${place}`
+        );
+        const used = new Set(needs.flat());
+        const leaves = needs.flatMap((_, i) => (used.has(i) ? [] : [`t${i}`]));
+        const s = oneByOne();
+        // In one part or in two: nothing of the first may run before the whole is known, but what needs nothing and is wanted.
+        const first = drawing.slice(0, boundary);
+        const mayRunEarly = first.some((_, i) => !used.has(i));
+        if (first.length > 0 && first.length < drawing.length && !mayRunEarly) {
+          s.submit(first.join('; '), { want: '', last: false });
+          expect(s.saidOf('assign')).toEqual([]);
+          s.submit(drawing.slice(boundary).join('; '), {
+            want: leaves.join(' ')
+          });
+        } else {
+          s.submit(drawing.join('; '), { want: leaves.join(' ') });
+        }
+        const start = [0];
+        const ids: number[] = [];
+        for (const own of needs) {
+          ids.push(...own);
+          start.push(ids.length);
+        }
+        const numbers = staticOrder({
+          dependencies: {
+            start: Int32Array.from(start),
+            ids: Int32Array.from(ids)
+          },
+          data: null,
+          nodeCount: needs.length
+        });
+        const expected = needs
+          .map((_, place) => place)
+          .sort((a, b) => numbers[a]! - numbers[b]!);
+        expect(runAll(s)).toEqual(expected.map(place => `t${place}`));
+      }),
+      { numRuns: 300 }
+    );
+  });
+
+  it('takes loads one by one, though the graph names them first', () => {
+    const s = oneByOne();
+    s.submit('l0; l1; l2; l3; l0 -> f0; f0 l1 -> f1; f1 l2 -> f2; f2 l3 -> f3');
+    const ran = runAll(s);
+    expect(ran.indexOf('f1')).toBeLessThan(ran.indexOf('l3'));
+    expect(ran.indexOf('f0')).toBeLessThan(ran.indexOf('l2'));
+  });
+
+  it('starts at once what is wanted and needs nothing of a graph that is still coming in', () => {
+    const s = oneByOne();
+    s.submit('before');
+    s.finish(0, 'before');
+    s.said();
+    s.submit('a; before -> b; a -> c', { want: 'a b c', last: false });
+    expect(s.saidOf('assign')).toEqual(['assign 0: a']);
+    s.finish(0, 'a');
+    s.finish(0, 'b');
+    expect(s.states('a b c')).toBe('Memory Memory Released');
+    s.submit('d', { want: 'd' });
+    expect(runAll(s).sort()).toEqual(['c', 'd']);
+  });
+
+  it('makes an input once whose users come in different parts', () => {
+    const s = oneByOne();
+    s.submit('x -> v', { want: 'v', last: false });
+    expect(s.saidOf('assign')).toEqual([]);
+    s.submit('x -> w', { want: 'w', last: false });
+    s.submit('x v -> y', { want: 'y' });
+    expect(runAll(s)).toEqual(['x', 'v', 'y', 'w']);
+  });
+
+  it('starts what is needed when the client of an open graph leaves', () => {
+    const s = oneByOne();
+    s.submit('a -> b', { want: 'b', last: false });
+    s.want('b', 1);
+    expect(s.saidOf('assign')).toEqual([]);
+    s.clientLeft(0);
+    expect(runAll(s)).toEqual(['a', 'b']);
+  });
+});
