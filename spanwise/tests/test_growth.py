@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +17,15 @@ import pytest
 from spanwise import Client
 from spanwise.client import calls
 from spanwise.client.session import dump
+from spanwise.graph import dictionaries
 from spanwise.graph.template import Constant, Slot, Template
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
+from spanwise.worker import names as worker_names
+from spanwise.worker import stacks
 from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Kept
 from spanwise.worker.spill import SpillStore
@@ -229,3 +233,45 @@ def test_the_client_s_pickles_are_bounded_by_bytes_and_keep_no_function(
     assert len(kept) > 0 and kept.nbytes <= calls._KEPT_BYTES
     del function
     until(lambda: gc.collect() >= 0 and all(reference() is None for reference in references))
+
+
+def test_names_are_bounded_by_number_and_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dictionaries, "MOST_CHARACTERS", 5_000)
+    names = dictionaries.Names()
+    long_group = "g" * 2_000
+    number, rest = names.group(long_group, "-1")
+    assert (names._texts[number], rest) == ("", f"{long_group}-1")
+    assert names._texts[names.id_of("f" * 2_000)] == "f" * 999 + "…"
+    assert names.id_of("f" * 2_000) == names.id_of("f" * 3_000)
+    for i in range(100):
+        names.id_of(f"{i:0900}")
+    assert names._texts[names.id_of("one more")] == dictionaries.OTHERS
+    assert names.group("one more", "-1") == (names.id_of(""), "one more-1")
+    assert sum(map(len, names._texts)) < 5_000 + dictionaries.LONGEST + 100
+
+
+def test_a_worker_s_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_names, "MOST_NAMES", 10)
+    names = worker_names.Names()
+    ids = [names.id_of(f"{i}" * 900) for i in range(30)]
+    assert len(set(ids[:10])) == 10 and len(set(ids[10:])) == 1
+    assert names.id_of("0" * 900) == ids[0]
+    assert names.announcement()["names"][-1] == worker_names.OTHERS  # type: ignore[index]
+    monkeypatch.setattr(worker_names, "MOST_NAMES", 1_000)
+    monkeypatch.setattr(worker_names, "MOST_CHARACTERS", 3_000)
+    names = worker_names.Names()
+    assert len({names.id_of(f"{i}" * 2_000) for i in range(30)}) <= 5
+
+
+def test_what_is_known_of_stacks_keeps_few_functions_alive(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stacks, "CODES", 5)
+    monkeypatch.setattr(stacks, "FRAMES", 20)
+    tree = stacks.StackTree(worker_names.Names(), by_keyword.__code__)
+    for i in range(50):
+        scope: dict[str, Any] = {"sys": sys}
+        exec(f"def function_{i}(): return sys._getframe()", scope)  # noqa: S102
+        tree.stack_of(scope[f"function_{i}"](), None)
+        assert len(tree._frame_of_code) <= 5
+    assert len(tree._frames) <= 21

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import threading
 
+#: So many texts have ids, or as many as have so many characters: new functions and their
+#: files come for as long as a worker lives, and an id is never used again.
+MOST_NAMES, MOST_CHARACTERS = 50_000, 8 << 20
+#: A longer one is cut.
+LONGEST = 1_000
+#: Stands for all that come after.
+OTHERS = "(others)"
+
 #: Ids with this bit are the worker's; the rest are the log's.
 OWN = 0x8000_0000
 
@@ -19,6 +27,7 @@ class Names:
         self._ids: dict[str, int] = {}
         self._texts: list[str] = []
         self._announced = 0
+        self._characters = 0
         self._coining = threading.Lock()
 
     def id_of(self, text: str) -> int:
@@ -26,11 +35,16 @@ class Names:
         found = self._ids.get(text)
         if found is not None:
             return found
+        if len(text) > LONGEST:
+            text = f"{text[: LONGEST - 1]}…"
         with self._coining:
+            if len(self._ids) >= MOST_NAMES or self._characters >= MOST_CHARACTERS:
+                text = OTHERS if text not in self._ids else text
             found = self._ids.get(text)
             if found is None:
                 found = OWN | len(self._texts)
                 self._texts.append(text)
+                self._characters += len(text)
                 self._ids[text] = found
             return found
 

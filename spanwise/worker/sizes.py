@@ -7,6 +7,9 @@ from collections.abc import Awaitable
 from threading import current_thread, main_thread
 from typing import Any
 
+#: Classes that are remembered, and kept alive by that: notebooks make new ones.
+_CLASSES = 1_000
+
 
 class Sizes:
     """Sizes by type.
@@ -35,6 +38,8 @@ class Sizes:
         """Return whether instances of `kind` are to be awaited for their value."""
         known = self._awaitable.get(kind)
         if known is None:
+            if len(self._awaitable) >= _CLASSES:
+                self._awaitable.clear()
             known = self._awaitable[kind] = issubclass(kind, Awaitable)
         return known
 
@@ -52,6 +57,8 @@ class Sizes:
             if measure is None:
                 from dask.sizeof import sizeof
 
+                if len(self._measures) >= _CLASSES:
+                    self._measures.clear()
                 measure = self._measures[kind] = sizeof.dispatch(kind)
             return float(measure(value))
         except BaseException as error:

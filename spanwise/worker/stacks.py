@@ -25,6 +25,10 @@ NO_PARENT = 0xFFFF_FFFF
 DEPTH = 100
 #: More different stacks than this go to the leaf "truncated".
 STACKS = 100_000
+#: More different frames than this are the frame "truncated".
+FRAMES = 50_000
+#: Code objects whose frame is known; they are kept alive, and begun anew with beyond that.
+CODES = 10_000
 
 _WORKER_FOLDER = str(Path(__file__).parent)
 _TEMPLATE_FILE = str(Path(__file__).parent.parent / "graph" / "template.py")
@@ -86,6 +90,8 @@ class StackTree:
                 break
             number = known.get(code)
             if number is None:
+                if len(known) >= CODES:
+                    known.clear()
                 number = known[code] = self._number(code)
             if number != _SKIPPED:
                 path.append(number)
@@ -136,6 +142,10 @@ class StackTree:
     def _frame(self, function: str, file: str, line: int) -> int:
         key = (function, file, line)
         number = self._frames.get(key)
+        if number is None and len(self._frames) >= FRAMES:
+            key = ("truncated", "", 0)
+            function, file, line = key
+            number = self._frames.get(key)
         if number is None:
             number = self._frames[key] = len(self._frames)
             id_of = self._names.id_of

@@ -11,6 +11,11 @@ export class Dictionary {
     return this._texts.size;
   }
 
+  /** Characters of the texts that are kept. */
+  get characters(): number {
+    return this._characters;
+  }
+
   /** The text's id; a new one if it has none. */
   id(text: string): number {
     const known = this._ids.get(text);
@@ -20,6 +25,7 @@ export class Dictionary {
     const id = this._next++;
     this._texts.set(id, text);
     this._ids.set(text, id);
+    this._characters += text.length;
     this._onNew(id, text);
     return id;
   }
@@ -45,26 +51,32 @@ export class Dictionary {
   }
 
   /**
-   * Forgets the oldest texts until `most` are left, sparing those in use. Their ids stay theirs in what was written; a text that comes again
+   * Forgets the oldest texts until `most` of no more than `mostCharacters` are left, sparing those in use. Their ids stay theirs in what was written; a text that comes again
    * gets a new one.
    *
    * @returns how many were forgotten.
    */
-  forgetOldest(most: number, isUsed: (id: number) => boolean): number {
+  forgetOldest(
+    most: number,
+    mostCharacters: number,
+    isUsed: (id: number) => boolean
+  ): number {
     const before = this._texts.size;
     for (const [id, text] of this._texts) {
-      if (this._texts.size <= most) {
+      if (this._texts.size <= most && this._characters <= mostCharacters) {
         break;
       }
       if (!isUsed(id)) {
         this._texts.delete(id);
         this._ids.delete(text);
+        this._characters -= text.length;
       }
     }
     return before - this._texts.size;
   }
 
   private _next = 0;
+  private _characters = 0;
   // In the order of the ids.
   private readonly _texts = new Map<number, string>();
   private readonly _ids = new Map<string, number>();

@@ -4,6 +4,8 @@ import type { ClusterState } from './cluster-state';
 
 /** Each graph brings new group names: at some 150 bytes each, 15 MB. */
 const MOST_NAMES = 100_000;
+/** Clients send no longer texts than 1,000 characters, and workers likewise. */
+const MOST_CHARACTERS = 16 << 20;
 
 /**
  * Forgets names that no task uses any more, the oldest first, down to half of the bound, so that looking through the tasks is rare.
@@ -13,27 +15,39 @@ const MOST_NAMES = 100_000;
  */
 export class NameKeeper {
   private _bound: number;
+  private _boundCharacters: number;
 
   constructor(
     private readonly _cluster: ClusterState,
-    private readonly _mostNames = MOST_NAMES
+    private readonly _mostNames = MOST_NAMES,
+    private readonly _mostCharacters = MOST_CHARACTERS
   ) {
     this._bound = _mostNames;
+    this._boundCharacters = _mostCharacters;
   }
 
   /** Call now and then; mostly one comparison. */
   keepBound(): void {
     const { log, clock } = this._cluster;
     const { names } = log;
-    if (names.size <= this._bound) {
+    if (
+      names.size <= this._bound &&
+      names.characters <= this._boundCharacters
+    ) {
       return;
     }
     const used = this._used();
-    const forgotten = names.forgetOldest(this._mostNames / 2, id =>
-      used.has(id)
+    const forgotten = names.forgetOldest(
+      this._mostNames / 2,
+      this._mostCharacters / 2,
+      id => used.has(id)
     );
     // Where live tasks use nearly all of them, looking again at once would find nothing.
     this._bound = Math.max(this._mostNames, 2 * names.size);
+    this._boundCharacters = Math.max(
+      this._mostCharacters,
+      2 * names.characters
+    );
     if (forgotten > 0) {
       log.event(
         clock(),

@@ -50,6 +50,15 @@ describe('the keeper of names', () => {
       expect(names.size).toBeLessThanOrEqual(102);
     }
     expect(state.keyOf(task)).toBe('kept-group');
+    for (let i = 0; i < 50; i++) {
+      new NameKeeper(state, 100, 10_000).keepBound();
+      expect(names.characters).toBeLessThan(10_000);
+      names.id(`${i}`.padEnd(900, '.'));
+    }
+    for (let i = 0; i < 500; i++) {
+      names.id(`group-${i}`);
+      keeper.keepBound();
+    }
     expect(names.find('inc')).toBeDefined();
     expect(names.find('group-0')).toBeUndefined();
     expect(names.find('group-499')).toBeDefined();
