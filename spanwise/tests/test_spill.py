@@ -146,6 +146,24 @@ def test_a_file_goes_with_its_last_piece_and_half_of_what_is_there_lives(
     assert kept.worker.spill.disk_bytes == kept.worker.spill.files.living_bytes == 0
 
 
+def test_files_that_are_mostly_dead_are_written_anew(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 5e6)
+    for i in range(4000):
+        kept.keep(i, bytes([i % 256]) * 5000)
+    kept.worker.spill.make_room(kept.worker)
+    files = kept.worker.spill.files
+    reader = kept.worker.table.values[0]
+    kept.worker.release([i for i in range(4000) if i % 10])
+    assert files.disk_bytes > 4 * files.living_bytes
+    kept.worker.spill.compact(kept.worker)
+    # But for the file that is being read.
+    most = 2 * files.living_bytes + LITTLE_BYTES + PACK_BYTES
+    assert kept.bytes_on_disk() == files.disk_bytes <= most
+    assert payload.loads(reader.read()) == bytes(5000)
+    assert all(kept.value(i) == bytes([i % 256]) * 5000 for i in range(0, 4000, 10))
+    kept.worker.table.check()
+
+
 def test_markers_that_end_on_many_threads_at_once_are_all_counted(tmp_path: Path) -> None:
     files = SpillFiles(tmp_path / "s")
     markers = files.write([(i, 1.0, [b"x" * 10]) for i in range(20_000)])
