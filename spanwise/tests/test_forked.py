@@ -179,8 +179,8 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
     refused = {name for name in public if here.get(name) is ForkedSession._refuse}
     nothing = {name for name in public if here.get(name) is ForkedSession._nothing}
     assert nothing == {"withdraw", "close_request", "unwatch", "drop", "drop_later", "close"}
-    # The one reads what was known at the fork, the other is what the fork itself does.
-    assert public - refused - nothing == {"running_workers", "abandon_links"}
+    # These read what was known at the fork, and the last is what the fork itself does.
+    assert public - refused - nothing == {"running_workers", "last_seen", "abandon_links"}
 
 
 def test_waiting_in_a_fork_does_not_use_the_parents_lock(
