@@ -7,7 +7,7 @@ const MAX_DEPTH = 8;
 const MAX_VALUES = 10_000;
 
 /**
- * A value cannot go to a worker or come back from it: only what `structuredClone` copies can.
+ * A value cannot go to a worker or come back from it: only what `structuredClone` copies can, and it must keep the methods of its class.
  *
  * @group Errors
  * @example
