@@ -7,7 +7,7 @@ import itertools
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from spanwise.client.gathering import open_result
 from spanwise.client.html import client_html
 from spanwise.client.launch import worker_ttl_seconds
 from spanwise.client.memory_sampler import ClusterMemoryRun
-from spanwise.client.observed import FineMetrics, Observed, SpanInfo
+from spanwise.client.observed import FineMetrics, Observed, SpanInfo, level_of_asker
 from spanwise.client.processes import (
     NodeProcess,
     ObserverAddress,
@@ -353,21 +353,37 @@ class Client:
         }
         ambient.update({name: value for name, value in given.items() if value is not None})
         ambient.pop("span", None)
-        return TaskOptions(self._worker_ids, ambient) if ambient else None
+        return TaskOptions(self._look_for, ambient) if ambient else None
 
     def _worker_ids(self, named: Iterable[Any]) -> list[int]:
-        """Turn worker numbers, addresses or hosts into numbers."""
-        found = []
+        """Numbers of the workers that live and answer to a number, name, host or address.
+
+        Raises
+        ------
+        ValueError
+            Nobody answers to one of them.
+        """
+        found: list[int] = []
         for one in named:
-            matches = [
-                number
-                for number, row in self._session.workers.items()
-                if one in (number, row["address"], row["host"], str(number))
-            ]
+            matches = self._session.workers_called(one)
             if not matches:
-                raise ValueError(f"There is no worker {one!r}")
+                raise ValueError(self._no_worker_sentence([one]))
             found += matches
         return found
+
+    def _look_for(self, named: Sequence[int | str]) -> None:
+        """Warn if nobody answers to what a task is bound to: it waits, as in `distributed`."""
+        if not any(self._session.workers_called(one) for one in named):
+            warnings.warn(
+                f"{self._no_worker_sentence(named)} The task waits until one comes.",
+                RuntimeWarning,
+                stacklevel=level_of_asker(),
+            )
+
+    def _no_worker_sentence(self, named: Sequence[Any]) -> str:
+        there = ", ".join(f"worker-{row['id']}" for row in self._session.running_workers())
+        wanted = " or ".join(repr(one) for one in named)
+        return f"There is no worker {wanted}; there are {there or 'none'}."
 
     # -- Dask's protocol --------------------------------------------------
 
@@ -398,7 +414,7 @@ class Client:
         flat, layout = nested(keys)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         # A graph may be submitted without options and carry annotations of its own.
-        options = options or TaskOptions(self._worker_ids, {})
+        options = options or TaskOptions(self._look_for, {})
         entries = self._session.submit_graph(dsk, flat, options)
         if not sync:
             return rebuild_nested(layout, [Future(entry, self) for entry in entries])
@@ -456,7 +472,7 @@ class Client:
         single = not isinstance(collections, (list, tuple, set, frozenset))
         given = [collections] if single else list(collections)
         places, found = split_collections(given)
-        options = options or TaskOptions(self._worker_ids, {})
+        options = options or TaskOptions(self._look_for, {})
         entries = compute_collections(self._session, found, optimize_graph, options)
         answers: list[Any] = list(given)
         for place, entry in zip(places, entries, strict=True):
@@ -488,7 +504,7 @@ class Client:
         for one in given:
             if not is_collection(one):
                 raise TypeError(f"persist() takes Dask collections, not {type(one).__name__}")
-        options = options or TaskOptions(self._worker_ids, {})
+        options = options or TaskOptions(self._look_for, {})
         kept = persist_collections(self._session, self, given, optimize_graph, options)
         return kept[0] if single else kept
 
@@ -667,7 +683,7 @@ class Client:
                 row["address"]: {
                     "type": "Worker",
                     "id": row["id"],
-                    "name": row["id"],
+                    "name": session.place_of(row),
                     "host": row["host"],
                     "pid": row["pid"],
                     "nthreads": row["threads"],

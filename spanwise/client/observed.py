@@ -185,7 +185,7 @@ class SessionLog:
             return 0
         answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
         if answer.fields["note"]:
-            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=_level_of_asker())
+            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=level_of_asker())
         return int(answer.fields["seq"])
 
 
@@ -399,7 +399,7 @@ def _moment(given: float | str | None) -> float | None:
     return time() - float(parse_timedelta(given))
 
 
-def _level_of_asker() -> int:
+def level_of_asker() -> int:
     """How far above the caller the first frame lies that is not the client's own."""
     level = 1
     frame = sys._getframe(1)

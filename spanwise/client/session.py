@@ -753,6 +753,22 @@ class Session:
             workers[number] for number in sorted(workers) if workers[number]["state"] != "closing"
         ]
 
+    def workers_called(self, named: Any) -> list[int]:
+        """Numbers of the workers that answer to a number, name, host or address."""
+        return [
+            row["id"]
+            for row in self.running_workers()
+            if named == row["id"]
+            or str(named) in (row["address"], row["host"])
+            or str(named) in row.get("names", ())
+        ]
+
+    @staticmethod
+    def place_of(row: dict[str, Any]) -> int:
+        """The number of the first worker in a worker's place: it stays when one is replaced."""
+        names = row.get("names")
+        return int(names[0]) if names and names[0].isdigit() else int(row["id"])
+
     def last_seen(self, row: dict[str, Any]) -> float:
         """When something was heard of a worker, in seconds of the wall clock.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Key = Any
@@ -11,13 +11,18 @@ Key = Any
 UNDERSTOOD = ("retries", "priority", "workers", "allow_other_workers")
 
 
+#: Numbers of workers are below this (u16 on the wire).
+_WORKERS = 1 << 16
+
+
 class TaskOptions:
     """Options by key: those written on a layer win over those of the submission.
 
     Parameters
     ----------
-    worker_ids
-        Turns worker names or addresses into worker ids.
+    look_for
+        Gets the workers that somebody names; warns if none is there. They are matched
+        with those that live when a task is placed.
     ambient
         Option name to value, or to a callable that takes a key.
 
@@ -29,19 +34,19 @@ class TaskOptions:
 
     def __init__(
         self,
-        worker_ids: Callable[[Iterable[Any]], list[int]],
+        look_for: Callable[[Sequence[int | str]], None],
         ambient: dict[str, Any],
     ) -> None:
         if ambient.get("resources"):
             raise NotImplementedError(
                 "resources= is not scheduled by Spanwise yet; use workers= instead"
             )
-        self._worker_ids = worker_ids
+        self._look_for = look_for
         self._ambient = {
             name: ambient[name] for name in UNDERSTOOD if ambient.get(name) is not None
         }
         self._by_key: dict[str, dict[Key, Any]] = {}
-        self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
+        self._numbers: dict[tuple[tuple[int | str, ...], bool], int] = {}
         #: Rows for the message `submit`; a task names one by index + 1.
         self.restrictions: list[dict[str, Any]] = []
 
@@ -73,9 +78,12 @@ class TaskOptions:
 
     def _number(self, workers: Any, others: bool) -> int:
         named = [workers] if isinstance(workers, (str, int)) else list(workers)
-        ids = tuple(sorted(self._worker_ids(named)))
-        number = self._numbers.get((ids, others))
+        wanted = tuple(
+            one if type(one) is int and 0 <= one < _WORKERS else str(one) for one in named
+        )
+        number = self._numbers.get((wanted, others))
         if number is None:
-            self.restrictions.append({"workers": list(ids), "allowOther": others})
-            number = self._numbers[(ids, others)] = len(self.restrictions)
+            self._look_for(wanted)
+            self.restrictions.append({"workers": list(wanted), "allowOther": others})
+            number = self._numbers[(wanted, others)] = len(self.restrictions)
         return number

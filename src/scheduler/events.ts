@@ -22,7 +22,8 @@ export type SchedulerEvent =
 
 /** Where a task may run. */
 export type Restriction = {
-  readonly workers: readonly number[];
+  /** Ids, or any text that workers answer to (see {@link WorkerJoined}). */
+  readonly workers: readonly (number | string)[];
   /** Whether another worker will do when none of `workers` is there. */
   readonly allowOther: boolean;
 };
@@ -121,6 +122,8 @@ export type WorkerJoined = {
   /** Bytes; 0: no limit. */
   readonly memoryLimit: number;
   readonly host: string;
+  /** What restrictions may call it besides its id; several workers may answer to one. */
+  readonly names?: readonly string[];
 };
 
 export type WorkerLeft = {

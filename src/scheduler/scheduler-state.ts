@@ -53,7 +53,7 @@ export class SchedulerState {
 
   /** The index of a restriction in `restrictions`; equal ones share one. */
   internRestriction(restriction: Restriction): number {
-    const key = `${restriction.allowOther}:${restriction.workers.join(',')}`;
+    const key = JSON.stringify([restriction.allowOther, restriction.workers]);
     let index = this._restrictionIndex.get(key);
     if (index === undefined) {
       index = this.restrictions.push(restriction) - 1;
@@ -69,12 +69,12 @@ export class SchedulerState {
       return true;
     }
     const restriction = this.restrictions[index]!;
-    if (restriction.workers.includes(worker.id)) {
+    if (isMeant(restriction, worker)) {
       return true;
     }
     return (
       restriction.allowOther &&
-      !restriction.workers.some(id => this.workers.get(id) !== undefined)
+      !this.workers.all.some(other => isMeant(restriction, other))
     );
   }
 
@@ -237,3 +237,7 @@ export class SchedulerState {
 
 // Flags of a run, not of a task: TakeBackAsked | TakeBackRefused.
 const RUN_FLAGS = 2 | 4;
+
+function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
+  return workers.some(named => worker.answersTo(named));
+}

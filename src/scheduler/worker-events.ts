@@ -18,7 +18,13 @@ import { WorkerRecord } from './worker-table';
 
 export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
   s.workers.add(
-    new WorkerRecord(event.worker, event.threads, event.memoryLimit, event.host)
+    new WorkerRecord(
+      event.worker,
+      event.threads,
+      event.memoryLimit,
+      event.host,
+      event.names
+    )
   );
   for (let n = s.noWorker.length; n > 0; n--) {
     const task = s.noWorker.shift();

@@ -40,8 +40,18 @@ export class WorkerRecord {
     readonly id: number,
     readonly threads: number,
     readonly memoryLimit: number,
-    readonly host: string
-  ) {}
+    readonly host: string,
+    names: readonly string[] = []
+  ) {
+    this._names = new Set(names);
+  }
+
+  private readonly _names: ReadonlySet<string>;
+
+  /** Whether a restriction that says this means it. */
+  answersTo(named: number | string): boolean {
+    return named === this.id || this._names.has(String(named));
+  }
 
   /** Estimated seconds until it has done all that is assigned to it or waits for it. */
   get load(): number {

@@ -77,10 +77,15 @@ export class FakeCluster implements IFakeSurroundings {
     this.scheduler = new Scheduler(setup);
   }
 
+  /** By worker, those that have left too. */
+  readonly places = new Map<number, string>();
+
   // ---- the cluster's events
 
-  join(threads: number): FakeWorker {
+  /** @param place - what it answers to besides its number and `here`: that of the worker whose place it takes. */
+  join(threads: number, place = `place-${this._nextWorker}`): FakeWorker {
     const worker = new FakeWorker(this._nextWorker++, threads, this);
+    this.places.set(worker.id, place);
     this.workers.set(worker.id, worker);
     this._handle({
       type: 'workerJoined',
@@ -88,7 +93,8 @@ export class FakeCluster implements IFakeSurroundings {
       worker: worker.id,
       threads,
       memoryLimit: 0,
-      host: 'here'
+      host: 'here',
+      names: ['here', place]
     });
     return worker;
   }

@@ -63,14 +63,15 @@ export class SchedulerFixture {
     return id;
   }
 
-  join(worker: number, threads = 1): void {
+  join(worker: number, threads = 1, names: string[] = []): void {
     this.handle({
       type: 'workerJoined',
       at: this._now,
       worker,
       threads,
       memoryLimit: 0,
-      host: 'here'
+      host: 'here',
+      names
     });
   }
 

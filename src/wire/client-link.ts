@@ -44,7 +44,9 @@ const worker = v.looseObject({
   state: text,
   why: v.optional(text),
   /** When something was last heard of it. */
-  lastSeen: v.optional(seconds)
+  lastSeen: v.optional(seconds),
+  /** What it answers to: its own number, name and address, those of the workers whose place it has, its host. */
+  names: v.optional(v.array(text), [])
 });
 
 export const CLIENT_LINK = {
@@ -60,7 +62,13 @@ export const CLIENT_LINK = {
         chunks: v.optional(v.array(v.object({ id: u32, blob, rows: u32 })), []),
         keysBlob: v.optional(blobOrNone, -1),
         restrictions: v.optional(
-          v.array(v.object({ workers: v.array(u16), allowOther: flag })),
+          v.array(
+            v.object({
+              /** As the user wrote them: numbers, names, hosts, addresses. Matched with the workers that live when a task is placed. */
+              workers: v.array(v.union([u16, text])),
+              allowOther: flag
+            })
+          ),
           []
         ),
         launch

@@ -51,7 +51,13 @@ const node = (
       {
         weight: 1,
         arbitrary: fc.record({
-          workers: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 2 }),
+          workers: fc.array(
+            fc.oneof(
+              fc.nat({ max: 4 }),
+              fc.constantFrom('place-0', 'place-1', 'place-9', 'here')
+            ),
+            { minLength: 1, maxLength: 2 }
+          ),
           allowOther: fc.boolean()
         })
       }
@@ -165,6 +171,15 @@ function act(
       return task && cluster.retry(task);
     case 6:
       return worker?.lose([...worker.store][pick % worker.store.size] ?? -1);
+    case 11:
+      // Stopped, taken out when that has lasted, replaced in its place.
+      if (worker && pick % 2 === 0) {
+        cluster.pause(worker, true);
+      } else if (worker) {
+        cluster.end(worker, 'died');
+        cluster.join((pick % 3) + 1, cluster.places.get(worker.id));
+      }
+      return;
     case 10:
       // All at once, now and then.
       return pick % 8 === 0

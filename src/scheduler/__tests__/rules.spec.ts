@@ -164,6 +164,31 @@ describe('placing', () => {
     s.join(1);
     expect(s.said()).toEqual(['assign 1: a']);
   });
+
+  it('matches restrictions with who lives when a task is placed', () => {
+    const s = new SchedulerFixture();
+    s.join(0, 1, ['here', 'place-0']);
+    s.join(1, 1, ['here', 'place-1']);
+    s.leave(0);
+    s.submit('a; b; c', {
+      want: 'a b c',
+      restrict: {
+        a: { workers: ['place-0'], allowOther: false },
+        b: { workers: ['nowhere', 'here'], allowOther: false },
+        c: { workers: ['nowhere'], allowOther: false }
+      }
+    });
+    expect(s.said()).toEqual(['assign 1: b']);
+    expect(s.states('a c')).toBe('NoWorker NoWorker');
+    s.join(7, 1, ['here', 'place-0', '0']);
+    expect(s.said()).toEqual(['assign 7: a']);
+    s.submit('d', {
+      want: 'd',
+      restrict: { d: { workers: [0], allowOther: false } }
+    });
+    expect(s.said()).toEqual(['assign 7: d']);
+    expect(s.state('c')).toBe('NoWorker');
+  });
 });
 
 describe('work ahead', () => {

@@ -11,6 +11,7 @@ import { CapacityState } from '../../sources';
 import type { ClusterState } from './cluster-state';
 import { DiskNotices } from './disk-notices';
 import { Liveness } from './liveness';
+import { WorkerPlaces } from './worker-places';
 import type { IWorkerFleet } from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
 import { WorkerSession } from './worker-session';
@@ -30,6 +31,7 @@ export type ListedWorker = {
   memoryLimit: number;
   state: string;
   lastSeen: number;
+  names: string[];
   /** Why it is paused. */
   why?: string;
 };
@@ -59,6 +61,7 @@ export class Roster {
   private readonly _exits = new Map<number, string>();
   private _onEmpty: (() => void) | null = null;
   private readonly _liveness: Liveness;
+  private readonly _places = new WorkerPlaces();
   private readonly _lookTimer: NodeJS.Timeout;
   private readonly _disk = new DiskNotices();
 
@@ -175,6 +178,7 @@ export class Roster {
       memoryLimit: session.intro.memoryLimit,
       state: stateOf(session),
       lastSeen: session.heardAt,
+      names: this._places.namesOf(session.intro),
       ...(session.isPaused ? { why: session.whyPaused } : {})
     }));
   }
@@ -235,6 +239,7 @@ export class Roster {
     const { worker, threads, memoryLimit, host, pid, address } = session.intro;
     this._host.fleet?.joined(worker);
     workers.set(worker, session);
+    this._places.joined(session.intro);
     log.workerJoined(clock(), {
       worker,
       pid,
@@ -253,7 +258,8 @@ export class Roster {
       worker,
       threads,
       memoryLimit,
-      host
+      host,
+      names: this._places.namesOf(session.intro)
     });
   }
 
@@ -317,6 +323,7 @@ export class Roster {
     this._cluster.moves++;
     this._disk.ended(worker);
     workers.delete(worker);
+    this._places.left(worker, hasDied);
     this._exits.delete(worker);
     session.link.destroy();
     log.workerLeft(clock(), worker, why, rows);

@@ -1,0 +1,63 @@
+/**
+ * What users may call a worker in `workers=`. In the scheduler process.
+ *
+ * A worker that starts where another has died takes its place: it answers to all that those before it were called, so that a task for
+ * `worker-0`, for number 0, or for the address of a worker that is gone runs on its successor.
+ */
+import { hostname } from 'node:os';
+import type { WorkerIntro } from '../../wire/worker-link';
+
+/** Of one place; beyond that the oldest but the first, which is the place's own, are forgotten. */
+const MOST_NAMES = 256;
+/** What users call this machine. */
+const THIS_MACHINE = ['localhost', '127.0.0.1', '::1'];
+
+export class WorkerPlaces {
+  /** Names by worker, the first worker's first. */
+  private readonly _names = new Map<number, readonly string[]>();
+  /** Of workers that have died, oldest first. */
+  private readonly _vacant: (readonly string[])[] = [];
+
+  /** A worker has come; takes the place of the one that died first. */
+  joined({ worker, address }: WorkerIntro): void {
+    const inherited = this._vacant.shift() ?? [];
+    const names = [
+      ...inherited,
+      String(worker),
+      `worker-${worker}`,
+      ...addressNames(address)
+    ];
+    const excess = names.length - MOST_NAMES;
+    this._names.set(
+      worker,
+      excess > 0 ? [...names.slice(0, 2), ...names.slice(2 + excess)] : names
+    );
+  }
+
+  /** @param isReplaced - whether another is going to take its place. */
+  left(worker: number, isReplaced: boolean): void {
+    const names = this._names.get(worker);
+    this._names.delete(worker);
+    if (names !== undefined && isReplaced) {
+      this._vacant.push(names);
+    }
+  }
+
+  /** All that a worker answers to, its place's number first. */
+  namesOf({ worker, host }: WorkerIntro): string[] {
+    const isHere = host === '' || host === hostname();
+    return [
+      ...(this._names.get(worker) ?? []),
+      ...(host === '' ? [] : [host]),
+      ...(isHere ? THIS_MACHINE : [])
+    ];
+  }
+}
+
+/** `tcp:127.0.0.1:80` also as `127.0.0.1:80`, and as other tools write it. */
+function addressNames(address: string): string[] {
+  const [kind, ...rest] = address.split(':');
+  return kind === 'tcp'
+    ? [address, rest.join(':'), `tcp://${rest.join(':')}`]
+    : [address];
+}
