@@ -28,6 +28,7 @@ from spanwise.wire.foreign import said
 from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
+from spanwise.worker.forks import end_with_worker
 from spanwise.worker.launch import follow_launch
 from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
 from spanwise.worker.memory import give_back_freed_memory
@@ -54,6 +55,7 @@ def main() -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()
+    end_with_worker()
     give_back_freed_memory()
     try:
         return _run(config)

@@ -20,6 +20,7 @@ import threading
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
+from spanwise.worker import forks
 from spanwise.worker.clocks import CoreWait
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
@@ -217,9 +218,13 @@ class Executor(threading.Thread):
         except Unreadable as lost:
             return self._unreadable(row, lost)
         except BaseException as error:  # noqa: BLE001 (told to the client)
+            if forks.is_child:
+                forks.leave(error)
             return self._failed(row, waiting, start, cpu, parts, error)
         finally:
             self.part = None
+        if forks.is_child:
+            forks.leave(None)
 
         # ── stamps, size, inline result ──
         small: bytes | None = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.wire import payload
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
+from spanwise.worker import forks
 from spanwise.worker.errors import describe
 from spanwise.worker.launch import follow_launch
 
@@ -144,8 +145,13 @@ class SchedulerLink:
             function, args, kwargs = self._worker.library.loads(blob)
             if _takes_worker(function) and "dask_worker" not in kwargs:
                 kwargs = {**kwargs, "dask_worker": self._worker}
-            result: Any = payload.dumps(function(*args, **kwargs))
+            value = function(*args, **kwargs)
+            if forks.is_child:
+                forks.leave(None)
+            result: Any = payload.dumps(value)
         except BaseException as error:  # noqa: BLE001 (told to the client)
+            if forks.is_child:
+                forks.leave(error)
             described = describe(error)
             fields |= {"ok": False, "why": f"{described.type}: {described.message}"}
             result = described.blob

@@ -13,6 +13,7 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spanwise.worker import forks
 from spanwise.worker.clocks import CoreWait
 from spanwise.worker.library import Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
@@ -144,6 +145,8 @@ def run_parts(
         run, drops, function, span, _ = part
         try:
             values.append(run(literals, values))
+            if forks.is_child:
+                forks.leave(None)
             for index in drops:
                 values[index] = None
         finally:

@@ -1,0 +1,55 @@
+"""Children of a worker by `os.fork`, made by a task: they never answer in its place, and end.
+
+A child that comes back out of the user's function would report a result of its own on the
+parent's connections. It exits instead, as a program does. One that does not come back ends
+with the worker: a thread of it waits for the end of a pipe that only the worker holds. Those
+that run another program (`exec`) have neither the thread nor the pipe.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import sys
+import traceback
+
+#: This process is such a child.
+is_child = False
+
+
+def end_with_worker() -> None:
+    """Have all later forks of this process know what they are."""
+    ends, held = os.pipe()
+
+    def in_child() -> None:
+        global is_child
+        if not is_child:
+            os.close(held)
+        is_child = True
+        _thread.start_new_thread(_wait_for_end, (ends,))
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=in_child)
+
+
+def _wait_for_end(ends: int) -> None:
+    try:
+        os.read(ends, 1)
+    finally:
+        os._exit(1)
+
+
+def leave(error: BaseException | None) -> None:
+    """End a child that has come back, as the end of a program does."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    elif error is not None:
+        code = 1
+    try:
+        if error is not None and not isinstance(error, SystemExit):
+            traceback.print_exception(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code & 0xFF)
