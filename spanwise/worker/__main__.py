@@ -7,7 +7,6 @@ path, cwd, transport, recording}``; the pipe then stays open for as long as the 
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import platform
@@ -30,6 +29,7 @@ from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.forks import end_with_worker
 from spanwise.worker.launch import follow_launch
+from spanwise.worker.library import Library
 from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
 from spanwise.worker.memory import give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
@@ -117,7 +117,7 @@ def _run(config: dict[str, Any]) -> int:
         watch.start()
         threading.Thread(
             target=_warm_up,
-            args=(config.get("modules", ()), worker.library.importing),
+            args=(config.get("modules", ()), worker.library),
             name="spanwise-warm-up",
             daemon=True,
         ).start()
@@ -162,7 +162,7 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
         _end(BROKEN)
 
 
-def _warm_up(modules: Sequence[str], importing: threading.RLock) -> None:
+def _warm_up(modules: Sequence[str], library: Library) -> None:
     """Import what nearly every task needs while the scheduler is still being told of us.
 
     Then what the client has imported: the first task would pay for it otherwise. One that
@@ -171,8 +171,7 @@ def _warm_up(modules: Sequence[str], importing: threading.RLock) -> None:
     for name in ("dask.sizeof", *modules):
         try:
             # Let go in between: a task that came meanwhile waits for one module at most.
-            with importing:
-                importlib.import_module(name)
+            library.import_ahead(name)
         except BaseException as error:  # noqa: BLE001  (a package may raise anything)
             _complain(f"{name} cannot be imported ahead: {said(error)}")
     # What is imported by now stays: collections need not look at it again.

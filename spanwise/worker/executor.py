@@ -193,10 +193,10 @@ class Executor(threading.Thread):
                 rows = library.chunks.get(row[3])
                 literals = None if rows is None else rows[row[4]]
             if opened is None or literals is None:
-                opened, literals, begin, begin_cpu, part = open_blobs(
+                opened, literals, begin, begin_cpu, opening = open_blobs(
                     worker, row, start, begin, begin_cpu
                 )
-                parts = [*parts, part] if parts else [part]
+                parts = [*parts, *opening] if parts else opening
             if worker.spill.used:
                 begin, begin_cpu, read = read_back(
                     worker, row, entry[3], inputs, start, begin, begin_cpu

@@ -13,9 +13,11 @@ when that is short (pinned.py).
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from spanwise.graph.template import Call, Constant
@@ -23,6 +25,7 @@ from spanwise.wire import payload
 from spanwise.wire.foreign import said
 from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
+from spanwise.worker.imports import ImportTimes
 from spanwise.worker.names import Names
 from spanwise.worker.sizes import Sizes
 from spanwise.worker.spill_file import Spilled
@@ -258,6 +261,9 @@ class Library:
         #: Around everything that may import modules. Two threads that enter a circle of
         #: modules (dask has such) at different places get one of them half made.
         self.importing = threading.RLock()
+        #: What unpickling has spent on modules that were not there yet.
+        self.import_times = ImportTimes()
+        self._is_importing_ahead = False
         sizes = Sizes()
         self._templates = Kept(
             "The function of this task",
@@ -266,7 +272,7 @@ class Library:
             lambda template: sum(map(sizes.of, constants(template))),
         )
         self._chunks: Kept[list[tuple[Any, ...]]] = Kept(
-            "The arguments of this task", self.loads, weigh=sizes.of
+            "The arguments of this task", self._read, weigh=sizes.of
         )
         #: id → opened template.
         self.templates = self._templates.opened
@@ -346,5 +352,31 @@ class Library:
         with self.importing:
             return payload.loads(blob)
 
+    def _read(self, blob: Any) -> Any:
+        """Return the object in a payload, and count what was imported for it."""
+        times = self.import_times
+        # A thread that waits for a module that is being imported ahead imports as well.
+        begin = perf_counter() if self._is_importing_ahead else None
+        with self.importing:
+            if begin is not None:
+                times.seconds += perf_counter() - begin
+            with times.watch():
+                return payload.loads(blob)
+
+    def import_ahead(self, module: str) -> None:
+        """Import a module that tasks will want; a task that comes meanwhile waits for it.
+
+        Raises
+        ------
+        BaseException
+            Whatever the module raises.
+        """
+        with self.importing:
+            self._is_importing_ahead = True
+            try:
+                importlib.import_module(module)
+            finally:
+                self._is_importing_ahead = False
+
     def _read_template(self, blob: Any) -> Opened:
-        return Opened(self.loads(blob), self._names)
+        return Opened(self._read(blob), self._names)

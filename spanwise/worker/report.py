@@ -9,7 +9,7 @@ from spanwise.worker.errors import Described
 # status of a run
 OK, ERROR, INPUTS_MISSING, RESCHEDULED = 0, 1, 2, 3
 # kind of a part
-TRANSFER, DISK_READ, DESERIALIZE, COMPUTE, SERIALIZE, DISK_WRITE = 1, 2, 3, 4, 5, 6
+TRANSFER, DISK_READ, DESERIALIZE, COMPUTE, SERIALIZE, DISK_WRITE, IMPORT = 1, 2, 3, 4, 5, 6, 7
 #: `from` of a part that came from no peer.
 NO_PEER = 0xFFFF
 #: inlineLength of a run whose result is not in the message.

@@ -6,6 +6,8 @@ ended itself, so that the parts of a run lie end to end::
     start    begin            begin                   begin              stop
       │ held   │ open template  │ read inputs from disk │ inner parts …    │
       └transfer┴─deserialize────┴─disk-read, deserialize┴─compute, compute─┘
+
+Before *deserialize* stands *import* if unpickling had to import modules.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.worker import forks
 from spanwise.worker.clocks import CoreWait
-from spanwise.worker.library import Opened
-from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, NO_PEER, Part
+from spanwise.worker.library import Library, Opened
+from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, IMPORT, NO_PEER, Part
 from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Row
 
@@ -60,22 +62,47 @@ def own_part(
 
 def open_blobs(
     worker: Worker, row: Row, start: float, begin: float, begin_cpu: float
-) -> tuple[Opened, Any, float, float, Part]:
+) -> tuple[Opened, Any, float, float, list[Part]]:
     """Unpickle the template or the chunk of a task on its first use.
 
     Returns
     -------
-    opened, literals, end, end_cpu, part
+    opened, literals, end, end_cpu, parts
 
     Raises
     ------
     CannotOpen
     """
-    opened, literals, nbytes = worker.library.open(row[2], row[3], row[4])
+    library = worker.library
+    library.import_times.take()
+    opened, literals, nbytes = library.open(row[2], row[3], row[4])
     end_cpu, end = thread_time(), perf_counter()
-    cpu = end_cpu - begin_cpu
-    part = own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))
-    return opened, literals, end, end_cpu, part
+    parts = _opening_parts(library, row, start, begin, end, end_cpu - begin_cpu, float(nbytes))
+    return opened, literals, end, end_cpu, parts
+
+
+def _opening_parts(
+    library: Library,
+    row: Row,
+    start: float,
+    begin: float,
+    end: float,
+    cpu: float,
+    nbytes: float,
+) -> list[Part]:
+    """What unpickling took, with what it spent on importing apart from it.
+
+    Modules are imported in the middle of unpickling; here one part follows the other.
+    """
+    seconds, import_cpu = library.import_times.take()
+    if seconds <= 0.0:
+        return [own_part(DESERIALIZE, row, start, begin, end, cpu, nbytes)]
+    middle = min(end, begin + seconds)
+    import_cpu = min(cpu, import_cpu)
+    return [
+        own_part(IMPORT, row, start, begin, middle, import_cpu),
+        own_part(DESERIALIZE, row, start, middle, end, cpu - import_cpu, nbytes),
+    ]
 
 
 def read_back(

@@ -131,7 +131,7 @@ export const TABLES = {
   /**
    * What happened within (held = 1) or behind (held = 0) a run; offset is relative to the run's start and may be negative for transfers.
    * kind: 1 transfer, 2 disk-read, 3 deserialize, 4 compute (inner parts of fused tasks, and the compute of a run that has other parts),
-   * 5 serialize, 6 disk-write. A run that is one plain compute has no row here. coreWait: seconds in the run queue (NaN unknown).
+   * 5 serialize, 6 disk-write, 7 import. A run that is one plain compute has no row here. coreWait: seconds in the run queue (NaN unknown).
    */
   parts: {
     number: 10,

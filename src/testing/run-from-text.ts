@@ -19,7 +19,7 @@ import { rowsToBlock } from './rows-to-block';
 import type { Row } from './rows-to-block';
 
 export type DrawnPart = {
-  /** As in the record log: 1 transfer, 2 disk-read, 3 deserialize, 4 compute, 5 serialize, 6 disk-write. */
+  /** As in the record log: 1 transfer, 2 disk-read, 3 deserialize, 4 compute, 5 serialize, 6 disk-write, 7 import. */
   readonly kind: number;
   readonly held?: boolean;
   /** Columns since the run's start. */

@@ -378,7 +378,7 @@ export type ActivitySeconds = Readonly<Record<string, number>>;
 /**
  * view `fine-metrics`. params: { unit: 'seconds' | 'bytes' | 'count', top: 12 }. Activities in drawing order:
  * thread-cpu, core (waiting for one), gil (waiting for the interpreter lock; estimated), blocked, thread-noncpu (which of the three is not
- * known), compute (its CPU share is not known), transfer, disk-read, disk-write, deserialize, serialize, other, lost (runs
+ * known), compute (its CPU share is not known), transfer, disk-read, disk-write, import, deserialize, serialize, other, lost (runs
  * that ended with their worker), idle:<cause>.
  */
 export type FineMetricsResult = {

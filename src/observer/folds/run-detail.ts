@@ -11,7 +11,8 @@ export const PART_KINDS = [
   'deserialize',
   'compute',
   'serialize',
-  'disk-write'
+  'disk-write',
+  'import'
 ] as const;
 
 /** NaN is "not known". */

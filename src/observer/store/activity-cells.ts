@@ -15,6 +15,7 @@ export const ACTIVITIES = [
   'transfer',
   'disk-read',
   'disk-write',
+  'import',
   'deserialize',
   'serialize',
   'other',
@@ -42,7 +43,8 @@ export const ACTIVITY_OF_PART: readonly number[] = [
   indexOf('deserialize'),
   COMPUTE,
   indexOf('serialize'),
-  indexOf('disk-write')
+  indexOf('disk-write'),
+  indexOf('import')
 ];
 
 /** The function under which pairs beyond the bound are added up. */
@@ -54,7 +56,7 @@ const MOST_CELLS = 200_000;
  *
  * A float64 holds integers exactly up to 2^53: 104 days of one pair's thread time, so sums of whole nanoseconds are exact in any order.
  *
- *     cell  span  function     ns[cell * 13 + activity]
+ *     cell  span  function     ns[cell * 14 + activity]
  *     0     1     inc          thread-cpu 12 000, core 800, …
  *     1     1     add          …
  */

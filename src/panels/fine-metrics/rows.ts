@@ -128,6 +128,14 @@ const meanings: Readonly<Record<string, Meaning>> = {
     kind: 'disk',
     group: 'data'
   },
+  import: {
+    id: 'import',
+    label: 'importing modules',
+    kind: 'serialize',
+    group: 'data',
+    title:
+      'Modules that were not imported yet when a function or its arguments were unpickled.'
+  },
   deserialize: {
     id: 'serialize',
     label: '(de)serialise',

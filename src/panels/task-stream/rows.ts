@@ -558,6 +558,7 @@ const partKinds: Readonly<Record<string, PartRow['kind']>> = {
   transfer: 'transfer',
   'disk-read': 'disk',
   'disk-write': 'disk',
+  import: 'serialize',
   deserialize: 'serialize',
   serialize: 'serialize'
 };

@@ -1,0 +1,67 @@
+"""How long a thread has spent on importing modules while it unpickled.
+
+Only modules that are not there yet are counted: what is imported already is found without
+the function that is watched here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter, thread_time
+from typing import Any
+
+#: Where the interpreter looks up the function that finds and loads a module.
+_BOOTSTRAP: Any = importlib._bootstrap  # type: ignore[attr-defined]
+_FIND_AND_LOAD = "_find_and_load"
+
+
+class ImportTimes(threading.local):
+    """Seconds of this thread, wall and CPU, since it was last asked."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.cpu = 0.0
+        self._watched = 0
+        self._inside = False
+
+    def take(self) -> tuple[float, float]:
+        """Seconds and CPU seconds since the last call, and begin anew."""
+        taken = self.seconds, self.cpu
+        self.seconds = self.cpu = 0.0
+        return taken
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Count what this thread imports meanwhile; one thread at a time, which a lock sees to."""
+        before: Callable[..., Any] | None = getattr(_BOOTSTRAP, _FIND_AND_LOAD, None)
+        if self._watched or before is None:
+            yield  # within another one; or an interpreter that imports otherwise
+            return
+        self._watched = threading.get_ident()
+        setattr(_BOOTSTRAP, _FIND_AND_LOAD, self._timed(before))
+        try:
+            yield
+        finally:
+            setattr(_BOOTSTRAP, _FIND_AND_LOAD, before)
+            self._watched = 0
+
+    def _timed(self, find_and_load: Callable[..., Any]) -> Callable[..., Any]:
+        mine = threading.get_ident()
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            # Others' imports pass, and modules that a module imports are part of its own time.
+            if threading.get_ident() != mine or self._inside:
+                return find_and_load(*args, **kwargs)
+            self._inside = True
+            begin, begin_cpu = perf_counter(), thread_time()
+            try:
+                return find_and_load(*args, **kwargs)
+            finally:
+                self.seconds += perf_counter() - begin
+                self.cpu += thread_time() - begin_cpu
+                self._inside = False
+
+        return timed
