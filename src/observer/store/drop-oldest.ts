@@ -48,6 +48,7 @@ export function dropOverdueParts(log: LogStore): void {
     log.parts.dropOldest();
     const first = log.parts.firstRow;
     log.lastParts.dropBelow(first);
+    log.fusedRuns.dropBelow(first);
     log.partClasses.dropBelow(first);
     const why = 'oldest parts are kept only as totals';
     log.noteDropped('parts', rows, log.now, why);

@@ -14,6 +14,7 @@ import { makeRoomForName } from './name-bound';
 import {
   bookRun,
   hasBegun,
+  isExecution,
   nanoseconds,
   PART_COMPUTE,
   undividedExecutions
@@ -415,12 +416,19 @@ function attachPart(
     cells.addNanoseconds(cell, activity, nanoseconds(duration));
   } else if (columns.kind[i] === PART_COMPUTE) {
     cells.addExecutions(cell, 1);
+    if (!isRunOnceMore || followsExecution(log, columns.previous[i]! - 1)) {
+      log.fusedRuns.set(columns.run[i]!, row);
+    }
   }
   log.figures.addExtent(
     columns.span[i]!,
     begin + columns.offset[i]!,
     begin + columns.offset[i]! + duration
   );
+}
+
+function followsExecution(log: LogStore, previous: number): boolean {
+  return log.parts.has(previous) && isExecution(log.part(previous));
 }
 
 /** Books the run with the parts that are tied to it now (sign 1), or takes that booking back (−1). */

@@ -77,6 +77,8 @@ export class LogStore {
   readonly runRows = new IdIndex();
   /** Run id → its newest part row. */
   readonly lastParts = new IdIndex();
+  /** Runs of fused tasks, by their last part that computes: those that consist of several executions. */
+  readonly fusedRuns = new IdIndex();
   /** Run id → the row of `events` that says how it failed. */
   readonly failureRows = new IdIndex();
   /** Worker → the row of `events` that says why it paused last. */

@@ -5,7 +5,7 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { isExecution } from '../store/run-book';
+import { isExecution, PART_COMPUTE } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -43,7 +43,7 @@ export const atLeast = (level: number): ClassSpan =>
   classesBetween(level, CLASS_COUNT);
 
 /**
- * Whether executions are shown instead of runs: where spans or functions are chosen, of a run that is told in parts those parts are drawn that
+ * Whether executions are shown instead of runs: where spans or functions are chosen, of a fused task those parts are drawn that
  * pass, whosever run it is.
  *
  *     a fused task     ├ load ┤── matmul ──┤ sum ┤      run of function "sum"
@@ -57,7 +57,7 @@ export function showsExecutions({
   return bySpan || byFunction;
 }
 
-/** Shows the runs of these duration classes that reach into [from, to) and pass the filter; of those told in parts, see {@link showsExecutions}. */
+/** Shows the runs of these duration classes that reach into [from, to) and pass the filter; of fused tasks, see {@link showsExecutions}. */
 export function* scanRuns(
   log: LogStore,
   filter: CompiledFilter,
@@ -135,6 +135,42 @@ function runGate(
   const { spans, functions, otherFunctions, lanes, statuses } = filter;
   const known = functions.length;
   const divides = showsExecutions(filter) && log.parts.endRow > 0;
+  /**
+   * Shows the executions of a run that are of its own function and span: the others come by their own rows. Returns whether there are any
+   * executions: else the run itself is one. Goes from part to part, for it is asked of every row.
+   */
+  const showExecutions = (
+    row: number,
+    last: number,
+    lane: number,
+    start: number,
+    value: number
+  ): boolean => {
+    const run = log.runs.chunkOf(row)!.columns;
+    const j = row & CHUNK_MASK;
+    let isDivided = false;
+    for (let at = last; at >= 0;) {
+      const part = log.parts.chunkOf(at)?.columns;
+      if (part === undefined) {
+        break;
+      }
+      const k = at & CHUNK_MASK;
+      if (part.held[k] === 1 && part.kind[k] === PART_COMPUTE) {
+        isDivided = true;
+        const begin = start + part.offset[k]!;
+        if (
+          part.function[k] === run.function[j] &&
+          part.span[k] === run.span[j] &&
+          begin < to &&
+          begin + part.duration[k]! >= from
+        ) {
+          sink(row, lane, begin, part.duration[k]!, value);
+        }
+      }
+      at = part.previous[k]! - 1;
+    }
+    return isDivided;
+  };
   return (rows, first, end, shortest, longest) => {
     let at = -1;
     let columns: ColumnsOf<'runs'> | undefined;
@@ -173,23 +209,18 @@ function runGate(
         continue;
       }
       const value = category(kindOfRun(status), fn);
-      if (divides && log.lastParts.get(columns.run[j]!) >= 0) {
-        const own = { start, duration, fn, span: columns.span[j]! };
-        let isDivided = false;
-        for (const part of executionsWithin(log, columns.run[j]!)) {
-          isDivided = true;
-          // Parts of other functions and spans come by their own rows.
-          const begin = own.start + part.offset;
-          if (
-            part.function === own.fn &&
-            part.span === own.span &&
-            begin < to &&
-            begin + part.duration >= from
-          ) {
-            sink(row, laneIndices[lane]!, begin, part.duration, value);
-          }
-        }
-        if (isDivided) {
+      if (divides) {
+        const run = columns.run[j]!;
+        if (
+          log.fusedRuns.get(run) >= 0 &&
+          showExecutions(
+            row,
+            log.lastParts.get(run),
+            laneIndices[lane]!,
+            start,
+            value
+          )
+        ) {
           continue;
         }
       }
@@ -202,15 +233,6 @@ function kindOfRun(status: number): number {
   return status === LoggedStatus.Ok || status === LoggedStatus.Missing
     ? KIND_COMPUTE
     : KIND_FAILED;
-}
-
-function* executionsWithin(log: LogStore, run: number) {
-  for (const row of log.partRows(run)) {
-    const part = log.part(row);
-    if (isExecution(part)) {
-      yield part;
-    }
-  }
 }
 
 /** The same for parts whose run is here. */
