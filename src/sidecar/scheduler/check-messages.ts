@@ -77,6 +77,18 @@ function checkSubmit(
     tasks.rows,
     dependencies.rows
   );
+  for (let i = 0; i < tasks.rows; i++) {
+    const stop =
+      i + 1 < tasks.rows ? tasks.firstDependency[i + 1]! : dependencies.rows;
+    for (let k = tasks.firstDependency[i]!; k < stop; k++) {
+      // Others' loops cannot be said: a row knows those before it.
+      if (dependencies.id[k] === tasks.id[i]) {
+        throw new BrokenFrame(
+          `"submit": task ${tasks.id[i]} depends on itself.`
+        );
+      }
+    }
+  }
   const restrictions = fields.restrictions.length;
   let known = NONE_U32;
   for (let i = 0; i < tasks.rows; i++) {
