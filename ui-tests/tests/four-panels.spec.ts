@@ -145,7 +145,9 @@ function functionsIn(lab: Lab, name: string): Locator {
 async function allFiltered(lab: Lab): Promise<void> {
   for (const title of TITLES) {
     const { chips } = lab.panel(title, CLUSTER);
-    await expect(chips.getByRole('listitem')).toHaveText(/any\s*Alice's workflow › cider/);
+    await expect(chips.getByRole('listitem')).toHaveText(
+      /any\s*Alice's workflow › cider/
+    );
   }
   await expect(functionsIn(lab, 'press')).toHaveCount(2);
   await expect(functionsIn(lab, 'pick')).toHaveCount(0);
