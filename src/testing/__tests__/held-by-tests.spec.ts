@@ -1,0 +1,41 @@
+/** Each test that docs/held-by-tests.md names is there. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const checkout = resolve(__dirname, '..', '..', '..');
+const page = readFileSync(join(checkout, 'docs', 'held-by-tests.md'), 'utf8');
+
+/** `test_x.py::test_y`, or `path` "title", in which a quote has a backslash before it. */
+const NAME =
+  /`(test_\w+\.py)::(\w+)`|`((?:src|ui-tests)\/[^`]+)` "((?:[^"\\]|\\.)+)"/g;
+
+function isThere(name: RegExpMatchArray): boolean {
+  const [, pythonFile, definition, path, title] = name;
+  const file = join(checkout, path ?? `spanwise/tests/${pythonFile}`);
+  if (!existsSync(file)) {
+    return false;
+  }
+  const text = readFileSync(file, 'utf8');
+  return path === undefined
+    ? new RegExp(`\\b(def|class) ${definition}\\b`).test(text)
+    : text.includes(title!.replaceAll('\\"', '"'));
+}
+
+/** Rows as [defect, what holds it]. */
+const rows = page
+  .split('\n')
+  .filter(line => /^\| (?!what was wrong|-)/.test(line))
+  .map(line => line.split('|').map(cell => cell.trim()))
+  .map(([, defect, holders]) => [defect!, holders!] as const);
+
+describe('what was wrong once', () => {
+  it.each(rows)('%s', (_defect, holders) => {
+    const names = [...holders.matchAll(NAME)];
+    expect(names.filter(name => !isThere(name)).map(([name]) => name)).toEqual(
+      []
+    );
+    // Nothing but names, or a misspelt one would go unseen.
+    expect(holders.replace(NAME, '').replaceAll(', ', '')).toBe('');
+    expect(names).not.toEqual([]);
+  });
+});
