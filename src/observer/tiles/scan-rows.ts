@@ -5,7 +5,7 @@ import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { isExecution, PART_COMPUTE } from '../store/run-book';
+import { PART_COMPUTE } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
@@ -287,7 +287,8 @@ function partGate(
         continue;
       }
       const held = part.held[j] === 1;
-      const stands = divides && isExecution({ kind: part.kind[j]!, held });
+      // isExecution, without an object for each row.
+      const stands = divides && held && part.kind[j] === PART_COMPUTE;
       sink(
         row,
         runRow,
