@@ -9,7 +9,7 @@
  */
 import { types } from 'node:util';
 
-/** Objects of a value, or of a pack's arguments, that are looked at: copying one takes several times as long as looking at it. */
+/** Objects of a result, or of a task's arguments, that are looked at: copying one takes several times as long as looking at it. */
 const MOST_OBJECTS = 10_000;
 /** The same for members of lists, mostly numbers; a sparse list may say that it has thousands of millions. */
 const MOST_MEMBERS = 10_000_000;
@@ -75,7 +75,10 @@ export class SentValues {
   /** Which task's each object is: the first one's that had it. Views stand for their memory. */
   private readonly _taskOf = new Map<object, number>();
   private _isShared = false;
-  private _members = 0;
+  /** The task that is looked at. */
+  private _task = -1;
+  private _objectsLeft = 0;
+  private _membersLeft = 0;
 
   constructor(private readonly _losses: ClassLosses) {}
 
@@ -84,7 +87,7 @@ export class SentValues {
     return this._isShared;
   }
 
-  /** Whether no more will be looked at. */
+  /** Whether the objects are so many that another task had better be looked at without them. */
   get isFull(): boolean {
     return this._taskOf.size >= MOST_OBJECTS;
   }
@@ -94,11 +97,26 @@ export class SentValues {
     if (typeof value !== 'object' || value === null) {
       return null;
     }
+    if (task !== this._task) {
+      this._begin(task);
+    }
     try {
       return this._lookAt(value, task);
     } catch {
       // A getter or a proxy throws, or something has no copy: whoever sends it says where.
       return null;
+    }
+  }
+
+  /** Each task has all its objects looked at, whatever it is sent with: else it would depend on that if it fails. */
+  private _begin(task: number): void {
+    this._task = task;
+    this._objectsLeft = MOST_OBJECTS;
+    this._membersLeft = MOST_MEMBERS;
+    if (this.isFull) {
+      // Which of them this task has too is not known any more.
+      this._taskOf.clear();
+      this._isShared = true;
     }
   }
 
@@ -114,10 +132,11 @@ export class SentValues {
       const owned = ArrayBuffer.isView(at) ? at.buffer : at;
       const known = this._taskOf.get(owned);
       if (known === undefined) {
-        if (this.isFull) {
+        if (this._objectsLeft === 0) {
           this._isShared = true;
           return null;
         }
+        this._objectsLeft -= 1;
         this._taskOf.set(owned, task);
       } else if (known !== task && !types.isSharedArrayBuffer(owned)) {
         this._isShared = true;
@@ -148,8 +167,8 @@ export class SentValues {
       } else if (types.isSet(at)) {
         at.forEach(add);
       } else if (Array.isArray(at)) {
-        this._members += at.length;
-        if (this._members > MOST_MEMBERS) {
+        this._membersLeft -= at.length;
+        if (this._membersLeft < 0) {
           this._isShared = true;
           return null;
         }

@@ -198,6 +198,33 @@ describe.each([
     expect(sparse.isShared).toBe(true);
   });
 
+  it('a task is looked at whatever was looked at before it', () => {
+    for (const before of [[0], [9_990], [20_000], [9_000, 9_000, 9_000]]) {
+      const sent = new SentValues(losses);
+      before.forEach((count, at) =>
+        sent.look(
+          Array.from({ length: count }, () => ({})),
+          at
+        )
+      );
+      const point = new Point(1, 2);
+      const value = [...Array.from({ length: 50 }, () => ({})), point];
+      expect(sent.look(value, before.length)?.object).toBe(point);
+    }
+    const sparse = new SentValues(losses);
+    sparse.look(new Array(2 ** 32 - 1), 0);
+    expect(sparse.look([new Point(1, 2)], 1)).not.toBeNull();
+  });
+
+  it('what it no longer knows of counts as shared', () => {
+    const sent = new SentValues(losses);
+    const common = {};
+    sent.look([common, ...Array.from({ length: 9_998 }, () => ({}))], 0);
+    expect([sent.isShared, sent.isFull]).toEqual([false, true]);
+    sent.look([common], 1);
+    expect([sent.isShared, sent.isFull]).toEqual([true, false]);
+  });
+
   it('shared memory is shared', () => {
     const sent = new SentValues(losses);
     const cells = new Int32Array(new SharedArrayBuffer(8));
