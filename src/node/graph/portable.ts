@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { types } from 'node:util';
 import {
   type FreeVariable,
   freeVariables,
@@ -107,7 +108,7 @@ export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
       loaded = exportedFunction(names, href, exportName);
       return loaded(...args);
     };
-    const found = loadModule(href);
+    const found = loadModule(href, exportName);
     if (!(found instanceof Later)) {
       return run(found);
     }
@@ -330,7 +331,7 @@ class Later {
  *
  * @throws NotPortableError for a module that is still being loaded and began the run: it would wait for itself.
  */
-function loadModule(url: string): Names | Later {
+function loadModule(url: string, exportName: string): Names | Later {
   let why = 'Node loads modules of such URLs later';
   try {
     const names = url.startsWith('node:')
@@ -339,8 +340,10 @@ function loadModule(url: string): Names | Later {
         ? (createRequire(url)(fileURLToPath(url)) as Names)
         : undefined;
     if (names !== undefined) {
-      // A CommonJS module is its own default, as in `import`.
-      return 'default' in Object(names) ? names : withDefault(names);
+      // Of CommonJS, as workers import it: its default is what it exports as a whole, whatever that calls so itself.
+      return exportName === 'default' && !types.isModuleNamespaceObject(names)
+        ? { default: names }
+        : (Object(names) as Names);
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -366,12 +369,4 @@ function builtInModule(url: string): Names | undefined {
   const builtIn = process.getBuiltinModule as
     ((id: string) => Names | undefined) | undefined;
   return builtIn?.(url);
-}
-
-/** Not by copying: getters of Node's modules warn. */
-function withDefault(names: Names): Names {
-  return new Proxy(names, {
-    get: (target, name) =>
-      name === 'default' ? target : (Reflect.get(target, name) as unknown)
-  });
 }

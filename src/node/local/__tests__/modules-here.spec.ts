@@ -64,6 +64,36 @@ describe('§1.8: getSync', () => {
     ]);
   });
 
+  it('calls what workers import, whatever a module exports', async () => {
+    const lines = await said(
+      'as-imported',
+      `const texts = [
+         'exports.__esModule = true; exports.default = () => 1;',
+         'module.exports = Object.freeze({ default: () => 1 });',
+         'module.exports = 5;',
+         'module.exports = null;',
+         'module.exports = Object.assign(() => 2, { default: () => 1 });'
+       ];
+       for (const [at, text] of texts.entries()) {
+         const url = file(at + '.cjs', text);
+         console.log(typeof (await import(url)).default);
+         console.log(error(() => getSync({ a: task(module(url)) }, 'a')));
+         console.log(error(() => getSync({ a: task(module(url, 'none')) }, 'a')));
+       }`
+    );
+    const none = (name: string) =>
+      expect.stringMatching(
+        new RegExp(`^TypeError: file:.*cjs exports no function '${name}'`)
+      );
+    expect(lines).toEqual([
+      ...['object', none('default'), none('none')],
+      ...['object', none('default'), none('none')],
+      ...['number', none('default'), none('none')],
+      ...['object', none('default'), none('none')],
+      ...['function', '2', none('none')]
+    ]);
+  });
+
   it('says why it cannot run others, and getAsync can', async () => {
     const lines = await said(
       'later',
