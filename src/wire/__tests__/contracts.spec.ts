@@ -1,0 +1,88 @@
+/** docs/contracts.md against the messages: whoever builds one side from the page builds what the other side sends. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { schemaForPython } from '../schema-json';
+
+/** In which section a link's messages stand. Panels have theirs in `panel-link.ts` alone. */
+const SECTIONS = { client: 4, worker: 5, peer: 5, source: 6, doorbell: 8 };
+/** Those of every link, in section 2. */
+const OF_HANDSHAKE = ['hello', 'challenge', 'proof', 'welcome', 'refused'];
+
+const page = readFileSync(
+  join(__dirname, '../../../docs/contracts.md'),
+  'utf8'
+);
+
+function sectionOf(number: number): string {
+  const begin = page.indexOf(`\n## ${number}. `);
+  const end = page.indexOf('\n## ', begin + 1);
+  expect(begin).toBeGreaterThan(-1);
+  return page.slice(begin, end === -1 ? undefined : end);
+}
+
+/** Without remarks in brackets: `priority f64 (smaller first)`. */
+function withoutRemarks(text: string): string {
+  let before: string;
+  do {
+    before = text;
+    text = text.replace(/ ?\([^()]*\)/g, '');
+  } while (text !== before);
+  return text;
+}
+
+type Shape = {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly tables: readonly (readonly [
+    name: string,
+    columns: readonly (readonly [name: string, type: string])[]
+  ])[];
+};
+
+/** Names of fields, and of those within them. */
+function namesIn(fields: Readonly<Record<string, unknown>>): string[] {
+  const within = (rule: unknown): string[] => {
+    if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
+      return [];
+    }
+    return Object.entries(rule).flatMap(([kind, inner]) =>
+      kind === 'map'
+        ? namesIn(inner as Readonly<Record<string, unknown>>)
+        : kind === 'default'
+          ? []
+          : within(inner)
+    );
+  };
+  return Object.entries(fields).flatMap(([name, rule]) => [
+    name,
+    ...within(rule)
+  ]);
+}
+
+const { links } = schemaForPython() as {
+  links: Readonly<
+    Record<string, Readonly<Record<string, Readonly<Record<string, Shape>>>>>
+  >;
+};
+const messages = Object.entries(SECTIONS).flatMap(([link, section]) =>
+  Object.values(links[link]!).flatMap(types =>
+    Object.entries(types).map(
+      ([type, shape]) =>
+        [link, type, OF_HANDSHAKE.includes(type) ? 2 : section, shape] as const
+    )
+  )
+);
+
+it.each(messages)('%s: `%s` stands in section %i', (_, type, number, shape) => {
+  const section = sectionOf(number);
+  const words = new Set(section.match(/\w+/g));
+  expect(words).toContain(type);
+  expect(namesIn(shape.fields).filter(name => !words.has(name))).toEqual([]);
+  const plain = withoutRemarks(section);
+  const listed = shape.tables
+    // Those of `measured` are the log's, as the page says.
+    .filter(() => type !== 'measured')
+    .map(([, columns]) => columns.map(pair => pair.join(' ')).join(', '));
+  expect(listed.filter(columns => !plain.includes(columns))).toEqual([]);
+  const tables = shape.tables.map(([name]) => name);
+  expect(tables.filter(name => !words.has(name))).toEqual([]);
+});
