@@ -307,6 +307,28 @@ const CHECKS: Readonly<
       expect(selection).toBeUndefined();
     }
   },
+  records: (used, rows, log, asked) => {
+    const { result } = answer(log, 'records', asked);
+    if (result.view !== 'records') {
+      throw new Error(result.view);
+    }
+    const { tasks } = workOf(used, rows);
+    const partsOf = (run: Row): Row[] =>
+      rows.parts.filter(part => part['run'] === run['run']);
+    // The drawn parts end when their run does.
+    const inRange = ({ start, duration }: Row): boolean => {
+      const end = Number(start) + Number(duration);
+      return !used.includes('time') || (end >= RANGE.from && end < RANGE.to);
+    };
+    const wanted = rows.runs.filter(
+      run => tasks.has(run['run']) && inRange(run)
+    );
+    expect([result.run, result.parts]).toEqual([
+      wanted.map(run => run['run']),
+      wanted.map(run => partsOf(run).length)
+    ]);
+    expect(result.next).toBeNull();
+  },
   'memory: others': (used, _rows, log, asked) => {
     const { result } = answer(log, 'memory', asked);
     if (result.view !== 'memory') {
@@ -376,6 +398,32 @@ describe('a view that says "exact"', () => {
         }
       }
     }
+  });
+
+  it('has an account that it is held against', () => {
+    const claims = Object.entries(HONOURED)
+      .filter(([, rules]) => Object.values(rules).includes('exact'))
+      .map(([view]) => view);
+    expect(Object.keys(CHECKS).sort()).toEqual(claims.sort());
+  });
+
+  it.each([
+    ['parts', 'fine-metrics', NARROW.function, /parts of the oldest tasks/],
+    ['parts', 'task-stream', NARROW.span, /parts of the oldest tasks/],
+    ['parts', 'tasks', NARROW.span, /parts of the oldest tasks/],
+    ['parts', 'records', {}, /parts of the oldest tasks/],
+    ['fine', 'fine-metrics', NARROW.worker, /workers measured/],
+    ['samples', 'profile', NARROW.span, /oldest samples/],
+    ['memory', 'memory', NARROW.worker, /measurements of memory/],
+    ['memorySamples', 'memory', {}, /samples of recorded runs/]
+  ] as const)('ends when rows are gone: %s, %s', (table, view, filter, why) => {
+    const { log: long } = drawn(6);
+    expect(answer(long, view, { filter }).honoured.how).toBe('exact');
+    // As if the log's bound had been met.
+    Object.defineProperty(long[table], 'firstRow', { value: 1 });
+    const { honoured } = answer(long, view, { filter });
+    expect(honoured.how).toBe('approximate');
+    expect(honoured.why).toMatch(why);
   });
 
   it('does not where the log itself leaves it open', () => {

@@ -69,7 +69,6 @@ export function* foldFineMetrics(
   }
   const isUndivided = filter.byStatus && known.anyOf(context, cells.held);
   const exceptions: Exception[] = [
-    ...(log.droppedRuns > 0 ? (['totalsOnly'] as const) : []),
     ...(isUndivided ? (['lockByStatus'] as const) : []),
     ...(filter.byStatus && hasMeters(context)
       ? (['metersByStatus'] as const)

@@ -105,9 +105,18 @@ export const HONOURED: Readonly<
   }
 };
 
-/** What the log itself leaves open; each view names what holds for it. */
+/** What the log itself leaves open; the rows that are gone by table, each view names what else holds for it. */
 const EXCEPTIONS = {
-  totalsOnly: approximate('The oldest tasks are kept only as totals.'),
+  runs: approximate('The oldest tasks are kept only as totals.'),
+  parts: approximate('The parts of the oldest tasks are kept only as totals.'),
+  fine: approximate(
+    'The oldest of what workers measured is kept only as totals.'
+  ),
+  samples: approximate('The oldest samples are forgotten.'),
+  memory: approximate('The oldest measurements of memory are forgotten.'),
+  memorySamples: approximate(
+    'The oldest samples of recorded runs are forgotten.'
+  ),
   lockByStatus: approximate(
     'How long tasks waited for the GIL is not known by status: it is part of "blocked" here.'
   ),
@@ -118,7 +127,42 @@ const EXCEPTIONS = {
   recordedRuns: approximate('Recorded runs are of the whole cluster.')
 } as const satisfies Record<string, Rule>;
 
-export type Exception = keyof typeof EXCEPTIONS;
+export type Exception = Exclude<keyof typeof EXCEPTIONS, BoundedTable>;
+
+type BoundedTable =
+  'runs' | 'parts' | 'fine' | 'samples' | 'memory' | 'memorySamples';
+
+/** Tables whose rows a view's figures come from, always or under any condition. What comes from totals, which forget nothing, is not named. */
+const FROM_ROWS: Readonly<
+  Record<
+    keyof typeof HONOURED,
+    {
+      readonly always: readonly BoundedTable[];
+      readonly narrowed: readonly BoundedTable[];
+    }
+  >
+> = {
+  'fine-metrics': { always: ['runs'], narrowed: ['parts', 'fine'] },
+  'task-stream': { always: [], narrowed: ['runs', 'parts'] },
+  tasks: { always: ['runs'], narrowed: ['parts'] },
+  records: { always: ['runs', 'parts'], narrowed: [] },
+  profile: { always: ['samples'], narrowed: [] },
+  'memory: managed': { always: ['memory', 'memorySamples'], narrowed: [] },
+  'memory: others': { always: ['memory', 'memorySamples'], narrowed: [] },
+  spans: { always: [], narrowed: [] },
+  summary: { always: [], narrowed: [] }
+};
+
+function goneRows(
+  view: keyof typeof HONOURED,
+  { log }: FoldContext,
+  isNarrowed: boolean
+): BoundedTable[] {
+  const { always, narrowed } = FROM_ROWS[view];
+  return [...always, ...(isNarrowed ? narrowed : [])].filter(table =>
+    table === 'runs' ? log.droppedRuns > 0 : log[table].firstRow > 0
+  );
+}
 
 /** The conditions of a question. */
 export function conditionsOf({ filter, time }: FoldContext): Condition[] {
@@ -139,9 +183,11 @@ export function honouredBy(
   context: FoldContext,
   exceptions: readonly Exception[] = []
 ): Honoured {
+  const conditions = conditionsOf(context);
+  const gone = goneRows(view, context, conditions.length > 0);
   const rules: readonly Rule[] = [
-    ...conditionsOf(context).map(condition => HONOURED[view][condition]),
-    ...exceptions.map(name => EXCEPTIONS[name])
+    ...conditions.map(condition => HONOURED[view][condition]),
+    ...[...gone, ...exceptions].map(name => EXCEPTIONS[name])
   ];
   const limits = rules.filter(rule => rule !== exact);
   if (limits.length === 0) {

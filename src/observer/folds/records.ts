@@ -2,8 +2,9 @@ import type { RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { PART_COMPUTE } from '../store/run-book';
-import { EXACT, resolveRange, ROWS_PER_SLICE } from './context';
+import { resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Range, Slices } from './context';
+import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { passes } from './tasks';
 
@@ -69,7 +70,7 @@ export function* foldRecords(
       end,
       next: isLast ? null : [row, part]
     },
-    honoured: EXACT
+    honoured: honouredBy('records', context)
   };
 }
 

@@ -74,11 +74,7 @@ export function* foldTaskStream(
       hidden: log.runCount - scan.tasks,
       kinds: scan.kinds
     },
-    honoured: honouredBy(
-      'task-stream',
-      context,
-      log.droppedRuns > 0 && !context.filter.isOpen ? ['totalsOnly'] : []
-    )
+    honoured: honouredBy('task-stream', context)
   };
 }
 

@@ -61,11 +61,7 @@ export function* foldTasks(
       total: candidates.total,
       rows: details.filter(detail => detail !== null)
     },
-    honoured: honouredBy(
-      'tasks',
-      context,
-      log.droppedRuns > 0 ? ['totalsOnly'] : []
-    )
+    honoured: honouredBy('tasks', context)
   };
 }
 
