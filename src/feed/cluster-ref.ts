@@ -190,16 +190,17 @@ export class ClusterRef implements IDisposable {
     if (isListed) {
       clearTimeout(this._returnTimer);
       this._missingSince = null;
+      this._mayReturn = false;
     } else if (this._missingSince === null) {
       this._missingSince = Date.now();
+      this._mayReturn = true;
       clearTimeout(this._returnTimer);
-      this._returnTimer = setTimeout(() => this._refresh(), RETURN_LIMIT_MS);
+      // Not by the clock: a timer may be a millisecond early, and nothing would look again.
+      this._returnTimer = setTimeout(() => {
+        this._mayReturn = false;
+        this._refresh();
+      }, RETURN_LIMIT_MS);
     }
-  }
-
-  private get _mayReturn(): boolean {
-    const since = this._missingSince;
-    return since !== null && Date.now() - since < RETURN_LIMIT_MS;
   }
 
   private readonly _feed: IFeed;
@@ -211,6 +212,7 @@ export class ClusterRef implements IDisposable {
   private _awaited: string | null = null;
   private _arrivalTimer: ReturnType<typeof setTimeout> | undefined;
   private _missingSince: number | null = null;
+  private _mayReturn = false;
   private _returnTimer: ReturnType<typeof setTimeout> | undefined;
   private readonly _changed = new Signal<this, void>(this);
   private _isDisposed = false;

@@ -140,6 +140,11 @@ export class Watch implements IWatch {
       tasks: boxes.tasks
     };
     this._host.tiles.put(scope, tile);
+    if (this._failure !== null) {
+      // Too many were asked for, say. It works again, and of a run that is over no other snapshot would tell so.
+      this._failure = null;
+      this._listener(this);
+    }
     this._tileArrived.emit(tile);
   }
 

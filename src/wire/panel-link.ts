@@ -261,6 +261,8 @@ export type TaskStreamResult = {
     readonly span: number;
     readonly started: number;
   }[];
+  /** How many more run that the filter hides. Under a filter by status it hides all: how they end is not known. */
+  readonly othersRunning: number;
   /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other; failed: how many failed or lost. */
   readonly strip: {
     readonly compute: readonly number[];

@@ -93,6 +93,8 @@ describe('ClusterRef', () => {
       expect([ref.current, ref.missingSince]).toEqual([newer, null]);
       // One that does not come back gives way in the end.
       feed.setClusters(a1);
+      // The wall clock is put back meanwhile.
+      jest.setSystemTime(Date.now() - 60_000);
       jest.advanceTimersByTime(9_900);
       expect(ref.current).toBe(newer);
       jest.advanceTimersByTime(200);

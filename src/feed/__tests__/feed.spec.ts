@@ -202,11 +202,25 @@ describe('Feed', () => {
       tasks: [1]
     };
     let watch: IWatch;
+    const told = jest.fn();
 
     beforeEach(() => {
-      watch = feed.watch(SPEC, () => undefined);
+      watch = feed.watch(SPEC, ({ failure, snapshot: shown }) => {
+        if (shown !== null && failure === null) {
+          told();
+        }
+      });
       last().answer('snapshot', snapshot(1, 1));
       last().taken();
+      told.mockClear();
+    });
+
+    it('has no failure any more once a tile has come', () => {
+      last().answer('failure', { id: 1, sentence: 'Too many tiles wait.' });
+      expect(watch.failure).toBe('Too many tiles wait.');
+      last().answer('tile', settledTile(1, 0), { boxes });
+      expect(watch.failure).toBeNull();
+      expect(told).toHaveBeenCalledTimes(1);
     });
 
     it('joins the requests of one turn and never asks twice', async () => {

@@ -66,6 +66,17 @@ describe('the task stream', () => {
     expect(live.running).toMatchObject([
       { lane: 1, key: 'load-a', started: 6.5 }
     ]);
+    expect(live.othersRunning).toBe(0);
+    // One of another function, and one of which nobody knows how it will end.
+    for (const filter of [
+      { functions: ['other'] },
+      { status: ['ok' as const] }
+    ]) {
+      expect(ask(log, 'task-stream', { now: 20, filter })).toMatchObject({
+        running: [],
+        othersRunning: 1
+      });
+    }
     ingestBlock(
       log,
       rowsToBlock(52, 'running', [{ lane: 1, node: 0xffffffff }])

@@ -49,6 +49,7 @@ export function* foldTaskStream(
   const scan = yield* scanStrip(context, from, to);
   const cells = yield* fineCells({ ...context, time: 'all' });
   const functions = functionsOf(context, cells.held);
+  const running = runningOf(context);
   const settledBefore = log.settledBefore(ended);
   return {
     result: {
@@ -63,7 +64,8 @@ export function* foldTaskStream(
       lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
       workers: workersOf(log, scan.busy, to),
       functions: functions.slice(0, MOST_FUNCTIONS),
-      running: runningOf(context),
+      running,
+      othersRunning: (ended ? 0 : log.shape.running.size) - running.length,
       strip: scan.strip,
       bands: bandsOf(context, to),
       tasks: scan.tasks,
@@ -312,7 +314,7 @@ function functionsOf(
 
 function runningOf(context: FoldContext): TaskStreamResult['running'] {
   const { log, filter, ended } = context;
-  if (ended) {
+  if (ended || filter.byStatus) {
     return [];
   }
   return [...log.shape.running]

@@ -230,7 +230,7 @@ export function nowText(
     return formatDuration(result.to - result.from);
   }
   // Nothing comes in while nothing runs: a time that stands still must not be called live.
-  if (result.running.length === 0) {
+  if (result.running.length === 0 && result.othersRunning === 0) {
     return result.tasks === 0
       ? trans.__('0 running')
       : trans.__(

@@ -124,6 +124,7 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       }))
       .sort((a, b) => b.seconds - a.seconds),
     running,
+    othersRunning: 0,
     strip,
     bands: run.spans.map(({ span, tag, depth, from, to }) => ({
       span,

@@ -23,6 +23,9 @@ describe('the time beside the tools', () => {
     const idle = { running: [], to: 381, now: 381 };
     expect(textOf(idle)).toBe('0 running · last task ended at 6 min 21 s');
     expect(textOf({ ...idle, tasks: 0 })).toBe('0 running');
+    // The filter hides what runs.
+    const hiding = { ...idle, othersRunning: 2 };
+    expect(textOf(hiding)).toBe('0 running · live at 6 min 21 s');
     expect(textOf({ ...idle, live: false })).not.toContain('running');
   });
 });
