@@ -198,7 +198,7 @@ class Calls:
         if made:
             messages = self._messages(function, list(new.values()), keywords, made, options)
             try:
-                session.send_all(messages, made[0].id, made)
+                session.send_all(messages, made[0].id, len(made), made)
             except BaseException:
                 session.drop_later(entries)
                 raise

@@ -218,14 +218,16 @@ class Session:
             ids = {key: entry.id for key, entry in external.items()}
             try:
                 messages = self.packer.pack(graph, ids, wanted, first_id, options)
-                self.send_all(messages, first_id, made)
+                self.send_all(messages, first_id, len(graph.nodes), made)
             except BaseException:
                 self.drop_later(entries)
                 raise
         return entries
 
-    def send_all(self, messages: Iterable[SubmitMessage], first_id: int, made: list[Entry]) -> None:
-        """Send the messages of a submission while they are being packed.
+    def send_all(
+        self, messages: Iterable[SubmitMessage], first_id: int, count: int, made: list[Entry]
+    ) -> None:
+        """Send the messages of a submission, of `count` tasks, while they are being packed.
 
         If packing fails half way (an argument that cannot be pickled), what was sent is
         cancelled and the entries fail with that error, which is raised as well.
@@ -238,13 +240,15 @@ class Session:
                 self.send_submit(message)
         except BaseException as error:
             self.withdraw(made, error)
+            unheard = first_id if sent is None else sent.tasks["id"][-1] + 1
+            self._give_back_ids(unheard, first_id + count)
             templates = self.packer.back_to(mark)
             if templates and self.dead is None:
                 self.send("forget", {"templates": templates})
             if sent is not None and self.dead is None:
                 generation = sent.fields["generation"]
                 self.send("submit", {"generation": generation, "last": True})
-                ids = array("I", range(first_id, sent.tasks["id"][-1] + 1))
+                ids = array("I", range(first_id, unheard))
                 self.send("cancel", {"force": True}, {"ids": {"id": ids}})
             raise
 
@@ -255,9 +259,16 @@ class Session:
                 self._by_id.pop(entry.id, None)
                 if self.by_key.get(entry.key) is entry:
                     del self.by_key[entry.key]
+                entry.id = -1  # which may be another's from now on
                 entry.status = ERROR
                 entry.error = error
                 self._done(entry)
+
+    def _give_back_ids(self, unheard: int, end: int) -> None:
+        """Use ids again that the scheduler was not told of: it takes room for those left out."""
+        with self.lock:
+            if self._next_id == end:  # else data that is being scattered has some beyond
+                self._next_id = unheard
 
     @staticmethod
     def _done(entry: Entry) -> None:

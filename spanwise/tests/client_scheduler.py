@@ -134,8 +134,11 @@ class ClientScheduler:
 
     def _learn(self, message: Any) -> None:
         fields = message.fields
-        assert fields["firstName"] == len(self.texts) or not fields["names"]
-        self.texts += fields["names"]
+        first, names = fields["firstName"], fields["names"]
+        # Those of a submission that failed half way come again.
+        again = self.texts[first:] if names else []
+        assert names[: len(again)] == again and (not names or first <= len(self.texts))
+        self.texts += names[len(again) :]
         for span in fields["spans"]:
             self.spans[span["id"]] = span
 

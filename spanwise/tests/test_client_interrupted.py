@@ -212,6 +212,53 @@ def test_a_failed_submission_gives_up_what_it_held(client: LocalClient) -> None:
     until(lambda: entry.count == 1)
 
 
+def test_ids_of_a_submission_that_failed_are_used_again(client: LocalClient) -> None:
+    """The scheduler takes room for ids that are left out, and refuses when they are too many."""
+    first = client.submit(increment, 1)._alive().id
+    for _ in range(3):
+        with pytest.raises(TypeError, match="pickle"):
+            client.map(lambda x: x, [_Unpicklable()] * 1_000)
+        with pytest.raises(TypeError, match="pickle"):
+            client.get({str(i): (max, i, _Unpicklable()) for i in range(100)}, ["3", "99"])
+    assert client.submit(increment, 2)._alive().id == first + 1
+
+
+def test_what_has_failed_half_way_keeps_the_ids_that_were_sent(client: LocalClient) -> None:
+    sent = 8_192  # calls in a message
+    calls = [*range(sent), _Unpicklable(), *range(sent, sent + 100)]
+    with pytest.raises(TypeError, match="pickle"):
+        client.map(lambda x: x, calls)
+    later = client.submit(increment, 1)
+    assert later._alive().id == sent
+    until(lambda: len(client.fake.cancelled) == sent)
+    assert later.result(20) == 2
+
+
+def test_who_found_a_submission_that_failed_gives_up_nobody_elses(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = client._session
+    found: list[Any] = []
+
+    def found_meanwhile(blob: bytes) -> Any:
+        with session.lock:
+            (entry,) = [each for key, each in session.by_key.items() if "renamed" in str(key)]
+            entry.count += 1  # another thread has asked for the same
+        found.append(entry)
+        monkeypatch.undo()
+        raise TypeError("cannot pickle it")
+
+    monkeypatch.setattr(session.packer, "template", found_meanwhile)
+    with pytest.raises(TypeError, match="pickle"):
+        client.submit(renamed, 1)
+    later = client.submit(increment, 1)
+    client.fake.released.clear()
+    session.drop_later(found)
+    until(lambda: found[0].count == 0)
+    assert later.result(20) == 2 and client.submit(increment, later).result(20) == 3
+    assert later._alive().id not in client.fake.released
+
+
 class _Unpicklable:
     def __reduce__(self) -> Any:
         raise TypeError("not to be pickled")

@@ -2,13 +2,19 @@
  * What a message of the right form must fulfil beside it: offsets that lie within what they point into, ids that can be, times that are
  * numbers. Checked before anything of the message is taken in, so that one that is refused has changed nothing. In the scheduler process.
  */
+import { MAX_DENSE_IDS } from '../../base/versioned-ids';
 import { BrokenFrame } from '../../wire/broken-frame';
 import type { Message } from '../../wire/schema';
 import type { BlobStore } from './blob-store';
 import { NONE_U32, type TaskRows, WireFlag } from './task-rows';
 
-/** Ids are dense: each next one takes room for those before it. A client that gave up a submission has left out as many as it had. */
-const MOST_SKIPPED_IDS = 1 << 20;
+/**
+ * Ids are dense: each next one takes room for those before it. A client that gave up a submission while another thread of it scattered data
+ * has left out as many as that had, which is no more than there can be.
+ */
+const MOST_SKIPPED_IDS = MAX_DENSE_IDS;
+/** Likewise names; each side announces them in turn. */
+const MOST_SKIPPED_NAMES = 1 << 20;
 /** Interval of a memory run, as long as anybody could want. */
 const MOST_INTERVAL_SECONDS = 86_400;
 
@@ -90,20 +96,18 @@ function checkSubmit(
     }
   }
   const restrictions = fields.restrictions.length;
-  let known = NONE_U32;
+  let known: number | null = null;
   for (let i = 0; i < tasks.rows; i++) {
     const template = tasks.template[i]!;
-    if (
-      template !== known &&
-      (tasks.flags[i]! & WireFlag.Alias) === 0 &&
-      !here.has(template) &&
-      kept.template(template) === undefined
-    ) {
-      throw new BrokenFrame(
-        `"submit": task ${tasks.id[i]} names template ${template}, which was never sent.`
-      );
+    // An alias runs nothing; so what it names says nothing of the next row's.
+    if ((tasks.flags[i]! & WireFlag.Alias) === 0 && template !== known) {
+      if (!here.has(template) && kept.template(template) === undefined) {
+        throw new BrokenFrame(
+          `"submit": task ${tasks.id[i]} names template ${template}, which was never sent.`
+        );
+      }
+      known = template;
     }
-    known = template;
     if (tasks.restriction[i]! > restrictions) {
       throw new BrokenFrame(
         `"submit": task ${tasks.id[i]} names restriction ${tasks.restriction[i]} of ${restrictions}.`
@@ -200,7 +204,7 @@ function checkFinished(
 }
 
 function checkNames(type: string, first: number, announced: number): void {
-  if (first > announced + MOST_SKIPPED_IDS) {
+  if (first > announced + MOST_SKIPPED_NAMES) {
     throw new BrokenFrame(
       `"${type}": names from ${first} on, of which ${announced} are known.`
     );

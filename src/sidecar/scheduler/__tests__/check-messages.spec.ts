@@ -1,0 +1,84 @@
+/** What a client says that cannot be is refused, whatever stands beside it. */
+import { MAX_DENSE_IDS } from '../../../base/versioned-ids';
+import { Scheduler } from '../../../scheduler';
+import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
+import type { Message } from '../../../wire/schema';
+import { BlobStore } from '../blob-store';
+import { checkFromClient } from '../check-messages';
+import { NONE_U32, TaskRows, WireFlag } from '../task-rows';
+
+type Row = { id: number; template: number; flags?: WireFlag };
+
+function submit(rows: readonly Row[]): Message<'client', 'up'> {
+  const ids = (pick: (row: Row) => number): Uint32Array =>
+    Uint32Array.from(rows, pick);
+  const zeros = new Uint32Array(rows.length);
+  const body = new FrameEncoder('client', 'up').encodeBody(
+    'submit',
+    { generation: 0 },
+    {
+      tasks: {
+        rows: rows.length,
+        id: ids(({ id }) => id),
+        suffix: zeros,
+        group: zeros,
+        function: zeros,
+        span: new Uint16Array(rows.length),
+        origin: new Uint8Array(rows.length),
+        template: ids(({ template }) => template),
+        chunk: zeros.map(() => NONE_U32),
+        row: zeros,
+        firstDependency: zeros,
+        flags: Uint8Array.from(rows, ({ flags }) => flags ?? 0),
+        retries: new Uint8Array(rows.length),
+        restriction: new Uint16Array(rows.length),
+        userPriority: new Int32Array(rows.length)
+      },
+      dependencies: { rows: 0, id: new Uint32Array(0) }
+    } as never,
+    []
+  );
+  return new FrameDecoder('client', 'up').decode(body) as never;
+}
+
+describe('what a client says', () => {
+  const refusal = (message: Message<'client', 'up'>): string => {
+    const blobs = new BlobStore();
+    blobs.addTemplate(1, new Uint8Array(9));
+    const rows = new TaskRows(new Scheduler().tasks);
+    try {
+      checkFromClient(message, { rows, blobs, names: 0, coming: null });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+
+  it.each([
+    ['alone', [{ id: 0, template: 7 }]],
+    ['none at all', [{ id: 0, template: NONE_U32 }]],
+    [
+      'after an alias, which runs nothing',
+      [
+        { id: 0, template: 7, flags: WireFlag.Alias },
+        { id: 1, template: 7 }
+      ]
+    ],
+    [
+      'after one that was sent',
+      [
+        { id: 0, template: 1 },
+        { id: 1, template: 7 }
+      ]
+    ]
+  ])('names no template that was never sent: %s', (_, rows) => {
+    expect(refusal(submit(rows))).toMatch(/template \d+, which was never sent/);
+  });
+
+  it('may leave out as many ids as a submission that it gave up had', () => {
+    expect(refusal(submit([{ id: MAX_DENSE_IDS, template: 1 }]))).toBe('');
+    expect(refusal(submit([{ id: MAX_DENSE_IDS + 1, template: 1 }]))).toMatch(
+      'when the next is 0'
+    );
+  });
+});
