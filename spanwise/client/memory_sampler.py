@@ -15,6 +15,9 @@ from spanwise.client.current import sampled
 
 MEASURES = ("process", "managed", "unmanaged", "spilled")
 
+#: The scheduler takes no longer interval.
+_LONGEST_SECONDS = 86_400
+
 #: Limit for the answer that brings the samples.
 _STOP_SECONDS = 30.0
 
@@ -64,12 +67,15 @@ class MemorySampler:
         Raises
         ------
         ValueError
-            The measure is unknown, or the interval is not positive.
+            The measure is unknown, or the interval is not positive or over a day.
         """
         if measure not in MEASURES:
             raise ValueError(f"measure is one of {', '.join(MEASURES)}, not {measure!r}")
-        if interval <= 0:
-            raise ValueError(f"interval is a positive number of seconds, not {interval!r}")
+        if not 0 < interval <= _LONGEST_SECONDS:  # (nor is NaN)
+            raise ValueError(
+                f"interval is a positive number of seconds up to {_LONGEST_SECONDS}, "
+                f"not {interval!r}"
+            )
         return _Sampling(self, label, client, measure, interval)
 
     def to_pandas(self, *, align: bool = False) -> Any:

@@ -21,6 +21,12 @@ def end(client: LocalClient) -> None:
     until(lambda: client._session.dead is not None)
 
 
+@pytest.mark.parametrize("interval", [0, -1, 86_401, float("nan"), float("inf")])
+def test_an_interval_that_the_scheduler_would_refuse_is_refused_here(interval: float) -> None:
+    with pytest.raises(ValueError, match="up to 86400"):
+        MemorySampler().sample(interval=interval)
+
+
 @pytest.mark.parametrize("mistake", [KeyError("mine"), KeyboardInterrupt()])
 def test_the_users_error_is_not_replaced(client: LocalClient, mistake: BaseException) -> None:
     with pytest.raises(type(mistake)) as caught, MemorySampler().sample("x"):

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,6 +110,15 @@ def test_sizes_never_raise():
     sizes = Sizes()
     assert sizes.of(Broken()) > 0
     assert sizes.of("abc") > 40 and sizes.of([1, 2, 3]) > 80
+
+
+@pytest.mark.parametrize("said", [-1, float("inf"), float("nan"), 1e300, "many"])
+def test_sizes_that_cannot_be_are_not_taken(said):
+    class Mistaken:
+        pass
+
+    sizeof.register(Mistaken)(lambda value: said)
+    assert 0 < Sizes().of(Mistaken()) < 1_000
 
 
 def test_inline_results_start_at_multiples_of_eight():

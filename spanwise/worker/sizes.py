@@ -7,6 +7,8 @@ from collections.abc import Awaitable
 from threading import current_thread, main_thread
 from typing import Any
 
+#: No result is as large: a measure that says so is wrong.
+_MOST_BYTES = 2.0**60
 #: Classes that are remembered, and kept alive by that: notebooks make new ones.
 _CLASSES = 1_000
 
@@ -60,7 +62,9 @@ class Sizes:
                 if len(self._measures) >= _CLASSES:
                     self._measures.clear()
                 measure = self._measures[kind] = sizeof.dispatch(kind)
-            return float(measure(value))
+            size = float(measure(value))
+            # (false for NaN too: one would make all sums NaN)
+            return size if 0.0 <= size < _MOST_BYTES else float(object.__sizeof__(value))
         except BaseException as error:
             # User types register sizes of their own, which may be wrong in any way.
             if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
