@@ -70,7 +70,7 @@ export function reachOf(
         union.add(sets[far]!);
       }
       const set = (sets[id] = union.take());
-      counts[id] = sizeOf(set, most);
+      counts[id] = Math.min(sizeOf(set, most), farEnds.length);
       for (let at = first; at < end; at++) {
         const far = edges.ids[at]!;
         if (--readers[far]! === 0 && !keep(far)) {
