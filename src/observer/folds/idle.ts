@@ -132,7 +132,7 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
   addInOrder(log, disordered, gaps);
   shares.addRunning();
   yield;
-  return gaps.finish(shares);
+  return yield* gaps.finish(shares);
 }
 
 /** By lane id. */
@@ -241,9 +241,11 @@ class GapWalk {
     }
   }
 
-  finish(shares: Shares): IdleAccount {
+  /** Lanes that no run came to walk all of the log here, so that this part has turns of its own. */
+  *finish(shares: Shares): Slices<IdleAccount> {
     const { from, to } = this._range;
     let capacitySeconds = 0;
+    let walked = 0;
     for (const lane of [...this._lanes.values(), ...this._unseen]) {
       const running = this._log.shape.running.get(lane.capacity.lane);
       const end = running === undefined ? to : Math.min(to, running.started);
@@ -253,11 +255,20 @@ class GapWalk {
       if (running !== undefined) {
         this._busy(lane, Math.max(lane.cursor, running.started), to);
       }
-      for (const stretch of lane.capacity.stretches) {
-        capacitySeconds += this._active.measure(
-          Math.max(stretch.from, from),
-          Math.min(stretch.to, to)
-        );
+      const { threads, stretches } = lane.capacity;
+      for (const stretch of stretches) {
+        capacitySeconds +=
+          threads *
+          this._active.measure(
+            Math.max(stretch.from, from),
+            Math.min(stretch.to, to)
+          );
+      }
+      walked += this._active.length + this._log.waiting.length;
+      walked += stretches.length;
+      if (walked >= ROWS_PER_SLICE) {
+        walked = 0;
+        yield;
       }
     }
     const byBin = this._idle.map(coverage => coverage.read());
@@ -276,6 +287,7 @@ class GapWalk {
     const to = until < this._range.to ? until : this._range.to;
     const { stretches } = lane.capacity;
     this._forward(lane, from);
+    let interval = lane.interval;
     for (
       let s = lane.stretch;
       s < stretches.length && stretches[s]!.from < to;
@@ -283,8 +295,9 @@ class GapWalk {
     ) {
       const begin = Math.max(from, stretches[s]!.from);
       const end = Math.min(to, stretches[s]!.to);
+      interval = this._nextInterval(interval, begin);
       for (
-        let i = lane.interval;
+        let i = interval;
         i < this._active.length && this._active.from(i) < end;
         i++
       ) {
@@ -304,8 +317,9 @@ class GapWalk {
     inputsHere: number,
     row: number
   ): void {
-    const { stretches } = lane.capacity;
+    const { stretches, threads } = lane.capacity;
     this._forward(lane, from);
+    let interval = lane.interval;
     for (
       let s = lane.stretch;
       s < stretches.length && stretches[s]!.from < to;
@@ -314,8 +328,9 @@ class GapWalk {
       const stretch = stretches[s]!;
       const begin = Math.max(from, stretch.from);
       const end = Math.min(to, stretch.to);
+      interval = this._nextInterval(interval, begin);
       for (
-        let i = lane.interval;
+        let i = interval;
         i < this._active.length && this._active.from(i) < end;
         i++
       ) {
@@ -325,11 +340,11 @@ class GapWalk {
           continue;
         }
         if (stretch.paused) {
-          this._idle[PAUSED]!.add(a, b);
+          this._idle[PAUSED]!.add(a, b, threads);
         } else if (Number.isNaN(runnable)) {
-          this._idle[NOT_KNOWN]!.add(a, b);
+          this._idle[NOT_KNOWN]!.add(a, b, threads);
         } else {
-          this._byCause(a, b, runnable, inputsHere, row);
+          this._byCause(a, b, runnable, inputsHere, row, threads);
         }
       }
     }
@@ -344,12 +359,16 @@ class GapWalk {
     ) {
       lane.stretch++;
     }
-    while (
-      lane.interval < this._active.length &&
-      this._active.to(lane.interval) <= from
-    ) {
-      lane.interval++;
+    lane.interval = this._nextInterval(lane.interval, from);
+  }
+
+  /** The first active interval, from `index` on, that ends after `t`: stretches stand one behind the other, too. */
+  private _nextInterval(index: number, t: number): number {
+    let next = index;
+    while (next < this._active.length && this._active.to(next) <= t) {
+      next++;
     }
+    return next;
   }
 
   private _byCause(
@@ -357,26 +376,27 @@ class GapWalk {
     to: number,
     runnableAt: number,
     hereAt: number,
-    row: number
+    row: number,
+    threads: number
   ): void {
     const runnable = clamp(runnableAt, from, to);
     const here = clamp(hereAt, runnable, to);
     if (runnable > from) {
-      this._unrunnable(from, runnable);
+      this._unrunnable(from, runnable, threads);
     }
     if (here > runnable) {
       const first = firstTransfer(this._log, row) ?? here;
       const asked = clamp(first, runnable, here);
-      this._idle[NOT_ANSWERED]!.add(runnable, asked);
-      this._idle[INPUTS_IN_FLIGHT]!.add(asked, here);
+      this._idle[NOT_ANSWERED]!.add(runnable, asked, threads);
+      this._idle[INPUTS_IN_FLIGHT]!.add(asked, here, threads);
     }
     if (to > here) {
-      this._idle[NOT_ANSWERED]!.add(here, to);
+      this._idle[NOT_ANSWERED]!.add(here, to, threads);
     }
   }
 
   /** No task for this lane was runnable; whether one waited for a thread elsewhere tells the two causes apart. */
-  private _unrunnable(from: number, to: number): void {
+  private _unrunnable(from: number, to: number, threads: number): void {
     const { waiting } = this._log;
     let at = from;
     for (
@@ -386,11 +406,11 @@ class GapWalk {
     ) {
       const a = Math.max(at, waiting.from(i));
       const b = Math.min(to, waiting.to(i));
-      this._idle[NOTHING_RUNNABLE]!.add(at, a);
-      this._idle[HELD_ELSEWHERE]!.add(a, b);
+      this._idle[NOTHING_RUNNABLE]!.add(at, a, threads);
+      this._idle[HELD_ELSEWHERE]!.add(a, b, threads);
       at = Math.max(at, b);
     }
-    this._idle[NOTHING_RUNNABLE]!.add(at, to);
+    this._idle[NOTHING_RUNNABLE]!.add(at, to, threads);
   }
 }
 

@@ -236,12 +236,12 @@ function ownPasses(context: FoldContext, span: number, fn: number): boolean {
 function capacityByWorker(log: LogStore, to: number): Map<number, number> {
   const active = activeWithRunning(log, to);
   const capacity = new Map<number, number>();
-  for (const { worker, stretches } of log.shape.laneCapacities(to)) {
+  for (const { worker, threads, stretches } of log.shape.laneCapacities(to)) {
     const seconds = stretches.reduce(
       (sum, stretch) => sum + active.measure(stretch.from, stretch.to),
       0
     );
-    capacity.set(worker, (capacity.get(worker) ?? 0) + seconds);
+    capacity.set(worker, (capacity.get(worker) ?? 0) + threads * seconds);
   }
   return capacity;
 }

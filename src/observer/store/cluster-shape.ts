@@ -1,3 +1,5 @@
+import { TABLES } from '../../records/tables';
+
 /** state column of `capacity`. */
 export const CAPACITY_PAUSED = 1;
 export const CAPACITY_GONE = 3;
@@ -34,18 +36,24 @@ export type RunningRow = {
   readonly span: number;
   readonly started: number;
 };
-/** A stretch of time in which one thread of one worker could have worked. */
+/** When one thread of one worker could have worked, or several threads that could at the same times. */
 export type LaneCapacity = {
   readonly worker: number;
+  /** The first of them. */
   readonly thread: number;
-  /** −1: the thread has not been seen working, so the log has no lane for it. */
+  /** −1: the threads have not been seen working, so the log has no lane for them. */
   readonly lane: number;
+  /** How many: 1 if it is a lane. */
+  readonly threads: number;
   readonly stretches: readonly {
     readonly from: number;
     readonly to: number;
     readonly paused: boolean;
   }[];
 };
+
+/** Numbers of threads that one worker may have had: each makes groups of threads of its own. */
+const MOST_LEVELS = 64;
 
 /** What the cluster consists of, and what it is doing now: workers, lanes, capacity over time, running tasks. */
 export class ClusterShape {
@@ -55,6 +63,9 @@ export class ClusterShape {
   private readonly _laneIndex = new Map<number, number>();
   private readonly _laneOf = new Map<number, number>();
   private readonly _capacity = new Map<number, CapacityStep[]>();
+  /** Per worker, the numbers of threads that it has had. */
+  private readonly _levels = new Map<number, Set<number>>();
+  private _steps = 0;
 
   /** In order of first appearance: a lane's index never changes, so that tiles stay valid when workers join. */
   get lanes(): readonly LaneRow[] {
@@ -73,6 +84,13 @@ export class ClusterShape {
       index = this._lanes.length;
       this._laneIndex.set(row.lane, index);
     }
+    const before = this._lanes[index];
+    if (before !== undefined) {
+      const key = before.worker * 65536 + before.thread;
+      if (this._laneOf.get(key) === row.lane) {
+        this._laneOf.delete(key);
+      }
+    }
     this._lanes[index] = row;
     this._laneOf.set(row.worker * 65536 + row.thread, row.lane);
     return index;
@@ -89,21 +107,36 @@ export class ClusterShape {
     }
   }
 
-  addCapacity(worker: number, step: CapacityStep): void {
-    const steps = this._capacity.get(worker);
-    if (steps === undefined) {
-      this._capacity.set(worker, [step]);
-      return;
+  /** Returns false if there is no room for the step, or the worker has had too many numbers of threads. */
+  addCapacity(worker: number, step: CapacityStep): boolean {
+    let steps = this._capacity.get(worker);
+    let levels = this._levels.get(worker);
+    if (steps === undefined || levels === undefined) {
+      steps = [];
+      levels = new Set();
+      this._capacity.set(worker, steps);
+      this._levels.set(worker, levels);
     }
-    const last = steps[steps.length - 1]!;
-    if (last.threads === step.threads && last.state === step.state) {
-      return;
+    const last = steps[steps.length - 1];
+    if (last?.threads === step.threads && last.state === step.state) {
+      return true;
     }
-    steps.push(step);
-    // Nearly always in order already; a late step goes to its place.
-    for (let i = steps.length - 1; i > 0 && steps[i - 1]!.t > step.t; i--) {
-      [steps[i - 1], steps[i]] = [steps[i]!, steps[i - 1]!];
+    if (levels.size >= MOST_LEVELS && !levels.has(step.threads)) {
+      return false;
     }
+    if (this._steps >= TABLES.capacity.bound.rows) {
+      if (steps.length < 3) {
+        return false;
+      }
+      // The first lasts longer; many at a time, for each time all others move.
+      const merged = Math.ceil(steps.length / 4);
+      steps.splice(1, merged);
+      this._steps -= merged;
+    }
+    this._steps++;
+    levels.add(step.threads);
+    steps.splice(placeOf(steps, step.t), 0, step);
+    return true;
   }
 
   setRunning(lane: number, row: RunningRow): void {
@@ -138,25 +171,74 @@ export class ClusterShape {
   /**
    * When each thread could have worked, up to `now`.
    *
-   *     capacity rows of worker 0:  t=0: 2 threads   t=5: 1 thread   t=9: gone
-   *     thread 0:                   0 ───────────────────────────── 9
-   *     thread 1:                   0 ──────────── 5
+   *     capacity rows of worker 0:  t=0: 4 threads   t=5: 1 thread   t=9: gone
+   *     thread 0, lane 0:           0 ───────────────────────────── 9
+   *     thread 1, lane 1:           0 ──────────── 5
+   *     threads 2 and 3, no lane:   0 ──────────── 5
+   *
+   * Threads without a lane that could work at the same times are one entry: what a source says of threads costs nothing by their number.
    */
   laneCapacities(now: number): LaneCapacity[] {
+    const lanes = this._lanesOfWorkers();
     const capacities: LaneCapacity[] = [];
-    for (const worker of this.workers.values()) {
-      const steps = this._stepsOf(worker);
-      const most = steps.reduce((max, step) => Math.max(max, step.threads), 0);
-      for (let thread = 0; thread < most; thread++) {
-        capacities.push({
-          worker: worker.worker,
-          thread,
-          lane: this._laneOf.get(worker.worker * 65536 + thread) ?? -1,
-          stretches: stretches(steps, thread, now)
-        });
+    for (const row of this.workers.values()) {
+      const { worker } = row;
+      const steps = this._stepsOf(row);
+      const levels = [...new Set(steps.map(step => step.threads))];
+      levels.sort((a, b) => a - b);
+      let first = 0;
+      for (const end of levels) {
+        if (end <= first) {
+          continue;
+        }
+        const shared = stretches(steps, first, now);
+        const seen = new Set<number>();
+        for (const { thread, lane } of lanes.get(worker) ?? []) {
+          if (thread >= first && thread < end && !seen.has(thread)) {
+            seen.add(thread);
+            capacities.push({
+              worker,
+              thread,
+              lane,
+              threads: 1,
+              stretches: shared
+            });
+          }
+        }
+        const unseen = end - first - seen.size;
+        if (unseen > 0) {
+          let thread = first;
+          while (seen.has(thread)) {
+            thread++;
+          }
+          capacities.push({
+            worker,
+            thread,
+            lane: -1,
+            threads: unseen,
+            stretches: shared
+          });
+        }
+        first = end;
       }
     }
     return capacities;
+  }
+
+  /** The newest lane of each thread. */
+  private _lanesOfWorkers(): Map<number, { thread: number; lane: number }[]> {
+    const found = new Map<number, { thread: number; lane: number }[]>();
+    for (const [key, lane] of this._laneOf) {
+      const worker = Math.floor(key / 65536);
+      const entry = { thread: key % 65536, lane };
+      const list = found.get(worker);
+      if (list === undefined) {
+        found.set(worker, [entry]);
+      } else {
+        list.push(entry);
+      }
+    }
+    return found;
   }
 
   private _stepsOf(worker: WorkerRow): readonly CapacityStep[] {
@@ -170,6 +252,21 @@ export class ClusterShape {
           { t: worker.left, threads: 0, state: CAPACITY_GONE }
         ];
   }
+}
+
+/** Behind all that are not later; nearly always the end. */
+function placeOf(steps: readonly CapacityStep[], t: number): number {
+  let low = 0;
+  let high = steps.length;
+  while (low < high && steps[high - 1]!.t > t) {
+    const middle = (low + high) >> 1;
+    if (steps[middle]!.t <= t) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return high;
 }
 
 function stretches(

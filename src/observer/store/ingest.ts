@@ -4,6 +4,7 @@ import { TABLES } from '../../records/tables';
 import { CHUNK_MASK, decodeText, NO_ROW } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
 import { NOTHING_RUNS } from './cluster-shape';
+import { implausible, ImplausibleBlock } from './block-bounds';
 import type { ActivityCells } from './activity-cells';
 import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
@@ -32,10 +33,16 @@ export type BlockRows = Rows & {
  * microsecond a run).
  *
  * A block that is here already (a source that replays after a break) changes nothing; blocks that are missing leave a row in `gaps`.
+ *
+ * @throws ImplausibleBlock before anything of a block is taken in that cannot be true
  */
 export function ingestBlock(log: LogStore, block: BlockRows): void {
   if (block.seq <= log.seq) {
     return;
+  }
+  const why = implausible(block);
+  if (why !== undefined) {
+    throw new ImplausibleBlock(why);
   }
   if (block.seq > log.seq + 1) {
     noteLost(log, 'blocks are missing');
@@ -121,11 +128,15 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
   capacity: (log, block) => {
     for (let i = 0; i < block.rows; i++) {
       const t = column(block, 't')[i]!;
-      log.shape.addCapacity(column(block, 'worker')[i]!, {
+      const worker = column(block, 'worker')[i]!;
+      const isIn = log.shape.addCapacity(worker, {
         t,
         threads: column(block, 'threads')[i]!,
         state: column(block, 'state')[i]!
       });
+      if (!isIn) {
+        log.noteDropped('capacity', 1, t, 'threads change too often');
+      }
       log.now = Math.max(log.now, t);
     }
   },

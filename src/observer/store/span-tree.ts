@@ -13,6 +13,9 @@ export type SpanOrigin = (typeof SPAN_ORIGINS)[number];
 export const DEFAULT_SPAN = 0;
 export const DEFAULT_TAG = 'default';
 
+/** Spans within spans. Deeper ones would take memory by the square of their depth: each has its whole path. */
+const DEEPEST = 256;
+
 export type Span = {
   readonly span: number;
   readonly parent: number | null;
@@ -33,7 +36,8 @@ export type Span = {
  *     2  1      data load      ["notebook.ipynb", "data load"]
  *     3  2      read           ["notebook.ipynb", "data load", "read"]
  *
- * A row whose own id is its parent, whose parent is 0, or whose parents would form a ring is a root: a broken log must not hang a walk.
+ * A row whose own id is its parent, whose parent is 0, whose parents would form a ring or would be too many is a root: a broken log must
+ * not hang a walk.
  */
 export class SpanTree {
   private readonly _spans = new Map<number, Span>();
@@ -116,6 +120,10 @@ export class SpanTree {
     if (parent === DEFAULT_SPAN || parent === span || parent === 0xffff) {
       return null;
     }
+    if (this._spans.get(span)?.parent === parent) {
+      return parent;
+    }
+    let depth = 1;
     for (
       let above: number | null | undefined = parent;
       above !== null && above !== undefined;
@@ -124,8 +132,18 @@ export class SpanTree {
       if (above === span) {
         return null;
       }
+      depth++;
     }
-    return parent;
+    return depth + this._height(span) > DEEPEST ? null : parent;
+  }
+
+  /** Spans on the longest way down, less this one. */
+  private _height(span: number): number {
+    let height = 0;
+    for (const child of this.childrenOf(span)) {
+      height = Math.max(height, 1 + this._height(child));
+    }
+    return height;
   }
 
   private _detach(span: Span): void {

@@ -114,19 +114,27 @@ export class MemoryRuns {
    */
   private _goOn(id: number, run: MemoryRun): void {
     const { start, intervalSeconds } = run;
-    const wait = (due: number): void => {
-      const seconds = due - this._clock();
-      run.timer = setTimeout(() => {
-        const now = this._clock();
-        if (now < due) {
-          return wait(due);
-        }
-        this._sample(id, run, now);
-        this._goOn(id, run);
-      }, seconds * 1000);
+    // One reading of the clock for both: a time that is due later than it is never due before the next one.
+    const wait = (due: number, from: number): void => {
+      run.timer = setTimeout(
+        () => {
+          const now = this._clock();
+          if (now < due) {
+            return wait(due, now);
+          }
+          this._sample(id, run, now);
+          this._goOn(id, run);
+        },
+        (due - from) * 1000
+      );
     };
-    const passed = Math.floor((this._clock() - start) / intervalSeconds);
-    wait(start + (passed + 1) * intervalSeconds);
+    const now = this._clock();
+    let next = Math.floor((now - start) / intervalSeconds) + 1;
+    // The quotient may be rounded down to just below the interval that begins now.
+    while (start + next * intervalSeconds <= now) {
+      next++;
+    }
+    wait(start + next * intervalSeconds, now);
   }
 
   private _sample(id: number, run: MemoryRun, now: number): void {

@@ -39,6 +39,27 @@ describe('labelled memory curves', () => {
     );
   }
 
+  it('ask for no time that has passed, however the clock goes on', () => {
+    jest.useFakeTimers();
+    const asked = jest.spyOn(global, 'setTimeout');
+    try {
+      // Each look at the clock takes a while: what was due just before is past at the next look.
+      let now = 0;
+      const runs = runsBy(() => (now += 0.003));
+      runs.start(1, 'A', 'process', 0.01);
+      for (let i = 0; i < 50; i++) {
+        jest.advanceTimersByTime(20);
+      }
+      runs.close();
+      expect(asked.mock.calls.length).toBeGreaterThan(50);
+      const shortest = Math.min(...asked.mock.calls.map(([, ms]) => ms ?? 0));
+      expect(shortest).toBeGreaterThan(0);
+    } finally {
+      asked.mockRestore();
+      jest.useRealTimers();
+    }
+  });
+
   it('begin at the start, end at the end, and have no doubles', () => {
     jest.useFakeTimers();
     try {

@@ -1,0 +1,153 @@
+import { rowsToBlock } from '../../testing/rows-to-block';
+import { drawRuns } from '../../testing/run-from-text';
+import { accountIdle } from '../folds/idle';
+import { compileFilter } from '../filter';
+import { ClusterShape } from '../store/cluster-shape';
+import { ingestBlock } from '../store/ingest';
+import type { LogStore } from '../store/log-store';
+import { SpanTree } from '../store/span-tree';
+import { ask } from './ask';
+
+const LEAVES = `
+  0/0  aa.bb..cc.dd..ee.ff..gg
+  0/1  ..cc.dd....aa...bb.cc..`;
+
+function worker(threads: number) {
+  return {
+    worker: 7,
+    threads,
+    joined: 0,
+    left: NaN,
+    name: '',
+    address: '',
+    host: '',
+    why: ''
+  };
+}
+
+describe('a block that cannot be true', () => {
+  it.each([
+    ['runs', { start: NaN }],
+    ['runs', { start: 1e300 }],
+    ['runs', { start: -Infinity }],
+    ['runs', { duration: Infinity }],
+    ['capacity', { t: NaN }],
+    ['running', { started: Infinity }],
+    ['memory', { process: Infinity }],
+    ['samples', { second: 2 ** 32 - 1 }],
+    ['events', { t: 1e12, text: '' }]
+  ] as const)('is refused before it is taken in: %s %j', (table, row) => {
+    const log = drawRuns(LEAVES);
+    const { seq, now } = log;
+    const rows = [{ ...row }];
+    expect(() => ingestBlock(log, rowsToBlock(seq + 1, table, rows))).toThrow(
+      `row 0 of table ${table}`
+    );
+    expect([log.seq, log.now]).toEqual([seq, now]);
+  });
+});
+
+describe('what a source says of threads', () => {
+  function withThreads(threads: number): LogStore {
+    const log = drawRuns(LEAVES);
+    ingestBlock(log, rowsToBlock(log.seq + 1, 'workers', [worker(threads)]));
+    return log;
+  }
+
+  it('costs nothing by their number, and counts every one', () => {
+    const few = withThreads(0);
+    const many = withThreads(65_535);
+    expect(many.shape.laneCapacities(many.now).length).toBe(
+      few.shape.laneCapacities(few.now).length + 1
+    );
+    const active = ask(few, 'summary').wallSeconds;
+    const [before, after] = [few, many].map(log => ask(log, 'summary'));
+    expect(after!.capacitySeconds - before!.capacitySeconds).toBeCloseTo(
+      65_535 * active,
+      3
+    );
+    expect(after!.idleSeconds - before!.idleSeconds).toBeCloseTo(
+      65_535 * active,
+      3
+    );
+  });
+
+  it('may change, though not without end', () => {
+    const shape = new ClusterShape();
+    const taken = Array.from({ length: 1000 }, (_, i) =>
+      shape.addCapacity(1, { t: i, threads: i + 1, state: 0 })
+    );
+    expect(taken.filter(isIn => isIn).length).toBe(64);
+    // A worker that pauses and goes on, for days: its oldest steps are merged.
+    let refused = 0;
+    for (let i = 0; i < 300_000; i++) {
+      const step = { t: i, threads: 4, state: i & 1 };
+      refused += shape.addCapacity(2, step) ? 0 : 1;
+    }
+    expect(refused).toBe(0);
+    shape.setWorker({ ...worker(4), worker: 2, pid: 1, memoryLimit: 0 });
+    expect(shape.stateOf(2)).toBe('paused');
+    const stretches = shape.laneCapacities(300_000)[0]!.stretches;
+    expect(stretches.length).toBeLessThanOrEqual(100_000);
+  });
+
+  it('says which row had no room', () => {
+    const log = drawRuns(LEAVES);
+    const rows = Array.from({ length: 100 }, (_, i) => ({
+      t: i / 10,
+      worker: 0,
+      threads: i + 1
+    }));
+    ingestBlock(log, rowsToBlock(log.seq + 1, 'capacity', rows));
+    expect(log.gaps.map(gap => gap.why)).toEqual(['threads change too often']);
+  });
+
+  it('gives a thread that changes its lane one lane', () => {
+    const shape = new ClusterShape();
+    for (let thread = 0; thread < 100; thread++) {
+      shape.setLane({ lane: 3, worker: 1, thread });
+    }
+    shape.setWorker({
+      ...worker(100),
+      worker: 1,
+      pid: 1,
+      memoryLimit: 0
+    });
+    const lanes = shape.laneCapacities(10).filter(({ lane }) => lane >= 0);
+    expect(lanes.map(({ thread }) => thread)).toEqual([99]);
+  });
+});
+
+it('accounts for lanes in turns', () => {
+  const log = drawRuns(LEAVES);
+  const rows = Array.from({ length: 5000 }, (_, i) => ({
+    ...worker(1),
+    worker: i + 10
+  }));
+  ingestBlock(log, rowsToBlock(log.seq + 1, 'workers', rows));
+  const slices = accountIdle({
+    log,
+    range: { from: 0, to: log.now },
+    filter: compileFilter({}, log),
+    perSpan: false
+  });
+  let turns = 0;
+  while (slices.next().done !== true) {
+    turns++;
+  }
+  expect(turns).toBeGreaterThan(2);
+});
+
+it('keeps spans within spans to a depth', () => {
+  const tree = new SpanTree();
+  const row = { tag: 'x', origin: 0, client: 0, opened: 0, closed: NaN };
+  for (let span = 1; span < 3000; span++) {
+    tree.set({ ...row, span, parent: span - 1 });
+  }
+  // From below as well: each new one above all the others.
+  for (let span = 6000; span > 3000; span--) {
+    tree.set({ ...row, span, parent: span - 1 });
+  }
+  const depths = [...tree.all()].map(({ path }) => path.length);
+  expect(Math.max(...depths)).toBe(256);
+});

@@ -1,0 +1,85 @@
+import { TABLES } from '../../records/tables';
+import type { TableName } from '../../records/tables';
+import type { BlockRows } from './ingest';
+
+/** No log lasts 30 years: what says so is broken, and would stretch every axis and every walk over time. */
+const MOST_SECONDS = 1e9;
+
+/** Times that are always there; where the log could not know one, its row would not be. */
+const TIMES: Partial<Record<TableName, readonly string[]>> = {
+  header: ['t'],
+  spans: ['opened'],
+  workers: ['joined'],
+  capacity: ['t'],
+  runs: ['start'],
+  running: ['started'],
+  fine: ['second'],
+  samples: ['second'],
+  memory: ['t'],
+  stored: ['t'],
+  memoryRuns: ['interval', 'start'],
+  memorySamples: ['t'],
+  transfers: ['start'],
+  events: ['t'],
+  gaps: ['from', 'to']
+};
+/** Times and durations that are NaN where they are not known, or not over. */
+const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
+  spans: ['closed'],
+  workers: ['left'],
+  nodes: ['submitted'],
+  runs: ['duration', 'waitReady', 'waitInputs', 'waitThread', 'cpu'],
+  parts: ['offset', 'duration', 'cpu', 'coreWait'],
+  memoryRuns: ['stopped'],
+  transfers: ['duration']
+};
+/** Sizes and sums; NaN where they are not known. They are added up, and one that is endless would stay in the sum for good. */
+const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
+  workers: ['memoryLimit'],
+  runs: ['outBytes'],
+  parts: ['bytes'],
+  fine: ['value'],
+  totals: ['value'],
+  memory: ['process', 'managed', 'spilled', 'unmanagedOld'],
+  stored: ['change'],
+  memorySamples: ['bytes'],
+  transfers: ['bytes']
+};
+/** 2^80: more bytes, or nanoseconds, than there are; sums of them stay finite. */
+const MOST_AMOUNT = 2 ** 80;
+
+/** A block that can be read and cannot be true. */
+export class ImplausibleBlock extends Error {
+  override readonly name = 'ImplausibleBlock';
+}
+
+/** Why a block cannot be true, or undefined: looked at before anything of it is taken in. */
+export function implausible(block: BlockRows): string | undefined {
+  return (
+    beyond(block, TIMES[block.table], MOST_SECONDS, false) ??
+    beyond(block, TIMES_OR_NAN[block.table], MOST_SECONDS, true) ??
+    beyond(block, AMOUNTS[block.table], MOST_AMOUNT, true)
+  );
+}
+
+function beyond(
+  block: BlockRows,
+  names: readonly string[] | undefined,
+  most: number,
+  isNanFine: boolean
+): string | undefined {
+  for (const name of names ?? []) {
+    const column = block.columns[name]!;
+    for (let i = 0; i < block.rows; i++) {
+      const value = column[i]!;
+      // Written so that NaN is beyond.
+      if (
+        !(value <= most && value >= -most) &&
+        !(isNanFine && Number.isNaN(value))
+      ) {
+        return `row ${i} of table ${block.table} (${TABLES[block.table].number}) says ${name} = ${value}`;
+      }
+    }
+  }
+  return undefined;
+}
