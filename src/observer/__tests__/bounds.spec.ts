@@ -92,6 +92,35 @@ describe('what a log costs at most', () => {
   });
 });
 
+describe('parts that come after their runs', () => {
+  it('cost no more for lying among those of other runs', () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => ({
+      run: i % 3,
+      kind: 4,
+      held: 1,
+      function: i % 2,
+      offset: i / 3000,
+      duration: 1 / 3000,
+      cpu: 0
+    }));
+    const byRun = rows.toSorted((one, other) => one.run - other.run);
+    const looksAt = (parts: typeof rows): [number, ...unknown[]] => {
+      const log = new LogStore('log');
+      const runs = [0, 1, 2].map(run => ({ run, lane: run, duration: 1 }));
+      ingestBlock(log, rowsToBlock(1, 'runs', runs));
+      const part = jest.spyOn(log, 'part');
+      ingestBlock(log, rowsToBlock(2, 'parts', parts));
+      const looks = part.mock.calls.length;
+      const result = ask(log, 'fine-metrics', { params: { entries: true } });
+      return [looks, result.byFunction, result.entries];
+    };
+    const [looks, ...figures] = looksAt(rows);
+    const [, ...same] = looksAt(byRun);
+    expect(figures).toEqual(same);
+    expect(looks).toBeLessThan(4 * rows.length);
+  });
+});
+
 describe('the error of a run', () => {
   it('is what the event of its failure says, in short its last line', () => {
     const log = new LogStore('log');

@@ -9,7 +9,7 @@ import { ask } from './ask';
 /**
  * The account is done twice: by the store and its folds, and here, row by row in BigInt nanoseconds.
  */
-const KINDS = [1, 2, 3, 4, 5, 6];
+const KINDS = [1, 2, 3, 4, 5, 6, 7];
 const run = fc.record({
   function: fc.integer({ min: 1, max: 4 }),
   // Spans 1 … 4 are described, 5 is not.

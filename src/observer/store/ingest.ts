@@ -340,44 +340,40 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
 
 const NO_PARTS: readonly PartFigures[] = [];
 
-/** Parts may come before or after their run: whichever is second ties them together. */
+/**
+ * Parts may come before or after their run: whichever is second ties them together. A run that is here is booked anew once for the block,
+ * and not for each of its parts: they may be thousands, among those of others.
+ */
 function ingestParts(log: LogStore, block: BlockRows): void {
   const first = appended(log, log.parts, block);
   const run = column(block, 'run');
-  for (let i = 0; i < block.rows;) {
-    let end = i + 1;
-    while (end < block.rows && run[end] === run[i]) {
-      end++;
+  /** Run → its row, of the runs that are here. */
+  const here = new Map<number, number>();
+  for (let i = 0; i < block.rows; i++) {
+    const row = first + i;
+    const id = run[i]!;
+    if (i === 0 || id !== run[i - 1]) {
+      const runRow = log.runRows.get(id);
+      if (runRow >= 0 && log.runs.has(runRow) && !here.has(id)) {
+        here.set(id, runRow);
+        rebook(log, id, runRow, -1);
+      }
     }
-    ingestPartsOfRun(log, run[i]!, first + i, first + end);
-    i = end;
+    const columns = log.parts.chunkOf(row)!.columns;
+    columns.previous[row & CHUNK_MASK] = log.lastParts.get(id) + 1;
+    log.lastParts.set(id, row);
+  }
+  for (const [id, runRow] of here) {
+    rebook(log, id, runRow, 1);
+  }
+  for (let i = 0; i < block.rows && here.size > 0; i++) {
+    const runRow = here.get(run[i]!);
+    if (runRow !== undefined) {
+      const { columns } = log.runs.chunkOf(runRow)!;
+      attachPart(log, first + i, runRow, columns.start[runRow & CHUNK_MASK]!);
+    }
   }
   dropOverdueParts(log);
-}
-
-function ingestPartsOfRun(
-  log: LogStore,
-  run: number,
-  firstRow: number,
-  endRow: number
-): void {
-  const runRow = log.runRows.get(run);
-  const isHere = runRow >= 0 && log.runs.has(runRow);
-  if (isHere) {
-    rebook(log, run, runRow, -1);
-  }
-  for (let row = firstRow; row < endRow; row++) {
-    const columns = log.parts.chunkOf(row)!.columns;
-    columns.previous[row & CHUNK_MASK] = log.lastParts.get(run) + 1;
-    log.lastParts.set(run, row);
-  }
-  if (isHere) {
-    rebook(log, run, runRow, 1);
-    const begin = log.runs.chunkOf(runRow)!.columns.start[runRow & CHUNK_MASK]!;
-    for (let row = firstRow; row < endRow; row++) {
-      attachPart(log, row, runRow, begin);
-    }
-  }
 }
 
 function attachEarlierParts(
