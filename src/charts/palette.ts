@@ -6,12 +6,13 @@ export type Shade = 'light' | 'dark';
 
 /** Each has a second channel beside its colour, so that no figure is told by colour alone. */
 export type Pattern =
-  'plain' | 'slash' | 'backslash' | 'horizontal' | 'vertical' | 'dots';
+  'plain' | 'slash' | 'backslash' | 'horizontal' | 'vertical' | 'dots' | 'grid';
 
 export type Kind =
   | 'transfer'
   | 'disk'
   | 'serialize'
+  | 'import'
   | 'cpu'
   | 'core'
   | 'gil'
@@ -22,6 +23,7 @@ export const KIND_PATTERNS: Readonly<Record<Kind, Pattern>> = {
   transfer: 'slash',
   disk: 'horizontal',
   serialize: 'plain',
+  import: 'grid',
   cpu: 'plain',
   core: 'vertical',
   gil: 'backslash',
@@ -92,6 +94,7 @@ export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
       transfer: '#d32f3f',
       disk: '#d97200',
       serialize: '#757575',
+      import: '#1e00e1',
       cpu: '#2f6db5',
       core: '#22324a',
       gil: '#6f2c78',
@@ -140,6 +143,7 @@ export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
       transfer: '#ff5f6b',
       disk: '#ff9d2e',
       serialize: '#a3a3a3',
+      import: '#ffff78',
       cpu: '#6ba6e8',
       core: '#e6ecc8',
       gil: '#8468ac',

@@ -189,6 +189,10 @@ function drawPattern(
     case 'vertical':
       context.fillRect(middle, 0, size / 4, size);
       return;
+    case 'grid':
+      context.fillRect(0, 0, size, size / 5);
+      context.fillRect(0, 0, size / 5, size);
+      return;
     case 'dots':
       context.beginPath();
       context.arc(middle, middle, size / 5, 0, 2 * Math.PI);

@@ -6,7 +6,12 @@ import {
   type Rgb,
   textColourOn
 } from '../../base/colour-arithmetic';
-import { COLOURS, type Shade, type ShadeColours } from '../palette';
+import {
+  COLOURS,
+  KIND_PATTERNS,
+  type Shade,
+  type ShadeColours
+} from '../palette';
 import { functionColour, readPalette, topLines } from '../theme';
 
 const SHADES: readonly Shade[] = ['light', 'dark'];
@@ -103,7 +108,13 @@ describe.each(SHADES)('the %s palette', shade => {
   });
 
   it('keeps any two functions and the kinds apart for all eyes', () => {
-    const reserved = ['transfer', 'disk', 'serialize', 'failed'] as const;
+    const reserved = [
+      'transfer',
+      'disk',
+      'serialize',
+      'import',
+      'failed'
+    ] as const;
     const all = [
       ...colours.functions,
       ...reserved.map(kind => colours.kinds[kind])
@@ -118,6 +129,27 @@ describe.each(SHADES)('the %s palette', shade => {
       }
     }
   });
+});
+
+it.each(SHADES)('has importing apart from all other kinds: %s', shade => {
+  const { kinds, functions, other } = COLOURS[shade];
+  const own = rgb(kinds.import);
+  for (const see of [seen, protanopia, deuteranopia]) {
+    for (const [kind, colour] of Object.entries(kinds)) {
+      if (kind !== 'import') {
+        const distance = ciede2000(lab(see(own)), lab(see(rgb(colour))));
+        expect(distance).toBeGreaterThanOrEqual(10.2);
+      }
+    }
+    for (const colour of [...functions, other]) {
+      const distance = ciede2000(lab(see(own)), lab(see(rgb(colour))));
+      expect(distance).toBeGreaterThanOrEqual(8);
+    }
+  }
+  const sharing = Object.entries(KIND_PATTERNS).filter(
+    ([, pattern]) => pattern === KIND_PATTERNS.import
+  );
+  expect(sharing.map(([kind]) => kind)).toEqual(['import']);
 });
 
 describe('ciede2000', () => {

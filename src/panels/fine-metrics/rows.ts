@@ -28,6 +28,7 @@ export type ActivityRole =
   | 'transfer'
   | 'disk'
   | 'serialize'
+  | 'import'
   | 'other'
   | 'failed'
   | 'running'
@@ -131,7 +132,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   import: {
     id: 'import',
     label: 'importing modules',
-    kind: 'serialize',
+    kind: 'import',
     group: 'data',
     title:
       'Modules that were not imported yet when a function or its arguments were unpickled.'
@@ -166,6 +167,7 @@ const drawingOrder = [
   'noncpu',
   'transfer',
   'disk',
+  'import',
   'serialize',
   'other',
   'lost'

@@ -546,7 +546,8 @@ export function taskRow(
 
 /** The parts of a run as a bar: what its thread time went into, in order. */
 export type PartRow = {
-  readonly kind: 'compute' | 'transfer' | 'disk' | 'serialize' | 'other';
+  readonly kind:
+    'compute' | 'transfer' | 'disk' | 'import' | 'serialize' | 'other';
   readonly label: string;
   readonly seconds: number;
   readonly held: boolean;
@@ -558,7 +559,7 @@ const partKinds: Readonly<Record<string, PartRow['kind']>> = {
   transfer: 'transfer',
   'disk-read': 'disk',
   'disk-write': 'disk',
-  import: 'serialize',
+  import: 'import',
   deserialize: 'serialize',
   serialize: 'serialize'
 };
