@@ -27,6 +27,7 @@ from spanwise.client.dask_collections import (
 from spanwise.client.entries import ERROR, Entry
 from spanwise.client.errors import ClusterError
 from spanwise.client.failures import open_error
+from spanwise.client.find_observer import find_observer
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.gathering import open_result
@@ -34,12 +35,8 @@ from spanwise.client.html import client_html
 from spanwise.client.launch import worker_ttl_seconds
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import FineMetrics, Observed, SpanInfo, level_of_asker
-from spanwise.client.processes import (
-    NodeProcess,
-    ObserverAddress,
-    find_observer,
-    start_scheduler,
-)
+from spanwise.client.observer_address import ObserverAddress
+from spanwise.client.processes import NodeProcess, start_scheduler
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
 from spanwise.graph.task_options import TaskOptions
@@ -199,7 +196,7 @@ class Client:
 
     def _kill_stopped(self) -> None:
         """Those that are stopped hear no goodbye, and the scheduler would wait for its observer."""
-        for owned in (self._scheduler, self._observer.process if self._observer else None):
+        for owned in (self._scheduler, self._observer):
             if owned is not None:
                 owned.kill_if_stopped()
 

@@ -36,12 +36,15 @@ class Ending:
         self._owner = os.getpid()
         self._turn = threading.Lock()
         self._ended = False
+        #: Somebody asked for it: it has not died by itself.
+        self.is_wanted = False
         atexit.register(self.wait)
 
     def wait(self) -> None:
         """Drop the lifeline, wait until the child has ended; kill it if it does not."""
         if os.getpid() != self._owner:
             return  # a fork of the owner ends; the child lives on
+        self.is_wanted = True
         with self._turn:
             if self._ended:
                 return
@@ -66,6 +69,12 @@ class Ending:
             return True
         return False
 
+    def kill(self) -> None:
+        """End it at once, without letting it drain."""
+        self.is_wanted = True
+        self._process.kill()
+        self.wait()
+
     def begin(self) -> None:
         """The same without waiting: for garbage collection, which may run anywhere.
 
@@ -74,6 +83,7 @@ class Ending:
         """
         if self._ended or os.getpid() != self._owner:
             return
+        self.is_wanted = True
         self._drop_lifeline()
         try:
             _thread.start_new_thread(self.wait, ())

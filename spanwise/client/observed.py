@@ -13,20 +13,23 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
-from time import monotonic, time
+from time import monotonic, sleep, time
 from typing import Any, Protocol
 
 from dask.utils import parse_timedelta
 
 from spanwise.client.errors import ClusterError
-from spanwise.client.processes import ObserverAddress
+from spanwise.client.observer_address import ObserverAddress
 from spanwise.client.session import Session
 from spanwise.client.task_records import TaskRecords
-from spanwise.wire.errors import LinkError
+from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link, dial
 
 #: Longest wait for the measurements made so far, and for an answer.
 QUERY_SECONDS = 30.0
+#: So long a question is asked again if the observer dies of something else meanwhile.
+SUCCESSOR_SECONDS = 10.0
+_TRY_SECONDS = 0.1
 
 #: Its entries divide seconds that other contexts hold already.
 DIVIDING_CONTEXT = "noncpu"
@@ -225,7 +228,7 @@ class Questions:
         after = self.log.flush() if after is None else after
         with self._lock:
             try:
-                return self._ask(view, filter or {}, time, params or {}, after)
+                return self._ask_again_if_it_dies(view, filter or {}, time, params or {}, after)
             except (LinkError, TimeoutError) as error:
                 self.close()
                 raise ClusterError(f"The observer did not answer: {error}") from error
@@ -235,10 +238,37 @@ class Questions:
                 self.close()  # Ctrl-C: the rest of the answer must not be read as the next
                 raise
 
+    def _ask_again_if_it_dies(self, *question: Any) -> dict[str, Any]:
+        """Ask; if the observer dies, ask the one that is started in its place.
+
+        Once, for it may have died of the question; it is looked for as long as it takes to
+        start one, if there was one before.
+        """
+        give_up = monotonic() + SUCCESSOR_SECONDS
+        may_return = self._link is not None
+        asked = 0
+        while True:
+            try:
+                link = self._open()
+                asked += 1
+                return self._ask(link, *question)
+            except LinkClosed:
+                self.close()
+                observer = self.find()
+                may_return = may_return or (observer is not None and observer.is_own)
+                if asked > 1 or not may_return or monotonic() > give_up:
+                    raise
+            sleep(_TRY_SECONDS)
+
     def _ask(
-        self, view: str, filter: dict[str, Any], time: Any, params: dict[str, Any], after: int
+        self,
+        link: Link,
+        view: str,
+        filter: dict[str, Any],
+        time: Any,
+        params: dict[str, Any],
+        after: int,
     ) -> dict[str, Any]:
-        link = self._open()
         number = next(self._ids)
         link.send(
             "watch",
@@ -270,7 +300,7 @@ class Questions:
             observer = self.find()
             if observer is None:
                 raise ClusterError("This cluster has no observer: nothing was recorded.")
-            self._link = dial(observer.current_address(), observer.secret, "panel")
+            self._link = dial(observer.address_to_ask(), observer.secret, "panel")
         return self._link
 
     def close(self) -> None:

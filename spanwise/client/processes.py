@@ -7,13 +7,13 @@ process's death, means drain and exit. Its first line on stdout says where it li
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import threading
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +30,14 @@ from spanwise.client.launch import (
     processes_and_threads,
     stall_seconds,
 )
+from spanwise.client.observer_address import ObserverAddress
 from spanwise.client.process_state import is_stopped
 from spanwise.node import give_settings, node_program, start_node
 from spanwise.wire.addresses import default_transport
-from spanwise.wire.errors import LinkError
-from spanwise.wire.link import dial
-from spanwise.wire.private_folder import make_private_folder
+from spanwise.wire.private_folder import make_anew, make_private_folder
 from spanwise.wire.schema import PROTOCOL
 
 READY_SECONDS = 30.0
-OBSERVER_BUDGET_BYTES = 1 << 30
 _LOG_TAIL = 12
 
 
@@ -54,13 +52,26 @@ class NodeProcess:
         32 bytes that open its door.
     folder
         Of mode 0700, removed with it.
+
+    Parameters
+    ----------
+    role, config
+        Which program, and its settings.
+    folder
+        Of the one before it, which has ended. Default: a new one.
     """
 
-    def __init__(self, role: str, config: dict[str, Any], secret: bytes) -> None:
+    def __init__(
+        self, role: str, config: dict[str, Any], secret: bytes, folder: Path | None = None
+    ) -> None:
         self.role = role
         self.secret = secret
         program = node_program()
-        self.folder = make_private_folder()
+        if folder is None:
+            folder = make_private_folder()
+        else:
+            make_anew(folder)
+        self.folder = folder
         self.log = self.folder / f"{role}.log"
         try:
             self.process = start_node(program, self.folder, role)
@@ -68,11 +79,11 @@ class NodeProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._ending = Ending(self.process, self.folder)
+        _OWNED.add(self)
         # While it starts.
         remove_abandoned(self.folder.parent)
         # One that is forgotten ends too; the interpreter's end waits by itself.
         weakref.finalize(self, self._ending.begin).atexit = False
-        _OWNED.add(self)
         try:
             self.address = self._wait_until_ready(config)
         except BaseException:
@@ -122,8 +133,21 @@ class NodeProcess:
 
     def kill(self) -> None:
         """End it at once."""
-        self.process.kill()
-        self.close()
+        self._ending.kill()
+
+    def on_death(self, call: Callable[[], None]) -> None:
+        """Have `call` called in a thread when it has ended without being asked to.
+
+        `call` must not hold this object, or it would never be forgotten.
+        """
+        process, ending = self.process, self._ending
+
+        def wait() -> None:
+            process.wait()
+            if not ending.is_wanted:
+                call()
+
+        threading.Thread(target=wait, name="spanwise-death", daemon=True).start()
 
 
 def _let_go(owned: NodeProcess) -> None:
@@ -133,100 +157,6 @@ def _let_go(owned: NodeProcess) -> None:
 
 
 _OWNED = ForkHook(_let_go)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-class ObserverAddress:
-    """Where an observer listens, the secret that opens it, and the file holding that.
-
-    `process` is set if this client started it.
-    """
-
-    def __init__(
-        self, address: str, secret: bytes, secret_file: str, process: NodeProcess | None = None
-    ) -> None:
-        self.address = address
-        self.secret = secret
-        self.secret_file = secret_file
-        self.process = process
-
-    def current_address(self) -> str:
-        """Where it listens now: a server's observer that was started again says so anew."""
-        try:
-            return (Path(self.secret_file).parent / "address").read_text("utf-8")
-        except OSError:
-            return self.address
-
-    def close(self) -> None:
-        if self.process is not None:
-            self.process.close()
-
-
-def find_observer() -> ObserverAddress:
-    """Ring for the Jupyter server's observer, or start one for this script.
-
-    Raises
-    ------
-    ClusterError
-        The server refuses, for the reason given.
-    """
-    path = os.environ.get("SPANWISE_CONNECTION")
-    if path and Path(path).exists():
-        try:
-            return _ring(json.loads(Path(path).read_text("utf-8")))
-        except (OSError, ValueError, KeyError) as error:
-            raise ClusterError(
-                f"What the Jupyter server's Spanwise extension wrote to {path} cannot be used "
-                f"({type(error).__name__}: {error}): restart the Jupyter server, then this kernel."
-            ) from error
-    return _start_observer()
-
-
-def _ring(connection: dict[str, Any]) -> ObserverAddress:
-    secret = _read_secret(connection["secretFile"])
-    try:
-        link = dial(connection["doorbell"], secret, "doorbell", timeout=READY_SECONDS)
-        try:
-            link.send("ring")
-            answer = link.read()
-        finally:
-            link.close()
-    except LinkError as error:
-        raise ClusterError(
-            f"The Jupyter server's Spanwise extension did not answer: {error}"
-        ) from error
-    fields = answer.fields
-    return ObserverAddress(
-        fields["address"], _read_secret(fields["secretFile"]), fields["secretFile"]
-    )
-
-
-def _start_observer() -> ObserverAddress:
-    secret = secrets.token_bytes(32)
-    process = NodeProcess(
-        "observer",
-        {
-            "protocol": PROTOCOL,
-            "secretHex": secret.hex(),
-            "transport": default_transport(),
-            "budgetBytes": OBSERVER_BUDGET_BYTES,
-        },
-        secret,
-    )
-    secret_file = process.folder / "secret"
-    _write_private(secret_file, secret.hex())
-    return ObserverAddress(process.address, secret, str(secret_file), process)
-
-
-def _read_secret(path: str) -> bytes:
-    """A secret file holds 32 bytes, or their 64 hexadecimal digits."""
-    content = Path(path).read_bytes()
-    return content if len(content) == 32 else bytes.fromhex(content.decode("ascii").strip())
 
 
 def start_scheduler(

@@ -12,11 +12,12 @@ import dask
 from dask.callbacks import Callback
 
 from spanwise.client.errors import ClusterError
+from spanwise.client.find_observer import find_observer
 from spanwise.client.fork_hook import ForkHook
 from spanwise.client.html import cluster_html
 from spanwise.client.launch import default_name
 from spanwise.client.observed import FineMetrics, Questions, SpanInfo
-from spanwise.client.processes import ObserverAddress, find_observer
+from spanwise.client.observer_address import ObserverAddress
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder

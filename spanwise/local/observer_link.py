@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from spanwise.client.fork_hook import ForkHook
-from spanwise.client.processes import ObserverAddress
+from spanwise.client.observer_address import ObserverAddress
 from spanwise.local.replay_ring import LogGap, ReplayRing
 from spanwise.records.log_writer import SealedBlock
 from spanwise.version import read_build

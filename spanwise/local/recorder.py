@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import Any
 
 from spanwise.client.errors import ClusterError
-from spanwise.client.processes import ObserverAddress
+from spanwise.client.observer_address import ObserverAddress
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.lanes import Processes, ThreadLanes, Threads
 from spanwise.local.local_log import HOME, LocalLog

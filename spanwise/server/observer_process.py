@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.node import give_settings, node_program, start_node
-from spanwise.server.runtime_folder import write_private
+from spanwise.wire.private_folder import make_anew, write_private
 from spanwise.wire.schema import PROTOCOL
 
 #: Seconds from the start to the line that says where it listens.
@@ -58,8 +58,7 @@ class ObserverProcess:
         program = node_program()
         self.secret = secret
         self._folder = parent / "observer"
-        shutil.rmtree(self._folder, ignore_errors=True)  # of one that was killed
-        self._folder.mkdir(mode=0o700)
+        make_anew(self._folder)
         self.secret_file = self._folder / "secret"
         write_private(self.secret_file, self.secret.hex())
         config = {

@@ -9,18 +9,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from spanwise.wire.private_folder import make_private_folder
+from spanwise.wire.private_folder import make_private_folder, write_private
 
 #: Names the connection file, for kernels and terminals that this server starts.
 CONNECTION_VARIABLE = "SPANWISE_CONNECTION"
 _FILE_PATTERN = "spanwise-*.json"
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that nobody else can read, not even for the moment of writing it."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 class RuntimeFolder:

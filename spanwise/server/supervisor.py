@@ -18,17 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spanwise.node import NodeNotFound
+from spanwise.restarts import Restarts
 from spanwise.server.observer_process import ObserverFailed, ObserverProcess
 from spanwise.wire.handshake import new_secret
 
 #: After a start that failed, answer with the same sentence for so long before trying again.
 _RETRY_SECONDS = 2.0
-_FIRST_PAUSE = 0.2
-_LONGEST_PAUSE = 30.0
-#: One that lived so long has not died of its start: the pause begins anew.
-_GOOD_LIFE_SECONDS = 60.0
-#: Who asks during a pause waits so long for the next start, and is told otherwise.
-_PATIENCE_SECONDS = 3.0
 
 #: Starts an observer, blocking; raises NodeNotFound or ObserverFailed.
 Start = Callable[[], ObserverProcess]
@@ -76,9 +71,8 @@ class Supervisor:
         self._watching: asyncio.Task[None] | None = None
         self._failure: ObserverUnavailable | None = None
         self._failed_at = 0.0
-        self._pause = _FIRST_PAUSE
-        # One that keeps dying is not started before this time, however many pages ask.
-        self._not_before = 0.0
+        # One that keeps dying is not started before its pause is over, however many pages ask.
+        self._restarts = Restarts()
         self._stopped = False
 
     @property
@@ -104,13 +98,9 @@ class Supervisor:
             return self._current
         if self._failure and time.monotonic() - self._failed_at < _RETRY_SECONDS:
             raise self._failure
-        pause = self._not_before - time.monotonic()
-        if pause > _PATIENCE_SECONDS:
-            raise ObserverUnavailable(
-                "no-observer",
-                f"The observer keeps ending; it is started again in {pause:.0f} s. "
-                "Your computation goes on.",
-            )
+        sentence = self._restarts.sentence(time.monotonic())
+        if sentence is not None:
+            raise ObserverUnavailable("no-observer", sentence)
         if self._attempt is None:
             self._attempt = asyncio.create_task(self._try())
         # Shielded: one page that leaves must not take the start away from the others.
@@ -118,7 +108,7 @@ class Supervisor:
 
     async def _try(self) -> ObserverProcess:
         try:
-            await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
+            await asyncio.sleep(self._restarts.pause_left(time.monotonic()))
             observer = await asyncio.to_thread(self._start)
         except NodeNotFound as error:
             raise self._fail("no-node", str(error)) from error
@@ -159,23 +149,20 @@ class Supervisor:
         self._current = None
         if self._stopped:
             return
-        if time.monotonic() - born > _GOOD_LIFE_SECONDS:
-            self._pause = _FIRST_PAUSE
-        self._not_before = time.monotonic() + self._pause
+        now = time.monotonic()
+        pause = self._restarts.died(now - born, now)
         tail = await asyncio.to_thread(observer.log_tail)
         self._log.warning(
-            "Spanwise: the observer ended; starting another in %.1f s. %s", self._pause, tail
+            "Spanwise: the observer ended; starting another in %.1f s. %s", pause, tail
         )
         await asyncio.to_thread(observer.stop)
-        await asyncio.sleep(self._not_before - time.monotonic())
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        await asyncio.sleep(self._restarts.pause_left(time.monotonic()))
         while not self._stopped:
             try:
                 await self.ensure()
                 return
             except ObserverUnavailable:
-                await asyncio.sleep(max(self._pause, _RETRY_SECONDS))
-                self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+                await asyncio.sleep(max(self._restarts.failed(), _RETRY_SECONDS))
 
     async def stop(self) -> None:
         """End the observer and start no more. Twice is safe."""

@@ -14,8 +14,10 @@ import pytest
 
 import spanwise.node as node
 from spanwise import Client
-from spanwise.client import launch, processes
+from spanwise.client import launch
 from spanwise.client.errors import ClusterError
+from spanwise.client.find_observer import find_observer
+from spanwise.client.own_observer import OwnObserver
 from spanwise.tests.processes import wait_until
 
 LIMIT_SECONDS = 60.0
@@ -189,9 +191,10 @@ def test_what_tasks_print_does_not_fill_the_disk() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_fork_neither_holds_nor_ends_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPANWISE_CONNECTION", raising=False)
-    observer = processes.find_observer()
+    observer = find_observer()
+    assert isinstance(observer, OwnObserver)
     started = observer.process
-    assert started is not None and started.process.stdin is not None
+    assert started.process.stdin is not None
     try:
         pid = os.fork()
         if pid == 0:
@@ -215,7 +218,7 @@ def test_a_broken_connection_file_says_what_to_do(
     path.write_text(content)
     monkeypatch.setenv("SPANWISE_CONNECTION", str(path))
     with pytest.raises(ClusterError, match="restart the Jupyter server"):
-        processes.find_observer()
+        find_observer()
 
 
 def test_asynchronous_cluster() -> None:

@@ -139,15 +139,42 @@ def test_panels_know_at_once_that_the_scheduler_was_killed(client: Client, known
     assert "reconnecting" not in told
 
 
-def test_a_killed_observer_does_not_disturb_the_computation(
-    client: Client, known: set[int]
-) -> None:
-    futures = client.map(slow_square, range(20))
+def test_a_killed_observer_is_replaced_and_gets_every_row(client: Client, known: set[int]) -> None:
+    with span("before"):
+        client.gather(client.map(slow_square, range(4)))
+    assert len(client.get_task_stream()) == 4
+    with span("during"):
+        futures = client.map(slow_square, range(100, 120))
     done_at_least(client, futures, 3)
-    processes_of("observer", known)[0].kill()
-    assert client.gather(futures) == [x * x for x in range(20)]
-    with pytest.raises(ClusterError, match="observer"):
-        client.spans()
+    first = processes_of("observer", known)[0]
+    first.kill()
+    # The first question after it is answered already, and by another.
+    seconds = client.fine_metrics(span="before").by_function()
+    assert seconds["slow_square"] >= 0.4
+    assert client.gather(futures) == [x * x for x in range(100, 120)]
+    assert len(client.get_task_stream()) == 24
+    assert {each.tag: each.tasks for each in client.spans() if each.tasks} == {
+        "before": 4,
+        "during": 20,
+    }
+    (second,) = processes_of("observer", known)
+    assert second.pid != first.pid
+
+
+def test_closing_after_the_observer_was_killed_leaves_nothing(known: set[int]) -> None:
+    """Whether the next one is not there yet, is just starting, or runs."""
+    for wait_seconds in (0.0, 0.25, 1.0):
+        client = Client(n_workers=1, threads_per_worker=1)
+        assert client.submit(abs, -1).result(timeout=LIMIT_SECONDS) == 1
+        assert client._observer is not None
+        folder = Path(client._observer.secret_file).parent
+        processes_of("observer", known)[0].kill()
+        time.sleep(wait_seconds)
+        began = time.monotonic()
+        client.close()
+        assert time.monotonic() - began < 3
+        wait_until("all have ended", lambda: not set(marked_processes()) - known)
+        assert not folder.exists()
 
 
 def test_a_killed_scheduler_is_said_and_the_next_client_works(known: set[int]) -> None:

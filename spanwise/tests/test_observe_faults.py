@@ -334,43 +334,21 @@ def test_two_observations_at_once(seen: Observation) -> None:
     inner.close()
 
 
-def test_the_observer_dies_and_another_one_gets_it_all(
-    seen: Observation, known: set[int], tmp_path: Path
-) -> None:
-    """As under Jupyter: the next one listens elsewhere, with the same secret."""
-    from spanwise.client.processes import NodeProcess, _write_private
-    from spanwise.wire.addresses import default_transport
-    from spanwise.wire.schema import PROTOCOL
-
+def test_the_observer_dies_and_another_one_gets_it_all(seen: Observation, known: set[int]) -> None:
     dask.delayed(rest)(0.0, dask_key_name="before").compute(scheduler="sync")
     assert statuses(seen) == {"before": "OK"}
-    place = seen._observer
-    assert place is not None and place.process is not None
-    place.process.process.kill()
-    place.process.process.wait(30)
+    (first,) = processes_of("observer", known)
+    first.kill()
     dask.delayed(rest)(0.0, dask_key_name="between").compute(scheduler="sync")
-    config = {
-        "protocol": PROTOCOL,
-        "secretHex": place.secret.hex(),
-        "transport": default_transport(),
-        "budgetBytes": 2**28,
-    }
-    successor = NodeProcess("observer", config, place.secret)
-    try:
-        _write_private(Path(place.secret_file).parent / "address", successor.address)
-        seen._asked().close()
-
-        def is_there() -> bool:
-            try:
-                return set(statuses(seen)) == {"before", "between"}
-            except ClusterError:
-                return False  # it has not found the successor yet
-
-        wait_until("the successor has it all", is_there)
-        seen.__exit__()
-        assert set(statuses(seen)) == {"before", "between"}
-    finally:
-        successor.close()
+    # Not asked again here: the question itself finds the next one.
+    assert set(statuses(seen)) == {"before", "between"}
+    assert seen.fine_metrics().by_function()
+    seen.__exit__()
+    assert set(statuses(seen)) == {"before", "between"}
+    (second,) = processes_of("observer", known)
+    assert second.pid != first.pid
+    seen.close()
+    assert not processes_of("observer", known)
 
 
 def test_a_script_that_just_ends(tmp_path: Path, known: set[int]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import spanwise
 from spanwise.client.errors import ClusterError
-from spanwise.client.processes import find_observer
+from spanwise.client.find_observer import find_observer
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from spanwise import restarts
 from spanwise.node import NodeNotFound
 from spanwise.server import supervisor as module
 from spanwise.server.observer_process import ObserverFailed
@@ -66,7 +67,7 @@ async def until(condition):
 @pytest.fixture(autouse=True)
 def short_times(monkeypatch):
     monkeypatch.setattr(module, "_RETRY_SECONDS", 0.05)
-    monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", 0.01)
 
 
 def test_all_who_ask_share_one_start():
@@ -138,7 +139,7 @@ def test_a_restart_that_fails_is_tried_again():
 
 
 def test_one_that_keeps_dying_is_not_started_by_every_page(monkeypatch):
-    monkeypatch.setattr(module, "_FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", 60.0)
 
     async def run():
         starts = Starts()

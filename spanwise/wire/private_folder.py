@@ -12,6 +12,7 @@ there. What workers spill goes with it.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterable
@@ -47,6 +48,25 @@ def make_private_folder(prefix: str = "spanwise-", shorter: Iterable[str] | None
         candidates = _shorter() if shorter is None else shorter
         base = next((one for one in candidates if _fits(one, prefix) and is_safe(one)), usual)
     return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+
+
+def make_anew(folder: Path) -> None:
+    """Make it of mode 0700, in place of what one that was killed has left there.
+
+    Raises
+    ------
+    FileExistsError
+        Somebody else has made one of this name: what lies there is not ours.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else can read, not even for the moment of writing it."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _fits(base: str, prefix: str) -> bool:

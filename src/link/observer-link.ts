@@ -469,7 +469,7 @@ function tally(gaps: Map<number, LogGap>, more: LogGap): void {
   );
 }
 
-/** Where the observer listens now: one that was started again says so beside its secret; a script's observer writes no such file. */
+/** Where the observer listens now: one that was started again says so beside its secret. */
 async function currentAddress(place: ObserverPlace): Promise<string> {
   try {
     return await readFile(join(dirname(place.secretFile), 'address'), 'utf8');

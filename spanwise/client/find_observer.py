@@ -1,0 +1,60 @@
+"""Finds the observer that this process's measurements go to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from spanwise.client.errors import ClusterError
+from spanwise.client.observer_address import ObserverAddress
+from spanwise.client.own_observer import OwnObserver
+from spanwise.client.processes import READY_SECONDS
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import dial
+
+
+def find_observer() -> ObserverAddress:
+    """Ring for the Jupyter server's observer, or start one for this script.
+
+    Raises
+    ------
+    ClusterError
+        The server refuses, for the reason given.
+    """
+    path = os.environ.get("SPANWISE_CONNECTION")
+    if path and Path(path).exists():
+        try:
+            return _ring(json.loads(Path(path).read_text("utf-8")))
+        except (OSError, ValueError, KeyError) as error:
+            raise ClusterError(
+                f"What the Jupyter server's Spanwise extension wrote to {path} cannot be used "
+                f"({type(error).__name__}: {error}): restart the Jupyter server, then this kernel."
+            ) from error
+    return OwnObserver()
+
+
+def _ring(connection: dict[str, Any]) -> ObserverAddress:
+    secret = _read_secret(connection["secretFile"])
+    try:
+        link = dial(connection["doorbell"], secret, "doorbell", timeout=READY_SECONDS)
+        try:
+            link.send("ring")
+            answer = link.read()
+        finally:
+            link.close()
+    except LinkError as error:
+        raise ClusterError(
+            f"The Jupyter server's Spanwise extension did not answer: {error}"
+        ) from error
+    fields = answer.fields
+    return ObserverAddress(
+        fields["address"], _read_secret(fields["secretFile"]), fields["secretFile"]
+    )
+
+
+def _read_secret(path: str) -> bytes:
+    """A secret file holds 32 bytes, or their 64 hexadecimal digits."""
+    content = Path(path).read_bytes()
+    return content if len(content) == 32 else bytes.fromhex(content.decode("ascii").strip())
