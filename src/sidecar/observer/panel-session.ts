@@ -51,6 +51,8 @@ export class PanelSession {
   /** Requests that wait until the page reads. */
   private _inbox: Up[] = [];
   private _paused = false;
+  /** The turn in which more requests are taken. */
+  private _next: NodeJS.Immediate | undefined;
   private readonly _tileRequests = new TileRequests();
   private _makingTile = false;
   private _givenUpAt = -Infinity;
@@ -83,6 +85,10 @@ export class PanelSession {
 
   /** Takes requests; the page's socket rests while there are more than one turn takes, or more answers than the page reads. */
   private _work(): void {
+    if (this._next !== undefined) {
+      // In the next turn: one share of a turn, however often the socket has room meanwhile.
+      return;
+    }
     const end = performance.now() + REQUESTS_MILLISECONDS;
     let taken = 0;
     while (
@@ -109,7 +115,10 @@ export class PanelSession {
       this._link.pause();
     }
     if (!this._isFull) {
-      setImmediate(() => this._work());
+      this._next = setImmediate(() => {
+        this._next = undefined;
+        this._work();
+      });
     }
   }
 
@@ -437,6 +446,7 @@ export class PanelSession {
     this._inbox = [];
     this._tileRequests.clear();
     clearTimeout(this._clustersTimer);
+    clearImmediate(this._next);
     this._stopListening();
     for (const id of [...this._watches.keys(), ...this._awaiting.keys()]) {
       this._forget(id);
