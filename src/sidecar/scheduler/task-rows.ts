@@ -7,6 +7,7 @@ import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
 import type { TaskTable } from '../../scheduler';
 import type { TaskFacts } from '../../sources';
+import { ClientIds } from './client-ids';
 
 /** No id, no chunk: the largest u32. */
 export const NONE_U32 = 0xffffffff;
@@ -63,10 +64,11 @@ export class TaskRows implements TaskFacts {
   inline = new Uint32Array(0);
   private _keyTexts: (KeyTexts | undefined)[] = [];
   private readonly _aliases = new ValueLists();
-  /** One more than the largest id that the client has given. */
-  clientIds = 0;
-  /** Outer id by client id; NONE_U32: unknown. */
-  private _byClientId = new Uint32Array(0);
+  /** Outer ids; of tasks that are forgotten no more. */
+  private readonly _byClientId = new ClientIds(NONE_U32);
+  /** Head of the list of all ids that stand for the task besides `clientId`. */
+  private _firstName = new Int32Array(0);
+  private readonly _names = new ValueLists();
 
   /** @param _core - the scheduler's own columns, by the same ids. */
   constructor(private readonly _core: TaskTable) {}
@@ -88,28 +90,29 @@ export class TaskRows implements TaskFacts {
     this.attempts[task] = 0;
     this.wanted[task] = 0;
     this.inline[task] = 0;
-    this.bind(clientId, task);
+    this._byClientId.bind(clientId, this.ids.outer(task));
     return task;
   }
 
-  /** Lets `clientId` stand for a task. */
+  /** One more than the largest id that the client has given. */
+  get clientIds(): number {
+    return this._byClientId.end;
+  }
+
+  /** How many pages of the client's ids take memory. */
+  get clientIdPages(): number {
+    return this._byClientId.pages;
+  }
+
+  /** Lets `clientId`, which stands for none, stand for a task too. */
   bind(clientId: number, task: number): void {
-    if (clientId >= this._byClientId.length) {
-      const capacity = nextCapacity(this._byClientId.length, clientId + 1);
-      this._byClientId = grownColumn(this._byClientId, capacity, NONE_U32);
-    }
-    this._byClientId[clientId] = this.ids.outer(task);
-    if (clientId >= this.clientIds) {
-      this.clientIds = clientId + 1;
-    }
+    this._byClientId.bind(clientId, this.ids.outer(task));
+    this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
   }
 
   /** The dense id that a client's id stands for, or −1. */
   resolve(clientId: number): number {
-    const outer =
-      clientId < this._byClientId.length
-        ? this._byClientId[clientId]!
-        : NONE_U32;
+    const outer = this._byClientId.get(clientId);
     return outer === NONE_U32 ? -1 : this.ids.resolve(outer);
   }
 
@@ -191,6 +194,13 @@ export class TaskRows implements TaskFacts {
   giveBack(task: number): void {
     this.unwantAll(task);
     this._keyTexts[task] = undefined;
+    this._byClientId.free(this.clientId[task]!);
+    while (this._firstName[task] !== EMPTY_LIST) {
+      const head = this._firstName[task]!;
+      const name = this._names.value(head);
+      this._firstName[task] = this._names.remove(head, name);
+      this._byClientId.free(name >>> 0);
+    }
     this.ids.giveBack(task);
   }
 
@@ -199,6 +209,7 @@ export class TaskRows implements TaskFacts {
     this.clientId = grownColumn(this.clientId, capacity);
     this.wanted = grownColumn(this.wanted, capacity);
     this.firstAlias = grownColumn(this.firstAlias, capacity, EMPTY_LIST);
+    this._firstName = grownColumn(this._firstName, capacity, EMPTY_LIST);
     this.template = grownColumn(this.template, capacity);
     this.chunk = grownColumn(this.chunk, capacity);
     this.row = grownColumn(this.row, capacity);
