@@ -38,7 +38,9 @@ from spanwise.graph.living_layers import LivingLayers
 
 Annotation = Mapping[str, Any]
 
-#: Names kept for layers; the oldest are forgotten first (about 100 bytes each).
+#: Names kept for layers; the oldest are forgotten first. They take 31 MB, two thirds of it the
+#: dict at its largest. A delayed call brings five: of itself, its function and an attribute
+#: that Dask looks for, and of the first two when the graph is optimised.
 LAYER_NAMES = 200_000
 
 #: How deep below a rewritten expression a source is looked for. Dask's rules move
@@ -68,6 +70,12 @@ class Source:
         self.span = span
         self.exact = exact
         self.derived: int | None = None
+
+
+class Pinned(Source):
+    """Of a delayed value or attribute, whose layer is made long after it was written."""
+
+    __slots__ = ()
 
 
 def same_span(one: Annotation | None, other: Annotation | None) -> bool:
@@ -118,10 +126,13 @@ class Provenance:
     """The register of names and where they were written."""
 
     def __init__(self) -> None:
-        #: layer name → Source, or the name (str) of the layer that it is part of
-        self._layers: dict[str, Source | str] = {}
-        #: delayed attributes, whose layers are made long after they were written
-        self._pinned: set[str] = set()
+        #: Hash of a layer's name → Source, or the name of the layer that it is part of. A
+        #: hash takes 36 bytes where Dask's names take 90 to 120, which nobody else keeps; that
+        #: two of 200,000 names have one is as likely as 1 in 10⁹.
+        self._layers: dict[int, Source | str] = {}
+        #: What was written last: most of what follows was written in the same span.
+        self._last = Source(None, True)
+        self._last_pinned = Pinned(None, True)
         #: The layers as users wrote them.
         self._living = LivingLayers()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
@@ -148,9 +159,10 @@ class Provenance:
         span = _span_of(layer)
         if callable(span):  # one value per key: an optimised graph, wrapped again
             return
-        if name in self._layers and _holds_futures(layer):
+        name_hash = hash(name)
+        if name_hash in self._layers and _holds_futures(layer):
             return  # its results, kept by persist(): written long before
-        source = Source(span, True)
+        source = self._written_in(span)
         working = self.worked_on()
         if working is not None:
             source = working
@@ -160,15 +172,21 @@ class Provenance:
         if any(self._is_known(other) for other in inner) or _is_fused(layer):
             # Parts of it were written elsewhere: it is the result of an optimiser.
             layer.__dict__["_spanwise_wrapped"] = True
-            if name in self._layers:
+            if name_hash in self._layers:
                 return
         else:
             self._living.add(name, layer, None if span is None else tuple(span["name"]))
-        if name not in self._pinned:
-            self._remember(name, source)
+        if type(self._layers.get(name_hash)) is not Pinned:
+            self._remember(name_hash, source)
         for other in inner:
             if not self._is_known(other):
-                self._remember(other, name)
+                self._remember(hash(other), name)
+
+    def _written_in(self, span: Annotation | None) -> Source:
+        last = self._last
+        if last.span is not span:
+            last = self._last = Source(span, True)
+        return last
 
     def is_shared(self, name: str, layer: Layer | None = None) -> bool:
         """Whether equal layers of this name were written in spans of different tags.
@@ -182,37 +200,39 @@ class Provenance:
     def note_delayed(self, key: Any) -> None:
         """Remember a delayed attribute or leaf at the moment it is written."""
         if isinstance(key, str):
-            self._remember(key, Source(current_annotation(), True))
-            self._pinned.add(key)
+            span = current_annotation()
+            pinned = self._last_pinned
+            if pinned.span is not span:
+                pinned = self._last_pinned = Pinned(span, True)
+            self._remember(hash(key), pinned)
 
     def _is_known(self, name: str) -> bool:
-        found = self._layers.get(name)
+        found = self._layers.get(hash(name))
         if found is None:
-            found = self._layers.get(_REUSE_SUFFIX.sub("", name))
+            found = self._layers.get(hash(_REUSE_SUFFIX.sub("", name)))
         return isinstance(found, Source)
 
-    def _remember(self, name: str, source: Source | str) -> None:
+    def _remember(self, name_hash: int, source: Source | str) -> None:
         layers = self._layers
-        layers.pop(name, None)
-        layers[name] = source
+        layers.pop(name_hash, None)
+        layers[name_hash] = source
         if len(layers) > LAYER_NAMES:
             with self._lock:
                 for oldest in list(layers)[: LAYER_NAMES // 10]:
                     layers.pop(oldest, None)
-                    self._pinned.discard(oldest)
 
     def find_layer(self, name: str) -> Source | None:
         """Where the layer of this name was written; None if unknown."""
-        found = self._layers.get(name)
+        found = self._layers.get(hash(name))
         if isinstance(found, str):
             name = found
-            found = self._layers.get(name)
+            found = self._layers.get(hash(name))
         if not isinstance(found, Source):
             return None
         return Source(found.span, False) if self._living.is_shared(name) else found
 
     def is_pinned(self, name: str) -> bool:
-        return name in self._pinned
+        return type(self._layers.get(hash(name))) is Pinned
 
     # -- expressions ------------------------------------------------------
 
