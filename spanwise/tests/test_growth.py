@@ -6,11 +6,14 @@ import gc
 import os
 import random
 import sys
+import tracemalloc
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any
 
+import dask
 import psutil
 import pytest
 
@@ -18,6 +21,7 @@ from spanwise import Client
 from spanwise.client import calls
 from spanwise.client.session import dump
 from spanwise.graph import dictionaries
+from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.template import Constant, Slot, Template
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
@@ -25,9 +29,10 @@ from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
 from spanwise.worker import names as worker_names
-from spanwise.worker import stacks
+from spanwise.worker import stacks, steps
 from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Kept
+from spanwise.worker.report import DESERIALIZE, DISK_READ
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.worker import Worker
 
@@ -275,3 +280,45 @@ def test_what_is_known_of_stacks_keeps_few_functions_alive(
         tree.stack_of(scope[f"function_{i}"](), None)
         assert len(tree._frame_of_code) <= 5
     assert len(tree._frames) <= 21
+
+
+def test_delayed_calls_leave_little_in_the_register_of_names() -> None:
+    def compute(start: int, stop: int) -> None:
+        calls_made = [dask.delayed(size)(i) for i in range(start, stop)]
+        assert dask.delayed(sum)(calls_made).compute(scheduler="sync") == sum(range(start, stop))
+
+    provenance = remember_provenance()
+    count = 2_000
+    compute(-100, 0)
+    names = len(provenance._layers)
+    tracemalloc.start()
+    try:
+        compute(0, count)
+        gc.collect()
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    added = len(provenance._layers) - names
+    assert added >= 2 * count
+    # 128; with the names themselves and a source for each it was 234.
+    assert grown < 180 * added, grown / added
+
+
+def test_what_a_task_runs_is_read_from_disk_before_it_is_unpickled(tmp_path: Path) -> None:
+    worker = Worker(0, "worker-0", 1, 20 * MEGABYTE, tmp_path)
+    constants = {"table": Constant(bytes(4 * MEGABYTE))}
+    worker.library.add_template(0, dump(Template(size, (-1,), (Slot(-1),), constants)))
+    worker.library.add_chunk(0, dump([(bytes(2 * MEGABYTE),)]))
+    row: Any = (0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+
+    def opened() -> list[tuple[int, float]]:
+        start, cpu = perf_counter(), thread_time()
+        *_, end, end_cpu, parts = steps.open_blobs(worker, row, start, start, cpu)
+        assert sum(part[4] for part in parts) == pytest.approx(end - start)
+        assert sum(part[5] for part in parts) == pytest.approx(end_cpu - cpu)
+        return [(part[0], part[7]) for part in parts]
+
+    unpickled = pytest.approx(6 * MEGABYTE, rel=0.01)
+    assert opened() == [(DESERIALIZE, unpickled)]
+    assert worker.pinned.give_up(100 * MEGABYTE) > 0
+    assert opened() == [(DISK_READ, unpickled), (DESERIALIZE, unpickled)]

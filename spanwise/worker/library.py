@@ -17,7 +17,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
 
 from spanwise.graph.template import Call, Constant
@@ -60,6 +60,21 @@ class Opened:
             ]
 
 
+class DiskReads(threading.local):
+    """What this thread has read back from disk since it was last asked."""
+
+    def __init__(self) -> None:
+        self.seconds = self.cpu = 0.0
+        self.nbytes = 0
+
+    def take(self) -> tuple[float, float, int]:
+        """Seconds, CPU seconds and bytes since the last call, and begin anew."""
+        taken = self.seconds, self.cpu, self.nbytes
+        self.seconds = self.cpu = 0.0
+        self.nbytes = 0
+        return taken
+
+
 class Kept(Generic[T]):
     """Blobs of one sort by id: as received until first used, then what was in them.
 
@@ -73,6 +88,8 @@ class Kept(Generic[T]):
         Makes of a blob what is kept of it.
     content, weigh
         What of that is pickled should it leave memory, and its bytes.
+    disk_reads
+        Counts what is read back.
     """
 
     def __init__(
@@ -81,6 +98,7 @@ class Kept(Generic[T]):
         read: Callable[[Any], T],
         content: Callable[[T], Any] = lambda opened: opened,
         weigh: Callable[[Any], float] = lambda content: 0.0,
+        disk_reads: DiskReads | None = None,
     ) -> None:
         #: id → what was in the blob.
         self.opened: dict[int, T] = {}
@@ -96,6 +114,7 @@ class Kept(Generic[T]):
         self._read = read
         self._content = content
         self._weigh = weigh
+        self._disk_reads = DiskReads() if disk_reads is None else disk_reads
         #: Around what changes both.
         self._changing = threading.Lock()
 
@@ -216,13 +235,19 @@ class Kept(Generic[T]):
             return self.opened.get(blob_id, value), nbytes
 
     def _read_back(self, marker: Spilled) -> bytearray:
+        begin, begin_cpu = perf_counter(), thread_time()
         try:
-            return marker.read()
+            content = marker.read()
         except OSError as error:
             raise CannotOpen(
                 f"{self._what} was written to disk for want of memory and could not be read "
                 f"back ({error.strerror or error}). Submitting it again sends it again."
             ) from error
+        reads = self._disk_reads
+        reads.seconds += perf_counter() - begin
+        reads.cpu += thread_time() - begin_cpu
+        reads.nbytes += len(content)
+        return content
 
 
 def own(blob: Any) -> Any:
@@ -263,6 +288,7 @@ class Library:
         self.importing = threading.RLock()
         #: What unpickling has spent on modules that were not there yet.
         self.import_times = ImportTimes()
+        self.disk_reads = DiskReads()
         self._is_importing_ahead = False
         sizes = Sizes()
         self._templates = Kept(
@@ -270,9 +296,10 @@ class Library:
             self._read_template,
             lambda opened: opened.template,
             lambda template: sum(map(sizes.of, constants(template))),
+            self.disk_reads,
         )
         self._chunks: Kept[list[tuple[Any, ...]]] = Kept(
-            "The arguments of this task", self._read, weigh=sizes.of
+            "The arguments of this task", self._read, weigh=sizes.of, disk_reads=self.disk_reads
         )
         #: id → opened template.
         self.templates = self._templates.opened

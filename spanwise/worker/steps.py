@@ -7,7 +7,8 @@ ended itself, so that the parts of a run lie end to end::
       │ held   │ open template  │ read inputs from disk │ inner parts …    │
       └transfer┴─deserialize────┴─disk-read, deserialize┴─compute, compute─┘
 
-Before *deserialize* stands *import* if unpickling had to import modules.
+Before *deserialize* stands *disk-read* if the template or its arguments had left memory, and
+*import* if unpickling had to import modules.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def open_blobs(
     """
     library = worker.library
     library.import_times.take()
+    library.disk_reads.take()
     opened, literals, nbytes = library.open(row[2], row[3], row[4])
     end_cpu, end = thread_time(), perf_counter()
     parts = _opening_parts(library, row, start, begin, end, end_cpu - begin_cpu, float(nbytes))
@@ -90,19 +92,24 @@ def _opening_parts(
     cpu: float,
     nbytes: float,
 ) -> list[Part]:
-    """What unpickling took, with what it spent on importing apart from it.
+    """What unpickling took; what it spent on reading from disk and on importing apart from it.
 
-    Modules are imported in the middle of unpickling; here one part follows the other.
+    Both happen in the middle of unpickling; here one part follows the other.
     """
-    seconds, import_cpu = library.import_times.take()
-    if seconds <= 0.0:
-        return [own_part(DESERIALIZE, row, start, begin, end, cpu, nbytes)]
-    middle = min(end, begin + seconds)
-    import_cpu = min(cpu, import_cpu)
-    return [
-        own_part(IMPORT, row, start, begin, middle, import_cpu),
-        own_part(DESERIALIZE, row, start, middle, end, cpu - import_cpu, nbytes),
-    ]
+    parts = []
+    read_seconds, read_cpu, read_bytes = library.disk_reads.take()
+    import_seconds, import_cpu = library.import_times.take()
+    for kind, seconds, spent, size in (
+        (DISK_READ, read_seconds, read_cpu, float(read_bytes)),
+        (IMPORT, import_seconds, import_cpu, 0.0),
+    ):
+        if seconds > 0.0:
+            stop = min(end, begin + seconds)
+            held_cpu = min(cpu, spent)
+            parts.append(own_part(kind, row, start, begin, stop, held_cpu, size))
+            begin, cpu = stop, cpu - held_cpu
+    parts.append(own_part(DESERIALIZE, row, start, begin, end, cpu, nbytes))
+    return parts
 
 
 def read_back(
