@@ -153,6 +153,24 @@ describe('memory', () => {
     ]);
   });
 
+  it('leaves samples that are not known out of the figures of a run', () => {
+    const log = new LogStore('memory');
+    const bytes = [NaN, 4, 8, NaN, 2, 2];
+    [
+      rowsToBlock(1, 'names', [{ id: 1, text: 'managed' }]),
+      rowsToBlock(2, 'memoryRuns', [{ run: 0, measure: 1, stopped: 5 }]),
+      rowsToBlock(
+        3,
+        'memorySamples',
+        bytes.map((held, t) => ({ run: 0, t, bytes: held }))
+      )
+    ].forEach(block => ingestBlock(log, block));
+    // Two stretches of one second: of 4 to 8, and of 2.
+    expect(ask(log, 'memory').runs).toMatchObject([
+      { samples: 6, first: 4, last: 2, peak: 8, peakAt: 2, area: 8, mean: 4 }
+    ]);
+  });
+
   it('says that process memory cannot be filtered, and filters what is managed', () => {
     const filter = { spans: { any: [{ path: ['x'] }] } };
     expect(answer(measured(), 'memory', { filter }).honoured.how).toBe(

@@ -336,7 +336,7 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
   });
 }
 
-/** Of all samples, with straight lines between them. */
+/** Of all samples that are known, with straight lines between neighbours: what was held where one is not known counts for nothing. */
 function figuresOf({
   t,
   bytes
@@ -344,27 +344,31 @@ function figuresOf({
   MemoryResult['runs'][number],
   'samples' | 'first' | 'last' | 'peak' | 'peakAt' | 'mean' | 'area'
 > {
+  let first: number | null = null;
+  let last: number | null = null;
   let peak = 0;
+  let peakAt: number | null = null;
   let area = 0;
+  let seconds = 0;
   for (let i = 0; i < t.length; i++) {
-    if (bytes[i]! > bytes[peak]!) {
-      peak = i;
+    const value = bytes[i]!;
+    if (Number.isNaN(value)) {
+      continue;
     }
-    if (i > 0) {
-      area += ((t[i]! - t[i - 1]!) * (bytes[i]! + bytes[i - 1]!)) / 2;
+    first ??= value;
+    last = value;
+    if (peakAt === null || value > peak) {
+      peak = value;
+      peakAt = t[i]!;
+    }
+    if (i > 0 && !Number.isNaN(bytes[i - 1])) {
+      const width = t[i]! - t[i - 1]!;
+      area += (width * (value + bytes[i - 1]!)) / 2;
+      seconds += width;
     }
   }
-  const seconds = t.length > 0 ? t[t.length - 1]! - t[0]! : 0;
-  const first = bytes[0] ?? null;
-  return {
-    samples: t.length,
-    first,
-    last: bytes.at(-1) ?? null,
-    peak: bytes[peak] ?? 0,
-    peakAt: t[peak] ?? null,
-    mean: seconds > 0 ? area / seconds : first,
-    area
-  };
+  const mean = seconds > 0 ? area / seconds : first;
+  return { samples: t.length, first, last, peak, peakAt, mean, area };
 }
 
 function newest(log: LogStore, workers: Uint8Array): MemoryResult['now'] {
