@@ -6,8 +6,10 @@ it finds its scheduler gone, and for clients that were killed too, the next one 
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+import stat
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -40,8 +42,17 @@ def _lives(pid: int) -> bool:
 def remove_abandoned(base: Path) -> None:
     """Remove what schedulers that are dead have left in the folders beside a new one."""
     for folder in {spilled.parent for spilled in base.glob("spanwise-*/spill-*")}:
-        if _is_dead(folder / "scheduler.sock"):
+        if _is_own(folder) and _is_dead(folder / "scheduler.sock"):
             remove_spilled(folder)
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether nobody else can have put it there, or another in its place: all write to /tmp."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False  # it has just gone
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _is_dead(path: Path) -> bool:

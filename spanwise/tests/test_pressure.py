@@ -287,6 +287,14 @@ def test_the_next_client_removes_what_dead_schedulers_and_clients_left(tmp_path:
         doors[-1].bind(str(file.parent.parent / "scheduler.sock"))
         doors[-1].listen()
     doors[1].close()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    dead.parent.parent.rename(elsewhere / "dead")
+    dead.parent.parent.symlink_to(elsewhere / "dead")
+    remove_abandoned(tmp_path)
+    assert dead.exists()  # anybody may have put the link there
+    dead.parent.parent.unlink()
+    (elsewhere / "dead").rename(dead.parent.parent)
     remove_abandoned(tmp_path)
     assert alive.exists()
     assert not dead.parent.exists()
