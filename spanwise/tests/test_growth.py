@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import random
@@ -141,6 +142,36 @@ def test_what_cannot_be_pickled_again_stays_and_small_ones_are_left_alone(tmp_pa
     assert worker.pinned.give_up(100 * MEGABYTE) == 0.0
     assert worker.pinned.give_up(100 * MEGABYTE) == 0.0
     assert set(worker.library.chunks) == {0, 1}
+
+
+def test_while_the_disk_is_full_only_what_is_there_already_leaves_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(0, "worker-0", 1, 20 * MEGABYTE, tmp_path)
+    worker.connect(lambda *_: None, lambda _: None)
+    for i in range(4):
+        worker.library.add_chunk(i, dump([(with_padding(i),)]))
+        worker.library.add_template(i, dump(Template(size, (-1,))))
+    assert worker.pinned.give_up(1.5 * MEGABYTE) > 0
+    on_disk = {0, 1}
+    for i in range(4):
+        worker.library.open(i, i, 0)
+
+    def full(pieces: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    pickled: list[Any] = []
+    dumps = payload.dumps
+    monkeypatch.setattr(worker.spill.files, "write", full)
+    monkeypatch.setattr(payload, "dumps", lambda each: (pickled.append(each), dumps(each))[1])
+    assert worker.pinned.give_up(100 * MEGABYTE) == pytest.approx(2 * MEGABYTE, rel=0.01)
+    assert set(worker.library.chunks) == {0, 1, 2, 3} - on_disk
+    assert worker.spill.failing and not worker.spill.may_write
+    pickled.clear()
+    monkeypatch.setattr(worker.spill, "_retry_at", float("inf"))
+    for _ in range(10):  # tasks that end meanwhile
+        assert worker.pinned.give_up(100 * MEGABYTE) == 0.0
+    assert pickled == []
 
 
 class PicklesOnce:

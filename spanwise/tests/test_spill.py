@@ -164,6 +164,27 @@ def test_files_that_are_mostly_dead_are_written_anew(tmp_path: Path) -> None:
     kept.worker.table.check()
 
 
+def test_what_cannot_be_read_to_be_written_anew_is_made_again(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, 5e6)
+    for i in range(4000):
+        kept.keep(i, bytes([i % 256]) * 5000)
+    spill, table = kept.worker.spill, kept.worker.table
+    spill.make_room(kept.worker)
+    kept.worker.release([i for i in range(4000) if i % 10])
+    (lost, *_) = spill.files.mostly_dead()
+    ids = {i for i, each in table.values.items() if type(each) is Spilled and each.is_in(lost)}
+    lost.path.unlink()
+    for _ in range(2):
+        spill.compact(kept.worker)
+    assert ids and ids.isdisjoint(table.values)
+    assert [fields for kind, fields in kept.sent if kind == "event"] == []
+    assert sum(kind == "replicas" for kind, _ in kept.sent) == len(ids)
+    assert not spill.failing and lost not in spill.files._files
+    assert len(table.values) == 400 - len(ids)
+    assert all(kept.value(i) == bytes([i % 256]) * 5000 for i in table.values)
+    table.check()
+
+
 def test_markers_that_end_on_many_threads_at_once_are_all_counted(tmp_path: Path) -> None:
     files = SpillFiles(tmp_path / "s")
     markers = files.write([(i, 1.0, [b"x" * 10]) for i in range(20_000)])

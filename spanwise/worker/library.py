@@ -144,13 +144,13 @@ class Kept(Generic[T]):
                 if size >= LARGE_BYTES and blob_id not in self._refused
             ]
 
-    def put_away(self, blob_id: int, write: Callable[[list[Any]], Spilled | None]) -> float:
+    def put_away(self, blob_id: int, write: Callable[[list[Any]], Spilled | None] | None) -> float:
         """Let one leave memory; whoever uses it now keeps it until he has done.
 
         Parameters
         ----------
         write
-            Writes buffers to disk; None: it cannot.
+            Writes buffers to disk; gives None if it cannot. None: nothing is to be written.
 
         Returns
         -------
@@ -161,6 +161,8 @@ class Kept(Generic[T]):
             blob, opened = self._blobs.get(blob_id), self.opened.get(blob_id)
         marker = blob if isinstance(blob, Spilled) else None
         if marker is None:
+            if write is None:
+                return 0.0
             buffers = [blob]
             if opened is not None:
                 try:
@@ -324,7 +326,7 @@ class Library:
         wanted: float,
         templates: Set[int],
         chunks: Set[int],
-        write: Callable[[list[Any]], Spilled | None],
+        write: Callable[[list[Any]], Spilled | None] | None,
     ) -> float:
         """Let about so many bytes leave memory, the oldest first, sparing those named.
 

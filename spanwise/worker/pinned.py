@@ -35,10 +35,12 @@ class Pinned:
             named = [row for row in running if row is not None]
             queued = list(worker.table.queued.values())
         gone = 0.0
+        # Without room on disk goes what is there already; to pickle the rest would be in vain.
+        write = self._write if worker.spill.may_write else None
         for rows in (named + queued, named):
             if gone < wanted:
                 templates, chunks = {row[2] for row in rows}, {row[3] for row in rows}
-                gone += worker.library.put_away(wanted - gone, templates, chunks, self._write)
+                gone += worker.library.put_away(wanted - gone, templates, chunks, write)
         return gone
 
     def keep_bound(self) -> None:

@@ -110,6 +110,11 @@ class SpillStore:
         """Bytes that have ever been written."""
         return self.files.written_bytes
 
+    @property
+    def may_write(self) -> bool:
+        """Whether the disk took what was last written, or is to be tried again."""
+        return perf_counter() >= self._retry_at
+
     def held_beside(self) -> float:
         """Bytes of what is kept for tasks besides their results."""
         return sum(source.held_bytes() for source in self.sources)
@@ -154,7 +159,7 @@ class SpillStore:
     def spill(self, worker: Worker, wanted: float) -> Spent | None:
         """Write the oldest results, of about so many bytes, to disk; None if nothing can be."""
         with self._writing:
-            if perf_counter() < self._retry_at:
+            if not self.may_write:
                 return None
             with worker.lock:
                 oldest = self._oldest(worker, wanted)
@@ -233,7 +238,7 @@ class SpillStore:
 
     def put_away(self, worker: Worker, buffers: Sequence[payload.Buffer]) -> Spilled | None:
         """Write what a source keeps; None if nothing can be written now."""
-        if perf_counter() < self._retry_at:
+        if not self.may_write:
             return None
         try:
             (marker,) = self.files.write([(0, 0.0, buffers)])
@@ -249,7 +254,7 @@ class SpillStore:
         """Write what lives in mostly dead files anew; they end with their last readers."""
         for file in self.files.mostly_dead():
             with self._writing:
-                if perf_counter() < self._retry_at or not self._move(worker, file):
+                if not self.may_write or not self._move(worker, file):
                     return
 
     def _move(self, worker: Worker, file: SpillFile) -> bool:
@@ -264,17 +269,21 @@ class SpillStore:
                     pieces.append((task_id, marker.nbytes, ()))
         if not pieces:
             return True  # those who are reading it are the last
+        read: list[tuple[Piece, Spilled]] = []
+        for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True):
+            try:
+                read.append(((task_id, nbytes, [marker.read()]), marker))
+            except OSError:  # nobody else can read it either: it is made again
+                worker.lose(task_id, marker)
+        if not read:
+            return True
         try:
-            read = [
-                (task_id, nbytes, [marker.read()])
-                for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True)
-            ]
-            moved = self.files.write(read)
+            moved = self.files.write([piece for piece, _ in read])
         except OSError as error:
             self._failed(worker, error)
             return False
         with worker.lock:
-            for (task_id, _, _), marker, new in zip(pieces, markers, moved, strict=True):
+            for ((task_id, _, _), marker), new in zip(read, moved, strict=True):
                 if table.values.get(task_id) is marker:
                     # In its place: it has not become newer.
                     table.values[task_id] = new

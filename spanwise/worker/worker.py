@@ -229,6 +229,9 @@ class Worker:
             if self.table.values.get(task_id) is not spilled:
                 return
             self.report_lacking(self.table.release([task_id]))
+            # (a marker: its file may end with it)
+            dropped, self.table.dropped = self.table.dropped, []
+        del dropped
         self.flush()
         self.send("replicas", None, {"removed": [(task_id,)]})
 
