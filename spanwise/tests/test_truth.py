@@ -200,8 +200,8 @@ def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client, tmp_pat
     (lane,) = [row for row in client.get_task_stream() if row["key"] == run["key"]]
     spent = {part["action"]: part["stop"] - part["start"] for part in lane["startstops"]}
     # What the task itself took: on a busy machine it may sleep longer than it was told to. Before
-    # that its thread reads the task, and waits while the worker imports a module ahead.
-    assert spent.keys() == {"deserialize", "compute"}
+    # that its thread reads the task, and imports, or waits while the worker imports a module ahead.
+    assert spent.keys() - {"import"} == {"deserialize", "compute"}
     assert spent["compute"] == pytest.approx(float(told.read_text()), abs=0.1)
     assert run["duration"] == pytest.approx(sum(spent.values()), abs=1e-3)
     assert run["function"] == "rest_and_tell"
