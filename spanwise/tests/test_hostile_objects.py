@@ -260,9 +260,7 @@ def test_exceptions_of_all_shapes_arrive(client: Client, function: Any) -> None:
     future = client.submit(function, pure=False)
     error = future.exception(timeout=LIMIT_SECONDS)
     expected = {throw_group: ExceptionGroup, throw_deep: RecursionError, throw_chain: ValueError}
-    # Right after a recursion error Python may have no room to pickle it: then a stand-in comes.
-    stand_in = isinstance(error, TaskError) and error.kind == "RecursionError"
-    assert type(error) is expected[function] or (function is throw_deep and stand_in)
+    assert type(error) is expected[function]
     assert function.__name__ in future.traceback()
     assert len(future.traceback()) < 2 * TEXT_LIMIT
 

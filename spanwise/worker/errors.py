@@ -98,6 +98,9 @@ def describe(error: BaseException) -> Described:
     blob = None
     why = ""
     if isinstance(error, Exception):
+        # Its text has been taken. Packages may teach pickle tracebacks (tblib does), frame within
+        # frame: a RecursionError's are deeper than pickle can go. (It may forbid the plain way.)
+        BaseException.with_traceback(error, None)
         blob, why = _pickled(error, text)
     if blob is None:
         blob, _ = _pickled(TaskError(kind, message + why), text)
