@@ -12,7 +12,7 @@ export type SentFunction = {
   readonly within: readonly string[];
 };
 
-/** Told to each worker once, before the first pack that calls it. */
+/** Told to each worker once, with the first pack that may call it; from that pack on the id is this function's. */
 export type FunctionDefinition = SentFunction & { readonly id: number };
 
 /**

@@ -53,7 +53,6 @@ export class PackRunner {
   }
 
   add(pack: RunMessage): void {
-    this._functions.define(pack.define);
     this._waiting.push(pack);
     if (!this._isRunning) {
       void this._runAll();
@@ -82,6 +81,8 @@ export class PackRunner {
       pack !== undefined;
       pack = this._waiting.shift()
     ) {
+      this._functions.define(pack.define);
+      this._timings.begin(pack.define);
       const meter =
         pack.measures === Measures.none ? null : new TaskMeter(pack.measures);
       await new PackRun(
@@ -343,6 +344,13 @@ class FunctionTimings {
     this._last.count += 1;
     this._last.ms += ms;
     this._longMs[id] = Math.max(ms, (this._longMs[id] ?? 0) * 0.9);
+  }
+
+  /** Nothing is known of these functions. */
+  begin(functions: readonly { readonly id: number }[]): void {
+    for (const { id } of functions) {
+      this._longMs[id] = undefined;
+    }
   }
 
   /** The function never ran here, or took long not long ago. */

@@ -140,7 +140,7 @@ export class PoolExecutor implements Executor {
   /** @throws NotPortableError if a function of the node cannot be sent. */
   check(key: Key, node: TaskNode): void {
     try {
-      visitFunctions(node, this._pool.functions.idOf);
+      visitFunctions(node, this._pool.functions.check);
     } catch (error) {
       if (error instanceof NotPortableError) {
         error.message = `Task ${keyText(key)} cannot run in a worker: ${error.message}`;
@@ -333,6 +333,7 @@ export class PoolExecutor implements Executor {
   /** Fills a pack from the queue's front and posts it. */
   private _send(worker: PoolWorker): void {
     const { functions } = this._pool;
+    functions.beginMessage();
     const calls: number[] = [];
     const args: unknown[] = [];
     const sent = new SentValues(this._pool.losses);

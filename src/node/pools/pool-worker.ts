@@ -113,7 +113,7 @@ export class PoolWorker {
       },
       args
     );
-    this._definedUpTo = functions.size;
+    this._definedUpTo = functions.nextSerial;
     if (this.packs.size === 0) {
       this._heardAtMs = performance.now();
     }

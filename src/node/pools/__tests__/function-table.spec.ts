@@ -55,4 +55,73 @@ describe('functions that a pool sends', () => {
       })
     );
   });
+
+  it('what is too much is forgotten, and each worker knows what it is called by', () => {
+    const texts = Array.from(
+      { length: 12 },
+      (_, at) => `x => x + ${at} + '${'-'.repeat(100 * at)}'`
+    );
+    const known = texts.map(made);
+    const weight = (at: number) => texts[at]!.length + 200;
+    const most = 4000;
+    const messages = fc.array(
+      fc.record({
+        worker: fc.nat({ max: 2 }),
+        isNew: fc.boolean(),
+        checked: fc.array(fc.nat({ max: 11 }), { maxLength: 12 }),
+        called: fc.array(fc.nat({ max: 11 }), { minLength: 1, maxLength: 6 })
+      }),
+      { maxLength: 30 }
+    );
+    fc.assert(
+      fc.property(messages, drawn => {
+        const table = new FunctionTable(most);
+        const workers = [0, 1, 2].map(() => ({
+          upTo: 0,
+          textOf: new Map<number, string>()
+        }));
+        for (const { worker: of, isNew, checked, called } of drawn) {
+          checked.forEach(at => table.check(known[at]!));
+          table.beginMessage();
+          const ids = called.map(at =>
+            table.idOf(isNew ? made(texts[at]!) : known[at]!)
+          );
+          const worker = workers[of]!;
+          for (const { id, form } of table.definitionsFrom(worker.upTo)) {
+            worker.textOf.set(id, (form as { expression: string }).expression);
+          }
+          worker.upTo = table.nextSerial;
+          expect(ids.map(id => worker.textOf.get(id))).toEqual(
+            called.map(at => texts[at])
+          );
+          const live = table
+            .definitionsFrom(0)
+            .map(({ form }) =>
+              texts.indexOf((form as { expression: string }).expression)
+            );
+          const sum = (ats: Iterable<number>) =>
+            [...ats].reduce((all, at) => all + weight(at), 0);
+          // What a message calls stays until the next one begins, however much it is.
+          const calledNow = sum(new Set(called));
+          expect(sum(live)).toBeLessThanOrEqual(Math.max(most, calledNow));
+          expect(table.size).toBe(live.length);
+          // Ids are given again.
+          expect(Math.max(...ids)).toBeLessThan(texts.length);
+        }
+      })
+    );
+  });
+
+  it('what was measured of one function is not said of the next with its id', () => {
+    const table = new FunctionTable(1);
+    const ids = [1, 2].map(number => {
+      table.beginMessage();
+      const id = table.idOf(made(`x => x + ${number}`));
+      expect(table.meanMs(id)).toBeUndefined();
+      table.measured(id, 2, 10);
+      return id;
+    });
+    expect(ids).toEqual([0, 0]);
+    expect(table.meanMs(0)).toBe(5);
+  });
 });

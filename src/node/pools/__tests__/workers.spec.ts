@@ -53,6 +53,26 @@ describe.each(workerKinds)('§1.8: $kind', ({ kind, get, makePool }) => {
     expect(await get(graph, ['c', ['b', 'a'], []])).toEqual([3, [2, 1], []]);
   });
 
+  it('forget functions without end, and call again what was forgotten', async () => {
+    await using pool = makePool({ size: 2 });
+    const made = Array.from(
+      { length: 150 },
+      (_, at) =>
+        globalThis.eval(`x => x + ${at} + '${'-'.repeat(60_000)}'.length`) as (
+          x: number
+        ) => number
+    );
+    for (let round = 0; round < 2; round++) {
+      const graph: Record<string, unknown> = {};
+      made.forEach((fn, at) => (graph[`k${at}`] = task(fn, round)));
+      expect(await get(graph, Object.keys(graph), { pool })).toEqual(
+        made.map((_, at) => 60_000 + at + round)
+      );
+      // 9 million characters, of which 4 Mi are kept.
+      expect(pool.functions.size).toBeLessThan(70);
+    }
+  });
+
   it('put values in the place of references anywhere in arguments', async () => {
     const graph = {
       x: 5,
