@@ -13,16 +13,14 @@ import dask
 import psutil
 from dask.utils import parse_bytes, parse_timedelta
 
+from spanwise.client.imported import FIRST, is_wanted
+
 #: As the settings say that name it; see docs/scheduler.md.
 WORKER_TTL_SECONDS = 60.0
 _UNSET = object()
 
 #: Packages whose versions must agree between the client and the workers.
 VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
-
-#: Slow to import: if the client has them, its tasks will want them. Workers import them
-#: while the user's next line is still being written, and not as part of the first task.
-_AHEAD = ("numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
 
 #: Variables that belong to one kernel or one process, not to its workers.
 _OWN_VARIABLES = (
@@ -59,7 +57,7 @@ def launch_spec() -> dict[str, Any]:
         "cwd": str(Path.cwd()),
         "env": environment,
         "versions": versions(),
-        "modules": [name for name in _AHEAD if name in sys.modules],
+        "modules": [name for name in FIRST if name in sys.modules] if is_wanted() else [],
     }
 
 

@@ -38,6 +38,7 @@ from spanwise.client.errors import (
 )
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
+from spanwise.client.imported import imported_modules
 from spanwise.client.peers import Peers
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
@@ -120,6 +121,9 @@ class Session:
         self._requests = itertools.count(1)
         self._answers: dict[int, SimpleQueue[Any]] = {}
         self._launch: tuple[list[str], str] | None = None
+        #: What workers were told to import while they wait, and how many modules there were then.
+        self._modules: list[str] = []
+        self._module_count = -1
         self._dropped: SimpleQueue[Any] = SimpleQueue()
         self._closing = False
         self._reader = threading.Thread(target=self._read, name="spanwise-reader", daemon=True)
@@ -281,9 +285,17 @@ class Session:
     def send_submit(self, message: SubmitMessage) -> None:
         """Send a `submit`; under `sending`."""
         launch = (list(sys.path), os.getcwd())  # noqa: PTH109 (a third of Path.cwd's time)
-        if launch != self._launch:
-            message.fields["launch"] = {"path": launch[0], "cwd": launch[1]}
-            self._launch = launch
+        if launch != self._launch or len(sys.modules) != self._module_count:
+            self._module_count = len(sys.modules)
+            modules = imported_modules()
+            if launch != self._launch or modules != self._modules:
+                message.fields["launch"] = {
+                    "path": launch[0],
+                    "cwd": launch[1],
+                    "modules": modules,
+                }
+                self._launch = launch
+                self._modules = modules
         tasks: Any = message.tasks
         dependencies: Any = {"id": message.dependencies}
         if len(tasks["id"]) <= FEW_ROWS and len(message.dependencies) <= FEW_ROWS:

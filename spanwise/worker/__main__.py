@@ -6,7 +6,6 @@ path, cwd, transport, recording}``; the pipe then stays open for as long as the 
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import platform
@@ -14,7 +13,6 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +21,12 @@ import cloudpickle
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkClosed, LinkError
-from spanwise.wire.foreign import said
+from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.forks import end_with_worker
 from spanwise.worker.launch import follow_launch
-from spanwise.worker.library import Library
 from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
 from spanwise.worker.memory import give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
@@ -115,13 +112,11 @@ def _run(config: dict[str, Any]) -> int:
         )
         worker.watch = watch
         watch.start()
-        threading.Thread(
-            target=_warm_up,
-            args=(config.get("modules", ()), worker.library),
-            name="spanwise-warm-up",
-            daemon=True,
-        ).start()
-        SchedulerLink(link, worker, fetching, watch).serve()
+        ahead = ImportAhead(
+            worker.library, worker.is_idle, ("dask.sizeof", *config.get("modules", ())), _complain
+        )
+        ahead.start()
+        SchedulerLink(link, worker, fetching, watch, ahead).serve()
     finally:
         door.close()
     return CLOSED
@@ -160,23 +155,6 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
     )
     if own:
         _end(BROKEN)
-
-
-def _warm_up(modules: Sequence[str], library: Library) -> None:
-    """Import what nearly every task needs while the scheduler is still being told of us.
-
-    Then what the client has imported: the first task would pay for it otherwise. One that
-    cannot be imported here is left to the task that needs it, which then says why.
-    """
-    for name in ("dask.sizeof", *modules):
-        try:
-            # Let go in between: a task that came meanwhile waits for one module at most.
-            library.import_ahead(name)
-        except BaseException as error:  # noqa: BLE001  (a package may raise anything)
-            _complain(f"{name} cannot be imported ahead: {said(error)}")
-    # What is imported by now stays: collections need not look at it again.
-    gc.collect()
-    gc.freeze()
 
 
 def _versions() -> dict[str, str]:

@@ -11,6 +11,7 @@ from spanwise.wire import payload
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.worker import forks
+from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.errors import describe
 from spanwise.worker.launch import follow_launch
 
@@ -37,11 +38,14 @@ class SchedulerLink:
         What the messages act on.
     """
 
-    def __init__(self, link: Link, worker: Worker, fetching: Fetching, watch: Watch) -> None:
+    def __init__(
+        self, link: Link, worker: Worker, fetching: Fetching, watch: Watch, ahead: ImportAhead
+    ) -> None:
         self._link = link
         self._worker = worker
         self._fetching = fetching
         self._watch = watch
+        self._ahead = ahead
         self._handlers: dict[str, Callable[[Message], None]] = {
             "assign": self._assign,
             "release": self._release,
@@ -79,6 +83,7 @@ class SchedulerLink:
         launch = fields.get("launch")
         if launch is not None:
             follow_launch(launch["path"], launch["cwd"])
+            self._ahead.add(launch.get("modules", ()))
         for template in fields["templates"]:
             library.add_template(template["id"], message.blobs[template["blob"]])
         for chunk in fields["chunks"]:

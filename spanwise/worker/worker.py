@@ -241,6 +241,11 @@ class Worker:
         """Return the next task to run; the lock is held by the caller."""
         return None if self.paused else self.table.take()
 
+    def is_idle(self) -> bool:
+        """Whether all threads are parked: no task runs, and none waits for one."""
+        with self.lock:
+            return len(self.idle) == len(self.executors) and not self.table.runnable
+
     def pause(self, paused: bool, why: str = "", stalled: bool = False) -> None:
         """Stop or go on beginning tasks; `stalled`: nothing here can end the pause."""
         # In the order in which it is decided: two threads may pause at once.

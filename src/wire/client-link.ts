@@ -30,8 +30,14 @@ const span = v.object({
 const spans = v.optional(v.array(span), []);
 const ids = { ids: { id: 'u32' } } as const;
 
-/** Where the client's Python looks for modules now; sent again whenever it changed. */
-const launch = v.optional(v.object({ path: v.array(text), cwd: text }));
+/** Where the client's Python looks for modules now, and which it has imported; sent again whenever it changed. */
+const launch = v.optional(
+  v.object({
+    path: v.array(text),
+    cwd: text,
+    modules: v.optional(v.array(text), [])
+  })
+);
 
 const worker = v.looseObject({
   id: u16,

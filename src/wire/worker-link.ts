@@ -153,7 +153,13 @@ export const WORKER_LINK = {
       {
         templates: v.optional(v.array(v.object({ id: u32, blob })), []),
         chunks: v.optional(v.array(v.object({ id: u32, blob })), []),
-        launch: v.optional(v.object({ path: v.array(text), cwd: text }))
+        launch: v.optional(
+          v.object({
+            path: v.array(text),
+            cwd: text,
+            modules: v.optional(v.array(text), [])
+          })
+        )
       },
       {
         tasks: {

@@ -5,7 +5,7 @@ import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
 import { checkFromClient } from './check-messages';
-import type { ClusterState } from './cluster-state';
+import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
 import { WireFlag } from './task-rows';
 import {
@@ -108,12 +108,21 @@ export class ClientSession {
     }
   }
 
+  /** Workers that get no task of this graph have time to import what later ones want. */
+  private _tellWaiting(launch: Launch): void {
+    for (const session of this._cluster.workers.values()) {
+      session.launchVersion = this._cluster.launchVersion;
+      session.link.send('assign', { templates: [], chunks: [], launch });
+    }
+  }
+
   private _submit(message: Message<'client', 'up', 'submit'>): void {
     const { fields, blobs } = message;
     const cluster = this._cluster;
     if (fields.launch !== undefined) {
       cluster.launch = fields.launch;
       cluster.launchVersion++;
+      this._tellWaiting(fields.launch);
     }
     this._coming = fields.last ? null : fields.generation;
     if (fields.last) {

@@ -12,10 +12,11 @@ import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
 import type { WorkerSession } from './worker-session';
 
-/** Where workers are to look for modules, and in which folder they work; changes come with submissions. */
+/** Where workers are to look for modules, in which folder they work, and what to import while they wait; changes come with submissions. */
 export type Launch = {
   readonly path: string[];
   readonly cwd: string;
+  readonly modules: string[];
 };
 
 export class ClusterState {

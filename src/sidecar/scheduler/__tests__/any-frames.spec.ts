@@ -119,7 +119,7 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
         address: 'unix:/x'
       },
       (type, _fields, tables) => {
-        if (type === 'assign') {
+        if (type === 'assign' && tables !== undefined) {
           const { taskId, runId } = (tables as { tasks: Columns }).tasks;
           for (let i = 0; i < taskId!.length; i++) {
             assigned.push([taskId![i]!, runId![i]!]);

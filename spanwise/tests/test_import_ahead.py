@@ -1,0 +1,116 @@
+"""Workers import what the client has imported while they wait for tasks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import dask
+import pytest
+
+from spanwise import Client
+from spanwise.client.imported import imported_modules
+from spanwise.worker.ahead import ImportAhead
+from spanwise.worker.library import Library
+from spanwise.worker.names import Names
+
+NAME = "imported_ahead_4712"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package on the path, half of whose half second is a module within it."""
+    folder = tmp_path / NAME
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import time\ntime.sleep(0.25)\n")
+    (folder / "inner.py").write_text(
+        "import time\ntime.sleep(0.25)\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield folder
+    for name in [name for name in sys.modules if name.split(".")[0] == NAME]:
+        sys.modules.pop(name)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def import_seconds(client: Client) -> float:
+    return sum(
+        value
+        for (_, _, activity, unit), value in client.fine_metrics().items()
+        if activity == "import" and unit == "seconds"
+    )
+
+
+def has_it() -> bool:
+    return "imported_ahead_4712.inner" in sys.modules
+
+
+def test_an_idle_worker_has_what_the_client_imported_later(package: Path) -> None:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        assert client.submit(abs, -1).result(timeout=60) == 1
+        function = __import__(f"{NAME}.inner").inner.double
+        # Any submission takes the news along, to the worker that gets no task of it as well.
+        assert client.submit(abs, -2).result(timeout=60) == 2
+        until(lambda: all(client.run(has_it).values()))
+        before = import_seconds(client)
+        assert client.gather(client.map(function, range(8))) == list(range(0, 16, 2))
+        assert import_seconds(client) - before < 0.05
+
+
+def test_a_setting_switches_it_off(package: Path) -> None:
+    __import__(f"{NAME}.inner")
+    assert NAME in imported_modules() and f"{NAME}.inner" in imported_modules()
+    with dask.config.set({"spanwise.worker.import-ahead": False}):
+        assert imported_modules() == []
+
+
+def test_only_what_tasks_may_want_travels(package: Path) -> None:
+    __import__(f"{NAME}.inner")
+    sys.modules["made_here_4712"] = type(sys)("made_here_4712")
+    try:
+        names = imported_modules()
+    finally:
+        del sys.modules["made_here_4712"]
+    assert names.index(NAME) < names.index(f"{NAME}.inner")
+    assert len(names) <= 1000
+    tops = {name.split(".")[0] for name in names}
+    assert not tops & {"__main__", "sys", "os", "spanwise", "pytest", "IPython", "made_here_4712"}
+
+
+@pytest.mark.parametrize(
+    "ends", ["raise SystemExit(3)", "raise KeyboardInterrupt", "1 / 0", "pass"]
+)
+def test_a_module_that_cannot_be_imported_does_no_harm(
+    ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ends_4712.py").write_text(
+        f"from pathlib import Path\nprint('hello')\n"
+        f"Path({str(tmp_path)!r}, 'tries').open('a').write('x')\n{ends}\n"
+    )
+    (tmp_path / "after_4712.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    idle: list[bool] = []
+    complaints: list[str] = []
+    ahead = ImportAhead(Library(Names()), lambda: bool(idle), (), complaints.append)
+    ahead.start()
+    ahead.add(["ends_4712", "after_4712"])
+    try:
+        # A task runs.
+        time.sleep(0.2)
+        assert not (tmp_path / "tries").exists()
+        idle.append(True)
+        until(lambda: "after_4712" in sys.modules)
+        ahead.add(["ends_4712"])
+        assert (tmp_path / "tries").read_text() == "x"
+        assert len(complaints) == (ends != "pass")
+    finally:
+        for name in ("ends_4712", "after_4712"):
+            sys.modules.pop(name, None)

@@ -1,0 +1,88 @@
+"""Imports what the client has imported before a task needs it."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from time import sleep
+
+from spanwise.wire.foreign import said
+from spanwise.worker.library import Library
+
+#: Names that a worker is ever told of: beyond these the task that needs a module imports it.
+MOST_NAMES = 10_000
+#: Between two looks whether the worker is idle; only while there is something to import.
+LOOK_SECONDS = 0.05
+
+
+class ImportAhead(threading.Thread):
+    """Imports modules one by one, and lets tasks go first.
+
+    A task that comes meanwhile waits for one module at most, and books that as *import*. What
+    cannot be imported is left to the task that needs it, which then says why.
+
+    Parameters
+    ----------
+    library
+        Imports under its lock.
+    is_idle
+        Whether no task runs in this worker or waits for one of its threads.
+    at_once
+        Modules to import now, whatever the worker does: nearly every task wants them.
+    complain
+        Takes a sentence for the log.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        is_idle: Callable[[], bool],
+        at_once: Iterable[str],
+        complain: Callable[[str], None],
+    ) -> None:
+        super().__init__(name="spanwise-import-ahead", daemon=True)
+        self._library = library
+        self._is_idle = is_idle
+        self._at_once = tuple(at_once)
+        self._complain = complain
+        self._names: deque[str] = deque()
+        #: Never tried again, whatever came of it.
+        self._known: set[str] = set(self._at_once)
+        self._has_names = threading.Event()
+
+    def add(self, names: Iterable[str]) -> None:
+        """Have these imported as well, when the worker is idle; from the thread of the link."""
+        for name in names:
+            if name not in self._known and len(self._known) < MOST_NAMES:
+                self._known.add(name)
+                self._names.append(name)
+        if self._names:
+            self._has_names.set()
+
+    def run(self) -> None:
+        """Import until the process ends."""
+        for name in self._at_once:
+            self._import(name)
+        # What is imported by now stays: collections need not look at it again.
+        gc.collect()
+        gc.freeze()
+        while True:
+            if not self._names:
+                self._has_names.wait()
+                # `add` puts names there before it sets the event: none is missed.
+                self._has_names.clear()
+            elif self._is_idle():
+                self._import(self._names.popleft())
+            else:
+                sleep(LOOK_SECONDS)
+
+    def _import(self, name: str) -> None:
+        if name in sys.modules:
+            return
+        try:
+            self._library.import_ahead(name)
+        except BaseException as error:  # noqa: BLE001  (a module may raise anything)
+            self._complain(f"{name} cannot be imported ahead: {said(error)}")
