@@ -65,6 +65,8 @@ export type Figures = {
   readonly all: Readonly<Record<string, number>>;
   readonly analysis: Readonly<Record<string, number>>;
   readonly cpuSeconds: number;
+  /** Function calls by the records of the tasks: a fused task makes several. */
+  readonly executions: number;
   /** Keys of the tasks of which a part at least is in that span. */
   readonly inAnalysis: readonly string[];
 };
@@ -84,5 +86,8 @@ export const FIGURES = `print(json.dumps({
     "inAnalysis": sorted(
         task["key"] for task in seen.get_task_stream()
         if any("analysis" in part["span"] for part in task["startstops"])),
+    "executions": sum(
+        part["action"] == "compute"
+        for task in seen.get_task_stream() for part in task["startstops"]),
     "cpuSeconds": seen.fine_metrics(unit="seconds").by_activity()["thread-cpu"],
 }))`;
