@@ -131,7 +131,7 @@ function checkScattered(
       );
     }
   }
-  checkAmounts('scattered', 'nbytes', tasks.nbytes, tasks.rows);
+  checkSizes('scattered', 'nbytes', tasks.nbytes, tasks.rows);
 }
 
 /**
@@ -153,7 +153,7 @@ export function checkFromWorker(
     checkThreads('measured', running.thread, running.rows, threads);
   } else if (message.type === 'replicas') {
     const { added } = message.tables;
-    checkAmounts('replicas', 'nbytes', added.nbytes, added.rows);
+    checkSizes('replicas', 'nbytes', added.nbytes, added.rows);
   }
 }
 
@@ -198,7 +198,7 @@ function checkFinished(
   );
   checkTimes('finished', 'start', runs.start, runs.rows);
   checkAmounts('finished', 'duration', runs.duration, runs.rows);
-  checkAmounts('finished', 'outBytes', runs.outBytes, runs.rows);
+  checkSizes('finished', 'outBytes', runs.outBytes, runs.rows);
   checkTimes('finished', 'offset', parts.offset, parts.rows);
   checkAmounts('finished', 'duration', parts.duration, parts.rows);
 }
@@ -281,6 +281,23 @@ function checkThreads(
 }
 
 /** Seconds, bytes: numbers that may not be known, and are not negative. */
+/** Of one result: a pebibyte. Sums of larger ones lose the small, and stay wrong when the large have gone. */
+const MOST_BYTES = 2 ** 50;
+
+function checkSizes(
+  type: string,
+  column: string,
+  values: Float64Array,
+  rows: number
+): void {
+  for (let i = 0; i < rows; i++) {
+    // Written so that NaN is refused.
+    if (!(values[i]! >= 0 && values[i]! <= MOST_BYTES)) {
+      throw new BrokenFrame(`"${type}": ${column} is ${values[i]}.`);
+    }
+  }
+}
+
 function checkAmounts(
   type: string,
   column: string,
