@@ -8,7 +8,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 #: No result is as large: a measure that says so is wrong.
-_MOST_BYTES = 2.0**60
+_MOST_BYTES = 2.0**50
 #: Classes that are remembered, and kept alive by that: notebooks make new ones.
 _CLASSES = 1_000
 
