@@ -14,6 +14,7 @@ from spanwise import Client
 from spanwise.client.imported import imported_modules
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.library import Library
+from spanwise.worker.memory import MemoryMonitor
 from spanwise.worker.names import Names
 
 NAME = "imported_ahead_4712"
@@ -99,7 +100,7 @@ def test_a_module_that_cannot_be_imported_does_no_harm(
     monkeypatch.syspath_prepend(tmp_path)
     idle: list[bool] = []
     complaints: list[str] = []
-    ahead = ImportAhead(Library(Names()), lambda: bool(idle), (), complaints.append)
+    ahead = ImportAhead(Library(Names()), lambda: bool(idle), lambda: True, (), complaints.append)
     ahead.start()
     ahead.add(["ends_4712", "after_4712"])
     try:
@@ -114,3 +115,28 @@ def test_a_module_that_cannot_be_imported_does_no_harm(
     finally:
         for name in ("ends_4712", "after_4712"):
             sys.modules.pop(name, None)
+
+
+def test_modules_do_not_take_the_memory_of_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["fits_4712", "fits_no_more_4712"]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    room = [True, False]
+    ahead = ImportAhead(Library(Names()), lambda: True, lambda: room.pop(0), (), print)
+    ahead.add(names)
+    ahead.start()
+    try:
+        until(lambda: not room and not ahead._names)
+        assert [name in sys.modules for name in names] == [True, False]
+    finally:
+        sys.modules.pop(names[0], None)
+
+
+def test_room_for_modules_is_a_share_of_the_limit() -> None:
+    taken = MemoryMonitor(0).process()
+    assert MemoryMonitor(0).has_room_for_modules()
+    assert MemoryMonitor(taken * 10).has_room_for_modules()
+    assert not MemoryMonitor(taken * 2).has_room_for_modules()

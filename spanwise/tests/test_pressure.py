@@ -34,7 +34,13 @@ MEMORY = 240 * MIB
 def cluster(workers: int = 1, stall: str = "60s", memory: float = MEMORY) -> Iterator[Client]:
     known = set(marked_processes())
     with (
-        dask.config.set({"spanwise.scheduler.stall-timeout": stall}),
+        dask.config.set(
+            {
+                "spanwise.scheduler.stall-timeout": stall,
+                # What other tests have imported here would fill the workers first.
+                "spanwise.worker.import-ahead": False,
+            }
+        ),
         Client(n_workers=workers, threads_per_worker=1, memory_limit=memory) as client,
     ):
         yield client

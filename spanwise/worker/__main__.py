@@ -28,7 +28,7 @@ from spanwise.worker.fetch import Fetching
 from spanwise.worker.forks import end_with_worker
 from spanwise.worker.launch import follow_launch
 from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
-from spanwise.worker.memory import give_back_freed_memory
+from spanwise.worker.memory import MemoryMonitor, give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
@@ -113,7 +113,11 @@ def _run(config: dict[str, Any]) -> int:
         worker.watch = watch
         watch.start()
         ahead = ImportAhead(
-            worker.library, worker.is_idle, ("dask.sizeof", *config.get("modules", ())), _complain
+            worker.library,
+            worker.is_idle,
+            MemoryMonitor(worker.memory_limit).has_room_for_modules,
+            ("dask.sizeof", *config.get("modules", ())),
+            _complain,
         )
         ahead.start()
         SchedulerLink(link, worker, fetching, watch, ahead).serve()

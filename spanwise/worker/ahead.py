@@ -30,6 +30,8 @@ class ImportAhead(threading.Thread):
         Imports under its lock.
     is_idle
         Whether no task runs in this worker or waits for one of its threads.
+    has_room
+        Whether the process is so small that modules nobody has asked for yet may come in.
     at_once
         Modules to import now, whatever the worker does: nearly every task wants them.
     complain
@@ -40,12 +42,14 @@ class ImportAhead(threading.Thread):
         self,
         library: Library,
         is_idle: Callable[[], bool],
+        has_room: Callable[[], bool],
         at_once: Iterable[str],
         complain: Callable[[str], None],
     ) -> None:
         super().__init__(name="spanwise-import-ahead", daemon=True)
         self._library = library
         self._is_idle = is_idle
+        self._has_room = has_room
         self._at_once = tuple(at_once)
         self._complain = complain
         self._names: deque[str] = deque()
@@ -74,6 +78,9 @@ class ImportAhead(threading.Thread):
                 self._has_names.wait()
                 # `add` puts names there before it sets the event: none is missed.
                 self._has_names.clear()
+            elif not self._has_room():
+                # Tasks import what they need; the memory is theirs.
+                self._names.clear()
             elif self._is_idle():
                 self._import(self._names.popleft())
             else:

@@ -17,6 +17,8 @@ from collections.abc import Callable
 RECENT_SECONDS = 30.0
 #: Shares of the memory limit, as in Dask.
 PAUSE, TERMINATE = 0.80, 0.95
+#: Up to this share, modules that no task has asked for yet may come in: the rest is for results.
+IMPORT_AHEAD = 0.30
 
 
 #: mallopt's name for the free memory at the heap's end that is given back at once.
@@ -148,3 +150,7 @@ class MemoryMonitor:
     def is_over(self, process: float) -> bool:
         """Whether the worker must end before the system ends something else."""
         return self.limit > 0 and process >= TERMINATE * self.limit
+
+    def has_room_for_modules(self) -> bool:
+        """Whether the process is so small that modules may be imported ahead."""
+        return self.limit <= 0 or self._process.read() < IMPORT_AHEAD * self.limit
