@@ -96,7 +96,10 @@ def with_padding(i: int) -> bytes:
 
 def test_a_worker_takes_more_tables_than_its_memory_holds() -> None:
     known = set(marked_processes())
-    with Client(n_workers=1, threads_per_worker=1, memory_limit=120 * MEGABYTE) as client:
+    # What other tests have imported here would fill the worker first.
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    limit = 120 * MEGABYTE
+    with alone, Client(n_workers=1, threads_per_worker=1, memory_limit=limit) as client:
         assert client.submit(size, 1).result() == 1
         (worker,) = processes_of("worker", known)
         # All are wanted, so all may have to be run again: none goes before the end.

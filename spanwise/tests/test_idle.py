@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from spanwise import Client, span, wait
@@ -174,7 +175,9 @@ def hold(nbytes: int, number: int) -> bytes:
 
 def test_a_thread_that_spills_is_not_idle() -> None:
     """One thread, results beyond the memory that they may take: between runs there is nothing."""
-    with Client(n_workers=1, threads_per_worker=1, memory_limit="200MB") as client:
+    # What other tests have imported here would fill the worker first.
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    with alone, Client(n_workers=1, threads_per_worker=1, memory_limit="200MB") as client:
         client.gather(client.map(hold, [1] * 4, range(4), pure=False))
         with span("spilling"):
             futures = [client.submit(hold, 10_000_000, number) for number in range(25)]

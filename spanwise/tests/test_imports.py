@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 
 from spanwise import Client
@@ -38,7 +39,9 @@ def slow_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_first_task_of_a_module_shows_its_import(slow_module: str) -> None:
     function = __import__(slow_module).double
-    with Client(n_workers=1, threads_per_worker=1) as client:
+    # The task shall import it, and wait for nothing that other tests have imported here.
+    alone = dask.config.set({"spanwise.worker.import-ahead": False})
+    with alone, Client(n_workers=1, threads_per_worker=1) as client:
         assert client.submit(function, 1).result(timeout=60) == 2
         assert client.submit(function, 2).result(timeout=60) == 4
         seconds = {
