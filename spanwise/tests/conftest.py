@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from spanwise.client import session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
@@ -36,6 +37,15 @@ def _nothing_left_running() -> Iterator[None]:
     left = wait_until_gone(known, limit_seconds=30)
     if left:
         pytest.fail("processes left running:\n" + "\n".join(left))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_its_own_imports(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Workers import ahead what their client has: here that is what other tests needed."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.module.__name__.endswith("test_import_ahead"):
+            patch.setattr(session, "imported_modules", list)
+        yield
 
 
 @pytest.fixture
