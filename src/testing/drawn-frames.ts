@@ -13,21 +13,7 @@ import type {
 import { FrameDecoder, FrameEncoder } from '../wire/frame';
 import type { LinkName, Message, TypeOf } from '../wire/schema';
 import { LINKS } from '../wire/schema';
-
-/** What the schemas of valibot have in common, as far as needed here. */
-type Loose = {
-  readonly type: string;
-  readonly wrapped?: Loose;
-  readonly item?: Loose;
-  readonly value?: Loose;
-  readonly entries?: Readonly<Record<string, Loose>>;
-  readonly options?: readonly unknown[];
-  readonly literal?: unknown;
-  readonly pipe?: readonly {
-    readonly type: string;
-    readonly requirement?: unknown;
-  }[];
-};
+import type { Loose } from '../wire/schema-json';
 
 const EDGES: Readonly<Record<NumberType, readonly number[]>> = {
   u8: [0, 1, 2, 3, 7, 8, 127, 255],

@@ -16,7 +16,7 @@ import { LINKS } from './schema';
 type Kind = string | { readonly [word: string]: unknown };
 
 /** What the schemas of valibot that describe.ts allows have in common, as far as needed here. */
-type Loose = {
+export type Loose = {
   readonly type: string;
   readonly wrapped?: Loose;
   readonly default?: unknown;

@@ -280,7 +280,6 @@ function checkThreads(
   }
 }
 
-/** Seconds, bytes: numbers that may not be known, and are not negative. */
 /** Of one result: a pebibyte. Sums of larger ones lose the small, and stay wrong when the large have gone. */
 const MOST_BYTES = 2 ** 50;
 
@@ -298,6 +297,7 @@ function checkSizes(
   }
 }
 
+/** Seconds, bytes: numbers that may not be known, and are not negative. */
 function checkAmounts(
   type: string,
   column: string,
