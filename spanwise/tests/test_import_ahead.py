@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask
@@ -86,6 +88,22 @@ def test_only_what_tasks_may_want_travels(package: Path) -> None:
     assert not tops & {"__main__", "sys", "os", "spanwise", "pytest", "IPython", "made_here_4712"}
 
 
+@contextmanager
+def importing(
+    is_idle: Callable[[], bool], has_room: Callable[[], bool], complain: Callable[[str], None]
+) -> Iterator[ImportAhead]:
+    """Import ahead in this process; the thread ends with the block."""
+    ahead = ImportAhead(Library(Names()), is_idle, has_room, (), complain)
+    ahead.start()
+    try:
+        yield ahead
+    finally:
+        ahead.close()
+        ahead.join(timeout=30)
+        gc.unfreeze()
+        assert not ahead.is_alive()
+
+
 @pytest.mark.parametrize(
     "ends", ["raise SystemExit(3)", "raise KeyboardInterrupt", "1 / 0", "pass"]
 )
@@ -100,18 +118,17 @@ def test_a_module_that_cannot_be_imported_does_no_harm(
     monkeypatch.syspath_prepend(tmp_path)
     idle: list[bool] = []
     complaints: list[str] = []
-    ahead = ImportAhead(Library(Names()), lambda: bool(idle), lambda: True, (), complaints.append)
-    ahead.start()
-    ahead.add(["ends_4712", "after_4712"])
     try:
-        # A task runs.
-        time.sleep(0.2)
-        assert not (tmp_path / "tries").exists()
-        idle.append(True)
-        until(lambda: "after_4712" in sys.modules)
-        ahead.add(["ends_4712"])
-        assert (tmp_path / "tries").read_text() == "x"
-        assert len(complaints) == (ends != "pass")
+        with importing(lambda: bool(idle), lambda: True, complaints.append) as ahead:
+            ahead.add(["ends_4712", "after_4712"])
+            # A task runs.
+            time.sleep(0.2)
+            assert not (tmp_path / "tries").exists()
+            idle.append(True)
+            until(lambda: "after_4712" in sys.modules)
+            ahead.add(["ends_4712"])
+            assert (tmp_path / "tries").read_text() == "x"
+            assert len(complaints) == (ends != "pass")
     finally:
         for name in ("ends_4712", "after_4712"):
             sys.modules.pop(name, None)
@@ -125,12 +142,11 @@ def test_modules_do_not_take_the_memory_of_results(
         (tmp_path / f"{name}.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     room = [True, False]
-    ahead = ImportAhead(Library(Names()), lambda: True, lambda: room.pop(0), (), print)
-    ahead.add(names)
-    ahead.start()
     try:
-        until(lambda: not room and not ahead._names)
-        assert [name in sys.modules for name in names] == [True, False]
+        with importing(lambda: True, lambda: room.pop(0), print) as ahead:
+            ahead.add(names)
+            until(lambda: not room and not ahead._names)
+            assert [name in sys.modules for name in names] == [True, False]
     finally:
         sys.modules.pop(names[0], None)
 

@@ -56,6 +56,7 @@ class ImportAhead(threading.Thread):
         #: Never tried again, whatever came of it.
         self._known: set[str] = set(self._at_once)
         self._has_names = threading.Event()
+        self._closed = False
 
     def add(self, names: Iterable[str]) -> None:
         """Have these imported as well, when the worker is idle; from the thread of the link."""
@@ -66,14 +67,19 @@ class ImportAhead(threading.Thread):
         if self._names:
             self._has_names.set()
 
+    def close(self) -> None:
+        """Import nothing more, and end the thread. A worker never does: it ends as a process."""
+        self._closed = True
+        self._has_names.set()
+
     def run(self) -> None:
-        """Import until the process ends."""
+        """Import until it is closed."""
         for name in self._at_once:
             self._import(name)
         # What is imported by now stays: collections need not look at it again.
         gc.collect()
         gc.freeze()
-        while True:
+        while not self._closed:
             if not self._names:
                 self._has_names.wait()
                 # `add` puts names there before it sets the event: none is missed.
