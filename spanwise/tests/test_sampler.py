@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections import Counter
 from functools import partial
 from types import SimpleNamespace
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from spanwise.worker.clocks import ThreadClock
 from spanwise.worker.names import OWN, Names
-from spanwise.worker.sampler import BLOCKED, INTERVAL, Sampler
+from spanwise.worker.sampler import BLOCKED, INTERVAL, ON_CORE, WAITING, Sampler
 from spanwise.worker.stacks import NO_PARENT
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
@@ -221,3 +223,62 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     executor.reporting = True
     sampler.look(101.0 + 10.5 * INTERVAL)
     assert {state: n for *_, state, n in sampler.rows()} == {BLOCKED: 10}
+
+
+class Scheduled:
+    """A thread as the kernel runs it, and its clocks as the kernel tells them.
+
+    Parameters
+    ----------
+    stays
+        State and seconds, one after the other.
+    """
+
+    def __init__(self, stays: list[tuple[int, float]]) -> None:
+        self.stays = stays
+
+    def spent(self, state: int, now: float, with_last: bool = True) -> float:
+        """Seconds in a state until now; without the stay that has not ended by then."""
+        spent, begin = 0.0, 0.0
+        for each, seconds in self.stays:
+            if each == state and (with_last or begin + seconds <= now):
+                spent += min(seconds, max(0.0, now - begin))
+            begin += seconds
+        return spent
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0.0002, 0.03),
+            st.sampled_from([WAITING, BLOCKED]),
+            st.floats(0.0002, 0.2),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    st.lists(st.floats(0.9 * INTERVAL, 1.4 * INTERVAL), min_size=1),
+)
+def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(drawn, steps):
+    stays = [each for core, state, off in drawn for each in ((ON_CORE, core), (state, off))]
+    whole = sum(seconds for _, seconds in stays)
+    # What is owed at the end is paid while the task goes on.
+    thread = Scheduled([*stays, (ON_CORE, 1.0)])
+    now = 0.0
+    executor = FakeExecutor((A, None))
+    executor.core_wait = SimpleNamespace(read=lambda: thread.spent(WAITING, now, with_last=False))
+    sampler = sampler_of(executor)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(ON_CORE, now))
+    for step in itertools.cycle(steps):
+        now += step
+        if now > whole + 1.0:
+            break
+        sampler.look(now)
+        looked = now
+    found = Counter[int]()
+    for *_, state, n in sampler.rows():
+        found[state] += n
+    for state in (ON_CORE, WAITING, BLOCKED):
+        assert found[state] * INTERVAL == pytest.approx(
+            thread.spent(state, looked), abs=4 * INTERVAL
+        )

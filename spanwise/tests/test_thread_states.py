@@ -65,10 +65,6 @@ def test_asleep(one_process: Client) -> None:
     assert states["blocked"] >= 0.9 * sum(states.values())
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="open: with more threads than cores, Profile may call a tenth blocked that was not",
-)
 def test_computing_on_more_threads_than_cores() -> None:
     """Processes of one thread each: what is off a core waits in the kernel's queue."""
     workers = 2 * len(os.sched_getaffinity(0))

@@ -14,6 +14,15 @@ state that is owed most::
 
 so samples on core × 10 ms is the thread's CPU time, per span and function.
 
+The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks amid it call
+blocked what was waiting; the look after it finds more waiting than time, and calls them waiting, as
+far as they have not been sent::
+
+    in the queue    ├────── 25 ms ──────┤
+    looks        ┴       ┴       ┴       ┴
+    first           blocked 0.5   1    waiting 1
+    then            waiting 0.5   1    waiting 1
+
 The lock is free when a thread sends what it ran, or reads what it waited for, so many looks
 come there, after the task. What they stand for is mostly the task: by the same debts a look
 while the thread sends counts as one of the function (whose inner frames nobody saw), or of the
@@ -26,6 +35,7 @@ worker; one while it reads, some microseconds, as one of the function::
 from __future__ import annotations
 
 import sys
+from collections import deque
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -43,6 +53,8 @@ LONGEST = 1.0
 _READ_CODE = CoreWait.read.__code__
 #: A thread that was on core for less than this share of the time stood still.
 STILL = 0.02
+#: Looks that may be called waiting later: a stay of half a minute.
+_MOST_DOUBTS = 3000
 # state of a sample
 ON_CORE, WAITING, BLOCKED, UNKNOWN = 0, 1, 2, 3
 
@@ -87,18 +99,31 @@ class _Lane:
         self.owed: dict[tuple[int, int], list[float]] = {}
         #: The same of looks after a run → samples owed to its function, to the worker.
         self.owed_after: dict[tuple[int, int], list[float]] = {}
+        #: What looks called blocked since the last stay in the run queue that is known: the latest
+        #: of it may be a stay that had not ended.
+        self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
-    def rest(self, now: float) -> None:
-        """The thread has nothing to do: what it used until now is no later task's."""
-        self.looked = now
+    def rest(self, now: float) -> float:
+        """The thread has nothing to do: what it used until now is no later task's.
+
+        Returns
+        -------
+        late
+            Samples by which it waited for a core for longer than it has rested.
+        """
+        late = 0.0
         wait = self.executor.core_wait
         try:
             self.cpu = self.clock.read()
             if wait is not None:
-                self.waited = wait.read()
+                waited = wait.read()
+                late = (waited - self.waited - (now - self.looked)) / INTERVAL
+                self.waited = waited
         except OSError:
             # The thread has ended, and its clock with it: it will have no task.
             pass
+        self.looked = now
+        return late
 
 
 class ThreadSampler:
@@ -139,7 +164,8 @@ class ThreadSampler:
             executor = lane.executor
             row = executor.row
             if row is None:
-                lane.rest(now)
+                self._settle(lane, lane.rest(now))
+                lane.doubts.clear()
             else:
                 # `reporting` first: the stamps are those of the end when it is true.
                 reporting = executor.reporting
@@ -189,7 +215,15 @@ class ThreadSampler:
             begin, begin_cpu = lane.looked, lane.cpu
         begin = min(begin, now - 1e-6)
         on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
-        in_queue = min(1.0 - on_core, max(0.0, (waited - lane.waited) / (now - begin)))
+        queued = waited - lane.waited
+        in_queue = min(1.0 - on_core, max(0.0, queued / (now - begin)))
+        if isnan(in_queue):
+            in_queue = 0.0
+        blocked = 1.0 - on_core - in_queue
+        span, function = (part[3], part[2]) if part is not None else (row[6], row[5])
+        if queued > 0.0:
+            self._settle(lane, (queued - in_queue * (now - begin)) / INTERVAL)
+            lane.doubts.clear()
 
         lane.carry += max(0.0, now - since) / INTERVAL
         n = int(lane.carry)
@@ -199,15 +233,10 @@ class ThreadSampler:
         lane.looked, lane.cpu, lane.waited = now, cpu, waited
         if n == 0:
             return moved
-        span, function = (part[3], part[2]) if part is not None else (row[6], row[5])
         if isnan(cpu):
             state = UNKNOWN
         else:
-            if isnan(in_queue):
-                in_queue = 0.0
-            state = _pay(
-                lane.owed, (span, function), n, (on_core, in_queue, 1.0 - on_core - in_queue)
-            )
+            state = _pay(lane.owed, (span, function), n, (on_core, in_queue, blocked))
         called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
         frame = frames.get(executor.ident)
@@ -222,7 +251,27 @@ class ThreadSampler:
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
+        if state == BLOCKED:
+            lane.doubts.append((key, n))
         return moved
+
+    def _settle(self, lane: _Lane, late: float) -> None:
+        """Call the latest `late` samples waiting that were called blocked, but for sent ones."""
+        owed = None
+        while late >= 0.5 and lane.doubts:
+            key, n = lane.doubts.pop()
+            n = min(n, self._samples.get(key, 0), round(late))
+            if n > 0:
+                self._samples[key] -= n
+                second, thread, span, function, stack, _ = key
+                waiting = (second, thread, span, function, stack, WAITING)
+                self._samples[waiting] = self._samples.get(waiting, 0) + n
+                owed = lane.owed[span, function]
+                late -= n
+        if owed is not None and abs(late) < 1.0:
+            # Of the last of them; the rest was sent.
+            owed[WAITING] += late
+            owed[BLOCKED] -= late
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""
@@ -232,6 +281,7 @@ class ThreadSampler:
         return [
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
             for (second, thread, span, function, stack, state), n in samples.items()
+            if n > 0
         ]
 
 
