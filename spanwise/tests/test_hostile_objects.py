@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
+from tblib import pickling_support
 
 from spanwise import Client
 from spanwise.client.errors import RemoteTaskError
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.wire import payload
 from spanwise.wire.foreign import MESSAGE_LIMIT, is_ctrl_c, said
 from spanwise.worker.errors import BLOB_LIMIT, TEXT_LIMIT, TaskError, describe
 
@@ -298,6 +302,78 @@ def test_describe_stands_everything() -> None:
             described = describe(caught)
         assert described.type == type(error).__name__
         assert described.blob
+
+
+@pytest.fixture
+def chains_travel() -> Iterator[None]:
+    """Pickles hold causes, contexts and tracebacks, as where distributed was imported."""
+    before = dict(copyreg.dispatch_table)
+    pickling_support.install()
+    yield
+    # pickle holds this very dictionary
+    copyreg.dispatch_table.clear()
+    copyreg.dispatch_table.update(before)
+
+
+def raise_after(error: BaseException, raised: Exception) -> None:
+    try:
+        raise error
+    except BaseException as cause:
+        raise raised from cause
+
+
+def raise_after_deep(raised: Exception) -> None:
+    try:
+        throw_deep()
+    except RecursionError as cause:
+        raise raised from cause
+
+
+def raise_in_group_after_deep() -> None:
+    try:
+        raise_after_deep(ValueError("within"))
+    except ValueError as one:
+        raise ExceptionGroup("several", [one]) from None
+
+
+def raise_after_thousands(raised: Exception) -> None:
+    cause = KeyError(0)
+    for number in range(3000):
+        following = KeyError(number)
+        following.__cause__ = cause
+        cause = following
+    raise_after(cause, raised)
+
+
+@pytest.mark.usefixtures("chains_travel")
+@pytest.mark.parametrize(
+    ("how", "of_cause"),
+    [
+        (raise_after_deep, RecursionError),
+        (raise_after_thousands, None),
+        (partial(raise_after, Unpicklable(SystemExit)), None),
+        (partial(raise_after, SystemExit(3)), SystemExit),
+    ],
+)
+def test_an_exception_arrives_whatever_led_to_it(how: Any, of_cause: type | None) -> None:
+    raised = ValueError("after it", 7)
+    with pytest.raises(ValueError, match="after it") as caught:
+        how(raised)
+    led = raised.__cause__
+    described = describe(caught.value)
+    assert raised.__cause__ is led, "the task's exception is as it was"
+    arrived = payload.loads(described.blob)["exception"]
+    assert (type(arrived), arrived.args) == (ValueError, ("after it", 7))
+    assert type(arrived.__cause__) is (of_cause or type(None))
+    assert described.type == "ValueError"
+
+
+@pytest.mark.usefixtures("chains_travel")
+def test_a_group_arrives_whatever_led_to_its_parts() -> None:
+    with pytest.raises(ExceptionGroup) as caught:
+        raise_in_group_after_deep()
+    arrived = payload.loads(describe(caught.value).blob)["exception"]
+    assert (type(arrived), arrived.exceptions[0].args) == (ExceptionGroup, ("within",))
 
 
 def test_ctrl_c_is_told_from_code_that_says_so() -> None:

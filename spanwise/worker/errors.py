@@ -24,6 +24,13 @@ _OWN_FOLDERS = (
 )
 
 
+#: What hangs on an exception, past whatever its class makes of these names.
+_CAUSE: Any = BaseException.__dict__["__cause__"]
+_CONTEXT: Any = BaseException.__dict__["__context__"]
+_SUPPRESSED: Any = BaseException.__dict__["__suppress_context__"]
+_GROUPED: Any = BaseExceptionGroup.__dict__["exceptions"]
+
+
 class TaskError(RuntimeError):
     """Stands for an exception that cannot travel or must not be raised as it is.
 
@@ -98,14 +105,53 @@ def describe(error: BaseException) -> Described:
     blob = None
     why = ""
     if isinstance(error, Exception):
-        # Its text has been taken. Packages may teach pickle tracebacks (tblib does), frame within
-        # frame: a RecursionError's are deeper than pickle can go. (It may forbid the plain way.)
-        BaseException.with_traceback(error, None)
-        blob, why = _pickled(error, text)
+        blob, why = _with_its_chain(error, text)
     if blob is None:
         blob, _ = _pickled(TaskError(kind, message + why), text)
     assert blob is not None
     return Described(kind, message + why, text, blob)
+
+
+def _with_its_chain(error: Exception, text: str) -> tuple[bytes | None, str]:
+    """The payload of an exception, as :func:`_pickled`; its text has been taken.
+
+    Packages may teach pickle what hangs on an exception (tblib does): tracebacks, frame within
+    frame, and other exceptions, each within the one that it led to. A RecursionError's frames,
+    and a chain of thousands, are deeper than pickle can go.
+    """
+    chain = _chain(error)
+    for each in chain:
+        # (It may forbid the plain way.)
+        BaseException.with_traceback(each, None)
+    blob, why = _pickled(error, text)
+    if blob is None and not why and len(chain) > 1:
+        # Another exception of the chain cannot travel; this one can without it.
+        cause, context = _CAUSE.__get__(error), _CONTEXT.__get__(error)
+        suppressed = _SUPPRESSED.__get__(error)
+        try:
+            _CAUSE.__set__(error, None)
+            _CONTEXT.__set__(error, None)
+            blob, why = _pickled(error, text)
+        finally:
+            _CAUSE.__set__(error, cause)
+            _CONTEXT.__set__(error, context)
+            _SUPPRESSED.__set__(error, suppressed)
+    return blob, why
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception and all that led to it or are in its group, each once."""
+    found: dict[int, BaseException] = {}
+    pending: list[Any] = [error]
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in found:
+            continue
+        found[id(one)] = one
+        pending += (_CAUSE.__get__(one), _CONTEXT.__get__(one))
+        if issubclass(type(one), BaseExceptionGroup):
+            pending += _GROUPED.__get__(one)
+    return list(found.values())
 
 
 def _pickled(error: Exception, text: str) -> tuple[bytes | None, str]:

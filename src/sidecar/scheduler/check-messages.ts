@@ -236,7 +236,20 @@ function checkIds(
   rows: TaskRows
 ): void {
   const most = rows.clientIds + count + MOST_SKIPPED_IDS;
+  // Ids nearly always ascend, and then none comes twice.
+  let highest = -1;
+  let seen: Set<number> | null = null;
   for (let i = 0; i < count; i++) {
+    if (id[i]! > highest) {
+      highest = id[i]!;
+      seen?.add(highest);
+    } else {
+      seen ??= new Set(id.subarray(0, i));
+      if (seen.has(id[i]!)) {
+        throw new BrokenFrame(`"${type}": task ${id[i]} comes twice.`);
+      }
+      seen.add(id[i]!);
+    }
     if (id[i]! >= most) {
       throw new BrokenFrame(
         `"${type}": task ${id[i]}, when the next is ${rows.clientIds}.`

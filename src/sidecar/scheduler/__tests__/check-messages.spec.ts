@@ -41,6 +41,23 @@ function submit(rows: readonly Row[]): Message<'client', 'up'> {
   return new FrameDecoder('client', 'up').decode(body) as never;
 }
 
+function scattered(ids: readonly number[]): Message<'client', 'up'> {
+  const zeros = new Uint32Array(ids.length);
+  const body = new FrameEncoder('client', 'up').encodeBody('scattered', {}, {
+    tasks: {
+      rows: ids.length,
+      id: Uint32Array.from(ids),
+      suffix: zeros,
+      group: zeros,
+      function: zeros,
+      span: new Uint16Array(ids.length),
+      flags: new Uint8Array(ids.length),
+      nbytes: new Float64Array(ids.length)
+    }
+  } as never);
+  return new FrameDecoder('client', 'up').decode(body) as never;
+}
+
 describe('what a client says', () => {
   const refusal = (message: Message<'client', 'up'>): string => {
     const blobs = new BlobStore();
@@ -80,5 +97,23 @@ describe('what a client says', () => {
     expect(refusal(submit([{ id: MAX_DENSE_IDS + 1, template: 1 }]))).toMatch(
       'when the next is 0'
     );
+  });
+
+  it.each([
+    ['one after the other', [4, 4], 4],
+    ['apart', [0, 1, 2, 0], 0],
+    ['among those that descend', [9, 8, 7, 8], 8],
+    ['after one that is higher', [5, 3, 6, 6], 6]
+  ])('names no task twice in one message: %s', (_, ids, twice) => {
+    const rows = ids.map(id => ({ id, template: 1 }));
+    expect(refusal(submit(rows))).toBe(`"submit": task ${twice} comes twice.`);
+    expect(refusal(scattered(ids))).toBe(
+      `"scattered": task ${twice} comes twice.`
+    );
+  });
+
+  it('may name tasks in any order', () => {
+    const rows = [9, 8, 11, 7, 10].map(id => ({ id, template: 1 }));
+    expect(refusal(submit(rows))).toBe('');
   });
 });
