@@ -95,13 +95,21 @@ class Waiter:
 
     A plain lock, held from the start and released by whoever does the last one: the
     cheapest way to sleep that Ctrl-C can interrupt.
+
+    `waits` tells whether somebody stands still for it now; None: all the time.
     """
 
-    __slots__ = ("_lock", "left", "notify")
+    __slots__ = ("_lock", "left", "notify", "waits")
 
-    def __init__(self, left: int, notify: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        left: int,
+        notify: Callable[[], None] | None = None,
+        waits: Callable[[], bool] | None = None,
+    ) -> None:
         self.left = left
         self.notify = notify
+        self.waits = waits
         self._lock = threading.Lock()
         self._lock.acquire()
 

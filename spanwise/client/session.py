@@ -445,13 +445,33 @@ class Session:
         finally:
             self.unwatch(entries, waiter)
 
-    def when_done(self, entry: Entry, callback: Callable[[], None]) -> None:
-        """Call `callback` once the entry is done, from some thread; at once if it is."""
+    def when_done(
+        self,
+        entry: Entry,
+        callback: Callable[[], None],
+        waits: Callable[[], bool] | None = None,
+    ) -> None:
+        """Call `callback` once the entry is done, from some thread; at once if it is.
+
+        `waits`: see :class:`Waiter`.
+        """
         with self.lock:
             if entry.status == PENDING:
-                self._add_waiter(entry, Waiter(1, callback))
+                self._add_waiter(entry, Waiter(1, callback, waits))
                 return
         callback()
+
+    def _is_waiting(self) -> bool:
+        """Whether something stands still until a task is done; under the lock.
+
+        Looked up only while nothing moves on a cluster that is full, so that waits need not
+        be counted.
+        """
+        return any(
+            waiter.waits is None or waiter.waits()
+            for entry in self._by_id.values()
+            for waiter in entry.waiters or ()
+        )
 
     @staticmethod
     def _add_waiter(entry: Entry, waiter: Waiter) -> None:
@@ -590,6 +610,7 @@ class Session:
                 batch.append(queue.get())
             rows: list[dict[str, Any]] = []
             unused: list[_Unused] = []
+            waiting: bool | None = None
             ended = any(each is None for each in batch)
             with self.lock:
                 ids = array("I")
@@ -600,6 +621,8 @@ class Session:
                         rows.append(dropped)
                     elif type(dropped) is _Unused:
                         unused.append(dropped)
+                    elif dropped is _STALLED:
+                        waiting = self._is_waiting()
                     elif dropped is not None:
                         entries = dropped if type(dropped) is list else [dropped]
                         ids.extend(self._count_down(entries))
@@ -613,6 +636,12 @@ class Session:
                     return  # the reader reports it
             if ended:
                 return
+            if waiting is not None and self.dead is None and not self._closing:
+                try:
+                    # After the releases: they may be what lets things move.
+                    self.send("waiting", {"waiting": waiting})
+                except SchedulerLost:
+                    return  # the reader reports it
             for each in unused:
                 self._forget_unused(each)
 
@@ -657,6 +686,7 @@ class Session:
             "problem": self._on_problem,
             "closed": self._on_closed,
             "unused": self._on_unused,
+            "stalled": self._on_stalled,
         }
         try:
             while True:
@@ -717,6 +747,9 @@ class Session:
     def _on_unused(self, message: Message) -> None:
         # Not here: whoever packs a graph may wait for this thread to empty the socket.
         self._dropped.put(_Unused(message.fields["generation"], message.fields["templates"]))
+
+    def _on_stalled(self, message: Message) -> None:
+        self._dropped.put(_STALLED)
 
     def _on_answer(self, message: Message) -> None:
         answers = self._answers.get(message.fields["request"])
@@ -856,6 +889,10 @@ class Session:
         self._dropped.put(None)
         self._releaser.join(CLOSE_SECONDS)
         self.peers.close()
+
+
+#: Stands for the scheduler's question whether somebody waits.
+_STALLED = object()
 
 
 class _Unused(NamedTuple):

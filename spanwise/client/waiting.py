@@ -122,6 +122,8 @@ class as_completed:
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
+        #: How many stand still until the next is done.
+        self._waiting = 0
         #: Wakes the coroutine that waits for the next, if one does.
         self._wake: Callable[[], None] | None = None
         if futures is not None:
@@ -138,7 +140,10 @@ class as_completed:
             if wake is not None:
                 wake()
 
-        future.client._session.when_done(entry, done)
+        future.client._session.when_done(entry, done, self._is_waiting)
+
+    def _is_waiting(self) -> bool:
+        return self._waiting > 0
 
     def update(self, futures: Iterable[Future]) -> None:
         """Add several futures."""
@@ -174,10 +179,13 @@ class as_completed:
         if not self._pending:
             raise StopIteration
         left = None if self._give_up is None else max(0.0, self._give_up - time.monotonic())
+        self._waiting += 1
         try:
             future = self._done.get(timeout=left)
         except Empty:
             raise TimeoutError(f"{self._pending} tasks not done in time") from None
+        finally:
+            self._waiting -= 1
         self._pending -= 1
         return self._item(future)
 
@@ -215,10 +223,13 @@ class as_completed:
                 return self._done.get_nowait()
             except Empty:
                 left = None if self._give_up is None else self._give_up - time.monotonic()
+            self._waiting += 1
             try:
                 await asyncio.wait_for(woken.wait(), left)
             except TimeoutError:
                 raise TimeoutError(f"{self._pending} tasks not done in time") from None
+            finally:
+                self._waiting -= 1
 
 
 __all__ = ["ALL_COMPLETED", "FIRST_COMPLETED", "as_completed", "wait", "wait_async"]

@@ -42,6 +42,8 @@ class ClientScheduler:
         Ids that the client released.
     forgotten
         Templates that it will not name again.
+    waiting
+        What it answered to :meth:`waits`.
     """
 
     def __init__(self, workers: int = 1, skew: float | None = None) -> None:
@@ -85,6 +87,7 @@ class ClientScheduler:
         self.restrictions: list[dict[str, Any]] = []
         self.released: list[int] = []
         self.forgotten: list[int] = []
+        self.waiting: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.cancelled: set[int] = set()
         self.launches: list[dict[str, Any]] = []
         self.inline = INLINE_LIMIT
@@ -187,6 +190,14 @@ class ClientScheduler:
 
     def _on_forget(self, message: Any) -> None:
         self.forgotten += message.fields["templates"]
+
+    def waits(self) -> bool:
+        """What the client answers when it is asked whether something waits."""
+        self._send("stalled")
+        return self.waiting.get(timeout=20)
+
+    def _on_waiting(self, message: Any) -> None:
+        self.waiting.put(message.fields["waiting"])
 
     def _on_release(self, message: Any) -> None:
         self.released += message.table("ids").column("id").tolist()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import dask
 import numpy as np
@@ -141,3 +144,75 @@ class TestAsynchronousDefault:
         async with LocalClient(scheduler, asynchronous=True):
             with pytest.raises(RuntimeError, match="asynchronous Client in a synchronous context"):
                 delayed(increment)(1).compute()
+
+
+class TestStalls:
+    """What a client says when it is asked whether anything waits, nothing moving."""
+
+    @pytest.mark.parametrize(
+        "wait_for",
+        [
+            lambda futures: futures[0].result(),
+            lambda futures: futures[0].exception(),
+            lambda futures: wait(futures),
+            lambda futures: wait(futures, return_when="FIRST_COMPLETED"),
+            lambda futures: next(as_completed(futures)),
+            lambda futures: futures[0].client.gather(futures),
+        ],
+        ids=["result", "exception", "wait", "first", "as_completed", "gather"],
+    )
+    def test_waits(
+        self, client: LocalClient, scheduler: ClientScheduler, wait_for: Callable[[Any], Any]
+    ) -> None:
+        scheduler.hold.clear()
+        futures = client.map(increment, range(3))
+        assert not scheduler.waits()
+        thread = threading.Thread(target=wait_for, args=(futures,))
+        thread.start()
+        until(scheduler.waits)
+        scheduler.hold.set()
+        thread.join(20)
+        assert not scheduler.waits()
+
+    def test_what_as_completed_gave_is_worked_on(
+        self, client: LocalClient, scheduler: ClientScheduler
+    ) -> None:
+        first = client.submit(increment, 0)
+        first.result()
+        scheduler.hold.clear()
+        for future in as_completed([first, *client.map(increment, range(1, 4))]):
+            assert not scheduler.waits()
+            future.release()
+            # Releases come before the answer: they may be what lets things move.
+            assert not scheduler.waits()
+            assert scheduler.released
+            scheduler.hold.set()
+
+    def test_a_callback_is_a_wait(self, client: LocalClient, scheduler: ClientScheduler) -> None:
+        scheduler.hold.clear()
+        future = client.submit(increment, 1)
+        called = threading.Event()
+        future.add_done_callback(lambda _: called.set())
+        assert scheduler.waits()
+        scheduler.hold.set()
+        assert called.wait(20)
+        assert not scheduler.waits()
+
+    @pytest.mark.asyncio
+    async def test_asynchronous_waits(self, scheduler: ClientScheduler) -> None:
+        async with LocalClient(scheduler, asynchronous=True) as client:
+            scheduler.hold.clear()
+            futures = client.map(increment, range(3))
+            completed = as_completed(futures)
+            waits = lambda: asyncio.to_thread(scheduler.waits)  # noqa: E731
+            assert not await waits()
+            for wait_for in (futures[0].result, completed.__anext__):
+                task = asyncio.ensure_future(wait_for())
+                while not await waits():
+                    await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert not await waits()
+            scheduler.hold.set()
+            assert await client.gather(futures) == [1, 2, 3]

@@ -16,7 +16,7 @@ from typing import Any
 import dask
 import pytest
 
-from spanwise import Client, KilledWorker, StallError, wait
+from spanwise import Client, KilledWorker, StallError, as_completed, wait
 from spanwise.client.abandoned import remove_abandoned
 from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
 from spanwise.tests.leftover import marked_processes
@@ -161,6 +161,28 @@ def test_a_wait_for_workers_that_are_full_ends_with_a_sentence(workers: int) -> 
         assert kept.result(LIMIT_SECONDS) == filled(1, 1_000_000)
         client.run(let_go)
         assert client.submit(length_and_first, kept, pure=False).result(LIMIT_SECONDS) == (10**6, 1)
+
+
+def test_work_on_a_result_is_no_stall() -> None:
+    """Three times the limit on one result, while all else waits for it to be released."""
+    with full_disk(Limited) as disk, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with cluster(stall="1s") as client:
+            disk.started()
+            futures = client.map(filled, range(40), size=6_000_000)
+            results = as_completed(futures, with_results=True)
+            del futures
+            found = []
+            for future, value in results:
+                if not found:
+                    wait_until("the pause", lambda: states(client) == ["paused"])
+                    time.sleep(3.0)  # the work
+                found.append(length_and_first(value))
+                del future, value
+            assert sorted(found) == [(6_000_000, i) for i in range(40)]
+    told = [str(each.message) for each in caught if "has moved" in str(each.message)]
+    assert len(told) == 1, "a program that looks instead of waiting is told once"
+    assert told[0].endswith("they go on when results are released.")
 
 
 def test_a_long_task_is_no_stall(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ export class WireClient {
   /** Every report: `a 1` says that task a was reported with status 1. */
   readonly history: string[] = [];
   isClosed = false;
+  /** What it says when the scheduler asks whether somebody waits; null: nothing. */
+  waiting: boolean | null = true;
   private readonly _ids = new Map<string, number>();
   private _names: string[] = [];
   private _generation = 0;
@@ -185,6 +187,9 @@ export class WireClient {
 
   private _take(message: Message<'client', 'down'>): void {
     this.received.push(message);
+    if (message.type === 'stalled' && this.waiting !== null) {
+      this.link.send('waiting', { waiting: this.waiting });
+    }
     if (message.type !== 'report') {
       return;
     }

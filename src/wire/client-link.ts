@@ -101,6 +101,8 @@ export const CLIENT_LINK = {
     ),
     /** New spans, and spans that closed (same id again replaces). */
     spans: message({ ...newNames, spans }),
+    /** The answer to `stalled`: whether something waits for a task now. */
+    waiting: message({ waiting: flag }),
     /** These templates are not named again. */
     forget: message({ templates: v.array(u32) }),
     want: message({}, ids),
@@ -181,6 +183,8 @@ export const CLIENT_LINK = {
     ),
     /** No task needs these templates: `forget`, unless a graph after `generation` has named them. */
     unused: message({ generation: u32, templates: v.array(u32) }),
+    /** Nothing can move, for all workers are full: does somebody wait? → `waiting` */
+    stalled: message({}),
     cluster: message({
       state: v.picklist(['starting', 'running', 'closing']),
       workers: v.array(worker)

@@ -34,6 +34,8 @@ export interface IClientHost {
   flush(request: number): void;
   /** How often workers measure memory may have to change. */
   memoryRatesChanged(): void;
+  /** Whether the client waits, asked by `stalled`. */
+  clientWaits(waiting: boolean): void;
   close(): void;
   warn(sentence: string): void;
 }
@@ -59,6 +61,8 @@ export class ClientSession {
     switch (message.type) {
       case 'submit':
         return this._submit(message);
+      case 'waiting':
+        return this._host.clientWaits(message.fields.waiting);
       case 'forget':
         return this._cluster.blobs.forget(message.fields.templates);
       case 'spans':
@@ -203,6 +207,8 @@ export class ClientSession {
         gone.push(task);
       }
     }
+    // What waits for memory may have some now.
+    cluster.moves += gone.length > 0 ? 1 : 0;
     cluster.handle({
       type: 'clientReleases',
       at: cluster.at,

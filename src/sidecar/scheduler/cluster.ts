@@ -160,6 +160,10 @@ export class Cluster implements IClientHost, IRosterHost {
     }
   }
 
+  clientWaits(waiting: boolean): void {
+    this._stalls.clientWaits(waiting);
+  }
+
   close(): void {
     void this.end('closed');
   }
@@ -205,6 +209,11 @@ export class Cluster implements IClientHost, IRosterHost {
 
   note(sentence: string): void {
     this._options.note(sentence);
+  }
+
+  askWhetherClientWaits(): void {
+    this._client?.link.send('stalled', {});
+    this._client?.link.flush();
   }
 
   /** Does something in this turn, after all sockets were read. */

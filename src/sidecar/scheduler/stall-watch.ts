@@ -2,7 +2,8 @@
  * Ends waits that would never end, with a sentence that says why. In the scheduler process.
  *
  * ```
- *   all workers full, nothing runs ── stallSeconds, and nothing has moved ──► what waits fails
+ *   all workers full, nothing runs ── the client has waited for stallSeconds, and nothing has moved ──► what waits fails
+ *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, once
  *   workers end for want of memory ── again and again, and no task is new ──► what they ran and held fails
  *   no worker there may run a task ── some seconds ─────────────────────────► a notice, once
  * ```
@@ -28,13 +29,23 @@ export interface IStallHost {
   /** A notice for the user. */
   warn(sentence: string): void;
   note(sentence: string): void;
+  /** Has {@link StallWatch.clientWaits} called, if the client is there and not stopped. */
+  askWhetherClientWaits(): void;
 }
 
 export class StallWatch {
   private readonly _timer: NodeJS.Timeout;
+  private readonly _interval: number;
   /** Since when nothing has moved, and how much had then. */
   private _since: number | null = null;
   private _moves = -1;
+  /** For how much of that time the client has waited, as far as it has said so; and what passed between the last two looks. */
+  private _waited = 0;
+  private _unanswered = 0;
+  private _lookedAt = 0;
+  /** The client owes an answer: one that is stopped is asked once. */
+  private _isAsked = false;
+  private _hasWarned = false;
   /** Workers that have ended for want of memory since the work was last a step ahead, and where it was then. */
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
@@ -51,8 +62,8 @@ export class StallWatch {
     private readonly _seconds: number,
     private readonly _workers: number
   ) {
-    const interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
-    this._timer = setInterval(() => this._look(), interval * 1000);
+    this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
+    this._timer = setInterval(() => this._look(), this._interval * 1000);
     this._timer.unref();
   }
 
@@ -96,26 +107,59 @@ export class StallWatch {
     if (this._since === null || moves !== this._moves) {
       this._since = now;
       this._moves = moves;
-    } else if (now - this._since >= this._seconds) {
-      this._since = null;
-      this._host.gather(() => this._giveUp());
+      this._waited = 0;
+      this._unanswered = 0;
+    } else {
+      // One interval per answer: time in which the client or this process was stopped is not waited for.
+      this._unanswered = Math.min(now - this._lookedAt, 2 * this._interval);
+      if (!this._isAsked) {
+        this._isAsked = true;
+        this._host.askWhetherClientWaits();
+      }
+    }
+    this._lookedAt = now;
+  }
+
+  /** The client's answer: the time since the look before counts if it waits. What works on a result may release it, and need not hurry. */
+  clientWaits(waiting: boolean): void {
+    const { core, moves, clock } = this._cluster;
+    this._isAsked = false;
+    if (this._since === null || moves !== this._moves || !core.isStalled) {
+      return;
+    }
+    if (waiting) {
+      this._waited += this._unanswered;
+      this._unanswered = 0;
+      if (this._waited >= this._seconds) {
+        this._since = null;
+        this._giveUp();
+      }
+    } else if (!this._hasWarned && clock() - this._since >= this._seconds) {
+      // Once per cluster: each result that is worked on for long would tell it again.
+      this._hasWarned = true;
+      this._host.warn(
+        `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`
+      );
     }
   }
 
   private _giveUp(): void {
-    if (!this._cluster.core.isStalled) {
-      return;
-    }
     const { log, clock } = this._cluster;
     const sentence =
-      `Nothing has moved for ${this._seconds} s: all workers that could go on are short of memory, and nothing frees it. ` +
-      `${this._whatIsFull()} ` +
+      `${this._whyStalled()} ` +
       'Release results that are not needed any more, give workers more memory (Client(memory_limit=…)), or make room where results are ' +
       'written to. (How long to wait: spanwise.scheduler.stall-timeout in the configuration of Dask.)';
     this._cluster.stallSentence = sentence;
     this._host.note(sentence);
     log.event(clock(), 'stall-given-up', null, sentence);
     this._cluster.handle({ type: 'stallGivenUp', at: this._cluster.at });
+  }
+
+  private _whyStalled(): string {
+    return (
+      `Nothing has moved for ${this._seconds} s: all workers that could go on are short of memory, and nothing frees it. ` +
+      this._whatIsFull()
+    );
   }
 
   /** Per worker: what it says itself, and the functions whose results take most. */

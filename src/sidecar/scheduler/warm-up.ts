@@ -95,6 +95,7 @@ class Rehearsal implements IClientHost {
   reportAlso(): void {}
   flush(): void {}
   memoryRatesChanged(): void {}
+  clientWaits(): void {}
   close(): void {}
   warn(): void {}
 

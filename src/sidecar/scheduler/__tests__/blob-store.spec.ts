@@ -136,6 +136,7 @@ class World implements IClientHost {
   reportAlso(): void {}
   flush(): void {}
   memoryRatesChanged(): void {}
+  clientWaits(): void {}
   close(): void {}
   warn(): void {}
 

@@ -231,6 +231,42 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect((await client.outcome('c')).status).toBe(1);
   });
 
+  it('fails nothing while the client works or stands still, and counts from a release anew', async () => {
+    client.submit('kept', { want: 'kept' });
+    await client.outcome('kept');
+    client.waiting = false;
+    for (const { link } of workers()) {
+      link.send('state', { paused: true, stalled: true, why: 'it is full' });
+    }
+    client.submit('a');
+    const asked = (): number =>
+      client.received.filter(({ type }) => type === 'stalled').length;
+    const sentences = (): string[] =>
+      client.received.flatMap(m =>
+        m.type === 'problem' ? [m.fields.sentence] : []
+      );
+    // Of four questions in the time that a stall may last.
+    await waitFor('three times that', () => asked() >= 12);
+    expect(client.reports.has('a')).toBe(false);
+    expect(sentences()).toEqual([
+      expect.stringMatching(/^Nothing has moved for 0.4 s.*are released\.$/)
+    ]);
+    client.waiting = null;
+    const last = asked() + 1;
+    await waitFor('one that is not answered', () => asked() === last);
+    // Longer than a stall may last.
+    await new Promise(resolve => setTimeout(resolve, 800));
+    expect(asked()).toBe(last);
+    expect(client.reports.has('a')).toBe(false);
+    client.waiting = true;
+    client.link.send('waiting', { waiting: true });
+    client.release('kept');
+    const before = asked();
+    expect(await client.outcome('a')).toMatchObject({ status: 2 });
+    expect(asked() - before).toBeGreaterThanOrEqual(3);
+    expect(sentences()).toHaveLength(1);
+  });
+
   it('fails nothing while something runs or frees memory', async () => {
     const [first, second] = workers();
     client.submit('a b', { want: 'a b', does: { a: 'hold', b: 'hold' } });
