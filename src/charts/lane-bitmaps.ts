@@ -3,6 +3,7 @@
  * draws no box. A bitmap holds one block of lanes of one tile at one scale.
  * Runs in the browser.
  */
+import { BoundedMap } from '../base/bounded-map';
 import {
   type BoxColumns,
   type RasterOptions,
@@ -35,13 +36,9 @@ export class LaneBitmaps {
     version: string
   ): { bitmap: LaneBitmap; isFresh: boolean } | null {
     const kept = this._kept.get(key);
-    if (kept === undefined) {
-      return null;
-    }
-    // Newest at the end: the map's order is the order of use.
-    this._kept.delete(key);
-    this._kept.set(key, kept);
-    return { bitmap: kept, isFresh: kept.version === version };
+    return kept === undefined
+      ? null
+      : { bitmap: kept, isFresh: kept.version === version };
   }
 
   make(
@@ -74,38 +71,23 @@ export class LaneBitmaps {
       pixelsPerCell: options.pixelsPerCell,
       version
     };
-    this._forget(key);
     this._kept.set(key, kept);
-    this._pixels += raster.width * raster.height;
-    for (const oldest of this._kept.keys()) {
-      if (this._pixels <= pixelBudget || oldest === key) {
-        break;
-      }
-      this._forget(oldest);
-    }
     return kept;
   }
 
   /** After a change of filter, theme or lanes. */
   clear(): void {
     this._kept.clear();
-    this._pixels = 0;
   }
 
   get pixels(): number {
-    return this._pixels;
+    return this._kept.cost;
   }
 
-  private _forget(key: string): void {
-    const kept = this._kept.get(key);
-    if (kept !== undefined) {
-      this._kept.delete(key);
-      this._pixels -= kept.width * kept.height;
-    }
-  }
-
-  private readonly _kept = new Map<string, Kept>();
-  private _pixels = 0;
+  private readonly _kept = new BoundedMap<string, Kept>(
+    pixelBudget,
+    ({ width, height }) => width * height
+  );
 }
 
 function makeCanvas(

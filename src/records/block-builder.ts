@@ -8,11 +8,12 @@
  *     builder.addText('suffix', 'x-1');                                   // once per new row and text column, in the rows' order
  */
 import { grownColumn, nextCapacity } from '../base/growable-columns';
+import { aligned } from '../base/typed-arrays';
 import {
-  aligned,
   BLOCK_HEADER_BYTES,
   COLUMN_ARRAYS,
   encodeBlock,
+  type ColumnArray,
   type ColumnArrays,
   type Row
 } from './block';
@@ -27,10 +28,7 @@ export class BlockBuilder<T extends TableName> {
   constructor(readonly table: T) {
     const types = TABLES[table].columns as Readonly<Record<string, ColumnType>>;
     this._types = Object.entries(types);
-    const columns: Record<
-      string,
-      InstanceType<(typeof COLUMN_ARRAYS)[ColumnType]>
-    > = {};
+    const columns: Record<string, ColumnArray[ColumnType]> = {};
     for (const [name, type] of this._types) {
       columns[name] = new COLUMN_ARRAYS[type](FIRST_ROWS);
       this._rowBytes += COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
@@ -163,10 +161,7 @@ export class BlockBuilder<T extends TableName> {
   }
 
   private readonly _types: readonly (readonly [string, ColumnType])[];
-  private readonly _columns: Record<
-    string,
-    InstanceType<(typeof COLUMN_ARRAYS)[ColumnType]>
-  >;
+  private readonly _columns: Record<string, ColumnArray[ColumnType]>;
   private readonly _texts = new Map<string, OpenText>();
   private readonly _utf8 = new TextEncoder();
   private _rows = 0;

@@ -12,6 +12,8 @@
  *     0      inc    h1
  *     1      add    h2
  */
+import { aligned, TYPED_ARRAYS, type TypedArrays } from '../base/typed-arrays';
+import { decodeText } from './decode-text';
 import { TABLES, type ColumnType, type TableName } from './tables';
 
 /** 'SWB1' as a little-endian u32. */
@@ -23,31 +25,19 @@ export class BrokenBlock extends Error {
   override readonly name = 'BrokenBlock';
 }
 
+/** A text column holds end offsets. */
 export const COLUMN_ARRAYS = {
-  u8: Uint8Array,
-  u16: Uint16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-  f64: Float64Array,
+  ...TYPED_ARRAYS,
   text: Uint32Array
 } as const satisfies Record<ColumnType, unknown>;
 
-type NumberArray = {
-  u8: Uint8Array;
-  u16: Uint16Array;
-  u32: Uint32Array;
-  i32: Int32Array;
-  f32: Float32Array;
-  f64: Float64Array;
-  text: Uint32Array;
-};
+export type ColumnArray = TypedArrays & { text: Uint32Array };
 
 type ColumnsOfTable<T extends TableName> = (typeof TABLES)[T]['columns'];
 
 /** A table's columns as arrays; of a text column, its end offsets. */
 export type ColumnArrays<T extends TableName> = {
-  readonly [C in keyof ColumnsOfTable<T>]: NumberArray[ColumnsOfTable<T>[C] &
+  readonly [C in keyof ColumnsOfTable<T>]: ColumnArray[ColumnsOfTable<T>[C] &
     ColumnType];
 };
 
@@ -55,7 +45,7 @@ export type ColumnArrays<T extends TableName> = {
 export type BlockColumns<T extends TableName> = {
   readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
     ? TextColumn
-    : NumberArray[ColumnsOfTable<T>[C] & ColumnType];
+    : ColumnArray[ColumnsOfTable<T>[C] & ColumnType];
 };
 
 /** One row: numbers, and texts where the column is one. */
@@ -76,9 +66,6 @@ export type Block<T extends TableName = TableName> = T extends TableName
       readonly byteLength: number;
     }
   : never;
-
-/** Keeps no state between calls, as long as none asks it to stream. */
-const UTF8 = new TextDecoder();
 
 /** Texts that are decoded when asked for. */
 export class TextColumn {
@@ -102,13 +89,8 @@ export class TextColumn {
   }
 
   at(row: number): string {
-    return UTF8.decode(this.bytesAt(row));
-  }
-
-  /** The utf8 bytes of one text, a view. */
-  bytesAt(row: number): Uint8Array {
-    const start = row === 0 ? this._start : this._ends[row - 1];
-    return this._text.subarray(start, this._ends[row]);
+    const start = row === 0 ? this._start : this._ends[row - 1]!;
+    return decodeText(this._text, start, this._ends[row]!);
   }
 
   toArray(): string[] {
@@ -122,8 +104,6 @@ const TABLE_OF_NUMBER: ReadonlyMap<number, TableName> = new Map(
     name as TableName
   ])
 );
-
-export const aligned = (offset: number): number => Math.ceil(offset / 8) * 8;
 
 /**
  * @param columns at least `rows` values each; of text columns the end offsets within `text`.

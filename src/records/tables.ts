@@ -9,7 +9,9 @@
  *     0      "inc"    3        incadd
  *     1      "add"    6
  */
-export type ColumnType = 'u8' | 'u16' | 'u32' | 'i32' | 'f32' | 'f64' | 'text';
+import type { NumberType } from '../base/typed-arrays';
+
+export type ColumnType = NumberType | 'text';
 
 export type TableDescription = {
   /** Number in a block's header; never reused. */

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../base/bounded-map';
+
 /** What rows about a task's runs say of the task. */
 export type GivenUpTask = {
   readonly node: number;
@@ -18,19 +20,14 @@ const MOST_TASKS = 65_536;
  * Most of these runs had not begun and never report, so entries are not waited for: the oldest go when there are too many.
  */
 export class GivenUpTasks {
-  private readonly _tasks = new Map<number, GivenUpTask>();
+  private readonly _tasks = new BoundedMap<number, GivenUpTask>(MOST_TASKS);
 
   /** @param taskId - as the worker link names it. */
   keep(taskId: number, task: GivenUpTask): void {
-    // Anew at the end: the order is that of age.
-    this._tasks.delete(taskId);
     this._tasks.set(taskId, task);
-    if (this._tasks.size > MOST_TASKS) {
-      this._tasks.delete(this._tasks.keys().next().value!);
-    }
   }
 
   get(taskId: number): GivenUpTask | undefined {
-    return this._tasks.get(taskId);
+    return this._tasks.peek(taskId);
   }
 }

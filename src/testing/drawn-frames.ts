@@ -4,12 +4,9 @@
  * What a message may hold is read from its description (`src/wire/schema.ts`), so a new message or column is drawn without a line here.
  */
 import type { SeededRandom } from '../base/seeded-random';
+import type { NumberType } from '../base/typed-arrays';
 import { BrokenFrame } from '../wire/broken-frame';
-import type {
-  Direction,
-  MessageDescription,
-  NumberType
-} from '../wire/describe';
+import type { Direction, MessageDescription } from '../wire/describe';
 import { FrameDecoder, FrameEncoder } from '../wire/frame';
 import type { LinkName, Message, TypeOf } from '../wire/schema';
 import { LINKS } from '../wire/schema';

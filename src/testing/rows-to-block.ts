@@ -1,16 +1,9 @@
+import { blockRows } from '../observer/store/block-rows';
 import type { BlockRows } from '../observer/store/ingest';
+import { decodeBlock, type Row as FullRow } from '../records/block';
+import { BlockBuilder } from '../records/block-builder';
 import { TABLES } from '../records/tables';
 import type { TableName } from '../records/tables';
-
-const CONSTRUCTORS = {
-  u8: Uint8Array,
-  u16: Uint16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-  f64: Float64Array,
-  text: Uint32Array
-} as const;
 
 export type Row = Readonly<Record<string, number | string>>;
 
@@ -20,33 +13,15 @@ export function rowsToBlock(
   table: TableName,
   rows: readonly Row[]
 ): BlockRows {
-  const columns: Record<string, BlockRows['columns'][string]> = {};
-  const textStarts: Record<string, number> = {};
-  const encoder = new TextEncoder();
-  const pieces: Uint8Array[] = [];
-  let textBytes = 0;
-  for (const [name, type] of Object.entries(TABLES[table].columns)) {
-    const column = new CONSTRUCTORS[type](rows.length);
-    if (type === 'text') {
-      textStarts[name] = textBytes;
-      rows.forEach((row, i) => {
-        const piece = encoder.encode(String(row[name] ?? ''));
-        pieces.push(piece);
-        textBytes += piece.length;
-        column[i] = textBytes;
-      });
-    } else {
-      rows.forEach((row, i) => {
-        column[i] = Number(row[name] ?? 0);
-      });
-    }
-    columns[name] = column;
+  const builder = new BlockBuilder(table);
+  const nothing = Object.fromEntries(
+    Object.entries(TABLES[table].columns).map(([name, type]) => [
+      name,
+      type === 'text' ? '' : 0
+    ])
+  );
+  for (const row of rows) {
+    builder.append({ ...nothing, ...row } as FullRow<TableName>);
   }
-  const text = new Uint8Array(textBytes);
-  let at = 0;
-  for (const piece of pieces) {
-    text.set(piece, at);
-    at += piece.length;
-  }
-  return { seq, table, rows: rows.length, columns, text, textStarts };
+  return blockRows(decodeBlock(builder.seal(seq)));
 }

@@ -3,10 +3,9 @@
  * follow it (columns, checked by their lengths alone). `schema.ts` gathers the links; Python reads the JSON written from it.
  */
 import * as v from 'valibot';
+import type { NumberType } from '../base/typed-arrays';
 
-/** A column of a message. Text never travels in columns: it goes as names (dictionary) or in a blob. */
-export type NumberType = 'u8' | 'u16' | 'u32' | 'i32' | 'f32' | 'f64';
-
+/** Columns of a message. Text never travels in them: it goes as names (dictionary) or in a blob. */
 export type Columns = Readonly<Record<string, NumberType>>;
 export type Tables = Readonly<Record<string, Columns>>;
 

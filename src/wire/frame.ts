@@ -7,8 +7,9 @@
  * section starts 8-aligned, and why a body that does not is moved first.
  */
 import { Decoder, Encoder } from '@msgpack/msgpack';
+import { aligned, TYPED_ARRAYS, type NumberType } from '../base/typed-arrays';
 import { BrokenFrame, FrameTooLong } from './broken-frame';
-import type { Direction, NumberType, Tables } from './describe';
+import type { Direction, Tables } from './describe';
 import type {
   FieldsInput,
   LinkName,
@@ -33,21 +34,12 @@ const PREFIX_BYTES = 4;
 /** The body starts here in the first chunk's buffer, so that its sections are aligned while they are written; the length stands before it. */
 const BODY_START = 8;
 
-const ARRAYS = {
-  u8: Uint8Array,
-  u16: Uint16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-  f64: Float64Array
-} as const satisfies Record<NumberType, unknown>;
-
 type Layout = readonly {
   readonly name: string;
   readonly empty: Readonly<Record<string, unknown>>;
   readonly columns: readonly {
     readonly name: string;
-    readonly array: (typeof ARRAYS)[NumberType];
+    readonly array: (typeof TYPED_ARRAYS)[NumberType];
     readonly width: number;
   }[];
 }[];
@@ -56,15 +48,15 @@ function layoutOf(tables: Tables): Layout {
   return Object.entries(tables).map(([name, columns]) => {
     const empty: Record<string, unknown> = { rows: 0 };
     for (const [column, type] of Object.entries(columns)) {
-      empty[column] = new ARRAYS[type](0);
+      empty[column] = new TYPED_ARRAYS[type](0);
     }
     return {
       name,
       empty: Object.freeze(empty),
       columns: Object.entries(columns).map(([column, type]) => ({
         name: column,
-        array: ARRAYS[type],
-        width: ARRAYS[type].BYTES_PER_ELEMENT
+        array: TYPED_ARRAYS[type],
+        width: TYPED_ARRAYS[type].BYTES_PER_ELEMENT
       }))
     };
   });
@@ -81,8 +73,6 @@ function layoutsOf(
     ])
   );
 }
-
-const aligned = (offset: number): number => Math.ceil(offset / 8) * 8;
 
 type LooseTable = {
   readonly rows?: number;

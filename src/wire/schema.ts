@@ -5,13 +5,13 @@
  *     LINKS.worker.down.assign   what the scheduler sends back
  */
 import type * as v from 'valibot';
+import type { TypedArrays } from '../base/typed-arrays';
 import { CLIENT_LINK } from './client-link';
 import type {
   Columns,
   Direction,
   LinkDescription,
-  MessageDescription,
-  NumberType
+  MessageDescription
 } from './describe';
 import { DOORBELL_LINK } from './doorbell-link';
 import { HANDSHAKE } from './handshake-messages';
@@ -50,18 +50,9 @@ export const LINKS = {
 
 export type LinkName = keyof typeof LINKS;
 
-type ArrayOf<N extends NumberType> = {
-  u8: Uint8Array;
-  u16: Uint16Array;
-  u32: Uint32Array;
-  i32: Int32Array;
-  f32: Float32Array;
-  f64: Float64Array;
-}[N];
-
 /** A table as received: `rows`, and one array per column, views of the message's bytes. */
 export type Table<C extends Columns> = { readonly rows: number } & {
-  readonly [K in keyof C]: ArrayOf<C[K]>;
+  readonly [K in keyof C]: TypedArrays[C[K]];
 };
 /** A table to send. Columns may be longer than `rows`; without `rows` the first column's length counts. */
 export type TableInput<C extends Columns> = { readonly rows?: number } & {

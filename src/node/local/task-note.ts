@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map';
 import type { Key } from '../graph/key';
 import { Task } from '../graph/nodes';
 import type { RunScope } from './callback';
@@ -33,8 +34,7 @@ type Thrown = { readonly key: Key; readonly scope: RunScope | null };
 /** Of what can be told apart: errors, frozen ones too, and other objects. */
 const thrownBy = new WeakMap<object, Thrown>();
 /** Of thrown texts, numbers and the like, the latest ones: equal ones cannot be told apart. */
-const bareThrownBy = new Map<unknown, Thrown>();
-const MOST_BARE = 16;
+const bareThrownBy = new BoundedMap<unknown, Thrown>(16);
 /** Longer texts are not kept. */
 const LONGEST_BARE = 10_000;
 
@@ -55,7 +55,7 @@ export function noteTask(
 ): void {
   const thrown: Thrown = { key: call.key, scope };
   if (!isObject(error)) {
-    const known = bareThrownBy.get(error);
+    const known = bareThrownBy.peek(error);
     if (known?.scope?.isWithin(scope) === true) {
       return;
     }
@@ -90,9 +90,6 @@ function noteBare(value: unknown, thrown: Thrown): void {
     return;
   }
   bareThrownBy.set(value, thrown);
-  if (bareThrownBy.size > MOST_BARE) {
-    bareThrownBy.delete(bareThrownBy.keys().next().value);
-  }
 }
 
 /**
@@ -116,7 +113,7 @@ function noteBare(value: unknown, thrown: Thrown): void {
 export function taskKeyOf(error: unknown): Key | undefined {
   return isObject(error)
     ? (thrownBy.get(error)?.key ?? (error as TaskNote).taskKey)
-    : bareThrownBy.get(error)?.key;
+    : bareThrownBy.peek(error)?.key;
 }
 
 function isObject(value: unknown): value is object {

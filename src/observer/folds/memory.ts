@@ -320,7 +320,8 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
     MOST_POINTS,
     Math.max(16, Math.floor(MOST_POINTS_IN_ALL / 2 / (samples.size + 1)))
   );
-  return [...log.memoryRuns.values()].map(row => {
+  const runs = [...log.memoryRuns.values()].sort((a, b) => a.run - b.run);
+  return runs.map(row => {
     const of = samples.get(row.run) ?? { t: [], bytes: [] };
     const range = { from: of.t[0] ?? row.start, to: of.t.at(-1) ?? row.start };
     return {

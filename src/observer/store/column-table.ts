@@ -1,3 +1,5 @@
+import { COLUMN_ARRAYS, type ColumnArray } from '../../records/block';
+import { decodeText } from '../../records/decode-text';
 import { TABLES } from '../../records/tables';
 import type { ColumnType, TableName } from '../../records/tables';
 
@@ -20,21 +22,11 @@ const FIRST_CAPACITY = 256;
 /** Says "no row": columns and indices that hold row numbers use it for "none". */
 export const NO_ROW = 0xffffffff;
 
-type ArrayOf = {
-  u8: Uint8Array;
-  u16: Uint16Array;
-  u32: Uint32Array;
-  i32: Int32Array;
-  f32: Float32Array;
-  f64: Float64Array;
-  /** End offsets into the chunk's text. */
-  text: Uint32Array;
-};
-export type AnyColumn = ArrayOf[ColumnType];
+export type AnyColumn = ColumnArray[ColumnType];
 
 type ColumnTypes = Readonly<Record<string, ColumnType>>;
 type ArraysOf<C extends ColumnTypes> = {
-  readonly [K in keyof C]: ArrayOf[C[K]];
+  readonly [K in keyof C]: ColumnArray[C[K]];
 };
 export type ColumnsOf<T extends TableName> = ArraysOf<
   (typeof TABLES)[T]['columns']
@@ -58,16 +50,6 @@ export type Chunk<C> = {
   /** Text column → its bytes, one row after another. */
   texts: Readonly<Record<string, Uint8Array>>;
 };
-
-const CONSTRUCTORS = {
-  u8: Uint8Array,
-  u16: Uint16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-  f64: Float64Array,
-  text: Uint32Array
-} as const;
 
 export class ColumnTable<
   T extends TableName,
@@ -218,7 +200,7 @@ export class ColumnTable<
   ): Record<string, AnyColumn> {
     const columns: Record<string, AnyColumn> = {};
     for (const [name, type] of this._types) {
-      const column = new CONSTRUCTORS[type](this._capacity);
+      const column = new COLUMN_ARRAYS[type](this._capacity);
       if (old !== undefined) {
         column.set(old[name]!);
       }
@@ -274,28 +256,6 @@ export class ColumnTable<
       ends[chunk.rows + i] = given[start + i]! - begin + used;
     }
   }
-}
-
-const decoder = new TextDecoder();
-
-/** UTF-8 to text; short ASCII, which nearly every key is, without the decoder's fixed cost of some 150 ns. */
-export function decodeText(
-  bytes: Uint8Array,
-  start: number,
-  end: number
-): string {
-  if (end - start <= 24) {
-    let text = '';
-    for (let i = start; i < end; i++) {
-      const byte = bytes[i]!;
-      if (byte >= 0x80) {
-        return decoder.decode(bytes.subarray(start, end));
-      }
-      text += String.fromCharCode(byte);
-    }
-    return text;
-  }
-  return decoder.decode(bytes.subarray(start, end));
 }
 
 function roundUpToPowerOfTwo(value: number): number {

@@ -1,7 +1,8 @@
+import { decodeText } from '../../records/decode-text';
 import { LoggedStatus } from '../../records/run-status';
 import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
-import { CHUNK_MASK, decodeText, NO_ROW } from './column-table';
+import { CHUNK_MASK, NO_ROW } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
 import { NOTHING_RUNS } from './cluster-shape';
 import { implausible, ImplausibleBlock } from './block-bounds';
@@ -186,9 +187,6 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
         stopped: column(block, 'stopped')[i]!,
         label: textAt(block, 'label', i)
       });
-      if (log.memoryRuns.size > TABLES.memoryRuns.bound.rows) {
-        log.memoryRuns.delete(log.memoryRuns.keys().next().value!);
-      }
     }
   },
   memorySamples: (log, block) => appended(log, log.memorySamples, block),

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map';
 import { IntervalUnion } from './interval-union';
 import { ActivityCells } from './activity-cells';
 import { ClusterShape } from './cluster-shape';
@@ -69,7 +70,9 @@ export class LogStore {
   namesSpared = -1;
   readonly spans = new SpanTree();
   readonly shape = new ClusterShape();
-  readonly memoryRuns = new Map<number, MemoryRunRow>();
+  readonly memoryRuns = new BoundedMap<number, MemoryRunRow>(
+    TABLES.memoryRuns.bound.rows
+  );
   readonly gaps: GapRow[] = [];
   header: Readonly<Record<string, unknown>> = {};
 

@@ -1,4 +1,5 @@
 /** Answers of views, computed once for however many watches ask the same. In the observer process. */
+import { BoundedMap } from '../../base/bounded-map';
 import type { FoldContext, Slices } from '../../observer/folds/context';
 import { foldView } from '../../observer/folds/fold-view';
 import type { ViewAnswer } from '../../observer/folds/fold-view';
@@ -48,7 +49,7 @@ export function answerVersion(
 
 /** Per cluster: what was answered lately, and what is being computed. */
 export class Answers {
-  private readonly _kept = new Map<string, Answer>();
+  private readonly _kept = new BoundedMap<string, Answer>(ANSWERS_KEPT);
   private readonly _running = new Map<string, Computing>();
 
   constructor(
@@ -129,11 +130,7 @@ export class Answers {
     const at = Date.now();
     const { value, milliseconds } = await job.result;
     const answer = { ...value, logSeq, version, milliseconds, at };
-    this._kept.delete(key);
     this._kept.set(key, answer);
-    if (this._kept.size > ANSWERS_KEPT) {
-      this._kept.delete(this._kept.keys().next().value!);
-    }
     return answer;
   }
 }

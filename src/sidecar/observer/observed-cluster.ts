@@ -1,4 +1,5 @@
 /** One cluster as the observer knows it: its log, what state it is in, and cached answers. In the observer process. */
+import { BoundedMap } from '../../base/bounded-map';
 import { compileFilter, compiledFor, filterKey } from '../../observer/filter';
 import type { CompiledFilter } from '../../observer/filter';
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
@@ -31,11 +32,11 @@ export class ObservedCluster {
   private _endedAt: number | undefined;
   private _open: OpenFields;
   private _process: SourceProcess;
-  private readonly _filters = new Map<
+  private readonly _filters = new BoundedMap<
     string,
     { readonly validFor: string; readonly compiled: CompiledFilter }
-  >();
-  private readonly _tiles = new Map<string, TileMaker>();
+  >(FILTERS_KEPT);
+  private readonly _tiles = new BoundedMap<string, TileMaker>(FILTERS_KEPT);
   private readonly _listeners = new Set<() => void>();
 
   constructor(open: OpenFields, bounds: StoreBounds = {}) {
@@ -137,7 +138,7 @@ export class ObservedCluster {
       return kept.compiled;
     }
     const compiled = compileFilter(filter, this.store);
-    remember(this._filters, key, { validFor, compiled });
+    this._filters.set(key, { validFor, compiled });
     return compiled;
   }
 
@@ -147,7 +148,7 @@ export class ObservedCluster {
     let tiles = this._tiles.get(compiled.key);
     if (tiles === undefined || tiles.filter !== compiled) {
       tiles = new TileMaker(this.store, compiled);
-      remember(this._tiles, compiled.key, tiles);
+      this._tiles.set(compiled.key, tiles);
     }
     return tiles;
   }
@@ -216,13 +217,4 @@ function sequenceOf(blob: Uint8Array): number {
   return blob.length >= 8
     ? new DataView(blob.buffer, blob.byteOffset).getUint32(4, true)
     : 0;
-}
-
-/** Keeps the last few, the newest last. */
-function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > FILTERS_KEPT) {
-    map.delete(map.keys().next().value!);
-  }
 }

@@ -1,4 +1,5 @@
 /** Tiles of one cluster under one filter, settled ones kept. In the observer process. */
+import { BoundedMap } from '../../base/bounded-map';
 import type { CompiledFilter } from '../../observer/filter';
 import type { Slices } from '../../observer/folds/context';
 import type { LogStore } from '../../observer/store/log-store';
@@ -14,8 +15,10 @@ const KEPT_BYTES = 16 * 2 ** 20;
 
 export class TileMaker {
   private readonly _pyramid: Pyramid;
-  private readonly _kept = new Map<string, TileAnswer>();
-  private _bytes = 0;
+  private readonly _kept = new BoundedMap<string, TileAnswer>(
+    KEPT_BYTES,
+    bytesOf
+  );
   private _validFor = '';
 
   constructor(
@@ -48,8 +51,12 @@ export class TileMaker {
     );
     // Made in slices: rows may have come late meanwhile, or the same tile been made for somebody else.
     this._forgetIfOutdated();
-    if (tile.settled && validFor === this._validFor && !this._kept.has(key)) {
-      this._keep(key, tile);
+    if (
+      tile.settled &&
+      validFor === this._validFor &&
+      this._kept.peek(key) === undefined
+    ) {
+      this._kept.set(key, tile);
     }
     return { ...tile, logSeq };
   }
@@ -60,19 +67,6 @@ export class TileMaker {
     if (validFor !== this._validFor) {
       this._validFor = validFor;
       this._kept.clear();
-      this._bytes = 0;
-    }
-  }
-
-  private _keep(key: string, tile: TileAnswer): void {
-    this._kept.set(key, tile);
-    this._bytes += bytesOf(tile);
-    for (const [oldest, old] of this._kept) {
-      if (this._bytes <= KEPT_BYTES) {
-        return;
-      }
-      this._kept.delete(oldest);
-      this._bytes -= bytesOf(old);
     }
   }
 }

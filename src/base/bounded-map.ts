@@ -1,0 +1,90 @@
+/**
+ * A map that holds so much and no more: what was used longest ago goes first.
+ *
+ * ```
+ *   most 3:   set a b c    [a b c]      get a   [b c a]      set d   [c a d], b is gone
+ * ```
+ *
+ * The newest entry stays even if it alone costs more than `most`: who made it is about to use it.
+ *
+ * Not `lru-cache`: it reserves its arrays for as many entries as it may hold (1.5 MB for the 65,536 of `GivenUpTasks`, mostly empty), takes
+ * 18 kB of each bundle, and reads a clock, which pure folders do without; a Map's order of insertion is all that is needed here.
+ */
+export class BoundedMap<K, V extends object> {
+  private readonly _entries = new Map<K, V>();
+  private _cost = 0;
+
+  /**
+   * @param _most - the sum of what entries cost.
+   * @param _costOf - of one entry; it must not change while the entry is kept. Left out, each costs 1.
+   */
+  constructor(
+    private _most: number,
+    private readonly _costOf: (value: V) => number = () => 1
+  ) {}
+
+  get size(): number {
+    return this._entries.size;
+  }
+
+  /** What the entries cost together. */
+  get cost(): number {
+    return this._cost;
+  }
+
+  /** Counts as a use. */
+  get(key: K): V | undefined {
+    const value = this._entries.get(key);
+    if (value !== undefined) {
+      // A Map keeps the order of insertion: what is put back is the newest.
+      this._entries.delete(key);
+      this._entries.set(key, value);
+    }
+    return value;
+  }
+
+  /** The value, without a use. */
+  peek(key: K): V | undefined {
+    return this._entries.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.delete(key);
+    this._entries.set(key, value);
+    this._cost += this._costOf(value);
+    this._shrink();
+  }
+
+  delete(key: K): void {
+    const value = this._entries.get(key);
+    if (value !== undefined) {
+      this._entries.delete(key);
+      this._cost -= this._costOf(value);
+    }
+  }
+
+  clear(): void {
+    this._entries.clear();
+    this._cost = 0;
+  }
+
+  /** Another bound from now on. */
+  holdAtMost(most: number): void {
+    this._most = most;
+    this._shrink();
+  }
+
+  /** What was used longest ago comes first. */
+  values(): Iterable<V> {
+    return this._entries.values();
+  }
+
+  private _shrink(): void {
+    for (const key of this._entries.keys()) {
+      if (this._cost <= this._most || this._entries.size === 1) {
+        return;
+      }
+      this.delete(key);
+    }
+  }
+}
