@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent

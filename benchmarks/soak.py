@@ -42,7 +42,7 @@ import dask.array as da
 import psutil
 
 from spanwise import Client, KilledWorker, StallError, wait
-from spanwise.client.errors import ClusterError, RemoteTaskError
+from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
 
 MEMORY = 400 * 10**6

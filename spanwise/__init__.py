@@ -13,14 +13,14 @@ from typing import Any
 
 # Public name -> the module that defines it.
 _PUBLIC: dict[str, str] = {
-    "CancelledError": "spanwise.client.errors",
+    "CancelledError": "spanwise.errors",
     "Client": "spanwise.client.client",
-    "ClusterError": "spanwise.client.errors",
+    "ClusterError": "spanwise.errors",
     "Future": "spanwise.client.future",
-    "KilledWorker": "spanwise.client.errors",
+    "KilledWorker": "spanwise.errors",
     "MemorySampler": "spanwise.client.memory_sampler",
-    "SchedulerLost": "spanwise.client.errors",
-    "StallError": "spanwise.client.errors",
+    "SchedulerLost": "spanwise.errors",
+    "StallError": "spanwise.errors",
     "TimeoutError": "builtins",
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",

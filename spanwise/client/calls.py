@@ -16,9 +16,9 @@ from typing import Any
 from dask._task_spec import GraphNode, Task, TaskRef, parse_input
 
 from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
-from spanwise.client.errors import ClusterError
 from spanwise.client.pure_keys import PureKeys, surroundings, weak_reference
 from spanwise.client.session import Session, dump
+from spanwise.errors import ClusterError
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import (
     CHUNK_BYTES,

@@ -6,7 +6,7 @@ name that is neither here nor in Spanwise.
 
 from __future__ import annotations
 
-from spanwise.client.errors import AbsentAttribute, AbsentImport
+from spanwise.errors import AbsentAttribute, AbsentImport
 
 _LAYER = "nothing to plug in: the scheduler is no Python process"
 _PANEL = "open the {} panel"

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spanwise.client.errors import with_remote_traceback
+from spanwise.errors import with_remote_traceback
 
 if TYPE_CHECKING:
     from spanwise.client.failures import Reason

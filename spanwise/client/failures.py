@@ -10,7 +10,7 @@ from collections import deque
 from typing import Any
 
 from spanwise.client.entries import CANCELLED, ERROR, Entry
-from spanwise.client.errors import (
+from spanwise.errors import (
     CancelledError,
     KilledWorker,
     RemoteTaskError,

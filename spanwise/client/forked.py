@@ -12,9 +12,9 @@ import os
 import threading
 from typing import Any
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.fork_hook import ForkHook
 from spanwise.client.session import Session
+from spanwise.errors import ClusterError
+from spanwise.processes.fork_hook import ForkHook
 
 
 def stay_out_of_forks(session: Session) -> None:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
-from spanwise.client.errors import ClusterError, RemoteTaskError
 from spanwise.client.failures import open_error
 from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
+from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.wire import payload
 from spanwise.wire.foreign import is_ctrl_c, said
 

@@ -9,10 +9,10 @@ from typing import Any
 from dask.tokenize import tokenize
 
 from spanwise.client.entries import FINISHED, PENDING, Entry
-from spanwise.client.errors import ClusterError
 from spanwise.client.future import Future
 from spanwise.client.peers import Unreachable
 from spanwise.client.session import dump
+from spanwise.errors import ClusterError
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import WANTED, join_texts
 from spanwise.graph.provenance import current_annotation

@@ -31,15 +31,15 @@ from spanwise.client.entries import (
     Entry,
     Waiter,
 )
-from spanwise.client.errors import (
-    CancelledError,
-    ClusterError,
-    SchedulerLost,
-)
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
 from spanwise.client.peers import Peers
+from spanwise.errors import (
+    CancelledError,
+    ClusterError,
+    SchedulerLost,
+)
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage

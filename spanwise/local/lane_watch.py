@@ -8,8 +8,8 @@ from typing import Any
 import dask._task_spec
 
 from spanwise.local.meter import Lane, Meter
-from spanwise.worker.sampler import ThreadSampler
-from spanwise.worker.stacks import StackTree, TextIds
+from spanwise.measure.sampler import ThreadSampler
+from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.worker.watch import LOOK_SECONDS, NOTHING, RUNNING_SECONDS, STILL_SECONDS
 
 _CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})

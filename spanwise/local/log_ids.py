@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spanwise.worker.names import OWN
+from spanwise.measure.names import OWN
 
 
 class ProcessIds:

@@ -1,7 +1,7 @@
 """Runs a task and measures it, in the thread that Dask chose for it.
 
 The same stamps as a worker's executor: the thread's CPU clock and the wall clock around
-the call; fused tasks part by part (:func:`spanwise.worker.steps.run_parts`). Looking up
+the call; fused tasks part by part (:func:`spanwise.measure.steps.run_parts`). Looking up
 inputs and sizing the result lie outside::
 
     Dask hands out          start          stop            Dask takes back
@@ -20,11 +20,11 @@ from time import perf_counter, thread_time
 from typing import Any
 
 from spanwise.local.work import FAILED, OK, Done, Work
-from spanwise.worker.clocks import CoreWait
+from spanwise.measure.clocks import CoreWait
+from spanwise.measure.sizes import Sizes
+from spanwise.measure.steps import run_parts
 from spanwise.worker.executor import LONG_SECONDS
 from spanwise.worker.report import COMPUTE, NO_PEER, Part
-from spanwise.worker.sizes import Sizes
-from spanwise.worker.steps import run_parts
 
 #: Of a traceback; the beginning says where it was called, the end what went wrong.
 _TRACEBACK_CHARACTERS = 3000

@@ -11,18 +11,18 @@ from typing import Any
 import dask
 from dask.callbacks import Callback
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.find_observer import find_observer
-from spanwise.client.fork_hook import ForkHook
-from spanwise.client.html import cluster_html
 from spanwise.client.launch import default_name
-from spanwise.client.observed import FineMetrics, Questions, SpanInfo
-from spanwise.client.observer_address import ObserverAddress
+from spanwise.errors import ClusterError
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.local.memory_run import LocalMemoryRun
 from spanwise.local.recorder import Recorder
 from spanwise.local.runs import ObservedRuns
-from spanwise.node import NodeNotFound
+from spanwise.observed.find_observer import find_observer
+from spanwise.observed.html import cluster_html
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.questions import FineMetrics, Questions, SpanInfo
+from spanwise.processes.fork_hook import ForkHook
+from spanwise.processes.node import NodeNotFound
 
 
 class Observation:

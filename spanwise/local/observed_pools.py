@@ -13,7 +13,7 @@ import psutil
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
 from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.process_files import ProcessFiles
-from spanwise.worker.memory import ProcessMemory
+from spanwise.measure.memory import ProcessMemory
 
 
 class ObservedPools:

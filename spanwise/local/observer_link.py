@@ -15,9 +15,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from spanwise.client.fork_hook import ForkHook
-from spanwise.client.observer_address import ObserverAddress
 from spanwise.local.replay_ring import LogGap, ReplayRing
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.processes.fork_hook import ForkHook
 from spanwise.records.log_writer import SealedBlock
 from spanwise.version import read_build
 from spanwise.wire.errors import LinkError

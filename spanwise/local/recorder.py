@@ -19,8 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.observer_address import ObserverAddress
+from spanwise.errors import ClusterError
 from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.lanes import Processes, ThreadLanes, Threads
 from spanwise.local.local_log import HOME, LocalLog
@@ -31,8 +30,9 @@ from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.observer_link import ObserverLink
 from spanwise.local.replay_ring import LogGap
 from spanwise.local.work import Done, Work
+from spanwise.measure.memory import ProcessMemory
+from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
-from spanwise.worker.memory import ProcessMemory
 
 #: Between measurements of memory, and the longest between two turns of the watch thread.
 _MEMORY_SECONDS = 0.2

@@ -9,9 +9,9 @@ from dask._expr import ProhibitReuse
 from dask._task_spec import GraphNode, Task, _execute_subgraph
 
 from spanwise.graph.places import PartNames, shape_of
+from spanwise.measure.stacks import TextIds
 from spanwise.worker.library import Opened
 from spanwise.worker.report import Part
-from spanwise.worker.stacks import TextIds
 
 #: status of a run
 OK, FAILED = 0, 1

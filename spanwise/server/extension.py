@@ -5,7 +5,7 @@ from __future__ import annotations
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Enum, Int
 
-from spanwise.node import NodeNotFound, find_node
+from spanwise.processes.node import NodeNotFound, find_node
 from spanwise.server.activity import ActivityWatch
 from spanwise.server.doorbell import hang_doorbell
 from spanwise.server.panel_socket import PanelSocket, StatusHandler

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spanwise.node import give_settings, node_program, start_node
+from spanwise.processes.node import give_settings, node_program, start_node
 from spanwise.wire.private_folder import make_anew, write_private
 from spanwise.wire.schema import PROTOCOL
 

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from spanwise.node import NodeNotFound
-from spanwise.restarts import Restarts
+from spanwise.processes.node import NodeNotFound
+from spanwise.processes.restarts import Restarts
 from spanwise.server.observer_process import ObserverFailed, ObserverProcess
 from spanwise.wire.handshake import new_secret
 

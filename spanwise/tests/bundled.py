@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 from spanwise.tests.checkout import CHECKOUT
 
 LIMIT_SECONDS = 60.0

@@ -27,7 +27,7 @@ from dask.core import flatten
 from dask.order import order
 
 from spanwise.graph.cull import cull
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 from spanwise.tests.bundled import bundle
 
 #: Needs of each task by place, in no order; None is data.

@@ -13,8 +13,8 @@ from dask import delayed
 
 from spanwise import as_completed, span, wait
 from spanwise.client.current import default_client
-from spanwise.client.errors import CancelledError, ClusterError, SchedulerLost
 from spanwise.client.memory_sampler import MemorySampler
+from spanwise.errors import CancelledError, ClusterError, SchedulerLost
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 
 
@@ -358,7 +358,7 @@ def test_the_button_names_the_kernel_too(
     client: LocalClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "kernel" not in client._repr_html_()
-    monkeypatch.setattr("spanwise.client.html.kernel_id", lambda: "k-1")
+    monkeypatch.setattr("spanwise.observed.html.kernel_id", lambda: "k-1")
     assert "&quot;kernel&quot;: &quot;k-1&quot;" in client._repr_html_()
 
 

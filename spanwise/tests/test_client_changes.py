@@ -14,7 +14,7 @@ from dask import delayed
 
 from spanwise import as_completed, get_client, wait
 from spanwise.client.current import default_client
-from spanwise.client.errors import CancelledError
+from spanwise.errors import CancelledError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
 

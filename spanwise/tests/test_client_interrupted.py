@@ -13,8 +13,8 @@ import pytest
 from dask import delayed
 
 from spanwise import as_completed, span, wait
-from spanwise.client.errors import ClusterError
 from spanwise.client.waiting import FIRST_COMPLETED
+from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
 from spanwise.wire.errors import FrameTooLong

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-import spanwise.node as node
+import spanwise.processes.node as node
 from spanwise import Client
 from spanwise.client import launch
-from spanwise.client.errors import ClusterError
-from spanwise.client.find_observer import find_observer
-from spanwise.client.own_observer import OwnObserver
+from spanwise.errors import ClusterError
+from spanwise.observed.find_observer import find_observer
+from spanwise.observed.own_observer import OwnObserver
 from spanwise.tests.processes import wait_until
 
 LIMIT_SECONDS = 60.0

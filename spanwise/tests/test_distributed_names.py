@@ -12,7 +12,7 @@ import pytest
 
 import spanwise
 from spanwise.client import distributed_names as names
-from spanwise.client.errors import AbsentAttribute, AbsentImport
+from spanwise.errors import AbsentAttribute, AbsentImport
 from spanwise.tests import names_table
 from spanwise.tests.client_scheduler import LocalClient
 

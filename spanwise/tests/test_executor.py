@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
+from spanwise.measure.fine import Ledger
+from spanwise.measure.names import Names
+from spanwise.measure.steps import run_parts
+from spanwise.measure.waits import Waits
 from spanwise.worker.executor import Executor
-from spanwise.worker.fine import Ledger
 from spanwise.worker.library import NO_CHUNK
-from spanwise.worker.names import Names
 from spanwise.worker.report import COMPUTE, DESERIALIZE, OK, Part, Report
 from spanwise.worker.spill import Spent
-from spanwise.worker.steps import run_parts
 from spanwise.worker.tasks import Entry, Row
-from spanwise.worker.waits import Waits
 from spanwise.worker.watch import RUNNING_SECONDS, Watch
 from spanwise.worker.worker import Worker
 

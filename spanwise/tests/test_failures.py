@@ -14,8 +14,8 @@ import pytest
 from spanwise import as_completed, wait
 from spanwise.client import failures
 from spanwise.client.entries import Entry
-from spanwise.client.errors import ClusterError, RemoteTaskError
 from spanwise.client.session import dump
+from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment
 

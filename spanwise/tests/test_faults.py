@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from spanwise import Client, span
-from spanwise.client.errors import ClusterError
+from spanwise.errors import ClusterError
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 

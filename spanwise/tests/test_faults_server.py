@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spanwise import Client, span
-from spanwise.client.errors import ClusterError
+from spanwise.errors import ClusterError
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until

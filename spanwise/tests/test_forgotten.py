@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from spanwise import Client
-from spanwise.client import processes
-from spanwise.client.processes import NodeProcess
+from spanwise.processes import node_process
+from spanwise.processes.node_process import NodeProcess
 from spanwise.tests.test_client import increment, until
 
 pytestmark = pytest.mark.timeout(120)
@@ -40,7 +40,7 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script, go = tmp_path / "slow.py", tmp_path / "go"
     script.write_text(SLOW)
     command = [sys.executable, str(script), str(go)]
-    monkeypatch.setattr(processes, "node_program", lambda: command)
+    monkeypatch.setattr(node_process, "node_program", lambda: command)
     return go
 
 
@@ -89,9 +89,10 @@ def test_the_interpreters_end_waits(tmp_path: Path, how: str) -> None:
     (tmp_path / "go").touch()
     program = f"""
         import json, sys
-        from spanwise.client import processes
-        processes.node_program = lambda: [sys.executable, {str(script)!r}, {str(tmp_path / "go")!r}]
-        owned = processes.NodeProcess("observer", {{}}, bytes(32))
+        from spanwise.processes import node_process
+        program = [sys.executable, {str(script)!r}, {str(tmp_path / "go")!r}]
+        node_process.node_program = lambda: program
+        owned = node_process.NodeProcess("observer", {{}}, bytes(32))
         print(json.dumps([owned.process.pid, str(owned.folder)]))
         {how}
     """
@@ -111,7 +112,7 @@ def test_a_process_that_cannot_be_started_leaves_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(processes, "node_program", lambda: [str(tmp_path / "nothing")])
+    monkeypatch.setattr(node_process, "node_program", lambda: [str(tmp_path / "nothing")])
     with pytest.raises(FileNotFoundError):
         NodeProcess("observer", {"secretHex": "00"}, bytes(32))
     assert not list(tmp_path.iterdir())

@@ -17,11 +17,11 @@ import pytest
 from dask import delayed
 
 from spanwise import MemorySampler, as_completed, span, wait
-from spanwise.client.errors import ClusterError
-from spanwise.client.fork_hook import ForkHook
 from spanwise.client.forked import ForkedSession
-from spanwise.client.processes import NodeProcess
 from spanwise.client.session import Session
+from spanwise.errors import ClusterError
+from spanwise.processes.fork_hook import ForkHook
+from spanwise.processes.node_process import NodeProcess
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment
 from spanwise.wire.addresses import default_transport

@@ -10,10 +10,10 @@ import pytest
 
 from spanwise.client import gathering
 from spanwise.client.entries import FINISHED, Entry
-from spanwise.client.errors import ClusterError
 from spanwise.client.gathering import Gathering
 from spanwise.client.peers import OK, Unreachable
 from spanwise.client.session import dump
+from spanwise.errors import ClusterError
 
 LOST_SECONDS = 0.2
 

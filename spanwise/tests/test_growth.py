@@ -24,14 +24,14 @@ from spanwise.client.session import dump
 from spanwise.graph import dictionaries
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.template import Constant, Slot, Template
+from spanwise.measure import names as worker_names
+from spanwise.measure import stacks, steps
+from spanwise.measure.fine import Ledger
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
-from spanwise.worker import names as worker_names
-from spanwise.worker import stacks, steps
-from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Kept
 from spanwise.worker.report import DESERIALIZE, DISK_READ
 from spanwise.worker.spill import SpillStore

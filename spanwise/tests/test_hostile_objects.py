@@ -14,7 +14,7 @@ import pytest
 from tblib import pickling_support
 
 from spanwise import Client
-from spanwise.client.errors import RemoteTaskError
+from spanwise.errors import RemoteTaskError
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
 from spanwise.wire import payload
 from spanwise.wire.foreign import MESSAGE_LIMIT, is_ctrl_c, said

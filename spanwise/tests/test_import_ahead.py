@@ -14,10 +14,10 @@ import pytest
 
 from spanwise import Client
 from spanwise.client.imported import imported_modules
+from spanwise.measure.memory import MemoryMonitor
+from spanwise.measure.names import Names
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.library import Library
-from spanwise.worker.memory import MemoryMonitor
-from spanwise.worker.names import Names
 
 NAME = "imported_ahead_4712"
 

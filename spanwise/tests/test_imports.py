@@ -11,7 +11,7 @@ import dask
 import pytest
 
 from spanwise import Client
-from spanwise.worker.imports import ImportTimes
+from spanwise.measure.imports import ImportTimes
 
 SLOW = """
 import time

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spanwise import MemorySampler
-from spanwise.client.errors import ClusterError, SchedulerLost
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment, until
 

@@ -5,8 +5,8 @@ import stat
 
 import pytest
 
-from spanwise import node
-from spanwise.node import NO_NODE, NodeNotFound, find_node
+from spanwise.processes import node
+from spanwise.processes.node import NO_NODE, NodeNotFound, find_node
 
 
 @pytest.fixture

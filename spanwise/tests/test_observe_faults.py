@@ -29,7 +29,7 @@ from dask.callbacks import Callback
 from dask.diagnostics import Profiler
 
 import spanwise
-from spanwise.client.errors import ClusterError
+from spanwise.errors import ClusterError
 from spanwise.local.observe import Observation
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until

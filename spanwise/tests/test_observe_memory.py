@@ -11,7 +11,7 @@ import pytest
 
 import spanwise
 from spanwise import MemorySampler
-from spanwise.client.errors import ClusterError
+from spanwise.errors import ClusterError
 from spanwise.local.observe import Observation
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until

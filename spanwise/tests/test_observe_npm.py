@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 from spanwise.tests.bundled import bundle
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.jupyter_server_process import JupyterServer

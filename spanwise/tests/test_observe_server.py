@@ -13,8 +13,8 @@ import dask
 import pytest
 
 import spanwise
-from spanwise.client.errors import ClusterError
-from spanwise.client.find_observer import find_observer
+from spanwise.errors import ClusterError
+from spanwise.observed.find_observer import find_observer
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until

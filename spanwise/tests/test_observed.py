@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.client.observed import FineKey, FineMetrics, SessionLog
+from spanwise.observed.questions import FineKey, FineMetrics, SessionLog
 
 NAPS: dict[FineKey, float] = {
     ("execute", "nap", "thread-cpu", "seconds"): 0.004,

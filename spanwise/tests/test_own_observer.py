@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 import spanwise
-from spanwise import Client, restarts
-from spanwise.client import own_observer, processes
-from spanwise.client.errors import ClusterError
-from spanwise.client.own_observer import OwnObserver
-from spanwise.client.process_state import is_stopped
-from spanwise.node import node_program
+from spanwise import Client
+from spanwise.errors import ClusterError
+from spanwise.observed import own_observer
+from spanwise.observed.own_observer import OwnObserver
+from spanwise.processes import node_process, restarts
+from spanwise.processes.node import node_program
+from spanwise.processes.process_state import is_stopped
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
@@ -57,7 +58,7 @@ def fails_from_now_on(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         starts.append(time.monotonic())
         return [sys.executable, "-c", "import sys; sys.exit('out of luck')"]
 
-    monkeypatch.setattr(processes, "node_program", program)
+    monkeypatch.setattr(node_process, "node_program", program)
     return starts
 
 
@@ -109,7 +110,7 @@ def test_one_that_keeps_dying_is_given_up_and_questions_say_so(
         assert time.monotonic() - began < 2, "who asks is not kept waiting"
         assert client.submit(abs, -2).result(timeout=LIMIT_SECONDS) == 2
         # One that is begun anew is not concerned.
-        monkeypatch.setattr(processes, "node_program", node_program)
+        monkeypatch.setattr(node_process, "node_program", node_program)
         with spanwise.observe("anew") as seen:
             assert seen.spans() is not None
         seen.close()
@@ -186,7 +187,7 @@ def test_a_fork_starts_none(
 SCRIPT = """
     import os, signal, sys, time
     import dask, spanwise
-    from spanwise import restarts
+    from spanwise.processes import restarts
     restarts.FIRST_PAUSE_SECONDS = {pause}
     if __name__ == "__main__":
         {begin}

@@ -17,7 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client, KilledWorker, StallError, as_completed, wait
-from spanwise.client.abandoned import remove_abandoned
+from spanwise.processes.abandoned import remove_abandoned
 from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until

@@ -9,7 +9,7 @@ import dask
 import pytest
 
 from spanwise import Client, MemorySampler, span
-from spanwise.client.errors import ClusterError
+from spanwise.errors import ClusterError
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 

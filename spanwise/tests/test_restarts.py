@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.restarts import (
+from spanwise.processes.restarts import (
     FIRST_PAUSE_SECONDS,
     GOOD_LIFE_SECONDS,
     LONGEST_PAUSE_SECONDS,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.worker.clocks import ThreadClock
-from spanwise.worker.names import OWN, Names
-from spanwise.worker.sampler import BLOCKED, INTERVAL, ON_CORE, WAITING, Sampler
-from spanwise.worker.stacks import NO_PARENT
+from spanwise.measure.clocks import ThreadClock
+from spanwise.measure.names import OWN, Names
+from spanwise.measure.sampler import BLOCKED, INTERVAL, ON_CORE, WAITING, Sampler
+from spanwise.measure.stacks import NO_PARENT
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
 TEMPLATE, FUNCTION, SPAN = 2, 5, 6

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from spanwise.client import scatter as scatter_module
-from spanwise.client.errors import ClusterError
 from spanwise.client.peers import Unreachable
+from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment, until
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 from spanwise.tests.jupyter_server_process import JupyterServer
 from spanwise.wire.errors import HandshakeRefused, LinkClosed
 from spanwise.wire.frame import decode, encode

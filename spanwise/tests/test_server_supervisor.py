@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from spanwise import restarts
-from spanwise.node import NodeNotFound
+from spanwise.processes import restarts
+from spanwise.processes.node import NodeNotFound
 from spanwise.server import supervisor as module
 from spanwise.server.observer_process import ObserverFailed
 from spanwise.server.supervisor import ObserverUnavailable, Supervisor

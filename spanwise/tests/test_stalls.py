@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spanwise.client import observed
-from spanwise.client.errors import ClusterError
 from spanwise.client.peers import Peers, Unreachable
 from spanwise.client.session import dump
+from spanwise.errors import ClusterError
+from spanwise.observed import questions
+from spanwise.observed.observer_address import ObserverAddress
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import link as wire_link
@@ -240,7 +241,7 @@ def test_a_result_is_asked_for_again_after_a_stall(
 def test_an_observer_that_stalls_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour
 ) -> None:
-    monkeypatch.setattr(observed, "QUERY_SECONDS", STALL_SECONDS)
+    monkeypatch.setattr(questions, "QUERY_SECONDS", STALL_SECONDS)
     tmp_path.chmod(0o700)
     secret = new_secret()
 
@@ -254,9 +255,9 @@ def test_an_observer_that_stalls_is_given_up(
 
     door = listen(tmp_path, "observer", secret, ["panel"], serve)
     log = SimpleNamespace(cluster_id="c", wall_epoch=0.0, flush=lambda: 0)
-    place = observed.ObserverAddress(door.address, secret, str(tmp_path / "secret"))
-    questions = observed.Questions(log, lambda: place)  # type: ignore[arg-type]
+    place = ObserverAddress(door.address, secret, str(tmp_path / "secret"))
+    asking = questions.Questions(log, lambda: place)  # type: ignore[arg-type]
     with pytest.raises(ClusterError, match="did not answer: Nothing came in time"):
-        questions.spans()
-    assert questions._link is None, "a late answer is not the next one's"
+        asking.spans()
+    assert asking._link is None, "a late answer is not the next one's"
     door.close()

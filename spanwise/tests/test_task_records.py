@@ -14,7 +14,7 @@ import dask.array as da
 import pytest
 
 from spanwise import Client
-from spanwise.client.task_records import TaskRecords
+from spanwise.observed.task_records import TaskRecords
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from spanwise.node import find_node
+from spanwise.processes.node import find_node
 from spanwise.tests.bundled import bundle
 from spanwise.wire.door import listen
 from spanwise.wire.errors import HandshakeRefused

@@ -11,14 +11,14 @@ from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.graph.binding import bound
 from spanwise.graph.template import Call, Constant, Run, Slot, Template
-from spanwise.worker.binding import bound
+from spanwise.measure.names import OWN, Names
+from spanwise.measure.sizes import Sizes
 from spanwise.worker.errors import CannotOpen, TaskError, describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.library import NO_CHUNK, Kept, Library
-from spanwise.worker.names import OWN, Names
 from spanwise.worker.report import Report
-from spanwise.worker.sizes import Sizes
 from spanwise.worker.tasks import Arrival
 
 LITERALS = ("a", "b", "c")

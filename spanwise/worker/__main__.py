@@ -18,6 +18,8 @@ from typing import Any
 
 import cloudpickle
 
+from spanwise.measure.memory import MemoryMonitor, give_back_freed_memory
+from spanwise.processes.forks import end_with_worker
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkClosed, LinkError
@@ -25,10 +27,8 @@ from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
-from spanwise.worker.forks import end_with_worker
 from spanwise.worker.launch import follow_launch
 from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
-from spanwise.worker.memory import MemoryMonitor, give_back_freed_memory
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker

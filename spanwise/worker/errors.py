@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import traceback
 from pathlib import Path
@@ -18,10 +19,8 @@ TEXT_LIMIT = 40_000
 #: An exception whose pickle is longer is told by its type and message alone.
 BLOB_LIMIT = 32 * 2**20
 
-_OWN_FOLDERS = (
-    str(Path(__file__).parent),
-    str(Path(__file__).parent.parent / "graph"),
-)
+_PACKAGE = Path(__file__).parent.parent
+_OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("graph", "measure", "worker"))
 
 
 #: What hangs on an exception, past whatever its class makes of these names.

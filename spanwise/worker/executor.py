@@ -20,15 +20,8 @@ import threading
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
-from spanwise.worker import forks
-from spanwise.worker.clocks import CoreWait
-from spanwise.worker.errors import describe
-from spanwise.worker.held import placed_arrivals
-from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
-from spanwise.worker.library import NO_CHUNK, Opened
-from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
-from spanwise.worker.spill_file import Unreadable
-from spanwise.worker.steps import (
+from spanwise.measure.clocks import CoreWait
+from spanwise.measure.steps import (
     LONG_SECONDS,
     UNMARKED_SECONDS,
     open_blobs,
@@ -36,8 +29,15 @@ from spanwise.worker.steps import (
     read_back,
     run_parts,
 )
+from spanwise.measure.waits import Waits
+from spanwise.processes import forks
+from spanwise.worker.errors import describe
+from spanwise.worker.held import placed_arrivals
+from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
+from spanwise.worker.library import NO_CHUNK, Opened
+from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
+from spanwise.worker.spill_file import Unreadable
 from spanwise.worker.tasks import Entry, Row
-from spanwise.worker.waits import Waits
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker

@@ -20,16 +20,16 @@ from contextlib import suppress
 from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
 
+from spanwise.graph.binding import Run, bound
 from spanwise.graph.template import Call, Constant
+from spanwise.measure.imports import ImportTimes
+from spanwise.measure.names import Names
+from spanwise.measure.sizes import Sizes
+from spanwise.measure.stacks import TextIds
 from spanwise.wire import payload
 from spanwise.wire.foreign import said
-from spanwise.worker.binding import Run, bound
 from spanwise.worker.errors import CannotOpen
-from spanwise.worker.imports import ImportTimes
-from spanwise.worker.names import Names
-from spanwise.worker.sizes import Sizes
 from spanwise.worker.spill_file import Spilled
-from spanwise.worker.stacks import TextIds
 
 #: The chunk id of a task that has no literals.
 NO_CHUNK = 0xFFFF_FFFF

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
-from spanwise.worker import forks
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.errors import describe
 from spanwise.worker.launch import follow_launch

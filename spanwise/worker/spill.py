@@ -21,8 +21,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from spanwise.measure.fine import Ledger
 from spanwise.wire import payload
-from spanwise.worker.fine import Ledger
 from spanwise.worker.spill_file import Piece, Spilled, SpillFile, SpillFiles
 
 if TYPE_CHECKING:

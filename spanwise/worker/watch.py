@@ -12,8 +12,8 @@ from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING
 
-from spanwise.worker.memory import MemoryMonitor, give_back_free_memory
-from spanwise.worker.sampler import Sampler
+from spanwise.measure.memory import MemoryMonitor, give_back_free_memory
+from spanwise.measure.sampler import Sampler
 from spanwise.worker.spill import SPILL, Spent
 from spanwise.worker.tasks import Row
 

@@ -21,14 +21,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from spanwise.measure.fine import Ledger
+from spanwise.measure.names import Names
+from spanwise.measure.sizes import Sizes
 from spanwise.wire.clock import in_their_clock
 from spanwise.worker.errors import Described
-from spanwise.worker.fine import Ledger
 from spanwise.worker.library import Library
-from spanwise.worker.names import Names
 from spanwise.worker.pinned import Pinned
 from spanwise.worker.report import Report
-from spanwise.worker.sizes import Sizes
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable

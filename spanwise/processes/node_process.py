@@ -17,10 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spanwise.client.abandoned import remove_abandoned
-from spanwise.client.ending import Ending
-from spanwise.client.errors import ClusterError
-from spanwise.client.fork_hook import ForkHook
 from spanwise.client.launch import (
     default_name,
     kernel_id,
@@ -30,9 +26,13 @@ from spanwise.client.launch import (
     processes_and_threads,
     stall_seconds,
 )
-from spanwise.client.observer_address import ObserverAddress
-from spanwise.client.process_state import is_stopped
-from spanwise.node import give_settings, node_program, start_node
+from spanwise.errors import ClusterError
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.processes.abandoned import remove_abandoned
+from spanwise.processes.ending import Ending
+from spanwise.processes.fork_hook import ForkHook
+from spanwise.processes.node import give_settings, node_program, start_node
+from spanwise.processes.process_state import is_stopped
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.private_folder import make_anew, make_private_folder
 from spanwise.wire.schema import PROTOCOL

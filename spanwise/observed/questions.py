@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 from dask.utils import parse_timedelta
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.observer_address import ObserverAddress
 from spanwise.client.session import Session
-from spanwise.client.task_records import TaskRecords
+from spanwise.errors import ClusterError
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.task_records import TaskRecords
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link, dial
 

@@ -18,10 +18,10 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.observer_address import ObserverAddress
-from spanwise.client.processes import NodeProcess
-from spanwise.restarts import PATIENCE_SECONDS, Restarts
+from spanwise.errors import ClusterError
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.restarts import PATIENCE_SECONDS, Restarts
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.private_folder import write_private
 from spanwise.wire.schema import PROTOCOL

@@ -18,8 +18,8 @@ from __future__ import annotations
 import sys
 from time import perf_counter, process_time, thread_time
 
-from spanwise.worker.clocks import CoreWait
-from spanwise.worker.fine import Ledger
+from spanwise.measure.clocks import CoreWait
+from spanwise.measure.fine import Ledger
 
 if sys.platform == "linux":
     from resource import RUSAGE_THREAD, getrusage

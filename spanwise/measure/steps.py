@@ -16,8 +16,8 @@ from __future__ import annotations
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spanwise.worker import forks
-from spanwise.worker.clocks import CoreWait
+from spanwise.measure.clocks import CoreWait
+from spanwise.processes import forks
 from spanwise.worker.library import Library, Opened
 from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, IMPORT, NO_PEER, Part
 from spanwise.worker.spill_file import Spilled, Unreadable

@@ -11,6 +11,7 @@ One frame per function, as in Dask's profiles, not per line.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from inspect import getattr_static
 from pathlib import Path
@@ -30,10 +31,11 @@ FRAMES = 50_000
 #: Code objects whose frame is known; they are kept alive, and begun anew with beyond that.
 CODES = 10_000
 
-_WORKER_FOLDER = str(Path(__file__).parent)
-_TEMPLATE_FILE = str(Path(__file__).parent.parent / "graph" / "template.py")
+_PACKAGE = Path(__file__).parent.parent
+#: Frames of these stand between the thread's loop and what the task calls.
+_OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("measure", "worker"))
 #: Innermost in these: what the task calls is running, and has no Python frame.
-_CALLING_FILES = frozenset({_TEMPLATE_FILE, str(Path(__file__).parent / "binding.py")})
+_CALLING_FILES = frozenset(str(_PACKAGE / "graph" / name) for name in ("binding.py", "template.py"))
 _SKIPPED = -1
 
 
@@ -119,7 +121,7 @@ class StackTree:
 
     def _number(self, code: CodeType) -> int:
         file = code.co_filename
-        if file in self._callers or file.startswith(_WORKER_FOLDER):
+        if file in self._callers or file.startswith(_OWN_FOLDERS):
             return _SKIPPED
         return self._frame_of(code)
 

@@ -39,8 +39,8 @@ from collections import deque
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spanwise.worker.clocks import CoreWait, ThreadClock
-from spanwise.worker.stacks import StackTree
+from spanwise.measure.clocks import CoreWait, ThreadClock
+from spanwise.measure.stacks import StackTree
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from spanwise.client.errors import ClusterError
-from spanwise.client.observer_address import ObserverAddress
-from spanwise.client.own_observer import OwnObserver
-from spanwise.client.processes import READY_SECONDS
+from spanwise.errors import ClusterError
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.own_observer import OwnObserver
+from spanwise.processes.node_process import READY_SECONDS
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
 

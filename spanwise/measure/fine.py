@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from math import floor
 
-from spanwise.worker.names import Names
+from spanwise.measure.names import Names
 
 #: second, context, span, function, activity, unit
 _Key = tuple[int, str, int, int, str, str]

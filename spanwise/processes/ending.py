@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from spanwise.client.process_state import is_stopped
+from spanwise.processes.process_state import is_stopped
 
 #: How long a child may take to drain and exit before it is killed.
 EXIT_SECONDS = 15.0
