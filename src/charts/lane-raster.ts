@@ -33,7 +33,7 @@ export type BoxColumns = {
 /** How a box is filled: RGBA as ImageData has it, little-endian (0xAABBGGRR). */
 export type BoxFill = {
   readonly colour: number;
-  readonly pattern: 'plain' | 'slash' | 'horizontal';
+  readonly pattern: keyof typeof patternOf;
   /** Light lines along the top: the function's second or third dozen. */
   readonly topLines: number;
 };
@@ -62,7 +62,7 @@ export type LaneRaster = {
   readonly pixels: Uint32Array<ArrayBuffer>;
 };
 
-const patternOf = { plain: 0, slash: 1, horizontal: 2 } as const;
+const patternOf = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
 const failedKind = 4;
 /** From this width on (CSS pixels) a box shows its pattern. */
 const patternFrom = 5;
@@ -260,15 +260,19 @@ class LaneLines {
     const { patternLine, pixelRatio } = this._options;
     const period = Math.round(6 * pixelRatio);
     const thick = Math.max(1, Math.round(2 * pixelRatio));
-    const isHorizontalLine =
-      y % Math.round(4 * pixelRatio) < Math.round(pixelRatio);
+    const thin = Math.round(pixelRatio);
+    const isHorizontalLine = y % Math.round(4 * pixelRatio) < thin;
+    const mesh = Math.round(5 * pixelRatio);
+    const isGridLine = y % mesh < thin;
     for (let x = 0; x < scan.length; x += 1) {
       const kind = pattern[x];
       if (
         kind !== 0 &&
         (kind === patternOf.slash
           ? (x + this._x + y) % period < thick
-          : isHorizontalLine)
+          : kind === patternOf.grid
+            ? isGridLine || (x + this._x) % mesh < thin
+            : isHorizontalLine)
       ) {
         scan[x] = over(patternLine, scan[x] as number);
       }

@@ -19,7 +19,7 @@ export type Kind =
   | 'blocked'
   | 'failed';
 
-export const KIND_PATTERNS: Readonly<Record<Kind, Pattern>> = {
+export const KIND_PATTERNS = {
   transfer: 'slash',
   disk: 'horizontal',
   serialize: 'plain',
@@ -29,7 +29,7 @@ export const KIND_PATTERNS: Readonly<Record<Kind, Pattern>> = {
   gil: 'backslash',
   blocked: 'dots',
   failed: 'plain'
-};
+} as const satisfies Readonly<Record<Kind, Pattern>>;
 
 export type IdleCause =
   | 'nothing-runnable'

@@ -6,6 +6,7 @@ import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
+import { heldUp } from '../panels/worker-standing';
 import type { ClusterInfo } from '../wire/panel-link';
 
 /** Paused workers that are named. */
@@ -152,21 +153,25 @@ export function workersOf(cluster: ClusterInfo): number {
 
 /** A line per worker that begins no task, at most two and how many more. */
 function pausesOf(
-  { state, workers }: ClusterInfo,
+  cluster: ClusterInfo,
   trans: TranslationBundle
 ): readonly string[] {
-  const paused =
-    state === 'ended' ? [] : workers.filter(one => one.state === 'paused');
+  const { paused, stopped } = heldUp(cluster);
   const lines = paused
     .slice(0, MOST_PAUSES)
-    .map(({ name, why }) =>
-      why === undefined
-        ? trans.__('%1 is paused.', name)
-        : trans.__('%1 is paused: %2.', name, why)
-    );
-  return paused.length > MOST_PAUSES
-    ? [...lines, trans.__('%1 more are paused.', paused.length - MOST_PAUSES)]
-    : lines;
+    .map(({ name, why }) => trans.__('%1 is paused: %2.', name, why));
+  return [
+    ...lines,
+    ...(paused.length > MOST_PAUSES
+      ? [trans.__('%1 more are paused.', paused.length - MOST_PAUSES)]
+      : []),
+    ...stopped
+      .slice(0, MOST_PAUSES)
+      .map(({ name }) => trans.__('%1 is stopped.', name)),
+    ...(stopped.length > MOST_PAUSES
+      ? [trans.__('%1 more are stopped.', stopped.length - MOST_PAUSES)]
+      : [])
+  ];
 }
 
 /** Threads there are, or were: an ended cluster has none any more. */

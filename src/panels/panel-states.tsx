@@ -12,6 +12,10 @@ import type { ClusterInfo } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
 import type { PanelState, PanelStrip } from './state-view';
+import { type ClusterWorker, heldUp } from './worker-standing';
+
+/** Workers that are named in the details of a strip. */
+const MOST_NAMED = 4;
 
 /** What stands in the way of any figure, or null. */
 export function linkState(
@@ -161,7 +165,77 @@ export function filterEmptyState(
   };
 }
 
-/** What holds beside the figures: the link is down, the cluster ended, old tasks are only totals. */
+/** Workers that begin no task: how many, why, and what to do. */
+function heldUpStrips(
+  cluster: ClusterInfo | null,
+  trans: TranslationBundle
+): PanelStrip[] {
+  const { paused, stopped, present } = heldUp(cluster);
+  const list: PanelStrip[] = [];
+  const label = trans.__('What to do');
+  if (paused.length > 0) {
+    list.push({
+      key: 'paused',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: trans._n(
+        '%2 of %1 worker paused: memory full.',
+        '%2 of %1 workers paused: memory full.',
+        present,
+        paused.length
+      ),
+      details: {
+        label,
+        lines: [
+          trans.__(
+            'A paused worker begins no task until its memory is below 80 % of its limit.'
+          ),
+          ...named(paused, trans),
+          trans.__(
+            'Release results that you need no more (del the variables that hold them), compute in smaller chunks, or give workers more memory: Client(memory_limit=…).'
+          )
+        ]
+      }
+    });
+  }
+  if (stopped.length > 0) {
+    list.push({
+      key: 'stopped',
+      icon: warningIcon,
+      tone: 'warning',
+      sentence: trans._n(
+        '%2 of %1 worker stopped.',
+        '%2 of %1 workers stopped.',
+        present,
+        stopped.length
+      ),
+      details: {
+        label,
+        lines: [
+          trans.__(
+            'A signal (SIGSTOP) or a debugger stopped it. It is given nothing to do until it goes on (SIGCONT).'
+          ),
+          ...named(stopped, trans)
+        ]
+      }
+    });
+  }
+  return list;
+}
+
+/** "worker-0: 321 of 400 MiB are in use (…)." */
+function named(
+  workers: readonly ClusterWorker[],
+  trans: TranslationBundle
+): string[] {
+  const lines = workers
+    .slice(0, MOST_NAMED)
+    .map(({ name, why }) => (why === undefined ? name : `${name}: ${why}.`));
+  const more = workers.length - MOST_NAMED;
+  return more > 0 ? [...lines, trans.__('… and %1 more.', more)] : lines;
+}
+
+/** What holds beside the figures: the link is down, workers are paused, the cluster ended, old tasks are only totals. */
 export function strips(
   options: {
     readonly status: LinkStatus;
@@ -233,6 +307,8 @@ export function strips(
       tone: 'warning',
       sentence: cluster.why ?? trans.__('Reconnecting.') + upTo
     });
+  } else {
+    list.push(...heldUpStrips(cluster, trans));
   }
   if (cluster !== null && options.isAwaiting === true) {
     list.push({

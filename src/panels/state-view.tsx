@@ -31,6 +31,11 @@ export type PanelStrip = {
   /** `warning` is tinted; `neutral` is grey. */
   readonly tone: 'neutral' | 'warning';
   readonly sentence: string;
+  /** What to know of it, and what to do: opened by a button of the strip. */
+  readonly details?: {
+    readonly label: string;
+    readonly lines: readonly string[];
+  };
   readonly button?: StateButton;
 };
 
@@ -59,15 +64,41 @@ export function StateView(props: { readonly state: PanelState }): JSX.Element {
 }
 
 export function StateStrip(props: { readonly strip: PanelStrip }): JSX.Element {
-  const { icon: Icon, tone, sentence, button } = props.strip;
+  const { icon: Icon, tone, sentence, details, button } = props.strip;
+  const [isOpen, setIsOpen] = React.useState(false);
+  const about = React.useId();
   return (
-    <div className="sw-strip" data-tone={tone} role="status">
-      {Icon && <Icon.react tag="span" className="sw-strip-icon" />}
-      <span className="sw-strip-sentence" title={sentence}>
-        {sentence}
-      </span>
-      {button && <StateAction button={button} className="sw-link" />}
-    </div>
+    <>
+      <div className="sw-strip" data-tone={tone} role="status">
+        {Icon && <Icon.react tag="span" className="sw-strip-icon" />}
+        <span
+          className="sw-strip-sentence"
+          title={[sentence, ...(details?.lines ?? [])].join('\n')}
+        >
+          {sentence}
+        </span>
+        {details && (
+          <button
+            type="button"
+            className="sw-link"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? about : undefined}
+            title={details.lines.join('\n')}
+            onClick={() => setIsOpen(!isOpen)}
+          >
+            {details.label}
+          </button>
+        )}
+        {button && <StateAction button={button} className="sw-link" />}
+      </div>
+      {details && isOpen && (
+        <div id={about} className="sw-strip-details" data-tone={tone}>
+          {details.lines.map(line => (
+            <p key={line}>{line}</p>
+          ))}
+        </div>
+      )}
+    </>
   );
 }
 

@@ -284,7 +284,10 @@ export type TaskStreamResult = {
   readonly executions: number;
   /** How many parts; failed, lost: how many runs. lost: they ended with their worker. */
   readonly kinds: Readonly<
-    Record<'transfer' | 'disk' | 'serialize' | 'failed' | 'lost', number>
+    Record<
+      'transfer' | 'disk' | 'import' | 'serialize' | 'failed' | 'lost',
+      number
+    >
   >;
 };
 export type FunctionSlot = {
@@ -298,7 +301,7 @@ export type FunctionSlot = {
 
 /** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
- *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed or lost) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
+ *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed or lost, 5 import) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
  *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
  *  Under a filter by span or function, a fused task is not drawn: its matching compute parts are, tasks = 1 each.
  *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function 0xffff: no one function

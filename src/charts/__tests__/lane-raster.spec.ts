@@ -79,6 +79,35 @@ describe('lanes as pixels', () => {
     expect(line(raster, 9, 9)).toBe('.........');
   });
 
+  it('draws each pattern over wide boxes, and none over narrow ones', () => {
+    const shades = (pattern: BoxFill['pattern'], drawing: string) => {
+      const raster = rasteriseTile(drawnTile([drawing]), {
+        ...options,
+        fillOf: () => ({ colour: blue, pattern, topLines: 0 })
+      });
+      const inside = [2, 3, 4, 5, 6].map(y =>
+        [...raster.pixels.subarray(y * 512, y * 512 + drawing.length - 1)].map(
+          pixel => (pixel === blue ? '.' : '#')
+        )
+      );
+      return inside.map(row => row.join(''));
+    };
+    const isPlain = (rows: string[]) => rows.every(row => /^\.+$/.test(row));
+    const wide = 'aaaaaaaaaaaaa';
+    expect(isPlain(shades('plain', wide))).toBe(true);
+    expect(isPlain(shades('grid', 'aaaa'))).toBe(true);
+    // One whole row and each fifth column.
+    expect(shades('grid', wide)).toEqual([
+      '#....#....#.',
+      '#....#....#.',
+      '#....#....#.',
+      '############',
+      '#....#....#.'
+    ]);
+    expect(isPlain(shades('slash', wide))).toBe(false);
+    expect(shades('slash', wide)).not.toEqual(shades('grid', wide));
+  });
+
   it('lets a part lie over its run without a seam', () => {
     const tile = drawnTile(['aaaaaaaa']);
     const raster = rasteriseTile(

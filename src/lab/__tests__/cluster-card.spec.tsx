@@ -75,6 +75,9 @@ describe('ClusterCard', () => {
       '2 more are paused.'
     );
     expect(textOf(clusterInfo())).not.toContain('paused');
+    expect(
+      textOf(clusterInfo({ workers: [{ ...here, state: 'paused' }, there] }))
+    ).toContain('worker 0 is stopped.');
     expect(textOf(clusterInfo({ workers: all, state: 'ended' }))).not.toContain(
       'paused'
     );

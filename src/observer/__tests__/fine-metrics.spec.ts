@@ -218,11 +218,14 @@ describe('fine metrics', () => {
       ])
     );
     expect(ask(log, 'summary')).toEqual(before);
-    expect(ask(log, 'tasks').rows.map(row => row.status)).toEqual([
-      'ok',
-      'missing',
-      'ok'
-    ]);
+    // No figure of tasks counts it, and no row of the table is there for what no figure counts.
+    const table = ask(log, 'tasks');
+    expect(table.rows.map(row => row.status)).toEqual(['ok', 'ok']);
+    expect(table.total).toBe(2);
+    expect(ask(log, 'task-stream').tasks).toBe(table.total);
+    expect(before.spans.reduce((sum, span) => sum + span.ownTasks, 0)).toBe(
+      table.total
+    );
     // It is no trouble of the user's: it runs again.
     expect(
       ask(log, 'tasks', { filter: { status: ['failed', 'lost'] } }).rows

@@ -32,7 +32,14 @@ describe('the task stream', () => {
       to: 8,
       tasks: 2,
       hidden: 1,
-      kinds: { transfer: 1, disk: 0, serialize: 0, failed: 0, lost: 0 }
+      kinds: {
+        transfer: 1,
+        disk: 0,
+        import: 0,
+        serialize: 0,
+        failed: 0,
+        lost: 0
+      }
     });
     expect(
       result.functions.map(({ name, seconds }) => [name, seconds])

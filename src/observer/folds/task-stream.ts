@@ -25,7 +25,8 @@ const STRIP_OF_PART: readonly ('compute' | 'transfer' | 'disk' | 'other')[] = [
   'other',
   'compute',
   'other',
-  'disk'
+  'disk',
+  'other'
 ];
 
 /** part.kind → what is counted of it. */
@@ -36,7 +37,8 @@ const KIND_OF_STRIP_PART: readonly (keyof KindCounts | undefined)[] = [
   'serialize',
   undefined,
   'serialize',
-  'disk'
+  'disk',
+  'import'
 ];
 
 /** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
@@ -104,7 +106,14 @@ function* scanStrip(
   };
   const failed = new Array<number>(STRIP_BINS).fill(0);
   const busy = new Map<number, number>();
-  const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0, lost: 0 };
+  const kinds = {
+    transfer: 0,
+    disk: 0,
+    import: 0,
+    serialize: 0,
+    failed: 0,
+    lost: 0
+  };
   let tasks = 0;
   let seen = 0;
   for (const [rows, first, end] of log.runZones.zones(-Infinity, Infinity)) {

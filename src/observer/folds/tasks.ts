@@ -1,3 +1,4 @@
+import { LoggedStatus } from '../../records/run-status';
 import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
@@ -19,7 +20,7 @@ const MOST_ROWS = 500;
 const DEFAULT_ROWS = 100;
 
 /**
- * The table twin of the task stream: the runs that pass the filter, sorted by a column, one page of them. Only the page is put in order:
+ * The table twin of the task stream: the tasks that pass the filter, sorted by a column, one page of them. Only the page is put in order:
  * a million rows are gone through once (numbers to sort by), never sorted.
  */
 export function* foldTasks(
@@ -43,7 +44,7 @@ export function* foldTasks(
   for (const [zone, first, end] of passingZones(context)) {
     for (let i = first; i < end; i++) {
       const row = zone[i]!;
-      if (passes(context, row) && wanted(row)) {
+      if (counts(log, row) && passes(context, row) && wanted(row)) {
         candidates.add(row, rank(row));
       }
     }
@@ -73,6 +74,12 @@ function passingZones(
   }
   const { from, to } = resolveRange(context);
   return context.log.runZones.zones(from, to);
+}
+
+/** What was given back for want of an input is no task that ran, here as in every other count: it runs again. */
+function counts(log: LogStore, row: number): boolean {
+  const status = log.runs.chunkOf(row)?.columns.status[row & CHUNK_MASK];
+  return status !== LoggedStatus.Missing;
 }
 
 /** Whether a run is of the selection: in the range, and its own or a part's span and function pass the filter. */

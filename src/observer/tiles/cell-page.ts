@@ -7,8 +7,9 @@ export const KIND_TRANSFER = 1;
 export const KIND_DISK = 2;
 export const KIND_SERIALIZE = 3;
 export const KIND_FAILED = 4;
+export const KIND_IMPORT = 5;
 /** part.kind (1 transfer … 7 import) → kind of a tile. */
-export const KIND_OF_PART: readonly number[] = [0, 1, 2, 3, 0, 3, 2, 3];
+export const KIND_OF_PART: readonly number[] = [0, 1, 2, 3, 0, 3, 2, 5];
 
 /** In a category: several functions, or one with an id that does not fit. */
 export const SEVERAL_FUNCTIONS = 0x0fffffff;

@@ -13,7 +13,9 @@ import {
   formatCount,
   formatDuration,
   formatShare,
+  kindWords,
   type Numerals,
+  partWords,
   shareOf,
   unknown
 } from '../format';
@@ -131,7 +133,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   },
   import: {
     id: 'import',
-    label: 'importing modules',
+    label: kindWords.import,
     kind: 'import',
     group: 'data',
     title:
@@ -139,13 +141,13 @@ const meanings: Readonly<Record<string, Meaning>> = {
   },
   deserialize: {
     id: 'serialize',
-    label: '(de)serialise',
+    label: kindWords.serialize,
     kind: 'serialize',
     group: 'data'
   },
   serialize: {
     id: 'serialize',
-    label: '(de)serialise',
+    label: kindWords.serialize,
     kind: 'serialize',
     group: 'data'
   },
@@ -565,12 +567,9 @@ const movedPlaces: Readonly<Record<string, string>> = {
   receive: 'receive'
 };
 const movedWords: Readonly<Record<string, string>> = {
+  ...partWords,
   network: 'network',
   transfer: 'network',
-  serialize: 'serialise',
-  deserialize: 'deserialise',
-  'disk-write': 'write to disk',
-  'disk-read': 'read from disk',
   'memory-read': 'from memory'
 };
 const movedKinds: Readonly<Record<string, ActivityRole>> = {

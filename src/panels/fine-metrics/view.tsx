@@ -4,6 +4,7 @@ import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { formatCounted } from '../format';
+import { legendWord } from '../legend-word';
 import { type Mark, markOf, Swatch } from '../mark';
 import { longest, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
@@ -47,6 +48,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
               label={trans.__('By activity')}
               parts={activities}
               whole={longest(activities.map(part => part.value))}
+              trans={trans}
             />
           </Block>
           {idle.length > 0 && (
@@ -61,6 +63,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
                 label={trans.__('Idle, by cause')}
                 parts={idle}
                 whole={longest(idle.map(part => part.value))}
+                trans={trans}
               />
             </Block>
           )}
@@ -137,7 +140,10 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         role="img"
         aria-label={title}
         aria-description={headline.parts
-          .map(part => `${part.label} ${part.text}, ${part.shareText}`)
+          .map(
+            part =>
+              `${legendWord(part.label, trans)} ${part.text}, ${part.shareText}`
+          )
           .join('; ')}
       >
         <Bar
@@ -145,7 +151,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
             ({ part, width }) => ({
               mark: markFor(part),
               width,
-              title: `${part.label}: ${part.text}, ${part.shareText}`
+              title: `${legendWord(part.label, trans)}: ${part.text}, ${part.shareText}`
             })
           )}
         />
@@ -221,7 +227,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
         {legend.map(part => (
           <li key={part.id} className="sw-legend-item">
             <Swatch mark={markFor(part)} />
-            <span>{part.label}</span>
+            <span>{legendWord(part.label, trans)}</span>
           </li>
         ))}
       </ul>
@@ -283,7 +289,7 @@ function FunctionCard(props: {
           {row.parts.map(part => (
             <tr key={part.id}>
               <td>
-                <Swatch mark={markFor(part)} /> {part.label}
+                <Swatch mark={markFor(part)} /> {legendWord(part.label, trans)}
               </td>
               <td>{part.text}</td>
               <td>{part.shareText}</td>
@@ -311,6 +317,7 @@ function PartList(props: {
   readonly label: string;
   readonly parts: readonly Part[];
   readonly whole: number;
+  readonly trans: TranslationBundle;
 }): JSX.Element {
   return (
     <ul className="sw-metricList" data-names="long" aria-label={props.label}>
@@ -318,7 +325,7 @@ function PartList(props: {
         <MetricItem
           key={part.id}
           mark={markFor(part)}
-          name={part.label}
+          name={legendWord(part.label, props.trans)}
           text={part.text}
           share={part.shareText}
           title={part.title || undefined}

@@ -1,3 +1,4 @@
+export { kindWords, partWords } from './activity-words';
 export {
   formatBytes,
   formatByteRate,

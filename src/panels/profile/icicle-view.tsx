@@ -10,6 +10,7 @@ import {
 } from '../../charts/theme';
 import { contextOf } from '../../charts/sized-canvas';
 import { elided } from '../../charts/elided-text';
+import { legendWord } from '../legend-word';
 import type { ITheme } from '../panel-context';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
 import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
@@ -188,7 +189,7 @@ function FrameCard(props: {
           .filter(state => state.share > 0)
           .map(state => (
             <React.Fragment key={state.state}>
-              <dt>{state.label}</dt>
+              <dt>{legendWord(state.label, trans)}</dt>
               <dd>{state.text}</dd>
             </React.Fragment>
           ))}

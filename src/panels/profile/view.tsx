@@ -3,6 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
+import { legendWord } from '../legend-word';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
 import { ActivityView } from './activity-view';
@@ -62,7 +63,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
           {threadStates.map(({ state, label }) => (
             <li key={state} className="sw-legend-item">
-              <Swatch mark={{ kind: state }} /> {label}
+              <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
             </li>
           ))}
           <li className="sw-legend-item sw-legend-figure sw-wide-only">
@@ -126,7 +127,8 @@ function FrameDetails(
           {facts.states.map(state => (
             <tr key={state.state}>
               <td>
-                <Swatch mark={{ kind: state.state }} /> {state.label}
+                <Swatch mark={{ kind: state.state }} />{' '}
+                {legendWord(state.label, trans)}
               </td>
               <td>{state.text}</td>
             </tr>

@@ -29,6 +29,7 @@ import {
   type LaneScene,
   pixel,
   pixelsPerCell,
+  patternOf,
   slotOf
 } from './lane-scene';
 import { drawSlice, type Slice, visibleSlices } from './lane-slices';
@@ -311,10 +312,10 @@ export class LanePainter {
   ): (kind: number, index: number) => BoxFill {
     const made: BoxFill[] = [];
     return (kind, index) => {
-      const key = kind === 0 ? 5 + index : kind;
+      const key = kind === 0 ? boxKinds.length + index : kind;
       return (made[key] ??= {
         colour: pixel(colourOf(scene, kind, tile.functions[index] ?? '')),
-        pattern: kind === 1 ? 'slash' : kind === 2 ? 'horizontal' : 'plain',
+        pattern: patternOf(kind),
         topLines:
           kind === 0 && scene.colourBy === 'function'
             ? topLines(slotOf(scene, tile.functions[index] ?? ''))
@@ -346,7 +347,7 @@ export class LanePainter {
       const name = boxKinds[kind] ?? 'compute';
       const width = box.right - box.left;
       context.fillStyle =
-        name === 'transfer' || name === 'disk'
+        name !== 'compute'
           ? fills.kind(name, width / scene.pixelRatio)
           : colourOf(
               scene,

@@ -1,6 +1,7 @@
 /** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
 import { parseColour } from '../../base/colour-arithmetic';
-import { pixelOf } from '../../charts/lane-raster';
+import { type BoxFill, pixelOf } from '../../charts/lane-raster';
+import { KIND_PATTERNS } from '../../charts/palette';
 import { functionColour, type Palette } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { type LaneLayout, rowsInLane } from './lane-layout';
@@ -138,6 +139,12 @@ export function colourOf(scene: LaneScene, kind: number, name: string): string {
   return colourBy === 'kind'
     ? palette.kinds.cpu
     : functionColour(palette, slotOf(scene, name));
+}
+
+/** The second channel of a box's colour. */
+export function patternOf(kind: number): BoxFill['pattern'] {
+  const name = boxKinds[kind] ?? 'compute';
+  return name === 'compute' ? 'plain' : KIND_PATTERNS[name];
 }
 
 /** A CSS colour as a pixel; the alpha of `rgba(…)` counts. */

@@ -9,6 +9,7 @@ import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { formatDuration, formatTimeRange } from '../format';
 import type { ITheme } from '../panel-context';
+import type { Standing } from '../worker-standing';
 import { bandHeight } from './frame-painter';
 import { HoverCard } from './hover-card';
 import { headerHeight } from './lane-layout';
@@ -24,6 +25,8 @@ export type LanesViewProps = {
   readonly selection: SelectionModel;
   readonly theme: ITheme;
   readonly trans: TranslationBundle;
+  /** Workers that begin no task. */
+  readonly standings: ReadonlyMap<number, Standing>;
 };
 
 export function LanesView(props: LanesViewProps): JSX.Element {
@@ -70,7 +73,10 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   }
   const layout = drawing.layout;
   const headers = new Map(
-    workerHeaders(result).map(header => [header.worker, header])
+    workerHeaders(result, standingTexts(props.standings, trans)).map(header => [
+      header.worker,
+      header
+    ])
   );
   const levels = bandLevels(model.bands);
   return (
@@ -137,6 +143,11 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                     </span>{' '}
                     {header?.name ?? worker.worker}
                   </button>
+                  {header !== undefined && header.standing !== '' && (
+                    <span className="sw-TaskStream-workerStanding">
+                      {header.standing}
+                    </span>
+                  )}
                   <span className="sw-TaskStream-workerText">
                     {header?.text}
                   </span>
@@ -161,6 +172,19 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       <EmptyRange model={model} drawing={drawing} trans={trans} />
       <HoverCard pointer={pointer} />
     </div>
+  );
+}
+
+function standingTexts(
+  standings: ReadonlyMap<number, Standing>,
+  trans: TranslationBundle
+): ReadonlyMap<number, string> {
+  const texts: Readonly<Record<Standing, string>> = {
+    paused: trans.__('paused: memory full'),
+    stopped: trans.__('stopped')
+  };
+  return new Map(
+    [...standings].map(([worker, standing]) => [worker, texts[standing]])
   );
 }
 

@@ -2,6 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
+import { legendWord } from '../legend-word';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
 import { legendItems } from './rows';
@@ -60,7 +61,9 @@ export function Legend(props: {
               <Swatch
                 mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
               />
-              <span className="sw-legend-name">{item.name}</span>
+              <span className="sw-legend-name">
+                {legendWord(item.name, trans)}
+              </span>
               <span className="sw-legend-figure">{item.text}</span>
             </span>
           )}

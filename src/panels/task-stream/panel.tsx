@@ -13,6 +13,7 @@ import { type PanelFace, SpanwisePanel } from '../panel';
 import type { PanelOptions, TableData } from '../panel-context';
 import { type MenuItem, openMenu } from '../panel-menu';
 import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
+import { standings } from '../worker-standing';
 import {
   fitIcon,
   followIcon,
@@ -181,6 +182,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           selection={this.context.selection}
           theme={this.context.theme}
           trans={this.trans}
+          standings={standings(this.context.cluster.current)}
         />
         <Legend
           model={this._model}

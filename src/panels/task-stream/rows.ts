@@ -17,6 +17,8 @@ import {
   formatExactCount,
   formatInstant,
   formatShare,
+  kindWords,
+  partWords,
   shareOf,
   type Numerals,
   unknown
@@ -29,6 +31,8 @@ export type WorkerHeader = {
   readonly name: string;
   /** "2 threads · busy 89 % · 4.00 GiB" */
   readonly text: string;
+  /** Why it begins no task, in a few words; '' if it does. */
+  readonly standing: string;
 };
 
 /** "worker 0": the names that Spanwise gives read as words, others as they are. */
@@ -38,6 +42,7 @@ export function workerLabel(name: string): string {
 
 export function workerHeaders(
   result: TaskStreamResult,
+  standings: ReadonlyMap<number, string> = new Map(),
   numerals: Numerals = englishNumerals
 ): WorkerHeader[] {
   return result.workers.map(worker => {
@@ -63,7 +68,8 @@ export function workerHeaders(
     return {
       worker: worker.worker,
       name: workerLabel(worker.name),
-      text: parts.join(' · ')
+      text: parts.join(' · '),
+      standing: standings.get(worker.worker) ?? ''
     };
   });
 }
@@ -186,17 +192,12 @@ export type LegendItem =
       readonly title: string;
     }
   | {
-      readonly kind: 'transfer' | 'disk' | 'serialize' | 'failed' | 'compute';
+      readonly kind:
+        'transfer' | 'disk' | 'import' | 'serialize' | 'failed' | 'compute';
       readonly name: string;
       readonly text: string;
       readonly title: string;
     };
-
-const kindNames = {
-  transfer: 'transfer',
-  disk: 'disk',
-  serialize: '(de)serialise'
-} as const;
 
 /** Functions by time, then the kinds that occurred. */
 export function legendItems(
@@ -234,11 +235,11 @@ export function legendItems(
       title: formatCounted(result.tasks, 'task', 'tasks', numerals)
     });
   }
-  for (const kind of ['transfer', 'disk', 'serialize'] as const) {
+  for (const kind of ['transfer', 'disk', 'import', 'serialize'] as const) {
     if (result.kinds[kind] > 0) {
       items.push({
         kind,
-        name: kindNames[kind],
+        name: kindWords[kind],
         // Their seconds may overlap work and are Fine Performance Metrics' to tell.
         text: '',
         title: formatCounted(result.kinds[kind], 'part', 'parts', numerals)
@@ -275,7 +276,8 @@ export const boxKinds = [
   'transfer',
   'disk',
   'serialize',
-  'failed'
+  'failed',
+  'import'
 ] as const;
 export type BoxKind = (typeof boxKinds)[number];
 
@@ -370,7 +372,7 @@ export function cardOf(
   }
   return {
     title: isPart
-      ? `${kindNames[box.kind as keyof typeof kindNames]} for ${box.function}`
+      ? `${kindWords[box.kind as keyof typeof kindWords]} for ${box.function}`
       : within !== null && within.function !== box.function
         ? `${box.function}, in ${within.function}`
         : box.function,
@@ -411,7 +413,7 @@ function kindNoun(box: HoveredBox): string {
     ? box.isExecution === true
       ? 'executions'
       : 'tasks'
-    : `${kindNames[box.kind]} parts`;
+    : `${kindWords[box.kind]} parts`;
 }
 
 function asideText(box: HoveredBox, detail: RunDetail | null): string {
@@ -571,7 +573,7 @@ export function partRows(run: RunDetail): PartRow[] {
     label:
       part.kind === 'compute' && part.function !== ''
         ? part.function
-        : part.kind,
+        : (partWords[part.kind] ?? part.kind),
     seconds: part.duration,
     held: part.held,
     bytes: part.bytes

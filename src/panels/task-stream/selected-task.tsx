@@ -5,6 +5,7 @@ import * as React from 'react';
 import type { RunDetail } from '../../wire/panel-link';
 import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
+import { legendWord } from '../legend-word';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
 import {
@@ -144,7 +145,7 @@ function RunFacts(props: {
           <span
             key={index}
             {...barPart(part, part.seconds / total)}
-            title={`${part.label} ${formatDuration(part.seconds)}`}
+            title={`${labelOf(part, trans)} ${formatDuration(part.seconds)}`}
           />
         ))}
       </div>
@@ -153,7 +154,7 @@ function RunFacts(props: {
           <li key={index} className="sw-legend-item">
             <Swatch mark={partMark(part)} />
             <span className="sw-legend-name">
-              {part.label}
+              {labelOf(part, trans)}
               {part.held ? '' : ` ${trans.__('(behind other work)')}`}
             </span>
             <span className="sw-legend-figure">
@@ -181,6 +182,11 @@ function RunFacts(props: {
       </div>
     </div>
   );
+}
+
+/** A function's own name is no word to translate. */
+function labelOf(part: PartRow, trans: TranslationBundle): string {
+  return part.kind === 'compute' ? part.label : legendWord(part.label, trans);
 }
 
 function partMark(part: PartRow): Mark {

@@ -53,7 +53,14 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
     failed: new Array<number>(bins).fill(0)
   };
   const per = run.end / bins;
-  const kinds = { transfer: 0, disk: 0, serialize: 0, failed: 0, lost: 0 };
+  const kinds = {
+    transfer: 0,
+    disk: 0,
+    import: 0,
+    serialize: 0,
+    failed: 0,
+    lost: 0
+  };
   for (const box of run.boxes) {
     const list = [
       strip.compute,

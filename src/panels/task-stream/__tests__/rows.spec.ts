@@ -281,6 +281,12 @@ describe('the table and the details', () => {
       ['other', true],
       ['transfer', false]
     ]);
+    expect(rows.map(row => row.label)).toEqual([
+      'transfer',
+      'f',
+      'other',
+      'transfer'
+    ]);
     const held = rows
       .filter(row => row.held)
       .reduce((sum, row) => sum + row.seconds, 0);

@@ -1,0 +1,19 @@
+/** What a thread's time went into, in users' words: one word in legends, bars, cards, drawers and tables. */
+
+/** By kind of box. */
+export const kindWords = {
+  transfer: 'transfer',
+  disk: 'disk',
+  import: 'importing modules',
+  serialize: '(de)serialise'
+} as const;
+
+/** By kind of part, where the two directions are told apart. */
+export const partWords: Readonly<Record<string, string>> = {
+  transfer: 'transfer',
+  'disk-read': 'read from disk',
+  'disk-write': 'write to disk',
+  import: kindWords.import,
+  deserialize: 'deserialise',
+  serialize: 'serialise'
+};

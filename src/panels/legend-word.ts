@@ -1,0 +1,46 @@
+/** The words of legends in the user's language. Rows are pure and say them in English; here each stands as the translator's tools find it. */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+type Said = (trans: TranslationBundle) => string;
+
+const words: ReadonlyMap<string, Said> = new Map<string, Said>([
+  // What a thread does.
+  ['CPU', trans => trans.__('CPU')],
+  ['compute', trans => trans.__('compute')],
+  ['compute, CPU not known', trans => trans.__('compute, CPU not known')],
+  ['waiting or blocked', trans => trans.__('waiting or blocked')],
+  ['waiting for a core', trans => trans.__('waiting for a core')],
+  ['waiting for the GIL', trans => trans.__('waiting for the GIL')],
+  ['blocked (I/O, sleep)', trans => trans.__('blocked (I/O, sleep)')],
+  // What its time goes into beside that.
+  ['transfer', trans => trans.__('transfer')],
+  ['transfer, waited for', trans => trans.__('transfer, waited for')],
+  ['disk', trans => trans.__('disk')],
+  ['disk read and write', trans => trans.__('disk read and write')],
+  ['read from disk', trans => trans.__('read from disk')],
+  ['write to disk', trans => trans.__('write to disk')],
+  ['importing modules', trans => trans.__('importing modules')],
+  ['(de)serialise', trans => trans.__('(de)serialise')],
+  ['deserialise', trans => trans.__('deserialise')],
+  ['serialise', trans => trans.__('serialise')],
+  ['other', trans => trans.__('other')],
+  // How a run ended.
+  ['failed', trans => trans.__('failed')],
+  ['lost', trans => trans.__('lost')],
+  ['lost with a worker', trans => trans.__('lost with a worker')],
+  // Why a thread is idle.
+  ['nothing runnable', trans => trans.__('nothing runnable')],
+  ['inputs in flight', trans => trans.__('inputs in flight')],
+  ['held on another worker', trans => trans.__('held on another worker')],
+  ['paused for memory', trans => trans.__('paused for memory')],
+  [
+    'scheduler not yet answered',
+    trans => trans.__('scheduler not yet answered')
+  ],
+  ['cause not known', trans => trans.__('cause not known')]
+]);
+
+/** `word` as the translator has it; a name that a source gives stays as it is. */
+export function legendWord(word: string, trans: TranslationBundle): string {
+  return words.get(word)?.(trans) ?? word;
+}

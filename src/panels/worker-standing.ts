@@ -1,0 +1,44 @@
+/** Which workers begin no task, and why: what the cluster card, the strips above the panels and the Task Stream's lanes say of it. */
+import type { ClusterInfo } from '../wire/panel-link';
+
+export type ClusterWorker = ClusterInfo['workers'][number];
+/** paused: its memory is full. stopped: by a signal or a debugger. */
+export type Standing = 'paused' | 'stopped';
+
+export type HeldUp = {
+  readonly paused: readonly ClusterWorker[];
+  readonly stopped: readonly ClusterWorker[];
+  /** Workers that are there. */
+  readonly present: number;
+};
+
+/** Nobody where nothing is known: the cluster has ended, or its source is away. */
+export function heldUp(cluster: ClusterInfo | null): HeldUp {
+  if (cluster?.state !== 'starting' && cluster?.state !== 'running') {
+    return { paused: [], stopped: [], present: 0 };
+  }
+  const present = cluster.workers.filter(({ state }) => state !== 'gone');
+  const having = (wanted: Standing) =>
+    present.filter(worker => standingOf(worker) === wanted);
+  return {
+    paused: having('paused'),
+    stopped: having('stopped'),
+    present: present.length
+  };
+}
+
+/** By worker; those that begin tasks are left out. */
+export function standings(
+  cluster: ClusterInfo | null
+): ReadonlyMap<number, Standing> {
+  const { paused, stopped } = heldUp(cluster);
+  return new Map([
+    ...paused.map(({ worker }) => [worker, 'paused'] as const),
+    ...stopped.map(({ worker }) => [worker, 'stopped'] as const)
+  ]);
+}
+
+/** A worker that is stopped says nothing of itself: one that pauses says what fills it. */
+function standingOf({ state, why }: ClusterWorker): Standing | null {
+  return state !== 'paused' ? null : why === undefined ? 'stopped' : 'paused';
+}
