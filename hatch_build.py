@@ -6,6 +6,10 @@ its own yarn (jupyter-builder's ``jlpm``); nothing of the machine is used.
     yarn.lock  -> node_modules            jlpm install --immutable
     src, style -> lib -> labextension     tsc, then the JupyterLab builder
     src        -> spanwise/node           one file for every Node program
+
+With SPANWISE_JAVASCRIPT=built in the environment it takes what is there:
+scripts/prepare.sh has made that from the same sources, and builds it again only
+when one of them has changed.
 """
 
 from __future__ import annotations
@@ -50,7 +54,20 @@ class JavaScriptBuildHook(BuildHookInterface):
         """Build, unless only the source distribution is wanted."""
         if self.target_name != "wheel" or version == "editable":
             return
+        if os.environ.get("SPANWISE_JAVASCRIPT") == "built":
+            self.demand_built()
+            return
         environment = build_environment()
         for command in (["jlpm", "install", "--immutable"], ["jlpm", "build:prod"]):
             self.app.display_info(" ".join(command))
             subprocess.run(command, cwd=self.root, env=environment, check=True)
+
+    def demand_built(self) -> None:
+        """Raise an error if a part that should have been built is not there."""
+        package = Path(self.root, "spanwise")
+        for part in ("node/spanwise.mjs", "labextension/package.json"):
+            if not (package / part).exists():
+                raise FileNotFoundError(
+                    f"spanwise/{part} is not built, though SPANWISE_JAVASCRIPT says so. "
+                    "Unset SPANWISE_JAVASCRIPT to have it built."
+                )

@@ -22,6 +22,30 @@ const esModules = [
   'yjs'
 ].join('|');
 
+/**
+ * The slowest, by seconds with two busy cores; `scripts/test quick` leaves them out,
+ * unless they are among the files that were edited (SPANWISE_QUICK).
+ */
+const slowSpecs = [
+  'node/__tests__/reference', // 39
+  'node/__tests__/npm-package', // 28
+  'node/pools/__tests__/whole-programs', // 22
+  'node/observe/__tests__/programs', // 18
+  'order/__tests__/reach', // 15
+  'sidecar/observer/__tests__/many-requests', // 15
+  'order/__tests__/static-order', // 14
+  'node/observe/__tests__/observe', // 12
+  'node/diagnostics/__tests__/resource-profiler' // 10
+];
+const edited = process.env.SPANWISE_QUICK?.split(' ');
+const leftOut =
+  edited === undefined
+    ? []
+    : slowSpecs
+        .map(name => `src/${name}.spec.ts`)
+        .filter(path => !edited.includes(path))
+        .map(path => `<rootDir>/${path}`);
+
 const shared = {
   rootDir: __dirname,
   cacheDirectory: '<rootDir>/.build/jest',
@@ -46,6 +70,7 @@ module.exports = {
       displayName: 'pure',
       testEnvironment: 'node',
       setupFiles: ['<rootDir>/src/testing/disposal-symbols.cjs'],
+      testPathIgnorePatterns: ['/node_modules/', ...leftOut],
       testRegex: [
         `${src}/(?!(${browserFolders.join('|')})/).*\\.spec\\.tsx?$`,
         isPure

@@ -3,7 +3,7 @@
 Reads the runners' own reports from one folder:
 
     jest.json        jest --json
-    pytest.xml       pytest --junit-xml
+    pytest*.xml      pytest --junit-xml, one per stage
     playwright.json  Playwright's json reporter
 
 A failed step that wrote no report (a check, a preparation, a runner that died) is
@@ -71,6 +71,7 @@ def count_playwright(path: Path) -> Counts:
 READERS: dict[str, Callable[[Path], Counts]] = {
     "jest.json": count_jest,
     "pytest.xml": count_junit,
+    "pytest-alone.xml": count_junit,
     "playwright.json": count_playwright,
 }
 

@@ -3,8 +3,12 @@
 #
 #   .venv           tools (Node, yarn, the wheel's builder); scripts/run adds JupyterLab
 #   node_modules    what yarn.lock says
-#   .build/wheel    the wheel, built again when a source changed
-#   .build/npm      the npm package, likewise; for the browser tests
+#   spanwise/node, spanwise/labextension
+#                   the wheel's JavaScript, built again when a source of it changed
+#   .build/wheel    the wheel, built again when it or a file of Python changed
+#   .build/npm      the npm package, likewise
+#   .build/node-programs
+#                   what the npm package starts or embeds; for tests of its sources
 #   .test-env       a clean environment with nothing but the wheel and its extras
 #   .build/         stamps, logs, results; everything here may be deleted
 #
@@ -88,6 +92,7 @@ stamp_of() {
       -not -path 'spanwise/labextension/*' \
       -not -path 'spanwise/node/*' \
       -not -path 'src/*/__tests__/*' \
+      -not -path 'src/testing/*' \
       -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1
   )
 }
@@ -196,12 +201,35 @@ prepare_node_modules() {
   echo "$hash" >"$root/node_modules/.spanwise-stamp"
 }
 
-wheel_stamp() {
-  stamp_of src style schema spanwise types jupyter-config scripts/build-lib.mjs \
-    scripts/bundle-node.mjs package.json yarn.lock tsconfig.json pyproject.toml \
-    hatch_build.py install.json README.md LICENSE
+# What the wheel's JavaScript is made from, and what was made.
+javascript_stamp() {
+  stamp_of src style schema types spanwise/wire/schema.json spanwise/records/tables.json \
+    scripts/build-lib.mjs scripts/bundle-node.mjs package.json yarn.lock tsconfig.json
+  cd "$root"
+  find spanwise/node spanwise/labextension -type f -print0 2>/dev/null |
+    LC_ALL=C sort -z | xargs -0 --no-run-if-empty sha256sum | sha256sum
 }
 
+prepare_javascript() {
+  if is_ready "$state/javascript.stamp" "$(javascript_stamp)"; then
+    echo "   labextension and Node bundle are up to date"
+    return 0
+  fi
+  rm -f "$state/javascript.stamp"
+  cd "$root"
+  if ! limited 900 jlpm build:prod >"$state/javascript.log" 2>&1; then
+    tail -40 "$state/javascript.log"
+    return 1
+  fi
+  javascript_stamp >"$state/javascript.stamp"
+}
+
+wheel_stamp() {
+  stamp_of spanwise jupyter-config pyproject.toml hatch_build.py install.json package.json \
+    README.md LICENSE "$state/javascript.stamp"
+}
+
+# After prepare_javascript: the build hook takes what that has made.
 prepare_wheel() {
   local hash
   hash=$(wheel_stamp)
@@ -211,9 +239,9 @@ prepare_wheel() {
   fi
   rm -rf "$state/wheel" "$state/wheel.stamp"
   cd "$root"
-  if ! limited 900 "$tools/bin/python" -m hatchling build -t wheel -d "$state/wheel" \
-    >"$state/wheel.log" 2>&1; then
-    grep -v 'YN0013\|YN0002\|YN0060' "$state/wheel.log" | tail -40
+  if ! SPANWISE_JAVASCRIPT=built limited 900 "$tools/bin/python" -m hatchling build -t wheel \
+    -d "$state/wheel" >"$state/wheel.log" 2>&1; then
+    tail -40 "$state/wheel.log"
     return 1
   fi
   echo "   $(basename "$state"/wheel/*.whl)"
@@ -239,21 +267,45 @@ prepare_npm_package() {
   echo "$hash" >"$state/npm.stamp"
 }
 
-# install_wheel FOLDER EXTRAS [MORE…] : the wheel and what it depends on.
-install_wheel() {
-  local folder=$1 extras=$2 wheel requirements
+# What Node programs of the tests start; the specs make it themselves when they run by hand.
+prepare_node_programs() {
+  cd "$root"
+  limited 300 node scripts/bundle-node-programs.mjs
+}
+
+# install_requirements FOLDER EXTRAS [MORE…] : what the wheel depends on, without it.
+install_requirements() {
+  local folder=$1 extras=$2 hash wanted
   shift 2
-  wheel=$(echo "$state"/wheel/*.whl)
-  requirements="$(stamp_of pyproject.toml scripts/constraints.txt) $extras $*"
-  if ! is_ready "$folder/requirements.stamp" "$requirements"; then
-    make_venv "$folder"
-    pip_install "$folder" "$wheel[$extras]" "$@"
-    echo "$requirements" >"$folder/requirements.stamp"
-    rm -f "$folder/wheel.stamp"
+  hash="$(stamp_of pyproject.toml scripts/constraints.txt) $extras $*"
+  if is_ready "$folder/requirements.stamp" "$hash"; then
+    echo "   $(basename "$folder") is ready"
+    return 0
   fi
+  make_venv "$folder"
+  mapfile -t wanted < <("$folder/bin/python" - "$root/pyproject.toml" "$extras" <<'LIST'
+import sys, tomllib
+with open(sys.argv[1], "rb") as file:
+    project = tomllib.load(file)["project"]
+print(*project["dependencies"], sep="\n")
+for extra in sys.argv[2].split(","):
+    print(*project["optional-dependencies"][extra], sep="\n")
+LIST
+  )
+  pip_install "$folder" "${wanted[@]}" "$@"
+  echo "$hash" >"$folder/requirements.stamp"
+  rm -f "$folder/wheel.stamp"
+}
+
+# install_wheel FOLDER EXTRAS : into a folder that has what the wheel depends on.
+install_wheel() {
+  local folder=$1 extras=$2 wheel
+  wheel=$(echo "$state"/wheel/*.whl)
   if ! is_ready "$folder/wheel.stamp" "$(cat "$state/wheel.stamp")"; then
     rm -f "$folder/wheel.stamp"
     "$folder/bin/python" -m pip install --quiet --no-deps --no-index --force-reinstall "$wheel"
+    # Fails if the wheel asks for something that is not installed.
+    "$folder/bin/python" -m pip install --quiet --no-index "$wheel[$extras]"
     cp "$state/wheel.stamp" "$folder/wheel.stamp"
   fi
 }

@@ -15,10 +15,20 @@ from spanwise.client import session
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
+from spanwise.tests.stages import STAGES
 
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
 mark_this_process()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests with the stages of ``scripts/test`` that they belong to."""
+    for item in items:
+        module = item.nodeid.split("::")[0].rpartition("/")[2].removesuffix(".py")
+        for stage, modules in STAGES.items():
+            if module in modules:
+                item.add_marker(stage)
 
 
 @pytest.fixture(scope="session")

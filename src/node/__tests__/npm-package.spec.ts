@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { FakeJupyter } from '../../testing/fake-jupyter';
+import { buildNpmPackage } from '../../testing/node-programs';
 
 const checkout = resolve(__dirname, '..', '..', '..');
 const modules = join(checkout, 'node_modules');
@@ -80,8 +81,7 @@ function localPackages(names: readonly string[]): Record<string, string> {
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), 'spanwise-package-'));
   user = join(scratch, 'user');
-  const made = join(scratch, 'package');
-  run(process.execPath, ['scripts/build-npm.mjs', made], checkout);
+  const made = buildNpmPackage(join(scratch, 'package'));
   npm(['pack', '--pack-destination', scratch], made);
   const tarball = readdirSync(scratch).find(name => name.endsWith('.tgz'))!;
   const { dependencies } = JSON.parse(

@@ -2,8 +2,8 @@
  * Every public name has an example, every example compiles and prints what it says, and the package has a reference with all of them. The
  * programs in the package's pages are held to the same.
  */
-import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { buildNpmPackage } from '../../testing/node-programs';
 import { ExampleRuns, expectedLines, isPrintedAs } from './example-runs';
 import { markdownExamples, publicNames } from './public-names';
 
@@ -40,12 +41,9 @@ beforeAll(() => {
   // By its real name: that is what TypeScript says of a file, also where the temporary folder is a link.
   scratch = realpathSync(mkdtempSync(join(tmpdir(), 'spanwise-reference-')));
   packageFolder = join(scratch, 'package');
-  // Its output is in the error if it fails.
-  execFileSync(process.execPath, ['scripts/build-npm.mjs', packageFolder], {
-    cwd: checkout,
-    encoding: 'utf8',
-    timeout: 120_000,
-    stdio: ['ignore', 'pipe', 'pipe']
+  // A copy: what it depends on is put beside it.
+  cpSync(buildNpmPackage(join(scratch, 'built')), packageFolder, {
+    recursive: true
   });
   const user = mkdtempSync(join(scratch, 'user-'));
   runs = new ExampleRuns(

@@ -1,0 +1,55 @@
+"""Which modules of tests ``scripts/test`` runs in which stage."""
+
+from __future__ import annotations
+
+#: They hold seconds and shares of them against bounds: nothing runs beside them.
+ALONE = frozenset(
+    {
+        "test_clock",
+        "test_executor",
+        "test_idle",
+        "test_measure_worker",
+        "test_sampler",
+        "test_stalls",
+        "test_thread_states",
+        "test_truth",
+    }
+)
+
+#: Each a few seconds at most, together of every folder: ``scripts/test quick``.
+QUICK = frozenset(
+    {
+        "test_attribution",
+        "test_attribution_frames",
+        "test_client",
+        "test_client_changes",
+        "test_client_interrupted",
+        "test_client_keys",
+        "test_count_results",
+        "test_dask_equality",
+        "test_failures",
+        "test_gathering",
+        "test_imports",
+        "test_memory_sampler",
+        "test_nested_futures",
+        "test_node",
+        "test_observed",
+        "test_packaging",
+        "test_private_folder",
+        "test_records_block",
+        "test_restrictions",
+        "test_scatter",
+        "test_spill",
+        "test_stages",
+        "test_static_order",
+        "test_task_records",
+        "test_wire_frame",
+        "test_wire_handshake",
+        "test_wire_payload",
+        "test_worker_pieces",
+        "test_worker_tasks",
+        "test_written_graphs",
+    }
+)
+
+STAGES = {"alone": ALONE, "quick": QUICK}

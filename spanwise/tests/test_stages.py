@@ -1,0 +1,24 @@
+"""The stages of ``scripts/test`` name modules that there are, and their tests have the marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spanwise.tests.stages import ALONE, QUICK, STAGES
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_module_of_a_stage_exists(stage: str) -> None:
+    there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
+    assert sorted(STAGES[stage] - there) == []
+
+
+def test_no_module_that_must_be_alone_is_quick() -> None:
+    assert sorted(ALONE & QUICK) == []
+
+
+def test_tests_have_the_marks_of_their_stages(request: pytest.FixtureRequest) -> None:
+    marks = {mark.name for mark in request.node.iter_markers()}
+    assert marks & STAGES.keys() == {"quick"}
