@@ -65,7 +65,15 @@ class RemoteTraceback(Exception):
 
 
 def with_remote_traceback(error: BaseException, text: str) -> BaseException:
-    """Show the worker's traceback where the error is raised again."""
-    if error.__cause__ is None and text:
-        error.__cause__ = RemoteTraceback(text)
+    """Show the worker's traceback where the error is raised again.
+
+    An error may bring its causes with it (where tblib is imported, pickles hold them). It
+    keeps them, and the text, which tells of all of them, stands before the first.
+    """
+    first, seen = error, {id(error)}
+    while first.__cause__ is not None and id(first.__cause__) not in seen:
+        first = first.__cause__
+        seen.add(id(first))
+    if text and first.__cause__ is None and not isinstance(first, RemoteTraceback):
+        first.__cause__ = RemoteTraceback(text)
     return error

@@ -71,6 +71,18 @@ class TestCancel:
         assert client.submit(increment, 2).result(LIMIT) == 3
         assert future.cancelled() and len(client.fake.cancelled) == 1
 
+    @pytest.mark.parametrize("chosen", [[4], [0, 4], [3, 1, 2], [0, 1, 2, 3, 4], [2, 2, 0]])
+    def test_each_of_several_and_no_other(self, client: LocalClient, chosen: list[int]) -> None:
+        client.fake.hold.clear()
+        futures = [client.submit(increment, i) for i in range(5)]
+        ids = [future._alive().id for future in futures]
+        client.cancel({"these": [futures[each] for each in chosen]})
+        assert [future.cancelled() for future in futures] == [i in chosen for i in range(5)]
+        until(lambda: client.fake.cancelled == {ids[each] for each in chosen})
+        client.fake.hold.set()
+        assert client.gather(futures, errors="skip") == [i + 1 for i in range(5) if i not in chosen]
+        until(lambda: sorted(client.fake.released) == sorted({ids[each] for each in chosen}))
+
     def test_a_cancelled_argument_is_refused(self, client: LocalClient) -> None:
         future = client.submit(increment, 1)
         future.cancel()

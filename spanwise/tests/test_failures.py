@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ from spanwise import as_completed, wait
 from spanwise.client import failures
 from spanwise.client.entries import Entry
 from spanwise.client.session import dump
-from spanwise.errors import ClusterError, RemoteTaskError
+from spanwise.errors import ClusterError, RemoteTaskError, with_remote_traceback
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import increment
 
@@ -48,6 +49,52 @@ def raise_(error: BaseException) -> None:
 def on_opening() -> Iterator[list[Any]]:
     yield opening
     opening.clear()
+
+
+def fail_from(link: str) -> None:
+    try:
+        look_up({})
+    except KeyError as first:
+        if link == "cause":
+            raise ValueError("the second") from first
+        if link == "nothing":
+            raise ValueError("the second") from None
+        raise ValueError("the second")  # noqa: B904 (one of the three)
+
+
+def look_up(found: dict[str, int]) -> int:
+    return found["the first"]
+
+
+LINKS = {
+    "cause": "The above exception was the direct cause of the following exception",
+    "context": "During handling of the above exception, another exception occurred",
+    "nothing": "Traceback",
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_what_led_to_an_error_is_in_its_traceback(client: LocalClient, link: str) -> None:
+    future = client.submit(fail_from, link)
+    with pytest.raises(ValueError, match="the second") as caught:
+        future.result(LIMIT)
+    shown = "".join(traceback.format_exception(caught.value))
+    for text in (shown, future.traceback()):
+        before, _, after = text.partition(LINKS[link])
+        assert "in fail_from" in after and "ValueError: the second" in after
+        assert ("KeyError: 'the first'" in before) is (link != "nothing")
+        assert ("in look_up" in before) is (link != "nothing")
+
+
+def test_an_error_that_brings_its_causes_keeps_them_and_shows_the_text() -> None:
+    first, second, third = KeyError("first"), ValueError("second"), OSError("third")
+    third.__cause__, second.__cause__ = second, first
+    for _ in range(2):  # an error that is kept is raised again
+        assert with_remote_traceback(third, "in the task") is third
+        assert third.__cause__ is second and second.__cause__ is first
+        assert "".join(traceback.format_exception(third)).count("in the task") == 1
+    first.__cause__ = third
+    assert with_remote_traceback(third, "in the task") is third, "a ring has no first"
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), GeneratorExit()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pytest
 
 from spanwise.client import gathering
-from spanwise.client.entries import FINISHED, Entry
+from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
 from spanwise.client.gathering import Gathering
-from spanwise.client.peers import OK, Unreachable
+from spanwise.client.peers import CANNOT_PICKLE, OK, Unreachable
 from spanwise.client.session import dump
-from spanwise.errors import ClusterError
+from spanwise.errors import CancelledError, ClusterError
 
 LOST_SECONDS = 0.2
 
@@ -85,3 +86,72 @@ def test_more_patience_than_a_transfer_takes_is_kept() -> None:
     Gathering(session).gather([remote()], timeout=100)  # type: ignore[arg-type]
     (patience,) = session.patience
     assert patience == pytest.approx(100, abs=2.0)
+
+
+class Answers(FakeSession):
+    """One worker that has some results, cannot pickle one, and lost another, which fails again.
+
+    ====  ============  ======================================================
+    id    at first      what comes of it
+    ====  ============  ======================================================
+    1, 4  finished      its value
+    2     finished      cannot be pickled
+    3     error
+    5     finished      not there any more; asked for again, it is an error
+    6     cancelled
+    ====  ============  ======================================================
+    """
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked: list[list[int]] = []
+
+    def _get(self, address: str, ids: list[int], until: float | None) -> dict[int, Any]:
+        self.asked.append(ids)
+        found: dict[int, Any] = {1: (OK, dump("one")), 4: (OK, dump("four"))}
+        found[2] = (CANNOT_PICKLE, dump({"exception": TypeError("a lock"), "text": "there"}))
+        return {each: found[each] for each in ids if each in found}
+
+    def wait_for(self, entries: Any, timeout: float | None = None) -> None:
+        for entry in entries:
+            if entry.id == 5 and self.asked:
+                entry.status, entry.error = ERROR, ZeroDivisionError("again")
+
+
+def entries_of(*ids: int) -> list[Entry]:
+    entries = []
+    for number in ids:
+        entry = Entry(f"x-{number}", number)
+        entry.status = {3: ERROR, 6: CANCELLED}.get(number, FINISHED)
+        entry.error = {3: ValueError("no"), 6: CancelledError("x-6")}.get(number)
+        entry.task_id = number
+        entry.worker = 0
+        entries.append(entry)
+    return entries
+
+
+RAISED = {2: TypeError, 3: ValueError, 5: ZeroDivisionError, 6: CancelledError}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([1, 2, 3, 4, 5, 6]))[::97])
+def test_whatever_is_wrong_with_a_result_it_is_skipped_and_the_others_come(
+    order: tuple[int, ...],
+) -> None:
+    found = Gathering(Answers()).gather(entries_of(*order), errors="skip")  # type: ignore[arg-type]
+    assert found == [{1: "one", 4: "four"}[each] for each in order if each in (1, 4)]
+
+
+@pytest.mark.parametrize("number", RAISED)
+def test_whatever_is_wrong_with_a_result_is_raised_otherwise(number: int) -> None:
+    entries = entries_of(1, number, 4)
+    with pytest.raises(RAISED[number]):
+        Gathering(Answers()).gather(entries)  # type: ignore[arg-type]
+
+
+def test_a_result_that_is_asked_for_twice_comes_twice_and_travels_once() -> None:
+    session = Answers()
+    one, four, bad = entries_of(1, 4, 2)
+    entries = [one, bad, four, one, bad]
+    found = Gathering(session).gather(entries, errors="skip")  # type: ignore[arg-type]
+    assert found == ["one", "four", "one"]
+    assert [sorted(ids) for ids in session.asked] == [[1, 2, 4]]
