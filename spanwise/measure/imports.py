@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -19,13 +18,20 @@ _FIND_AND_LOAD = "_find_and_load"
 
 
 class ImportTimes(threading.local):
-    """Seconds of this thread, wall and CPU, since it was last asked."""
+    """Seconds of this thread, wall and CPU, since it was last asked.
+
+    A ``with`` block counts what this thread imports meanwhile; one thread at a time, which a
+    lock sees to. Each task that brings arguments of its own goes through one.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.cpu = 0.0
-        self._watched = 0
+        self._depth = 0
         self._inside = False
+        #: None: an interpreter that imports otherwise.
+        self._before: Callable[..., Any] | None = None
+        self._counting: Callable[..., Any] | None = None
 
     def take(self) -> tuple[float, float]:
         """Seconds and CPU seconds since the last call, and begin anew."""
@@ -33,20 +39,21 @@ class ImportTimes(threading.local):
         self.seconds = self.cpu = 0.0
         return taken
 
-    @contextmanager
-    def watch(self) -> Iterator[None]:
-        """Count what this thread imports meanwhile; one thread at a time, which a lock sees to."""
-        before: Callable[..., Any] | None = getattr(_BOOTSTRAP, _FIND_AND_LOAD, None)
-        if self._watched or before is None:
-            yield  # within another one; or an interpreter that imports otherwise
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth > 1:
             return
-        self._watched = threading.get_ident()
-        setattr(_BOOTSTRAP, _FIND_AND_LOAD, self._timed(before))
-        try:
-            yield
-        finally:
-            setattr(_BOOTSTRAP, _FIND_AND_LOAD, before)
-            self._watched = 0
+        before = getattr(_BOOTSTRAP, _FIND_AND_LOAD, None)
+        if before is not self._before:
+            self._before = before
+            self._counting = None if before is None else self._timed(before)
+        if before is not None:
+            _BOOTSTRAP._find_and_load = self._counting
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._before is not None:
+            _BOOTSTRAP._find_and_load = self._before
 
     def _timed(self, find_and_load: Callable[..., Any]) -> Callable[..., Any]:
         mine = threading.get_ident()

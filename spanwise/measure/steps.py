@@ -75,11 +75,17 @@ def open_blobs(
     CannotOpen
     """
     library = worker.library
-    library.import_times.take()
-    library.disk_reads.take()
+    imports, reads = library.import_times, library.disk_reads
+    # Left by one that could not be opened.
+    imports.seconds = imports.cpu = reads.seconds = reads.cpu = 0.0
+    reads.nbytes = 0
     opened, literals, nbytes = library.open(row[2], row[3], row[4])
     end_cpu, end = thread_time(), perf_counter()
-    parts = _opening_parts(library, row, start, begin, end, end_cpu - begin_cpu, float(nbytes))
+    cpu = end_cpu - begin_cpu
+    if imports.seconds or reads.seconds:
+        parts = _opening_parts(library, row, start, begin, end, cpu, float(nbytes))
+    else:
+        parts = [own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))]
     return opened, literals, end, end_cpu, parts
 
 

@@ -62,7 +62,7 @@ def test_the_first_task_of_a_module_shows_its_import(slow_module: str) -> None:
 
 def test_modules_are_counted_once_and_only_where_they_were_imported(slow_module: str) -> None:
     times = ImportTimes()
-    with times.watch(), times.watch():
+    with times, times:
         __import__("json")  # there already
         __import__(slow_module)
     seconds, cpu = times.take()
@@ -72,6 +72,6 @@ def test_modules_are_counted_once_and_only_where_they_were_imported(slow_module:
     begin = time.perf_counter()
     __import__("slow_inside_4711")
     assert time.perf_counter() - begin >= 0.3 and times.take() == (0.0, 0.0)
-    with pytest.raises(ModuleNotFoundError), times.watch():
+    with pytest.raises(ModuleNotFoundError), times:
         __import__("there_is_no_such_module_4711")
     assert 0 < times.take()[0] < 1

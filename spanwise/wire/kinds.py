@@ -7,6 +7,7 @@ left alone, so that a newer build may add optional ones; defaults are filled in.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,8 @@ def _of_type(wanted: str, *types: type) -> Check:
     allow_flag = bool in types
 
     def check(value: Any, where: str) -> Any:
+        if type(value) in types:
+            return value
         if not isinstance(value, types) or (isinstance(value, bool) and not allow_flag):
             raise _refuse(where, wanted, value)
         return value
@@ -63,7 +66,12 @@ def _number(value: Any, where: str) -> Any:
 
 
 def _within(inner: Check, least: float | None, most: float | None) -> Check:
+    lowest = -math.inf if least is None else least
+    highest = math.inf if most is None else most
+
     def check(value: Any, where: str) -> Any:
+        if type(value) is int and lowest <= value <= highest:
+            return value
         value = inner(value, where)
         if (least is not None and value < least) or (most is not None and value > most):
             raise BrokenFrame(f"{where}: expected {least} to {most}, got {value}")

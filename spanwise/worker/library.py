@@ -133,7 +133,7 @@ class Kept(Generic[T]):
                 self.opened.pop(each, None)
                 self._blobs.pop(each, None)
                 self._refused.discard(each)
-                self._resize(each, 0.0)
+                self.nbytes -= self._sizes.pop(each, 0.0)
 
     def large(self) -> list[tuple[int, float]]:
         """What can leave memory, oldest first: its id and bytes."""
@@ -224,15 +224,17 @@ class Kept(Generic[T]):
                 "workers use the client's interpreter, sys.path and working directory."
             ) from error
         nbytes = len(content)
-        size = float(nbytes)
+        size: float = nbytes
         if nbytes >= LARGE_BYTES:
-            size = max(size, self._weigh(self._content(value)))
+            size = max(nbytes, self._weigh(self._content(value)))
         with self._changing:
             if self._blobs.get(blob_id) is blob and blob_id not in self.opened:
                 self.opened[blob_id] = value
                 if content is blob:
                     del self._blobs[blob_id]
-                self._resize(blob_id, size)
+                if content is not blob or nbytes >= LARGE_BYTES:
+                    self._resize(blob_id, size)
+                # Else it counts as much as before, and its age is of no account.
             # Else another thread was first, or it was dropped: nobody would drop it again.
             return self.opened.get(blob_id, value), nbytes
 
@@ -389,7 +391,7 @@ class Library:
         with self.importing:
             if begin is not None:
                 times.seconds += perf_counter() - begin
-            with times.watch():
+            with times:
                 return payload.loads(blob)
 
     def import_ahead(self, module: str) -> None:

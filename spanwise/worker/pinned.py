@@ -45,9 +45,9 @@ class Pinned:
 
     def keep_bound(self) -> None:
         """Leave memory for results and for what runs: called when new ones have come."""
-        limit = self._worker.spill.limit
-        excess = self.held_bytes() - TARGET * limit if limit > 0 else 0.0
-        if excess > 0:
+        worker = self._worker
+        limit = worker.spill.limit
+        if limit > 0 and (excess := worker.library.nbytes - TARGET * limit) > 0:
             self.give_up(excess)
 
     def _write(self, buffers: list[Any]) -> Spilled | None:
