@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { Filter } from '../../wire/panel-link';
 import {
   type SelectionState,
   SelectionModel,
@@ -161,6 +162,59 @@ describe('SelectionModel', () => {
         }
         expect(again.filter).toEqual({});
         expect(again.time).toBe('all');
+      })
+    );
+  });
+
+  const names = fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 3 });
+  const terms = fc.uniqueArray(
+    fc.oneof(
+      fc.record({ tag: fc.string() }),
+      fc.record({ path: fc.array(fc.string(), { maxLength: 3 }) })
+    ),
+    { minLength: 1, maxLength: 3, selector: term => JSON.stringify(term) }
+  );
+  /** Each field there is, whichever way it was set. */
+  const anyState: fc.Arbitrary<SelectionState> = fc.record({
+    filter: fc.record<Required<Filter>, never>(
+      {
+        spans: fc.oneof(
+          ...(['any', 'all', 'not'] as const).map(match =>
+            fc.record({ [match]: terms })
+          )
+        ),
+        functions: names,
+        notFunctions: names,
+        workers: fc.uniqueArray(fc.nat(9), { minLength: 1, maxLength: 3 }),
+        status: fc.shuffledSubarray(['ok', 'failed', 'lost'] as const, {
+          minLength: 1
+        })
+      },
+      { requiredKeys: [] }
+    ),
+    time: fc.oneof(
+      fc.constant('all' as const),
+      fc.record({ last: fc.nat(1000) }),
+      fc.record({ from: fc.nat(9), to: fc.nat(9) })
+    ),
+    selected: fc.constant(null)
+  });
+
+  it('brings back each field of any filter, says it, and removes it alone', () => {
+    fc.assert(
+      fc.property(anyState, state => {
+        const saved: unknown = JSON.parse(
+          JSON.stringify(new SelectionModel(state))
+        );
+        expect(selectionFromJSON(saved)).toEqual(state);
+        const model = new SelectionModel(state);
+        const said = texts(model);
+        model.conditions.forEach(({ id }, at) => {
+          const without = new SelectionModel(state);
+          without.remove(id);
+          expect(texts(without)).toEqual(said.filter((_, i) => i !== at));
+        });
+        expect(said.length > 0).toBe(model.isFiltered);
       })
     );
   });
