@@ -1,9 +1,16 @@
-"""Children of a worker by `os.fork`, made by a task: they never answer in its place, and end.
+"""Children of a worker by `os.fork`, made by users' code: they never answer in its place, and end.
 
-A child that comes back out of the user's function would report a result of its own on the
-parent's connections. It exits instead, as a program does. One that does not come back ends
-with the worker: a thread of it waits for the end of a pipe that only the worker holds. Those
-that run another program (`exec`) have neither the thread nor the pipe.
+Users' code runs in tasks, and wherever a value is pickled, unpickled, measured or let go of,
+in any thread. A child that comes back out of it would report a result of its own on the
+parent's connections, or read what was sent to the parent::
+
+    users' code ── comes back ──▶ came_back(): exits, as a program does
+         │                             │ where nobody asks: the first touch of a connection
+         │                             ▼ that was open at the fork does the same
+         └ goes on ──▶ ends with the worker: a thread of it waits for the end of a pipe that
+                       only the worker holds
+
+Those that run another program (`exec`) have neither the thread nor the pipe.
 """
 
 from __future__ import annotations
@@ -12,13 +19,14 @@ import _thread
 import os
 import sys
 import traceback
+from collections.abc import Callable
 
 #: This process is such a child.
 is_child = False
 
 
-def end_with_worker() -> None:
-    """Have all later forks of this process know what they are."""
+def end_with_worker(let_go: Callable[[], None]) -> None:
+    """Have all later forks of this process know what they are, and first call `let_go`."""
     ends, held = os.pipe()
 
     def in_child() -> None:
@@ -26,6 +34,7 @@ def end_with_worker() -> None:
         if not is_child:
             os.close(held)
         is_child = True
+        let_go()
         _thread.start_new_thread(_wait_for_end, (ends,))
 
     if hasattr(os, "register_at_fork"):
@@ -37,6 +46,12 @@ def _wait_for_end(ends: int) -> None:
         os.read(ends, 1)
     finally:
         os._exit(1)
+
+
+def came_back(error: BaseException | None = None) -> None:
+    """Go on in the worker; in a child, end it. Called behind users' code."""
+    if is_child:
+        leave(error)
 
 
 def leave(error: BaseException | None) -> None:

@@ -56,6 +56,10 @@ class FrameReader:
         self._long_filled = 0
         self._deferred = False
 
+    def replace(self, sock: socket) -> None:
+        """Read this one from now on."""
+        self._sock = sock
+
     @property
     def is_amid(self) -> bool:
         """Whether part of a body has come and the rest has not."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, perf_counter
@@ -69,6 +70,7 @@ class Link:
         self.intro: dict[str, Any] = {}
         self.clock_offset = 0.0
         self._sock = sock
+        _LINKS.add(self)
         self._pid = os.getpid()
         self._sends = sends
         self._speak(role)
@@ -319,6 +321,12 @@ class Link:
             pass  # the other side was faster
         self._sock.close()
 
+    def _replace_socket(self, touched: Callable[[], None]) -> None:
+        sock: Any = _Gone(touched)
+        self._sock.close()
+        self._sock = sock
+        self._reader.replace(sock)
+
     def abandon(self) -> None:
         """In a fork: let go of the connection, which stays the parent's.
 
@@ -327,6 +335,33 @@ class Link:
         """
         self._closed = True
         self._sock.close()
+
+
+#: Those that live.
+_LINKS: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+class _Gone:
+    """In a fork: stands where a socket was."""
+
+    def __init__(self, touched: Callable[[], None]) -> None:
+        self._touched = touched
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+    def fileno(self) -> int:
+        return -1
+
+    def __getattr__(self, name: str) -> Any:
+        self._touched()
+        raise LinkClosed("This process is a fork: the connection is its parent's.")
+
+
+def replace_sockets(touched: Callable[[], None]) -> None:
+    """In a fork: let go of all connections; `touched` is called by whoever uses one after all."""
+    for link in list(_LINKS):
+        link._replace_socket(touched)
 
 
 def _nbytes(buffer: Buffer) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 import cloudpickle
 
 from spanwise.measure.memory import MemoryMonitor, give_back_freed_memory
-from spanwise.processes.forks import end_with_worker
+from spanwise.processes import forks
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkClosed, LinkError
@@ -52,7 +52,7 @@ def main() -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()
-    end_with_worker()
+    forks.end_with_worker(lambda: wire_link.replace_sockets(forks.came_back))
     give_back_freed_memory()
     try:
         return _run(config)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
@@ -130,6 +131,7 @@ class Server:
         for (data_id,), blob in rows:
             value = worker.library.loads(blob)
             nbytes = worker.sizes.of(value)
+            forks.came_back()
             with worker.lock:
                 worker.puts[client, data_id] = (value, nbytes)
         link.send("stored", {"request": message.fields["request"]})
@@ -138,8 +140,11 @@ class Server:
 def _pickled(value: Any) -> tuple[int, Any]:
     """Status and payload of a result, or of the error that says why there is none."""
     try:
-        return ITEM_OK, payload.dumps(value)
+        pickled = payload.dumps(value)
+        forks.came_back()
+        return ITEM_OK, pickled
     except BaseException as error:  # noqa: BLE001 (told to who asked)
+        forks.came_back(error)
         refused = CannotPickle(
             f"The result is a {type_name(value)}, which cannot be "
             f"pickled ({said(error)}), so it cannot leave the worker "

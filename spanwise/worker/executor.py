@@ -301,6 +301,7 @@ class Executor(threading.Thread):
         computed = perf_counter()
         computed_cpu = thread_time()
         nbytes = self.worker.sizes.of(value)
+        forks.came_back()
         sized = perf_counter()
         small = None
         if row[7] & WANTED and nbytes <= INLINE_BYTES:

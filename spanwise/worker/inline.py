@@ -6,6 +6,7 @@ import pickle
 import struct
 from typing import Any
 
+from spanwise.processes import forks
 from spanwise.wire import payload
 
 #: Larger ones are fetched from the peer door when they are wanted.
@@ -26,7 +27,9 @@ def inline(value: Any) -> bytes | None:
     """
     try:
         buffers = payload.dumps(value)
-    except BaseException:  # noqa: BLE001
+        forks.came_back()
+    except BaseException as error:  # noqa: BLE001
+        forks.came_back(error)
         return None
     if payload.nbytes(buffers) > INLINE_BYTES:
         return None

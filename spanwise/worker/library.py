@@ -14,6 +14,7 @@ when that is short (pinned.py).
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
@@ -26,6 +27,7 @@ from spanwise.measure.imports import ImportTimes
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.stacks import TextIds
+from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.wire.foreign import said
 from spanwise.worker.errors import CannotOpen
@@ -167,7 +169,9 @@ class Kept(Generic[T]):
             if opened is not None:
                 try:
                     buffers = list(payload.dumps(self._content(opened)))
+                    forks.came_back()
                 except BaseException:  # noqa: BLE001 (it stays)
+                    forks.came_back()
                     self._refused.add(blob_id)
                     return 0.0
             if buffers[0] is None:
@@ -381,7 +385,11 @@ class Library:
             Whatever unpickling raises.
         """
         with self.importing:
-            return payload.loads(blob)
+            try:
+                return payload.loads(blob)
+            finally:
+                if forks.is_child:
+                    forks.leave(sys.exception())
 
     def _read(self, blob: Any) -> Any:
         """Return the object in a payload, and count what was imported for it."""
@@ -391,8 +399,12 @@ class Library:
         with self.importing:
             if begin is not None:
                 times.seconds += perf_counter() - begin
-            with times:
-                return payload.loads(blob)
+            try:
+                with times:
+                    return payload.loads(blob)
+            finally:
+                if forks.is_child:
+                    forks.leave(sys.exception())
 
     def import_ahead(self, module: str) -> None:
         """Import a module that tasks will want; a task that comes meanwhile waits for it.
@@ -407,6 +419,7 @@ class Library:
             try:
                 importlib.import_module(module)
             finally:
+                forks.came_back()
                 self._is_importing_ahead = False
 
     def _read_template(self, blob: Any) -> Opened:

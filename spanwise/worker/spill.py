@@ -22,6 +22,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spanwise.measure.fine import Ledger
+from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.worker.spill_file import Piece, Spilled, SpillFile, SpillFiles
 
@@ -174,7 +175,9 @@ class SpillStore:
                 begin = perf_counter()
                 try:
                     buffers = payload.dumps(value)
-                except BaseException:  # noqa: BLE001 (it stays, and is an error if asked for)
+                    forks.came_back()
+                except BaseException as error:  # noqa: BLE001 (it stays; an error if asked for)
+                    forks.came_back(error)
                     self._refused[task_id] = id(value)
                 else:
                     pieces.append((task_id, nbytes, buffers))
