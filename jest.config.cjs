@@ -1,3 +1,5 @@
+const { dirname } = require('node:path');
+
 /**
  * Two projects: `pure` runs everything that needs no browser in plain Node;
  * `browser` runs the specs of the browser folders in jsdom. A panel's rows and
@@ -23,28 +25,39 @@ const esModules = [
 ].join('|');
 
 /**
- * The slowest, by seconds with two busy cores; `scripts/test quick` leaves them out,
- * unless they are among the files that were edited (SPANWISE_QUICK).
+ * Seconds of specs with two busy cores: `scripts/test quick`, which names the
+ * edited files in SPANWISE_QUICK, leaves them out. It runs a spec nevertheless if
+ * that was edited itself or, of those under half a minute, a file of its folder.
  */
-const slowSpecs = [
-  'node/__tests__/reference', // 39
-  'node/__tests__/npm-package', // 28
-  'node/pools/__tests__/whole-programs', // 22
-  'node/observe/__tests__/programs', // 18
-  'order/__tests__/reach', // 15
-  'sidecar/observer/__tests__/many-requests', // 15
-  'order/__tests__/static-order', // 14
-  'node/observe/__tests__/observe', // 12
-  'node/diagnostics/__tests__/resource-profiler' // 10
-];
+const slowSpecs = {
+  'node/__tests__/reference': 39,
+  'node/__tests__/npm-package': 28,
+  'node/pools/__tests__/whole-programs': 22,
+  'node/observe/__tests__/programs': 18,
+  'order/__tests__/reach': 15,
+  'sidecar/observer/__tests__/many-requests': 15,
+  'order/__tests__/static-order': 14,
+  'node/observe/__tests__/observe': 12,
+  'testing/__tests__/import-check': 10,
+  'node/diagnostics/__tests__/resource-profiler': 10,
+  'node/pools/__tests__/workers': 9,
+  'sidecar/observer/__tests__/observer': 8,
+  'node/pools/__tests__/failures': 8,
+  'sidecar/scheduler/__tests__/cluster': 8,
+  'scheduler/__tests__/properties': 7,
+  'observer/__tests__/task-stream': 7,
+  'link/__tests__/observer-link': 6
+};
 const edited = process.env.SPANWISE_QUICK?.split(' ');
-const leftOut =
-  edited === undefined
-    ? []
-    : slowSpecs
-        .map(name => `src/${name}.spec.ts`)
-        .filter(path => !edited.includes(path))
-        .map(path => `<rootDir>/${path}`);
+const leftOut = Object.entries(edited === undefined ? {} : slowSpecs)
+  .map(([name, seconds]) => ({ path: `src/${name}.spec.ts`, seconds }))
+  .filter(
+    ({ path, seconds }) =>
+      !edited.includes(path) &&
+      (seconds >= 28 ||
+        !edited.some(each => dirname(each) === dirname(dirname(path))))
+  )
+  .map(({ path }) => `<rootDir>/${path}`);
 
 const shared = {
   rootDir: __dirname,
