@@ -151,6 +151,23 @@ def test_noise_is_a_broken_frame(noise):
         decode(UP, noise)
 
 
+@pytest.mark.parametrize("extra", [1, 3, 8, 4096])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        (UP["event"], {"kind": "x"}),
+        (UP["replicas"], {}, {"added": [(1, 2.0), (3, 4.0)]}),
+        (UP["event"], {"kind": "x"}, None, [b"five5", b""]),
+    ],
+    ids=["fields", "table", "blobs"],
+)
+def test_bytes_that_nothing_accounts_for_are_refused(frame, extra):
+    body = body_of(encode(*frame))
+    assert decode(UP, body).type == frame[0].name
+    with pytest.raises(BrokenFrame, match=f"accounts for {len(body)} of its {len(body) + extra}"):
+        decode(UP, body + bytes(extra))
+
+
 def test_a_blob_may_come_in_pieces():
     pieces = [b"ab", array("I", [1]), memoryview(b"cd")]
     message = decode(UP, body_of(encode(UP["event"], {"kind": "x"}, None, [map_bytes(pieces)])))

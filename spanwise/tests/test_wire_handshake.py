@@ -69,6 +69,19 @@ def test_another_protocol_is_told_what_to_upgrade(protocol, side):
         acceptor().receive(message((kind, {**fields, "protocol": protocol})))
 
 
+@pytest.mark.parametrize("length", [0, 1, 15, 17, 4096])
+def test_a_nonce_of_another_length_is_refused_and_answered_with_no_proof(length):
+    kind, fields = initiator().hello()
+    b = acceptor()
+    with pytest.raises(HandshakeRefused, match="A nonce has 16 bytes") as refused:
+        b.receive(message((kind, {**fields, "nonce": bytes(length)})))
+    assert refused.value.code == "nonce"
+    # Nothing has begun: a proof would be out of order.
+    with pytest.raises(HandshakeRefused) as refused:
+        b.receive(message(("proof", {"proof": bytes(32), "intro": {}})))
+    assert refused.value.code == "order"
+
+
 MESSAGES = [
     message(initiator().hello()),
     message(("proof", {"proof": bytes(32), "intro": {}})),

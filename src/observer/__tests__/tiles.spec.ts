@@ -142,6 +142,22 @@ describe('tiles', () => {
     }
   });
 
+  it('keeps no page that may still change', () => {
+    const log = drawRuns('0/0 ab', { secondsPerColumn: 8e-6 });
+    const pyramid = new Pyramid(log, compileFilter({}, log));
+    const seconds = pageSeconds(6);
+    const tasks = (before: number): number =>
+      complete(makeTile(log, pyramid, 6, 0, before)).columns.tasks.reduce(
+        (sum, each) => sum + each,
+        0
+      );
+    expect(tasks(0.99 * seconds)).toBe(2);
+    const late = { run: 9, lane: 0, start: seconds / 2, duration: 8e-6 };
+    ingestBlock(log, rowsToBlock(99, 'runs', [late]));
+    expect(tasks(seconds)).toBe(3);
+    expect(pyramid.nbytes).toBeGreaterThan(0);
+  });
+
   it('reaches over its borders with what is longer than it', () => {
     const log = drawRuns(`0/0 ${'a'.repeat(2000)}`, {
       secondsPerColumn: 1e-6

@@ -213,6 +213,19 @@ describe('any message', () => {
     );
   });
 
+  it('with bytes that nothing accounts for is a broken frame', () => {
+    fc.assert(
+      fc.property(anyReport, fc.integer({ min: 1, max: 64 }), (value, n) => {
+        const body = encodeAny(value);
+        const longer = new Uint8Array(body.length + n);
+        longer.set(body);
+        expect(() => read.decode(longer)).toThrow(
+          `accounts for ${body.length} of its ${longer.length} bytes`
+        );
+      })
+    );
+  });
+
   it('with a flipped bit is read or a broken frame, never another error', () => {
     fc.assert(
       fc.property(anyReport, fc.nat(), fc.nat(7), (value, n, bit) => {

@@ -122,6 +122,23 @@ describe('the handshake', () => {
     expect(() => acceptor().receive(up(other))).toThrow(sentence);
   });
 
+  it.each([0, 1, 15, 17, 4096])(
+    'refuses a nonce of %i bytes, and answers it with no proof',
+    length => {
+      const hello = initiator().hello();
+      const fields = { ...hello.fields, nonce: new Uint8Array(length) };
+      const b = acceptor();
+      expect(() => b.receive(up({ ...hello, fields }))).toThrow(
+        'A nonce has 16 bytes.'
+      );
+      // Nothing has begun: a proof is out of order.
+      const proof = { proof: new Uint8Array(32), intro: {} };
+      expect(() => b.receive(up({ type: 'proof', fields: proof }))).toThrow(
+        'does not belong here'
+      );
+    }
+  );
+
   it('stands anything in any order', () => {
     const messages: Up[] = [
       up(initiator().hello()),
