@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,3 +167,32 @@ def test_a_stopped_worker_ends_with_a_scheduler_that_is_killed(known: set[int]) 
     wait_until("both have ended", lambda: not processes_of("worker", known))
     client.close()
     assert not [pid for pid in psutil.pids() if pid in set(marked_processes()) - known]
+
+
+_CLIENT = """
+import time
+from spanwise import Client
+
+if __name__ == "__main__":
+    client = Client(n_workers=2, threads_per_worker=1)
+    client.wait_for_workers(2)
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int]) -> None:
+    """Nobody else knows of it: its workers look for its client, every two seconds."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _CLIENT], stdout=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "ready\n"
+        (scheduler,) = processes_of("scheduler", known)
+        # One that was stopped but has its client is left alone.
+        scheduler.suspend()
+        time.sleep(1.0)
+        assert len(processes_of("worker", known)) == 2
+        client.kill()
+    # Longer than one that hears of it needs, and no longer than the documented 20 s.
+    wait_until("all to end", lambda: not set(marked_processes()) - known, 20.0)

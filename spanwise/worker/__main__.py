@@ -28,7 +28,13 @@ from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.launch import follow_launch
-from spanwise.worker.lifeline import end_with_parent, read_first_line, take_stdin, watch_lifeline
+from spanwise.worker.lifeline import (
+    end_scheduler_without_client,
+    end_with_parent,
+    read_first_line,
+    take_stdin,
+    watch_lifeline,
+)
 from spanwise.worker.scheduler import SchedulerLink
 from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
@@ -49,6 +55,7 @@ def main() -> int:
     config = json.loads(read_first_line(0))
     threading.excepthook = _thread_failed
     watch_lifeline(take_stdin(), lambda: _end(OWNER_GONE))
+    end_scheduler_without_client()
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
+
+import psutil
 
 try:
     import fcntl
@@ -54,6 +58,45 @@ def end_with_parent() -> None:
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
+#: A scheduler that has lost its client ends within this time, unless it was stopped.
+_SCHEDULER_SECONDS = 10.0
+#: How often it is looked.
+_LOOK_SECONDS = 2.0
+
+
+def end_scheduler_without_client() -> None:
+    """End the scheduler, and with it its workers, if it stays though its client has ended.
+
+    One that was stopped (SIGSTOP, a debugger) does not find out that its own lifeline has
+    ended, and whoever could continue or kill it is gone. That the client has ended shows in
+    the scheduler's parent: the system gives orphans to another. (Windows does not; nor does
+    it stop processes.)
+    """
+    if os.name != "posix":
+        return
+    scheduler = os.getppid()
+    try:
+        client = psutil.Process(scheduler).ppid()
+    except psutil.Error:
+        return  # it has ended, as the lifeline tells
+
+    def look() -> None:
+        orphaned = 0.0
+        while orphaned < _SCHEDULER_SECONDS:
+            time.sleep(_LOOK_SECONDS)
+            try:
+                has_client = psutil.Process(scheduler).ppid() == client
+            except psutil.Error:
+                return
+            orphaned = 0.0 if has_client else orphaned + _LOOK_SECONDS
+        # A child's parent keeps its pid: this is no other process.
+        if os.getppid() == scheduler:
+            with contextlib.suppress(OSError):
+                os.kill(scheduler, signal.SIGKILL)
+
+    threading.Thread(target=look, name="spanwise-orphan", daemon=True).start()
 
 
 def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:
