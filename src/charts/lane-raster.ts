@@ -39,10 +39,13 @@ export type BoxFill = {
 };
 
 export type RasterOptions = {
-  /** Left border of the tile and width of a cell in device pixels since time 0. */
+  /**
+   * Left border of the tile and width of a cell in device pixels since time 0; `endPixels` is the very number that the next tile has as its
+   * origin: a sum may round to another pixel.
+   */
   readonly originPixels: number;
+  readonly endPixels: number;
   readonly pixelsPerCell: number;
-  readonly cells: number;
   readonly firstLane: number;
   readonly lanes: number;
   /** Heights in device pixels. */
@@ -73,12 +76,9 @@ export function rasteriseTile(
   boxes: BoxColumns,
   options: RasterOptions
 ): LaneRaster {
-  const { originPixels, pixelsPerCell, lanes, laneHeight } = options;
+  const { originPixels, endPixels, lanes, laneHeight } = options;
   const x = Math.floor(originPixels);
-  const width = Math.max(
-    1,
-    Math.floor(originPixels + options.cells * pixelsPerCell) - x
-  );
+  const width = Math.max(1, Math.floor(endPixels) - x);
   const height = lanes * laneHeight;
   const pixels = new Uint32Array(width * height);
   const order = rowsByLane(boxes, options);

@@ -192,7 +192,7 @@ function heldUpStrips(
           ),
           ...named(paused, trans),
           trans.__(
-            'Release results that you need no more (del the variables that hold them), compute in smaller chunks, or give workers more memory: Client(memory_limit=…).'
+            'Release results that you need no more (del the variables that hold them) and what tasks keep in globals and caches, compute in smaller chunks, or give workers more memory: Client(memory_limit=…).'
           )
         ]
       }

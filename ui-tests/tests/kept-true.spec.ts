@@ -2,7 +2,7 @@
  * What panels say while something is missing: a cluster that the page has not heard of, an observer or a scheduler that was killed; and what
  * chips and orders say after a filter.
  */
-import type { WebSocketRoute } from '@playwright/test';
+import type { Locator, WebSocketRoute } from '@playwright/test';
 import { expect, type Lab, test } from '../pages/lab';
 
 const CLUSTER = 'mill';
@@ -180,3 +180,82 @@ async function slowLink(lab: Lab): Promise<{ hold(): void; release(): void }> {
     }
   };
 }
+
+/** Names of a panel's tools that lie outside its toolbar when it is so wide. */
+function cutOff(region: Locator, width: number): Promise<string[]> {
+  return region.evaluate((section, pixels) => {
+    const panel = section.parentElement as HTMLElement;
+    const before = panel.style.width;
+    panel.style.width = `${pixels}px`;
+    const bar = section.querySelector('.sw-toolbar') as HTMLElement;
+    const edge = bar.getBoundingClientRect();
+    const names = [...bar.querySelectorAll('button, select, input')]
+      .map(tool => ({ tool, box: tool.getBoundingClientRect() }))
+      .filter(
+        ({ box }) =>
+          box.width > 0 && (box.right > edge.right || box.bottom > edge.bottom)
+      )
+      .map(({ tool }) => tool.getAttribute('aria-label') ?? '');
+    panel.style.width = before;
+    return edge.width > pixels ? ['the toolbar itself'] : names;
+  }, width);
+}
+
+test('a pause is told above each panel, until it is over', async ({ lab }) => {
+  test.setTimeout(300_000);
+  const notebook = await lab.open('full.ipynb', [
+    `import builtins, dask, numpy, pandas
+from spanwise import Client
+dask.config.set({"spanwise.worker.import-ahead": False})
+client = Client(n_workers=2, threads_per_worker=1, memory_limit="400 MiB", name="${CLUSTER}")
+client`,
+    // The first task of each worker imports what its function names.
+    `def grind(n):
+    return pandas.Series(numpy.arange(1_000_000)).sum()
+
+client.gather(client.map(grind, range(40), pure=False))`,
+    `def fill():
+    builtins.kept = numpy.ones(300 * 2**17)
+
+client.run(fill, workers=[0])`,
+    `def let_go():
+    del builtins.kept
+
+client.run(let_go, workers=[0])`
+  ]);
+  await notebook.run(0);
+  await notebook.run(1);
+  await notebook.openPanels(0);
+  const panels = lab.panels(CLUSTER);
+  const [stream] = panels;
+  await expect(
+    stream.region.getByRole('list', { name: 'Legend' })
+  ).toContainText('importing modules');
+  const told = '1 of 2 workers paused: memory full.';
+  for (const panel of panels) {
+    await expect(panel.region).not.toContainText('paused: memory full');
+  }
+  await notebook.run(2);
+  for (const panel of panels) {
+    await expect(panel.region.getByText(told)).toBeVisible();
+  }
+  await expect(
+    stream.region.locator('.sw-TaskStream-workerHeader', {
+      hasText: 'worker 0'
+    })
+  ).toContainText('paused: memory full');
+  await stream.tool('What to do').click();
+  await expect(stream.region).toContainText('of 400 MiB are in use');
+  await stream.tool('What to do').click();
+  await test.step('and every tool can be reached, however narrow a panel is', async () => {
+    for (const panel of panels) {
+      for (const width of [260, 300, 340, 480]) {
+        expect(await cutOff(panel.region, width)).toEqual([]);
+      }
+    }
+  });
+  await notebook.run(3);
+  for (const panel of panels) {
+    await expect(panel.region).not.toContainText('paused: memory full');
+  }
+});

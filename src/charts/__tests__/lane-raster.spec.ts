@@ -18,8 +18,8 @@ const fillOf = (kind: number): BoxFill => ({
 });
 const options: RasterOptions = {
   originPixels: 0,
+  endPixels: 512,
   pixelsPerCell: 1,
-  cells: 512,
   firstLane: 0,
   lanes: 2,
   laneHeight: 10,
@@ -206,7 +206,8 @@ describe('lanes as pixels', () => {
               ...options,
               lanes: 1,
               pixelsPerCell,
-              originPixels: which * 512 * pixelsPerCell
+              originPixels: which * 512 * pixelsPerCell,
+              endPixels: (which + 1) * 512 * pixelsPerCell
             });
           const [left, right] = [at(index), at(index + 1)];
           expect(left.x + left.width).toBe(right.x);
@@ -218,7 +219,9 @@ describe('lanes as pixels', () => {
             expect(row.every(pixel => pixel === blue)).toBe(true);
           }
         }
-      )
+      ),
+      // Added up, the end of the first is 36351.99999999999.
+      { examples: [[0.71, 99]] }
     );
   });
 });

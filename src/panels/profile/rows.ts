@@ -122,6 +122,33 @@ export function shareOfNode(tree: FrameTree, node: number): number {
   return tree.total > 0 ? (tree.result.nodes.n[node] ?? 0) / tree.total : 0;
 }
 
+/**
+ * ipykernel writes no file: it names what a cell defines after its process and a hash of the cell's text. IPython outside a kernel has the
+ * cell's number instead.
+ */
+const kernelCell = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
+const promptCell = /^<ipython-input-(\d+)-/;
+
+/** "model.py"; "cell" for what a notebook's cell defines. */
+function shortFile(file: string): string {
+  const prompt = promptCell.exec(file);
+  return prompt !== null
+    ? `cell [${prompt[1]}]`
+    : kernelCell.test(file)
+      ? 'cell'
+      : (file.split(/[\\/]/).at(-1) ?? file);
+}
+
+/** The whole path; of cells, what tells one from another of the same notebook. */
+function longFile(file: string): string {
+  const cell = kernelCell.exec(file);
+  return cell !== null
+    ? `cell of a notebook (${cell[1]})`
+    : promptCell.test(file)
+      ? shortFile(file)
+      : file;
+}
+
 /** "model.py:41"; nothing for groups and the root. */
 export function placeOf(tree: FrameTree, node: number): string {
   const file = tree.result.nodes.file[node] ?? '';
@@ -129,7 +156,7 @@ export function placeOf(tree: FrameTree, node: number): string {
   if (file === '') {
     return '';
   }
-  const name = file.split(/[\\/]/).at(-1) ?? file;
+  const name = shortFile(file);
   return line > 0 ? `${name}:${line}` : name;
 }
 
@@ -260,7 +287,7 @@ export function factsOf(
   return {
     name: nodes.name[node] ?? '',
     place: nodes.file[node]
-      ? `${nodes.file[node]}${nodes.line[node] ? `, line ${nodes.line[node]}` : ''}`
+      ? `${longFile(nodes.file[node])}${nodes.line[node] ? `, line ${nodes.line[node]}` : ''}`
       : '',
     totalText: text(n),
     totalShare: ofAll(n),

@@ -288,8 +288,8 @@ export class LanePainter {
     const laneHeight = Math.round(scene.layout.laneHeight * ratio);
     return this._bitmaps.make(key, version, tile, {
       originPixels: tile.index * cellsPerTile * scale,
+      endPixels: (tile.index + 1) * cellsPerTile * scale,
       pixelsPerCell: scale,
-      cells: cellsPerTile,
       firstLane: block * lanesPerBlock,
       lanes: lanesPerBlock,
       laneHeight,

@@ -11,6 +11,7 @@ import {
   nodeOfKey,
   pathKey,
   pathOf,
+  placeOf,
   samplingText,
   search
 } from '../rows';
@@ -155,6 +156,26 @@ describe('frames', () => {
     expect(facts.calls.map(call => call.name)).toEqual(['read']);
     expect(facts.caller?.name).toBe('all');
     expect(plain(facts.states[0]?.text ?? '')).toBe('100 %');
+  });
+
+  it.each([
+    ['/tmp/ipykernel_4711/588810801.py', 'cell:1'],
+    ['C:\\Temp\\ipykernel_4711\\588810801.py', 'cell:1'],
+    ['<ipython-input-3-0a1b2c>', 'cell [3]:1'],
+    ['/home/me/model.py', 'model.py:1'],
+    ['/home/me/588810801.py', '588810801.py:1']
+  ])('of %s are in %s', (file, place) => {
+    const result = drawnProfile(['all 5', '  fit 5']);
+    const tree = frameTree({
+      ...result,
+      nodes: { ...result.nodes, file: ['', file] }
+    });
+    expect(placeOf(tree, 1)).toBe(place);
+    const where = factsOf(tree, 1).place;
+    expect(where).toContain(', line 1');
+    // Cells are told apart by what their files are called.
+    expect(where.includes('588810801')).toBe(file.includes('588810801'));
+    expect(where).not.toContain('ipykernel');
   });
 
   it('are listed as far as they are open', () => {
