@@ -635,7 +635,7 @@ class Client:
         waiting = {row["id"] for row in session.running_workers()}
         if chosen is not None:
             waiting &= set(chosen)
-        request, answers = session.open_request()
+        request, answers = session.open_request("runResult")
         results: dict[str, Any] = {}
         try:
             session.send(
@@ -646,6 +646,8 @@ class Client:
             while waiting:
                 answer = session.next_answer(answers, "run", _NO_LIMIT)
                 worker = answer.fields["worker"]
+                if worker not in waiting:
+                    continue
                 waiting.discard(worker)
                 row = session.workers.get(worker)
                 address = row["address"] if row else str(worker)

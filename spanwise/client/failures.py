@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from spanwise.client.check_messages import CANCELLED as REPORTED_CANCELLED
 from spanwise.client.entries import CANCELLED, ERROR, Entry
 from spanwise.errors import (
     CancelledError,
@@ -26,9 +27,6 @@ KEPT = 10_000
 #: Bytes of pickled exceptions that are kept unopened; of older ones type, message and
 #: traceback are left.
 KEPT_BYTES = 64 << 20
-
-#: `status` of a cancelled task in the message `report`.
-_CANCELLED = 4
 
 
 class Reason:
@@ -144,7 +142,7 @@ class Failures:
 
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""
-        if status == _CANCELLED:
+        if status == REPORTED_CANCELLED:
             entry.status = CANCELLED
             entry.error = CancelledError(entry.key)
             return

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
 from spanwise.client.failures import open_error
-from spanwise.client.peers import CANNOT_PICKLE, MISSING, Unreachable
+from spanwise.client.peers import Unreachable
 from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.wire import payload
+from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.foreign import is_ctrl_c, said
+from spanwise.wire.peer_answers import CANNOT_PICKLE, MISSING
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
@@ -180,9 +182,15 @@ class Gathering:
             )
             by_id = {entry.id: entry for entry in alive}
             for id_, task_id, worker, _ in answer.table("where"):
+                found = by_id.get(id_)
+                if found is None:
+                    raise ClusterError(
+                        f'"located".where.id: the scheduler was not asked where task {id_} is. '
+                        "This is a bug of Spanwise."
+                    )
                 if worker != NO_WORKER:
-                    by_id[id_].task_id = task_id
-                    by_id[id_].worker = worker
+                    found.task_id = task_id
+                    found.worker = worker
         return alive
 
 
@@ -193,9 +201,15 @@ def open_result(opens: Callable[[Any], Any], blob: Any, key: Any) -> Any:
     ------
     RemoteTaskError
         Instead of SystemExit and its like, which would end the program.
+    ClusterError
+        The payload is none.
     """
     try:
         return opens(blob)
+    except BrokenFrame as error:
+        raise ClusterError(
+            f"The result of {key!r} did not come whole ({error}). Compute it again."
+        ) from error
     except Exception:
         raise
     except BaseException as error:
@@ -208,7 +222,8 @@ def open_result(opens: Callable[[Any], Any], blob: Any, key: Any) -> Any:
 
 def _open(view: memoryview) -> Any:
     """The value of an inline payload: the short way for one without buffers."""
-    count, _, length = _ONE_PART.unpack_from(view)
-    if count == 1:
-        return pickle.loads(view[16 : 16 + int(length)])
+    if view.nbytes > _ONE_PART.size:
+        count, _, length = _ONE_PART.unpack_from(view)
+        if count == 1 and length == view.nbytes - _ONE_PART.size:
+            return pickle.loads(view[_ONE_PART.size :])
     return payload.loads(view)

@@ -149,7 +149,7 @@ class ClusterMemoryRun:
             "measure": measure,
             "intervalSeconds": interval,
         }
-        _, self._answers = session.open_request(-number)
+        _, self._answers = session.open_request("memoryRunEnded", -number)
         try:
             session.send("memoryRun", {**self._fields, "state": "start"})
         except BaseException:

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from spanwise.wire.errors import LinkClosed, LinkError
-from spanwise.wire.link import ANSWER_SECONDS, TIME_LIMIT, Link, dial
-
-#: `status` of an item in `data`.
-OK, MISSING, CANNOT_PICKLE = 0, 1, 2
+from spanwise.wire.link import TIME_LIMIT, Link, dial
+from spanwise.wire.peer_answers import await_stored, data_items
 
 
 class Unreachable(LinkError):
@@ -74,15 +72,8 @@ class Peers:
             try:
                 link = self._open(peer, address, until)
                 link.send("get", {"request": request}, {"ids": [(i,) for i in task_ids]})
-                more = True
-                while more:
-                    message = link.read(until, ANSWER_SECONDS)
-                    if message.fields.get("request") != request:
-                        continue
-                    more = bool(message.fields["more"])
-                    blobs = iter(message.blobs)
-                    for task_id, status, _ in message.table("items"):
-                        blob = None if status == MISSING else next(blobs)
+                for _, items in data_items(link, request, len(task_ids), until):
+                    for task_id, status, _, blob in items:
                         found[task_id] = (status, blob)
             except TimeoutError:
                 self._drop(peer)  # as below
@@ -118,8 +109,7 @@ class Peers:
                     {"items": [(data_id,) for data_id, _ in listed]},
                     [blob for _, blob in listed],
                 )
-                while link.read(None, ANSWER_SECONDS).fields.get("request") != request:
-                    pass
+                await_stored(link, request)
             except (LinkError, OSError) as error:
                 self._drop(peer)
                 raise Unreachable(f"{address} does not answer: {error}") from error
@@ -186,4 +176,4 @@ class Peers:
                 peer.link.close()
 
 
-__all__ = ["CANNOT_PICKLE", "MISSING", "OK", "LinkClosed", "Peers", "Unreachable"]
+__all__ = ["LinkClosed", "Peers", "Unreachable"]

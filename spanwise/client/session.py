@@ -23,6 +23,13 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from spanwise.client.check_messages import (
+    IN_MEMORY,
+    LOST,
+    NOT_INLINE,
+    check_from_scheduler,
+    check_rows,
+)
 from spanwise.client.entries import (
     CANCELLED,
     ERROR,
@@ -46,7 +53,8 @@ from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
 from spanwise.wire import payload
-from spanwise.wire.errors import FrameTooLong, LinkError
+from spanwise.wire.content import broken
+from spanwise.wire.errors import BrokenFrame, FrameTooLong, LinkClosed, LinkError
 from spanwise.wire.foreign import is_ctrl_c, said, type_name
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
@@ -54,9 +62,8 @@ from spanwise.wire.schema import link_type
 
 Key = Any
 
-#: `status` in the message `report`: the result is in memory; it was lost and is made again.
-IN_MEMORY, LOST = 1, 3
-NOT_INLINE = 0xFFFFFFFF
+#: Request → the message that answers it.
+ANSWER_TO = {"locate": "located", "flush": "flushed"}
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
 #: of submit and result would otherwise pay one message per task for it.
@@ -119,7 +126,8 @@ class Session:
         self._failures = Failures()
         self._next_id = 0
         self._requests = itertools.count(1)
-        self._answers: dict[int, SimpleQueue[Any]] = {}
+        #: Request → the type of its answers, and where they go.
+        self._answers: dict[int, tuple[str, SimpleQueue[Any]]] = {}
         self._launch: tuple[list[str], str] | None = None
         #: What workers were told to import while they wait, and how many modules there were then.
         self._modules: list[str] = []
@@ -550,20 +558,20 @@ class Session:
         ------
         TimeoutError, SchedulerLost
         """
-        request, answers = self.open_request()
+        request, answers = self.open_request(ANSWER_TO[kind])
         try:
             self.send(kind, {**fields, "request": request}, tables, blobs)
             return self.next_answer(answers, kind, timeout)
         finally:
             self._answers.pop(request, None)
 
-    def open_request(self, number: int | None = None) -> tuple[int, SimpleQueue[Any]]:
-        """A request number and the queue that its answers come into."""
+    def open_request(self, answer: str, number: int | None = None) -> tuple[int, SimpleQueue[Any]]:
+        """A request number and the queue that its answers come into, messages of type `answer`."""
         request = next(self._requests) if number is None else number
         answers: SimpleQueue[Any] = SimpleQueue()
         with self.lock:
             self._check_alive()
-            self._answers[request] = answers
+            self._answers[request] = (answer, answers)
         return request, answers
 
     def close_request(self, request: int) -> None:
@@ -689,16 +697,27 @@ class Session:
             "stalled": self._on_stalled,
         }
         try:
+            self._link.look_over(check_from_scheduler)
             while True:
                 for message in self._link.read_batch():
                     handler = handlers.get(message.type)
-                    if handler is not None:
-                        handler(message)
+                    if handler is None:
+                        raise BrokenFrame(f'"{message.type}" does not belong here.')
+                    handler(message)
+        except BrokenFrame as error:
+            # It lives, and cleans up behind itself when this connection ends.
+            self._link.refuse("broken-frame", str(error))
+            self._end(
+                f"The scheduler of cluster {self.name!r} said what cannot be ({error}), which is "
+                "a bug of Spanwise. The connection to it was closed, and its results are gone; "
+                "make a new cluster with Client() and compute again."
+            )
         except LinkError as error:
             self._end(self._lost_sentence(error))
             if not self._closing:
                 self._on_lost([worker["pid"] for worker in self.workers.values()])
         except BaseException as error:
+            self._link.close()
             self._end(f"The client could not understand its scheduler: {error!r}")
             raise
         finally:
@@ -709,6 +728,10 @@ class Session:
         blob = message.blobs[0] if message.blobs else None
         self._failures.learn(message)
         columns = [column.tolist() for column in message.table("tasks").columns()]
+        if not columns[0]:
+            return
+        check_rows(message, columns[2], columns[4])
+        inline_bytes = 0 if blob is None else blob.nbytes
         by_id = self._by_id
         with self.lock:
             for id_, task_id, status, worker, nbytes, start, length, cause in zip(
@@ -721,7 +744,10 @@ class Session:
                 entry.worker = worker
                 entry.nbytes = nbytes
                 if status == IN_MEMORY:
-                    if start != NOT_INLINE and blob is not None:
+                    if start != NOT_INLINE:
+                        if blob is None or start + length > inline_bytes:
+                            why = f"{length} bytes from {start} on, in {inline_bytes}"
+                            raise broken(message, "tasks.inlineLength", why)
                         entry.inline = blob[start : start + length]
                     entry.status = FINISHED
                 elif status == LOST:
@@ -752,19 +778,24 @@ class Session:
         self._dropped.put(_STALLED)
 
     def _on_answer(self, message: Message) -> None:
-        answers = self._answers.get(message.fields["request"])
-        if answers is not None:
-            answers.put(message)
+        self._answer(message, message.fields["request"])
 
     def _on_memory_run(self, message: Message) -> None:
-        answers = self._answers.get(-message.fields["run"])
-        if answers is not None:
-            answers.put(message)
+        self._answer(message, -message.fields["run"])
+
+    def _answer(self, message: Message, request: int) -> None:
+        found = self._answers.get(request)
+        if found is None:
+            return  # nobody waits for it any more
+        awaited, answers = found
+        if awaited != message.type:
+            raise broken(message, "request", f'{request} is answered by "{awaited}"')
+        answers.put(message)
 
     def _on_problem(self, message: Message) -> None:
         sentence = message.fields["sentence"]
         if message.fields["fatal"]:
-            self._end(sentence)
+            self._end(sentence or "The scheduler has given up, and did not say why.")
             return
         try:
             warnings.warn(sentence, RuntimeWarning, stacklevel=1)
@@ -776,6 +807,10 @@ class Session:
         with self.lock:
             self.state = "closed"
             self._changed.notify_all()
+        if not self._closing:
+            # It may keep the connection open; who waits would wait on.
+            self._link.close()
+            raise LinkClosed("it was told to end")
 
     def _lost_sentence(self, error: BaseException) -> str:
         return (
@@ -796,7 +831,7 @@ class Session:
                     entry.status = CANCELLED if self._closing else ERROR
                     entry.error = error
                     self._done(entry)
-            for answers in list(self._answers.values()):  # others take theirs out meanwhile
+            for _, answers in list(self._answers.values()):  # others take theirs out meanwhile
                 answers.put(error)
             self._changed.notify_all()
 
@@ -823,7 +858,9 @@ class Session:
     def place_of(row: dict[str, Any]) -> int:
         """The number of the first worker in a worker's place: it stays when one is replaced."""
         names = row.get("names")
-        return int(names[0]) if names and names[0].isdigit() else int(row["id"])
+        if names and len(names[0]) <= 5 and names[0].isascii() and names[0].isdigit():
+            return int(names[0])
+        return int(row["id"])
 
     def last_seen(self, row: dict[str, Any]) -> float:
         """When something was heard of a worker, in seconds of the wall clock.

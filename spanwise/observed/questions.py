@@ -22,6 +22,7 @@ from spanwise.client.session import Session
 from spanwise.errors import ClusterError
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.task_records import TaskRecords
+from spanwise.observed.view_answers import checked_answer, unreadable
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link, dial
 
@@ -293,7 +294,7 @@ class Questions:
             if message.type == "failure":
                 raise ClusterError(message.fields["sentence"])
             if message.type == "snapshot":
-                return dict(message.fields["result"])
+                return checked_answer(view, dict(message.fields["result"]))
 
     def _open(self) -> Link:
         if self._link is None or self._link.closed:
@@ -368,11 +369,14 @@ class Questions:
             {"unit": unit if unit in VIEW_UNITS else "seconds", "entries": True},
             after,
         )
-        entries: dict[FineKey, float] = {
-            (context, name, activity, entry_unit): value
-            for context, name, activity, entry_unit, value in result.get("entries") or ()
-            if unit is None or entry_unit == unit
-        }
+        try:
+            entries: dict[FineKey, float] = {
+                (context, name, activity, entry_unit): float(value)
+                for context, name, activity, entry_unit, value in result["entries"]
+                if unit is None or entry_unit == unit
+            }
+        except (TypeError, ValueError) as error:
+            raise unreadable("fine-metrics", error) from error
         return FineMetrics(entries, result)
 
     def _filter(self, span: Any, function: Any, worker: Any) -> dict[str, Any]:
@@ -411,13 +415,20 @@ class Questions:
         records = TaskRecords(self.log.wall_epoch)
         while left > 0:
             page = self.query("records", {}, range_, params, after)
-            records.add(page)
+            before = params.get("after")
+            try:
+                records.add(page)
+            except (LookupError, TypeError, ValueError) as error:
+                raise unreadable("records", error) from error
             if page["next"] is None:
                 break
+            if before is not None and page["next"] <= before:
+                # It would be asked for the same again and again.
+                raise unreadable("records", ValueError(f"after {before} comes {page['next']}"))
             params = {"after": page["next"], "end": page["end"]}
             if left < inf:
                 # (one that goes on in the next page is counted there)
-                is_cut = page["next"][1] > 0
+                is_cut = page["next"][1:] > [0]
                 params["limit"] = left - len(records) + is_cut
         return records.in_order_of_start()
 

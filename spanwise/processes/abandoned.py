@@ -35,8 +35,8 @@ def remove_spilled(folder: Path, pids: Collection[int] = ()) -> None:
 def _lives(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    except psutil.Error:
+        return False  # it has ended, or is not the user's
 
 
 def remove_abandoned(base: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from spanwise.client import gathering
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
 from spanwise.client.gathering import Gathering
-from spanwise.client.peers import CANNOT_PICKLE, OK, Unreachable
+from spanwise.client.peers import Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import CancelledError, ClusterError
+from spanwise.wire.peer_answers import CANNOT_PICKLE, OK
 
 LOST_SECONDS = 0.2
 

@@ -134,7 +134,7 @@ def test_a_slow_answer_is_not_cut(peer: Peer, peers: Peers) -> None:
 def test_a_peer_that_does_not_answer_is_given_up_later(
     peer: Peer, peers: Peers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spanwise.client.peers.ANSWER_SECONDS", 3 * STALL_SECONDS)
+    monkeypatch.setattr("spanwise.wire.link.ANSWER_SECONDS", 3 * STALL_SECONDS)
     peer.behaviours = [stall_at_once]
     begin = time.monotonic()
     with pytest.raises(Unreachable, match=r"nothing for 1\.5 s"):

@@ -45,16 +45,20 @@ def connect(address: str, timeout: float) -> socket.socket:
         target: str | tuple[str, int] = rest
     elif kind == "tcp":
         host, _, port = rest.rpartition(":")
-        if not host or not port.isdigit():
-            raise LinkError(f'"{address}" is not tcp:HOST:PORT.')
+        if not host or not (port.isascii() and port.isdigit() and len(port) <= 5):
+            raise LinkError(f'"{address[:200]}" is not tcp:HOST:PORT.')
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         target = (host, int(port))
     else:
-        raise LinkError(f'"{address}" is neither unix:PATH nor tcp:HOST:PORT.')
+        raise LinkError(f'"{address[:200]}" is neither unix:PATH nor tcp:HOST:PORT.')
     try:
         sock.settimeout(timeout)
         sock.connect(target)
+    except (ValueError, OverflowError, TypeError) as error:
+        # A zero byte, a port over 65,535, a host that no name can have.
+        sock.close()
+        raise LinkError(f'"{address[:200]}" is no address: {error}') from error
     except BaseException:
         sock.close()
         raise

@@ -19,6 +19,10 @@ class LinkClosed(LinkError):
     """The other side is gone, or the link was closed here."""
 
 
+class RefusedHere(LinkClosed):
+    """The link was closed here for what the other side said; its reader is told what."""
+
+
 class HandshakeRefused(LinkError):
     """The other side refused, or is not who it must be.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 from spanwise.wire.errors import BrokenFrame
@@ -59,9 +60,10 @@ def _anything(value: Any, where: str) -> Any:
 
 
 def _number(value: Any, where: str) -> Any:
-    # NaN is the one number that is not itself.
-    if type(value) not in (int, float) or value != value:
+    if type(value) not in (int, float):
         raise _refuse(where, "a number", value)
+    if not isfinite(value):
+        raise BrokenFrame(f"{where}: expected a number, got {value}")
     return value
 
 

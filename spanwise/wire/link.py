@@ -23,11 +23,11 @@ from typing import Any
 
 from spanwise.wire import addresses
 from spanwise.wire.clock import clock_offset
-from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed
+from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed, RefusedHere
 from spanwise.wire.frame import Blob, Buffer, Message, TableInput, decode, encode
 from spanwise.wire.frame_reader import FrameReader
 from spanwise.wire.handshake import TIME_LIMIT, Initiator
-from spanwise.wire.schema import BODY_LIMIT, link_type
+from spanwise.wire.schema import BODY_LIMIT, MessageType, checked_welcome, link_type
 
 #: Buffers that the system takes in one gathered write.
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
@@ -41,6 +41,8 @@ _QUEUE_BYTES = 64 * 1024 * 1024
 STALL_SECONDS = 60.0
 #: A peer that has not begun to answer after so long is given up: it may be pickling.
 ANSWER_SECONDS = 300.0
+#: Not said once the handshake is over.
+_HANDSHAKE = frozenset(("hello", "challenge", "proof", "welcome"))
 
 
 class Link:
@@ -75,6 +77,7 @@ class Link:
         self._sends = sends
         self._speak(role)
         self._authenticated = False
+        self._check: Callable[[Message], None] | None = None
         #: Seconds without a byte in the middle of a message after which the link is broken.
         self._stall: float | None = None
         self._reader = FrameReader(sock, BODY_LIMIT["unauthenticated"])
@@ -86,12 +89,14 @@ class Link:
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
+        #: Why this side closed it, if it was for what the other side said.
+        self._refusal = ""
 
     def _speak(self, role: str) -> None:
         kinds = link_type(role)
         self.role = role
         self._outgoing = kinds.up if self._sends == "up" else kinds.down
-        self._incoming = kinds.down if self._sends == "up" else kinds.up
+        self._incoming: Mapping[str, MessageType] = kinds.down if self._sends == "up" else kinds.up
         self._limit = BODY_LIMIT["panel" if role == "panel" else "link"]
 
     def become(self, role: str, intro: Mapping[str, Any]) -> None:
@@ -103,10 +108,31 @@ class Link:
     def authenticated(self) -> None:
         """The handshake is over: frames may be long and take their time."""
         self._authenticated = True
+        self._incoming = {
+            name: kind for name, kind in self._incoming.items() if name not in _HANDSHAKE
+        }
         self._reader.limit = self._limit
         # Owners and what they own see each other's end. A peer may live and yet not answer.
         self._stall = STALL_SECONDS if self.role == "peer" else None
         self._sock.settimeout(self._stall)
+
+    def look_over(self, check: Callable[[Message], None]) -> None:
+        """Have each message looked over before anybody gets it, those that are here already too.
+
+        `check` raises BrokenFrame, which is told to the other side and ends the link, as if
+        the bytes had been no message.
+
+        Raises
+        ------
+        BrokenFrame
+        """
+        self._check = check
+        try:
+            for message in self._arrived:
+                check(message)
+        except BrokenFrame as error:
+            self.refuse("broken-frame", str(error))
+            raise
 
     def fileno(self) -> int:
         """For selectors; read with :meth:`receive_ready`."""
@@ -146,7 +172,7 @@ class Link:
         try:
             with self._lock:
                 if self._closed:
-                    raise LinkClosed("The link is closed.")
+                    raise self._is_closed("The link is closed.")
                 if self._sending:
                     self._queue += buffers
                     self._queued_bytes += sum(map(_nbytes, buffers))
@@ -169,10 +195,10 @@ class Link:
                     self._queue_shrank.notify_all()
         except TimeoutError as error:
             self.close()
-            raise LinkClosed("The other side has stopped reading what it is sent.") from error
+            raise self._is_closed("The other side has stopped reading what it is sent.") from error
         except OSError as error:
             self.close()
-            raise LinkClosed(f"The connection broke: {error}") from error
+            raise self._is_closed(f"The connection broke: {error}") from error
         except BaseException:
             # Ctrl-C: half a frame may be out, and nobody else would ever send again.
             if mine:
@@ -182,6 +208,9 @@ class Link:
                     self._queued_bytes += sum(map(_nbytes, rest))
                     self._sending = False
             raise
+
+    def _is_closed(self, why: str) -> LinkClosed:
+        return RefusedHere(self._refusal) if self._refusal else LinkClosed(why)
 
     def _write_all(self, buffers: list[Buffer], counts: list[int]) -> None:
         """Write all; the sum of `counts` is at any moment how many bytes have gone.
@@ -284,6 +313,9 @@ class Link:
                 return []
             incoming = self._incoming
             messages = [decode(incoming, body) for body in bodies]
+            if self._check is not None:
+                for message in messages:
+                    self._check(message)
         except BrokenFrame as error:
             self.refuse("broken-frame", str(error))
             raise
@@ -292,7 +324,8 @@ class Link:
             raise
         if self._authenticated and messages[-1].type == "refused":
             self.close()
-            raise LinkClosed(messages[-1].fields["sentence"])
+            why = messages[-1].fields["sentence"]
+            raise LinkClosed(why or "The other side refused, and did not say why.")
         return messages
 
     def refuse(self, code: str, sentence: str) -> None:
@@ -302,6 +335,7 @@ class Link:
         except LinkClosed:
             return  # nobody is left to be told
         finally:
+            self._refusal = sentence
             self.close()
 
     def close(self) -> None:
@@ -431,16 +465,19 @@ def dial(
                 link._shorten(until)
                 sent = perf_counter()
                 link.send(*answer)
+        link.welcome = checked_welcome(role, handshake.welcome)
     except TimeoutError as error:
         link.close()
         raise LinkClosed(f"{address} did not answer within {timeout:g} s.") from error
     except HandshakeRefused as refused:
         link.refuse(refused.code, refused.sentence)
         raise
+    except BrokenFrame as error:
+        link.refuse("broken-frame", str(error))
+        raise
     except BaseException:
         link.close()
         raise
-    link.welcome = handshake.welcome
-    link.clock_offset = clock_offset(handshake.welcome.get("clock"), sent, received)
+    link.clock_offset = clock_offset(link.welcome.get("clock"), sent, received)
     link.authenticated()
     return link

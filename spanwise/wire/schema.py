@@ -109,6 +109,27 @@ ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
 BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
 
 
+#: What those say about themselves of whom nothing else is needed.
+_ANY_WELCOME = {"clock": {"optional": "number"}}
+
+
+@cache
+def _welcome(role: str) -> Check:
+    return compile_fields(_SCHEMA["welcomes"].get(role, _ANY_WELCOME))
+
+
+def checked_welcome(role: str, welcome: dict[str, Any]) -> dict[str, Any]:
+    """What an acceptor says about itself, looked over.
+
+    Raises
+    ------
+    BrokenFrame
+        Something is missing or of another kind.
+    """
+    filled: dict[str, Any] = _welcome(role)(dict(welcome), '"welcome".intro')
+    return filled if role in _SCHEMA["welcomes"] else welcome
+
+
 @cache
 def link_type(name: str) -> LinkType:
     """The link of this role; compiled at first use, an import costs a JSON file only.

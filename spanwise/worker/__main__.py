@@ -22,7 +22,7 @@ from spanwise.measure.memory import MemoryMonitor, give_back_freed_memory
 from spanwise.processes import forks
 from spanwise.wire import door as wire_door
 from spanwise.wire import link as wire_link
-from spanwise.wire.errors import LinkClosed, LinkError
+from spanwise.wire.errors import LinkClosed, LinkError, RefusedHere
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.door import Server
 from spanwise.worker.executor import Executor
@@ -113,7 +113,7 @@ def _run(config: dict[str, Any]) -> int:
         watch = Watch(
             worker,
             fetching,
-            float(link.welcome.get("schedulerStart", 0.0)) - link.clock_offset,
+            link.welcome["schedulerStart"] - link.clock_offset,
             out_of_memory,
             config.get("recording", True),
         )
@@ -157,6 +157,8 @@ def _thread_failed(failure: threading.ExceptHookArgs) -> None:
     Threads that user code starts end alone, as anywhere.
     """
     own = failure.thread is not None and failure.thread.name.startswith("spanwise-")
+    if own and isinstance(failure.exc_value, RefusedHere):
+        return  # the thread that reads the link says why, and ends the worker
     if own and isinstance(failure.exc_value, LinkClosed):
         _end(OWNER_GONE)
     sys.excepthook(

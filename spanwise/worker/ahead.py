@@ -9,13 +9,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from time import sleep
 
-from spanwise.wire.foreign import said
+from spanwise.wire.foreign import cut, said
 from spanwise.worker.library import Library
 
 #: Names that a worker is ever told of: beyond these the task that needs a module imports it.
 MOST_NAMES = 10_000
 #: Between two looks whether the worker is idle; only while there is something to import.
 LOOK_SECONDS = 0.05
+#: Characters of a name in the log.
+_SHOWN = 200
 
 
 class ImportAhead(threading.Thread):
@@ -98,4 +100,4 @@ class ImportAhead(threading.Thread):
         try:
             self._library.import_ahead(name)
         except BaseException as error:  # noqa: BLE001  (a module may raise anything)
-            self._complain(f"{name} cannot be imported ahead: {said(error)}")
+            self._complain(f"{cut(name, _SHOWN)} cannot be imported ahead: {said(error)}")

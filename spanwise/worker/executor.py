@@ -34,7 +34,7 @@ from spanwise.processes import forks
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
-from spanwise.worker.library import NO_CHUNK, Opened
+from spanwise.worker.library import NO_CHUNK, Opened, row_of
 from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
 from spanwise.worker.spill_file import Unreadable
 from spanwise.worker.tasks import Entry, Row
@@ -191,7 +191,7 @@ class Executor(threading.Thread):
                 literals: Any = ()
             else:
                 rows = library.chunks.get(row[3])
-                literals = None if rows is None else rows[row[4]]
+                literals = None if rows is None else row_of(rows, row[4])
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
                     worker, row, start, begin, begin_cpu

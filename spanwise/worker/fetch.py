@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
+from spanwise.wire.peer_answers import OK, Item, data_items
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
 REQUEST_IDS = 4096
-#: status of an item in `data`
-ITEM_OK, ITEM_MISSING, ITEM_NOT_PICKLED = 0, 1, 2
 #: status of a row of the table `transfers`; what fails has no row
 TRANSFER_OK = 0
 
@@ -117,14 +116,8 @@ class PeerFetcher(threading.Thread):
             link = self._fetching.dial(self.address, self._opening)
         self._request += 1
         link.send("get", {"request": self._request}, {"ids": [(each,) for each in asked]})
-        more = True
-        while more:
-            message = link.read(None, wire_link.ANSWER_SECONDS)
-            received = perf_counter()
-            if message.type != "data" or message.fields["request"] != self._request:
-                continue
-            more = message.fields["more"]
-            self._store(message, asked, begin, received)
+        for _, came in data_items(link, self._request, len(asked)):
+            self._store(came, asked, begin, perf_counter())
             begin = perf_counter()
         if asked:
             # The peer answered, but not for these.
@@ -139,15 +132,15 @@ class PeerFetcher(threading.Thread):
                 return
         link.close()
 
-    def _store(self, message: Any, asked: dict[int, Fetch], begin: float, received: float) -> None:
+    def _store(
+        self, came: list[Item], asked: dict[int, Fetch], begin: float, received: float
+    ) -> None:
         worker = self._fetching.worker
         cpu = thread_time()
         items: list[tuple[Fetch, Any, float]] = []
         lost: list[Fetch] = []
-        blobs = iter(message.blobs)
         total = 0.0
-        for task_id, status, nbytes in message.table("items"):
-            blob = None if status == ITEM_MISSING else next(blobs)
+        for task_id, status, nbytes, blob in came:
             fetch = asked.pop(task_id, None)
             if fetch is None:
                 continue
@@ -156,6 +149,8 @@ class PeerFetcher(threading.Thread):
                 continue
             try:
                 value = worker.library.loads(blob)
+                if status != OK:
+                    error, text = _told(value)
             except BaseException as reason:  # noqa: BLE001 (told to the client)
                 refused = CannotOpen(
                     f"An input made on worker {self._peer} could not be unpickled on "
@@ -164,8 +159,7 @@ class PeerFetcher(threading.Thread):
                 refused.__cause__ = reason
                 worker.unusable(fetch, describe(refused))
                 continue
-            if status != ITEM_OK:
-                error, text = value["exception"], value["text"]
+            if status != OK:
                 worker.unusable(
                     fetch,
                     Described(type_name(error), message_of(error), text, bytes(blob)),
@@ -192,6 +186,14 @@ class PeerFetcher(threading.Thread):
             )
         if lost:
             worker.not_there(lost)
+
+
+def _told(value: Any) -> tuple[BaseException, str]:
+    """The exception and the text of an opened error."""
+    error, text = value["exception"], value["text"]
+    if not isinstance(error, BaseException) or type(text) is not str:
+        raise TypeError("it is no error")
+    return error, text
 
 
 class Fetching:

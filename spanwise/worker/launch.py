@@ -15,8 +15,13 @@ def follow_launch(path: list[str], cwd: str) -> None:
     made of. A directory that does not exist any more is left out: the client may run
     where it can no longer return to.
     """
-    if cwd and Path(cwd).is_dir():
-        os.chdir(cwd)
+    try:
+        # (a name that is too long, or a folder above that is closed, is an error and no False)
+        if cwd and Path(cwd).is_dir():
+            os.chdir(cwd)
+    except OSError as error:
+        # To the scheduler's log; tasks that do without go on.
+        sys.stderr.write(f"This worker cannot work in the client's folder: {error!s:.500}\n")
     wanted: list[str] = []
     for entry in path:
         # The empty entry is the directory of a notebook or of an interactive session.

@@ -258,6 +258,23 @@ class Kept(Generic[T]):
         return content
 
 
+def row_of(rows: Any, place: int) -> tuple[Any, ...]:
+    """The literals of one task in an opened chunk.
+
+    Raises
+    ------
+    CannotOpen
+        There are none for it.
+    """
+    try:
+        return rows[place]  # type: ignore[no-any-return]
+    except (LookupError, TypeError):
+        raise CannotOpen(
+            f'"assign".tasks.row: {place} is no row of the arguments that came with this task. '
+            "This is a bug of Spanwise."
+        ) from None
+
+
 def own(blob: Any) -> Any:
     """Bytes that keep no others alive: a view of a frame that holds much else is copied."""
     if isinstance(blob, memoryview) and 2 * blob.nbytes <= memoryview(blob.obj).nbytes:
@@ -374,7 +391,7 @@ class Library:
         if chunk is None:
             return opened, (), nbytes
         rows, more = chunk()
-        return opened, rows[place], nbytes + more
+        return opened, row_of(rows, place), nbytes + more
 
     def loads(self, blob: Any) -> Any:
         """Return the object in a payload; from any thread of the worker.

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.processes import forks
 from spanwise.wire import payload
+from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.worker.ahead import ImportAhead
+from spanwise.worker.check_messages import check_from_scheduler
 from spanwise.worker.errors import describe
 from spanwise.worker.launch import follow_launch
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 READY_AT = 9
 #: Memory is not measured more often, whoever asks.
 _LEAST_MEMORY_SECONDS = 0.001
+#: Nor less often, as the scheduler has it: a thread cannot sleep for any number of seconds.
+_MOST_MEMORY_SECONDS = 86_400.0
 
 
 class SchedulerLink:
@@ -56,6 +60,7 @@ class SchedulerLink:
             "run": self._run,
             "flush": self._flush,
             "rates": self._rates,
+            "names": _nothing,
         }
 
     def serve(self) -> None:
@@ -67,6 +72,7 @@ class SchedulerLink:
             The scheduler is gone, or says what cannot be understood.
         """
         handlers = self._handlers
+        self._link.look_over(check_from_scheduler)
         while True:
             for message in self._link.read_batch():
                 if message.type == "close":
@@ -74,8 +80,11 @@ class SchedulerLink:
                     self._watch.send_measured()
                     return
                 handler = handlers.get(message.type)
-                if handler is not None:
-                    handler(message)
+                if handler is None:
+                    error = BrokenFrame(f'"{message.type}" does not belong here.')
+                    self._link.refuse("broken-frame", str(error))
+                    raise error
+                handler(message)
 
     def _assign(self, message: Message) -> None:
         library = self._worker.library
@@ -133,7 +142,8 @@ class SchedulerLink:
         self._worker.send("flushed", {"request": message.fields["request"]})
 
     def _rates(self, message: Message) -> None:
-        self._watch.memory_seconds = max(_LEAST_MEMORY_SECONDS, message.fields["memorySeconds"])
+        wanted = message.fields["memorySeconds"]
+        self._watch.memory_seconds = min(max(_LEAST_MEMORY_SECONDS, wanted), _MOST_MEMORY_SECONDS)
 
     def _run(self, message: Message) -> None:
         # A thread of its own: the function may take any time, or ask the cluster.
@@ -161,6 +171,10 @@ class SchedulerLink:
             fields |= {"ok": False, "why": f"{described.type}: {described.message}"}
             result = described.blob
         self._worker.send("runResult", fields, None, [result])
+
+
+def _nothing(message: Message) -> None:
+    """The names are the log's, and nothing here is called by them yet."""
 
 
 def _takes_worker(function: Any) -> bool:

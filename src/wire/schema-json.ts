@@ -12,6 +12,8 @@ import { PROTOCOL, ROLES } from './handshake-messages';
 import { BODY_LIMIT } from './frame';
 import type { MessageDescription } from './describe';
 import { LINKS } from './schema';
+import { CLIENT_WELCOME } from './client-link';
+import { WORKER_WELCOME } from './worker-link';
 
 type Kind = string | { readonly [word: string]: unknown };
 
@@ -123,6 +125,10 @@ export function schemaForPython(): object {
     protocol: PROTOCOL,
     roles: ROLES,
     bodyLimit: BODY_LIMIT,
-    links: Object.fromEntries(links) as object
+    links: Object.fromEntries(links) as object,
+    welcomes: {
+      client: kindsOf(CLIENT_WELCOME.entries as never),
+      worker: kindsOf(WORKER_WELCOME.entries as never)
+    }
   };
 }

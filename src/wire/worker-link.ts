@@ -213,6 +213,13 @@ export const WORKER_LINK = {
   }
 } as const;
 
+/** `welcome` for a worker. */
+export const WORKER_WELCOME = v.looseObject({
+  schedulerStart: v.optional(seconds, 0),
+  /** As in the client's. */
+  clock: v.optional(seconds)
+});
+
 /** `proof.intro` of a worker. */
 export const WORKER_INTRO = v.looseObject({
   worker: u16,

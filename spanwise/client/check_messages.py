@@ -1,0 +1,41 @@
+"""What the scheduler says to its client, beyond its form; see :mod:`spanwise.wire.content`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spanwise.wire.content import broken, check_blob, check_moments, check_sizes, column
+from spanwise.wire.frame import Message
+
+#: `status` in the message `report`: the result is in memory; the task failed; its result was lost
+#: and is made again; it was cancelled.
+IN_MEMORY, ERRED, LOST, CANCELLED = 1, 2, 3, 4
+NOT_INLINE = 0xFFFFFFFF
+
+
+def check_from_scheduler(message: Message) -> None:
+    """Raise BrokenFrame if a message says what cannot be."""
+    kind = message.type
+    if kind == "report":
+        for told in message.fields["errors"]:
+            check_blob(message, "errors.blob", told["blob"])
+    elif kind == "cluster":
+        ids = [worker["id"] for worker in message.fields["workers"]]
+        if len(set(ids)) != len(ids):
+            raise broken(message, "workers.id", "a worker comes twice")
+    elif kind == "runResult":
+        if message.fields["ok"]:
+            check_blob(message, "ok", 0)
+    elif kind == "located":
+        check_sizes(message, "where.nbytes", column(message, "where", "nbytes"))
+    elif kind == "memoryRunEnded":
+        check_moments(message, "samples.t", column(message, "samples", "t"))
+        check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))
+
+
+def check_rows(message: Message, status: Sequence[float], nbytes: Sequence[float]) -> None:
+    """Look over columns of a `report` that has rows; who takes them in has them as lists."""
+    if min(status) < IN_MEMORY or max(status) > CANCELLED:
+        wrong = next(each for each in status if not IN_MEMORY <= each <= CANCELLED)
+        raise broken(message, "tasks.status", f"{wrong}, expected 1 to {CANCELLED}")
+    check_sizes(message, "tasks.nbytes", nbytes)

@@ -1,0 +1,80 @@
+"""What the observer's views answer the client, as far as the client reads it.
+
+``src/wire/panel-link.ts`` describes the views; on the wire a result is a map of anything, for
+most of what is in it is the panels' own.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from spanwise.errors import ClusterError
+from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.kinds import Check, compile_fields
+
+_COUNT = {"integer": [0, None]}
+_UNKNOWN = {"nullable": "number"}
+
+_SPAN = {
+    "span": _COUNT,
+    "parent": {"nullable": _COUNT},
+    "path": {"list": "text"},
+    "origin": "text",
+    "tasks": _COUNT,
+    "executions": _COUNT,
+    "running": _COUNT,
+    "failed": _COUNT,
+    "threadSeconds": "number",
+    "cpuSeconds": _UNKNOWN,
+    "transferSeconds": "number",
+    "idleSeconds": _UNKNOWN,
+    "ownTasks": _COUNT,
+    "ownNanoseconds": "number",
+    "exact": _COUNT,
+    "inferred": _COUNT,
+    "opened": "number",
+    "closed": _UNKNOWN,
+    "firstStart": _UNKNOWN,
+    "lastStop": _UNKNOWN,
+}
+
+#: View → kinds of the fields that are read, as in :mod:`spanwise.wire.kinds`.
+_VIEWS: dict[str, dict[str, Any]] = {
+    "spans": {"rows": {"list": {"map": _SPAN}}},
+    # (rows of entries and columns of records are many, and looked over where they are read)
+    "fine-metrics": {"entries": {"optional": {"list": "any"}, "default": []}},
+    "records": {
+        "names": {"list": "text"},
+        "spans": {"list": {"list": "text"}},
+        "next": {"nullable": {"list": _COUNT}},
+        "end": "any",
+    },
+}
+
+
+@cache
+def _check(view: str) -> Check:
+    return compile_fields(_VIEWS.get(view, {}))
+
+
+def checked_answer(view: str, result: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a view, looked over.
+
+    Raises
+    ------
+    ClusterError
+        It is not what the view answers.
+    """
+    try:
+        return _check(view)(result, f'"snapshot".result of "{view}"')  # type: ignore[no-any-return]
+    except BrokenFrame as error:
+        raise unreadable(view, error) from error
+
+
+def unreadable(view: str, error: BaseException) -> ClusterError:
+    """The error for the user who has asked."""
+    return ClusterError(
+        f'What the observer answered cannot be read ("{view}": {type(error).__name__}: {error}). '
+        "This is a bug of Spanwise; results of tasks are not touched by it."
+    )

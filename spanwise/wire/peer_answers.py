@@ -1,0 +1,93 @@
+"""What a worker's peer door answers, held against what was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spanwise.wire import link as wire_link
+from spanwise.wire.content import broken, check_sizes
+from spanwise.wire.errors import BrokenFrame
+from spanwise.wire.frame import Message
+from spanwise.wire.link import Link
+
+#: `status` of an item in `data`.
+OK, MISSING, CANNOT_PICKLE = 0, 1, 2
+
+#: Of an item in `data`: task id, status, bytes of the result, payload (none if it is missing).
+Item = tuple[int, int, float, memoryview | None]
+
+
+def data_items(
+    link: Link, request: int, asked: int, until: float | None = None
+) -> Iterator[tuple[Message, list[Item]]]:
+    """The frames that answer a `get` of so many ids, with their items.
+
+    Raises
+    ------
+    BrokenFrame
+        The answer is none to this question; the link is closed.
+    LinkClosed, TimeoutError
+        See :meth:`Link.read`.
+    """
+    left = asked
+    more = True
+    while more:
+        message = link.read(until, wire_link.ANSWER_SECONDS)
+        try:
+            _check_answer(message, "data", request)
+            rows = list(message.table("items"))
+            more = message.fields["more"]
+            if len(rows) > left:
+                raise broken(message, "items", f"{len(rows)}, when {left} are awaited")
+            if more and not rows:
+                raise broken(message, "more", "it says that more comes, and brings nothing")
+            left -= len(rows)
+            items = _with_blobs(message, rows)
+        except BrokenFrame as error:
+            link.refuse("broken-frame", str(error))
+            raise
+        yield message, items
+
+
+def await_stored(link: Link, request: int) -> None:
+    """Wait for the answer to a `put`.
+
+    Raises
+    ------
+    BrokenFrame, LinkClosed
+    """
+    message = link.read(None, wire_link.ANSWER_SECONDS)
+    try:
+        _check_answer(message, "stored", request)
+    except BrokenFrame as error:
+        link.refuse("broken-frame", str(error))
+        raise
+
+
+def _check_answer(message: Message, kind: str, request: int) -> None:
+    if message.type != kind:
+        raise BrokenFrame(f'"{message.type}" where "{kind}" is awaited.')
+    if message.fields["request"] != request:
+        raise broken(message, "request", f"{message.fields['request']}, asked was {request}")
+
+
+def _with_blobs(message: Message, rows: list[tuple[int, int, float]]) -> list[Item]:
+    check_sizes(message, "items.nbytes", [row[2] for row in rows])
+    blobs = message.blobs
+    items: list[Item] = []
+    at = 0
+    for task_id, status, nbytes in rows:
+        if status == MISSING:
+            items.append((task_id, status, nbytes, None))
+            continue
+        if status > CANNOT_PICKLE:
+            raise broken(message, "items.status", f"{status}, expected 0 to {CANNOT_PICKLE}")
+        if at == len(blobs):
+            raise broken(message, "items", f"a payload is missing for task {task_id}")
+        items.append((task_id, status, nbytes, blobs[at]))
+        at += 1
+    if at != len(blobs):
+        raise broken(
+            message, "items", f"{at} of them have payloads, of which there are {len(blobs)}"
+        )
+    return items
