@@ -163,6 +163,29 @@ class TestStamps:
         assert measured <= true + 1e-3
         assert true - measured <= 0.02 + 0.05 * true
 
+    def test_cpu_of_a_short_run_is_not_that_of_the_one_before(self, single):
+        """What ended before it computed, failed, slept or was of parts, and was reported later."""
+        burnt, burn_parts = 0.02, (Part(burn, (-1,), name="one"), Part(time.sleep, (-2,)))
+        before = [
+            lambda each: task(each, burn, (burnt,), wanted=False),
+            lambda each: task(each, _burn_and_fail, (burnt,), wanted=False),
+            lambda each: task(each, None, (burnt, 0.001), parts=burn_parts, wanted=False),
+            lambda each: task(each, stamped, (burn, burnt)),
+        ]
+        long, short, last = ids(4 * len(before)), ids(4 * len(before)), ids(4 * len(before))
+        batch = []
+        for i, each in enumerate(long):
+            batch.append(before[i % len(before)](each))
+            batch.append(task(short[i], abs, (i,), wanted=False))
+            batch.append(task(last[i], stamped, (time.sleep, 0.001)))
+        single.assign(batch)
+        for each in (*long, *short, *last):
+            run = single.task_run(each)
+            assert run.cpu <= run.duration + 1e-3
+            assert (run.cpu >= burnt) is (each in long)
+            assert sum(part.cpu for part in run.parts if part.held) <= run.cpu + 1e-9
+        assert max(single.task_run(each).cpu for each in (*short, *last)) <= OVERHEAD
+
     def test_waits(self, single):
         first, second, third = ids(3)
         single.assign(

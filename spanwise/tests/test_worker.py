@@ -303,6 +303,44 @@ class TestPeers:
         fine = [(one.names[r[1]], one.names[r[4]]) for r in one.measured["fine"]]
         assert ("get-data", "serialize") in fine
 
+    def test_transfers_are_told_as_they_were(self, own):
+        """All columns, of two peers that send unlike amounts, against what is known here."""
+        sizes = {0: [3_000_000, 700_000], 1: [20_000_000]}
+        peers = [own.start_worker() for _ in sizes]
+        user = own.start_worker()
+        held, nbytes, holders = ids(3), {}, {}
+        for number, each in zip((0, 0, 1), held, strict=True):
+            size = sizes[number].pop(0)
+            peers[number].assign([task(each, bytes, (size,), wanted=False)])
+            peers[number].task_run(each)
+            nbytes[each] = payload.nbytes(payload.dumps(bytes(size)))
+            holders[each] = peers[number].number
+        (opens, uses) = ids(2)
+        user.assign([task(opens, _begun)])
+        user.task_run(opens)
+        assigned = time.perf_counter()
+        user.assign([task(uses, _begun, (), held, span=5)], holders=holders)
+        begun = user.value(uses)
+        run = user.task_run(uses)
+        user.flush()
+        rows = user.measured["transfers"]
+        for peer in {*holders.values()}:
+            from_here = [row for row in rows if row[2] == peer]
+            mine = [each for each in held if holders[each] == peer]
+            assert sum(row[3] for row in from_here) == sum(nbytes[each] for each in mine)
+            assert sum(row[4] for row in from_here) == len(mine)
+            assert {row[5] for row in from_here} <= {*mine}
+        # Nothing was on its way before it was asked for, or after the task had begun.
+        assert all(assigned <= row[0] and row[1] > 0 for row in rows)
+        assert all(row[0] + row[1] <= begun for row in rows)
+        transfers = [part for part in run.parts if part.kind == 1]
+        assert sum(part.bytes for part in transfers) == sum(user_bytes(user, held))
+        assert {part.from_ for part in transfers} == {*holders.values()}
+        first, last = min(row[0] for row in rows), max(row[0] + row[1] for row in rows)
+        for part in transfers:
+            start = run.start + part.offset
+            assert first - 1e-6 <= start and start + part.duration <= last + 1e-6
+
     def test_large_results_both_ways_at_once(self, scheduler):
         workers = [scheduler.start_worker(), scheduler.start_worker()]
         made = [ids(4), ids(4)]
@@ -536,6 +574,15 @@ class TestEnds:
         worker.assign([task(0, lambda: [b"x" * (300 * 2**20), time.sleep(60)])])
         assert self.ended(worker) == 4
         assert [m.fields["kind"] for m in worker.messages if m.type == "event"] == ["memory-limit"]
+
+
+def _begun(*_inputs):
+    return time.perf_counter()
+
+
+def user_bytes(worker, task_ids):
+    """Bytes in memory of the inputs that have come to a worker."""
+    return [nbytes for each in task_ids for id_, nbytes in worker.replicas if id_ == each]
 
 
 class TestSpilling:
