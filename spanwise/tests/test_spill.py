@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from spanwise.measure.steps import read_back
 from spanwise.wire import payload
 from spanwise.worker.executor import Executor
-from spanwise.worker.report import COMPUTE, DISK_WRITE, SERIALIZE
+from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, DISK_WRITE, SERIALIZE
 from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
 from spanwise.worker.spill_file import LITTLE_BYTES, MODE, Spilled, SpillFiles
 from spanwise.worker.tasks import Row
@@ -268,6 +269,40 @@ def test_what_else_is_kept_for_tasks_takes_room_from_results_and_gives_way_last(
     kept.worker.spill.target = 0.0
     kept.worker.spill.make_room(kept.worker)
     assert cache.nbytes == 0.0
+
+
+@pytest.mark.parametrize(
+    "asked", [(4, 1, 0), (0, 1, 2, 3, 4), (9, 3, 3, 0), (2, 9, 4, 2), (9, 9), (1,)]
+)
+def test_each_input_is_read_back_as_what_it_is_and_under_its_own_id(
+    tmp_path: Path, asked: tuple[int, ...]
+) -> None:
+    """Of unlike sizes, some in one file, in any order, twice, beside one in memory (9)."""
+    kept = Kept(tmp_path, 1e6)
+    values = {i: bytes([i]) * (300 * (i + 1) if i % 2 else 100_000 * (i + 1)) for i in range(5)}
+    for i, value in values.items():
+        kept.keep(i, value)
+    kept.worker.spill.target = 0.0
+    kept.worker.spill.make_room(kept.worker)
+    kept.keep(9, b"here")
+    values[9] = b"here"
+    table = kept.worker.table
+    on_disk = {i for i, value in table.values.items() if type(value) is Spilled}
+    assert on_disk == set(range(5))
+    sizes = {i: table.values[i].nbytes for i in on_disk}
+    row: Row = (99, 99, 1, 0, 0, 5, 6, 0, 0.0, 0.0, 0)
+    inputs = [table.values[i] for i in asked]
+    _, _, parts = read_back(kept.worker, row, asked, inputs, 0.0, 0.0, 0.0)
+    assert inputs == [values[i] for i in asked]
+    back = on_disk & set(asked)
+    assert {i for i in table.values if type(table.values[i]) is not Spilled} == back | {9}
+    assert {i: kept.value(i) for i in values} == values
+    assert {i: table.sizes[i] for i in back} == {i: sizes[i] for i in back}
+    # Read once for each place; the bytes are those on disk, and those in memory.
+    read = [i for i in asked if i != 9]
+    assert [part[0] for part in parts] == [DISK_READ, DESERIALIZE] * len(read)
+    assert [part[7] for part in parts[1::2]] == [sizes[i] for i in read]
+    table.check()
 
 
 def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:
