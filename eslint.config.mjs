@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 
 /** Folders without a clock, without chance, without a platform. */
 const pureFiles = [
-  'src/{base,records,wire,scheduler,simulate,observer}/**/*.ts',
+  'src/{base,records,wire,scheduler,observer}/**/*.ts',
   'src/node/graph/**/*.ts',
   'src/node/local/{plan,request,values,tables,state,state-view,loop,executor}.ts',
   'src/panels/format/**/*.ts',

@@ -36,7 +36,7 @@ LABEXTENSION = "share/jupyter/labextensions/@spanwise/lab"
     [
         f"{LABEXTENSION}/package.json",
         f"{LABEXTENSION}/install.json",
-        f"{LABEXTENSION}/schemas/@spanwise/lab/plugin.json",
+        f"{LABEXTENSION}/schemas/@spanwise/lab/feed.json",
         "etc/jupyter/jupyter_server_config.d/spanwise.json",
     ],
 )

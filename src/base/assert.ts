@@ -1,5 +1,5 @@
 /** Thrown when an invariant of the program itself does not hold: always a bug, never a user's mistake. */
-export class InvariantError extends Error {
+class InvariantError extends Error {
   override readonly name = 'InvariantError';
 }
 

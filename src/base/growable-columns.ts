@@ -1,5 +1,5 @@
 /** A typed array whose contents survive growth; the types that a column may have. */
-export type Column =
+type Column =
   | Uint8Array
   | Int8Array
   | Uint16Array

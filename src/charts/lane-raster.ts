@@ -57,7 +57,7 @@ export type RasterOptions = {
   fillOf(kind: number, functionIndex: number): BoxFill;
 };
 
-export type LaneRaster = {
+type LaneRaster = {
   /** Global pixel of the first column. */
   readonly x: number;
   readonly width: number;

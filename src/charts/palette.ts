@@ -173,18 +173,3 @@ export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
     frameFill: 0.46
   }
 };
-
-/** Dashes of memory runs A, B, C, D: solid, dash, dot, long dash. */
-export const RUN_DASHES: readonly (readonly number[])[] = [
-  [],
-  [7, 3],
-  [2, 3],
-  [12, 3]
-];
-
-/** Dashes of the limits. */
-export const LIMIT_DASHES = {
-  target: [2, 3],
-  spill: [6, 3],
-  pause: [10, 3]
-} as const;

@@ -8,14 +8,6 @@ export type Figure = {
   readonly layout: Readonly<Record<string, unknown>>;
 };
 
-/** What plotly tells about the pointer. */
-export type PlotlyPoint = {
-  readonly curveNumber: number;
-  readonly pointNumber: number;
-  readonly x: number;
-  readonly y: number;
-};
-
 export type IPlotlyElement = HTMLElement & {
   on?(event: string, listener: (event: never) => void): void;
   removeAllListeners?(event: string): void;

@@ -16,7 +16,7 @@ type ThemeSource = {
   };
 };
 
-export type PlotlyViewProps = {
+type PlotlyViewProps = {
   readonly figure: Figure;
   readonly theme: ThemeSource;
   /** The accessible name; the figures themselves are in the panel's table. */

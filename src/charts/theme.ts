@@ -39,7 +39,7 @@ export type Palette = ShadeColours & {
 };
 
 /** A function's place in the palette, as the observer hands it out; slot -1 is "other". */
-export type Slot = { readonly slot: number; readonly round: number };
+type Slot = { readonly slot: number; readonly round: number };
 
 /** The palette of the theme that `element` is shown in; the defaults are JupyterLab's own light and dark themes. */
 export function readPalette(element: Element): Palette {
@@ -99,7 +99,7 @@ function toRgb(colour: string): Rgb {
 }
 
 /** Below this width a box is drawn in its colour alone. */
-export const PATTERN_FROM_PX = 5;
+const PATTERN_FROM_PX = 5;
 /** Patterns repeat every 6 px, so that a 24 px bar shows four lines. */
 const PERIOD = 6;
 

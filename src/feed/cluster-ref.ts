@@ -19,10 +19,10 @@ export type ClusterTarget = {
 };
 
 /** How long a cluster that the observer has forgotten may take to be heard of again: its source comes back within 2 s of the next observer. */
-export const RETURN_LIMIT_MS = 10_000;
+const RETURN_LIMIT_MS = 10_000;
 
 /** How long a cluster that someone was told of may take until the page hears of it. */
-export const ARRIVAL_LIMIT_MS = 30_000;
+const ARRIVAL_LIMIT_MS = 30_000;
 
 /** Path of the notebook a cluster was started from, as far as this page can tell. */
 export type NotebookOf = (cluster: ClusterInfo) => string | undefined;

@@ -8,7 +8,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import type { Filter, SpanPath, SpanTerm, TimeRange } from '../wire/panel-link';
 
 /** What a click selects. It is no filter until the user says so (`useSelectedAsFilter`). */
-export type Selected =
+type Selected =
   | { readonly kind: 'run'; readonly run: number }
   | { readonly kind: 'function'; readonly name: string }
   | { readonly kind: 'span'; readonly path: SpanPath };
@@ -271,7 +271,7 @@ export function termWords(term: SpanTerm): {
   };
 }
 
-export function isSameTerm(a: SpanTerm, b: SpanTerm): boolean {
+function isSameTerm(a: SpanTerm, b: SpanTerm): boolean {
   return termKey(a) === termKey(b);
 }
 

@@ -11,7 +11,7 @@ const BYTES_PER_BOX = 23;
 const BYTES_PER_TILE = 200;
 
 /** A 4 K wide view at 8 lanes is some 16 tiles; 48 MiB hold a few hundred full ones. */
-export const DEFAULT_TILE_BYTES = 48 * 2 ** 20;
+const DEFAULT_TILE_BYTES = 48 * 2 ** 20;
 
 export class TileCache {
   private readonly _tiles: BoundedMap<string, TileData>;

@@ -250,7 +250,7 @@ export namespace Watch {
 }
 
 /** 3 4 5 9 10 → {first 3, count 3}, {first 9, count 2}; none longer than `longest`. */
-export function runsOf(
+function runsOf(
   indices: readonly number[],
   longest: number
 ): { first: number; count: number }[] {

@@ -12,7 +12,7 @@ import type { ClusterInfo } from '../wire/panel-link';
 /** Paused workers that are named. */
 const MOST_PAUSES = 2;
 
-export type ClusterCardProps = {
+type ClusterCardProps = {
   readonly cluster: ClusterInfo | null;
   /** Path of the notebook that uses it. */
   readonly notebook: string | undefined;

@@ -7,7 +7,7 @@ import { openMenu } from '../panels/panel-menu';
 import { dragAfterMove, type PanelDrag } from './panel-drag';
 import type { PanelPlace } from './panel-opener';
 
-export type GalleryProps = {
+type GalleryProps = {
   readonly panels: readonly PanelDescription[];
   readonly open: ReadonlySet<PanelName>;
   readonly trans: TranslationBundle;

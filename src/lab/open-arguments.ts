@@ -13,7 +13,7 @@ import type { PanelName } from '../panels/panel-context';
 import type { ClusterInfo } from '../wire/panel-link';
 import { PANELS } from './panel-list';
 
-export type OpenArguments = {
+type OpenArguments = {
   readonly panel: PanelName;
   /** Given by a saved layout only. */
   readonly id?: string;
@@ -42,7 +42,7 @@ export function readOpenArguments(
   };
 }
 
-export type NamedTarget = {
+type NamedTarget = {
   readonly target: ClusterTarget;
   /** The cluster that was asked for, by id or name, while the page has not heard of it. */
   readonly awaited?: string;

@@ -13,7 +13,7 @@ import { defaultLayout } from './default-layout';
 export type PanelPlace = 'split-right' | 'split-bottom' | 'tab-after';
 
 /** What the layout restorer saves, enough to make the panel again. */
-export type SavedPanel = {
+type SavedPanel = {
   readonly panel: PanelName;
   readonly id: string;
   readonly target: ClusterTarget;
@@ -152,7 +152,7 @@ export namespace PanelOpener {
 }
 
 /** What the shell does to a widget that it adds, for one that a dock panel takes by itself. */
-export function prepareForDock<W extends Widget>(widget: W): W {
+function prepareForDock<W extends Widget>(widget: W): W {
   const { title } = widget;
   title.dataset = { ...title.dataset, id: widget.id };
   if (title.icon instanceof LabIcon) {

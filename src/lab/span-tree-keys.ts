@@ -2,7 +2,7 @@
 import type { SpanMatch } from '../feed/selection';
 import type { VisibleSpan } from './span-tree-rows';
 
-export type TreeAction =
+type TreeAction =
   | { readonly do: 'focus'; readonly key: string }
   | {
       readonly do: 'collapse' | 'expand';

@@ -12,7 +12,7 @@ import {
   workText
 } from './span-tree-rows';
 
-export type SpanTreeProps = {
+type SpanTreeProps = {
   readonly rows: readonly VisibleSpan[];
   readonly search: string;
   readonly selection: SelectionModel;

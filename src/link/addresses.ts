@@ -4,7 +4,7 @@ import type { ListenOptions, NetConnectOpts, Server } from 'node:net';
 import { join } from 'node:path';
 
 /** Bytes of a unix socket's path that Linux takes (sun_path less the ending zero). */
-export const UNIX_PATH_BYTES = 107;
+const UNIX_PATH_BYTES = 107;
 
 export type Transport = 'unix' | 'tcp';
 

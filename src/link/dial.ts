@@ -14,7 +14,7 @@ import { FramedSocket } from './framed-socket';
 import { Link, refusal } from './link';
 import { NODE_CRYPTO } from './node-crypto';
 
-export type DialOptions<R extends Role> = {
+type DialOptions<R extends Role> = {
   readonly address: string;
   readonly secret: Uint8Array;
   readonly role: R;

@@ -9,7 +9,7 @@ import { FrameSplitter } from './frame-splitter';
 /** How long the last bytes may take to leave. */
 const FAREWELL_MS = 5000;
 
-export type FramedSocketHandlers = {
+type FramedSocketHandlers = {
   /** Bytes came: pull bodies with `next()` until it gives null. Called once per read of the socket. */
   arrived(): void;
   /** The socket takes more again, after `queuedBytes` was high. */

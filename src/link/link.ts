@@ -22,7 +22,7 @@ import type { FramedSocket } from './framed-socket';
 
 type Back<S extends Direction> = S extends 'up' ? 'down' : 'up';
 
-export type LinkHandlers<L extends LinkName, S extends Direction> = {
+type LinkHandlers<L extends LinkName, S extends Direction> = {
   /** Everything that one read of the socket completed, in order. */
   messages(batch: readonly Message<L, Back<S>>[]): void;
   /** Once, whoever closed. */

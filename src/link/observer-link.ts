@@ -72,7 +72,7 @@ type KeptBlock = {
 /** What is lost with a block. */
 type Loss = { readonly seq: number; readonly gap: LogGap };
 
-export type ObserverLinkOptions = {
+type ObserverLinkOptions = {
   /** Asked before each try: where an observer is, or was. */
   place(): ObserverPlace | Promise<ObserverPlace>;
   readonly build: string;

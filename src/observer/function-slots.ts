@@ -9,7 +9,7 @@ const NOTABLE_SHARE = 0.005;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 const STEP = 5;
 
-export type Slot = { readonly slot: number; readonly round: number };
+type Slot = { readonly slot: number; readonly round: number };
 /** From the 37th function on: grey, with the label "other". */
 export const OTHER_SLOT: Slot = { slot: -1, round: 0 };
 

@@ -24,7 +24,7 @@ export class LoopFound extends Error {
 }
 
 /** A graph as the static order sees it: ids from 0, each with the ids it needs. Ids stand in the graph's own order, by which ties are broken. */
-export type OrderedGraph = {
+type OrderedGraph = {
   /** Of each id, each dependency once. */
   readonly dependencies: Edges;
   /** Ids that are data and no tasks, by 1; null: none is. What several tasks use of these is taken to cost nothing. */

@@ -8,7 +8,7 @@ import type { Condition } from '../feed/selection';
 import type { Snapshot } from '../wire/panel-link';
 import { formatDuration, formatTimeRange } from './format';
 
-export type ChipRowProps = {
+type ChipRowProps = {
   readonly conditions: readonly Condition[];
   readonly honoured: Snapshot['honoured'] | null;
   readonly trans: TranslationBundle;
@@ -88,7 +88,7 @@ function Chip(
 }
 
 /** `Alice › data load`, `data load (by tag)`, `astype`, `2`, `4.10 s – 21.3 s`. */
-export function chipValue(condition: Condition): string {
+function chipValue(condition: Condition): string {
   if (condition.kind !== 'time') {
     return condition.value;
   }

@@ -50,7 +50,7 @@ export type TableCell = {
   readonly value: string | number | null;
 };
 
-export type TableColumn = {
+type TableColumn = {
   readonly name: string;
   /** Figures are right-aligned. */
   readonly numeric?: boolean;

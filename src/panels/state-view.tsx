@@ -5,7 +5,7 @@
 import type { LabIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
-export type StateButton = {
+type StateButton = {
   readonly label: string;
   readonly onClick: () => void;
   /** Why it cannot act now. It stays focusable and says so. */

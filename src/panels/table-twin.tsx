@@ -5,7 +5,7 @@
 import * as React from 'react';
 import type { TableCell, TableData } from './panel-context';
 
-export type TableTwinProps = {
+type TableTwinProps = {
   /** The panel's accessible name, e.g. `Task Stream, first-look`. */
   readonly label: string;
   readonly data: TableData;

@@ -8,7 +8,7 @@ import {
 } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
-export type ToolButtonProps = {
+type ToolButtonProps = {
   /** The accessible name, and the tooltip of a button that shows only its icon. */
   readonly label: string;
   readonly icon?: LabIcon;
@@ -51,7 +51,7 @@ export function ToolButton(props: ToolButtonProps): JSX.Element {
   );
 }
 
-export type RadioGroupProps<T extends string> = {
+type RadioGroupProps<T extends string> = {
   /** The group's accessible name, e.g. `Unit`. */
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly label: string }[];
@@ -109,7 +109,7 @@ export function RadioGroup<T extends string>(
   );
 }
 
-export type ToolSelectProps<T extends string> = {
+type ToolSelectProps<T extends string> = {
   /** The accessible name, e.g. `Colour by`. */
   readonly label: string;
   /** Shown before the value, e.g. `Colour: `; part of each option's text. */
@@ -143,7 +143,7 @@ export function ToolSelect<T extends string>(
   );
 }
 
-export type SearchBoxProps = {
+type SearchBoxProps = {
   /** Accessible name and placeholder, e.g. `Find key`. */
   readonly label: string;
   readonly value: string;

@@ -4,7 +4,7 @@ import type { Snapshot, ViewName } from '../wire/panel-link';
 import type { PanelContext } from './panel-context';
 import { PanelWatch } from './panel-watch';
 
-export type WatchAnswer = {
+type WatchAnswer = {
   readonly snapshot: Snapshot | null;
   readonly failure: string | null;
 };

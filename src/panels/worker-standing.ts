@@ -5,7 +5,7 @@ export type ClusterWorker = ClusterInfo['workers'][number];
 /** paused: its memory is full. stopped: by a signal or a debugger. */
 export type Standing = 'paused' | 'stopped';
 
-export type HeldUp = {
+type HeldUp = {
   readonly paused: readonly ClusterWorker[];
   readonly stopped: readonly ClusterWorker[];
   /** Workers that are there. */

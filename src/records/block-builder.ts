@@ -8,9 +8,7 @@
  *     builder.addText('suffix', 'x-1');                                   // once per new row and text column, in the rows' order
  */
 import { grownColumn, nextCapacity } from '../base/growable-columns';
-import { aligned } from '../base/typed-arrays';
 import {
-  BLOCK_HEADER_BYTES,
   COLUMN_ARRAYS,
   encodeBlock,
   type ColumnArray,
@@ -168,17 +166,4 @@ export class BlockBuilder<T extends TableName> {
   private _capacity = FIRST_ROWS;
   private _rowBytes = 0;
   private _textBytes = 0;
-}
-
-/** Bytes of a block with these rows, for a caller who plans ahead. */
-export function blockBytes(
-  table: TableName,
-  rows: number,
-  textBytes = 0
-): number {
-  let end = BLOCK_HEADER_BYTES;
-  for (const type of Object.values(TABLES[table].columns) as ColumnType[]) {
-    end = aligned(end) + rows * COLUMN_ARRAYS[type].BYTES_PER_ELEMENT;
-  }
-  return aligned(aligned(end) + textBytes);
 }

@@ -18,7 +18,7 @@ import { TABLES, type ColumnType, type TableName } from './tables';
 
 /** 'SWB1' as a little-endian u32. */
 const MAGIC = 0x31425753;
-export const BLOCK_HEADER_BYTES = 24;
+const BLOCK_HEADER_BYTES = 24;
 
 /** The bytes are not a block of this log. */
 export class BrokenBlock extends Error {
@@ -42,7 +42,7 @@ export type ColumnArrays<T extends TableName> = {
 };
 
 /** A table's columns as read. */
-export type BlockColumns<T extends TableName> = {
+type BlockColumns<T extends TableName> = {
   readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
     ? TextColumn
     : ColumnArray[ColumnsOfTable<T>[C] & ColumnType];
@@ -210,15 +210,6 @@ export function decodeBlock(bytes: Uint8Array): Block {
     columns,
     byteLength: total
   } as unknown as Block;
-}
-
-/** The blocks that stand one behind the other in a file. */
-export function* decodeBlocks(bytes: Uint8Array): Generator<Block> {
-  for (let at = 0; at < bytes.length;) {
-    const block = decodeBlock(bytes.subarray(at));
-    yield block;
-    at += block.byteLength;
-  }
 }
 
 function checkEnds(

@@ -15,7 +15,7 @@ type Sample<T extends TableName> = {
 
 const sample = <T extends TableName>(value: Sample<T>): Sample<T> => value;
 
-export const BLOCK_SAMPLES = {
+const BLOCK_SAMPLES = {
   names: sample({
     what: 'texts of several lengths, one of them empty, some not ASCII',
     seq: 1,

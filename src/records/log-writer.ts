@@ -8,7 +8,7 @@ import { BlockBuilder } from './block-builder';
 import { TABLES, type TableName } from './tables';
 
 /** A table is sealed from here on … */
-export const SEAL_BYTES = 64 * 1024;
+const SEAL_BYTES = 64 * 1024;
 /** … and every row within this time. */
 export const SEAL_SECONDS = 0.05;
 

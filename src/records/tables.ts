@@ -13,7 +13,7 @@ import type { NumberType } from '../base/typed-arrays';
 
 export type ColumnType = NumberType | 'text';
 
-export type TableDescription = {
+type TableDescription = {
   /** Number in a block's header; never reused. */
   readonly number: number;
   /** Columns in the order in which they stand in a block. */

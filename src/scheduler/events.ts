@@ -107,7 +107,7 @@ export type ClientRetries = {
 };
 
 /** Everything the client wanted is wanted by it no more. */
-export type ClientLeft = {
+type ClientLeft = {
   readonly type: 'clientLeft';
   readonly at: number;
   readonly client: number;
@@ -147,12 +147,12 @@ export type WorkerPaused = {
 };
 
 /** Nothing has moved for so long that nothing will (`Scheduler.isStalled`): what waits for a worker fails. */
-export type StallGivenUp = {
+type StallGivenUp = {
   readonly type: 'stallGivenUp';
   readonly at: number;
 };
 
-export type WorkerResumed = {
+type WorkerResumed = {
   readonly type: 'workerResumed';
   readonly at: number;
   readonly worker: number;

@@ -5,7 +5,7 @@
 export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
 
 /** Ask the worker to give back these runs if it has not started them; answered by the event `takeBackAnswered`. */
-export type TakeBack = {
+type TakeBack = {
   readonly type: 'takeBack';
   readonly worker: number;
   readonly taskIds: Int32Array;

@@ -82,17 +82,6 @@ export class CheapestPlacement implements IPlacementPolicy {
   }
 }
 
-/** Takes any worker: the baseline for comparisons, and a way for tests to reach unusual states. */
-export class RandomPlacement implements IPlacementPolicy {
-  choose(
-    state: SchedulerState,
-    _task: number,
-    candidates: readonly WorkerRecord[]
-  ): WorkerRecord {
-    return state.random.pick(candidates);
-  }
-}
-
 /** Estimated seconds to move to `worker` those inputs of `task` that it does not hold. */
 export function transferSeconds(
   state: SchedulerState,

@@ -50,7 +50,7 @@ type Transition = (state: SchedulerState, task: number) => void;
  *    (1) data placed by a client   (2) shipped with unfinished inputs   (3) placed data, lost
  * ```
  */
-const TABLE: readonly [TaskState, TaskState, Transition][] = [
+export const MOVES: readonly [TaskState, TaskState, Transition][] = [
   [Released, Waiting, startWaiting],
   [Released, Memory, enterMemory],
   [Released, Forgotten, forget],
@@ -79,13 +79,8 @@ const TABLE: readonly [TaskState, TaskState, Transition][] = [
 ];
 
 const BY_PAIR: (Transition | undefined)[] = [];
-for (const [from, to, transition] of TABLE) {
+for (const [from, to, transition] of MOVES) {
   BY_PAIR[from * STATE_COUNT + to] = transition;
-}
-
-/** The moves that the table lists. */
-export function listedMoves(): { from: TaskState; to: TaskState }[] {
-  return TABLE.map(([from, to]) => ({ from, to }));
 }
 
 /**

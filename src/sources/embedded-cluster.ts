@@ -50,7 +50,7 @@ export type JoinedWorker = {
 };
 
 /** A span as its client tells of it; times as the client reads its clock. */
-export type SpanRow = {
+type SpanRow = {
   readonly id: number;
   readonly parent: number;
   readonly tag: string;

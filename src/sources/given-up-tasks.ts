@@ -1,7 +1,7 @@
 import { BoundedMap } from '../base/bounded-map';
 
 /** What rows about a task's runs say of the task. */
-export type GivenUpTask = {
+type GivenUpTask = {
   readonly node: number;
   readonly functionId: number;
   readonly span: number;

@@ -1,17 +1,5 @@
 /** The public face of the sources. */
-export {
-  CapacityState,
-  EmbeddedClusterLog,
-  type JoinedWorker,
-  type SpanRow
-} from './embedded-cluster';
-export {
-  LAST_SPAN,
-  LocalLog,
-  type LocalNode,
-  type LocalRun,
-  type LocalWorker
-} from './local-log';
+export { CapacityState, EmbeddedClusterLog } from './embedded-cluster';
 export type { MeasuredTable } from './measured-log';
 export { NamesOf } from './names-of';
 export { StoredKind } from './stored-sums';

@@ -20,8 +20,8 @@ const MOST_STACKS = 2000;
 const LINE_CHARACTERS = 200;
 
 /** `nodes.origin` and `spans.origin` as far as local sources have them. */
-export const NODE_OF_NO_SPAN = 0;
-export const NODE_OF_SPAN = 1;
+const NODE_OF_NO_SPAN = 0;
+const NODE_OF_SPAN = 1;
 const SPAN_BY_USER = 0;
 const SPAN_DEFAULT = 3;
 
@@ -37,7 +37,7 @@ export type LocalWorker = {
   readonly joined: number;
 };
 
-export type LocalNode = {
+type LocalNode = {
   /** Text of the key: group, which many keys share, and rest. */
   readonly group: string;
   readonly rest: string;

@@ -8,7 +8,7 @@ export enum StoredKind {
 }
 
 /** One sum of {@link StoredSums}. */
-export type StoredSum = {
+type StoredSum = {
   readonly worker: number;
   readonly span: number;
   readonly functionId: number;

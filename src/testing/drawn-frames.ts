@@ -22,7 +22,7 @@ const EDGES: Readonly<Record<NumberType, readonly number[]>> = {
 };
 
 /** Values that are right where a column or field has this name: ids that are known, say. */
-export type Known = Readonly<Record<string, (() => unknown) | undefined>>;
+type Known = Readonly<Record<string, (() => unknown) | undefined>>;
 
 export class DrawnFrames<L extends LinkName, D extends Direction> {
   constructor(

@@ -1,5 +1,5 @@
 /** A graph of named tasks. */
-export type DrawnGraph = {
+type DrawnGraph = {
   /** In the order in which the drawing first names them: the order of running. */
   readonly names: readonly string[];
   /** The inputs of each task, by name. */

@@ -1,10 +1,10 @@
 /** What a fake worker is told, in the order in which it is told. Ids are outer ids (see `VersionedIds`). */
-export type ToFakeWorker =
+type ToFakeWorker =
   | { type: 'assign'; runs: FakeAssignment[] }
   | { type: 'release'; tasks: number[] }
   | { type: 'takeBack'; runs: { task: number; runId: number }[] };
 
-export type FakeAssignment = {
+type FakeAssignment = {
   readonly task: number;
   readonly runId: number;
   /** Each input and a worker that holds it, or will make it. */

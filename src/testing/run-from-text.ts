@@ -18,7 +18,7 @@ import type { TableName } from '../records/tables';
 import { rowsToBlock } from './rows-to-block';
 import type { Row } from './rows-to-block';
 
-export type DrawnPart = {
+type DrawnPart = {
   /** As in the record log: 1 transfer, 2 disk-read, 3 deserialize, 4 compute, 5 serialize, 6 disk-write, 7 import. */
   readonly kind: number;
   readonly held?: boolean;
@@ -47,7 +47,7 @@ export type DrawnTask = {
   readonly bytes?: number;
   readonly parts?: readonly DrawnPart[];
 };
-export type DrawingOptions = {
+type DrawingOptions = {
   readonly tasks?: Readonly<Record<string, DrawnTask>>;
   /** 1 if left out. */
   readonly secondsPerColumn?: number;

@@ -13,7 +13,7 @@ import {
 import { drawnGraph } from './drawn-graph';
 
 /** What may differ from a plain graph whose last task is wanted; names in one string, parted by blanks. */
-export type SubmitOptions = {
+type SubmitOptions = {
   readonly want?: string;
   readonly retries?: Record<string, number>;
   readonly priority?: Record<string, number>;
@@ -23,7 +23,7 @@ export type SubmitOptions = {
 };
 
 /** What may differ from runs of 10 ms with results of 1000 bytes that end well. */
-export type FinishOptions = {
+type FinishOptions = {
   readonly status?: RunStatus;
   readonly nbytes?: number;
   readonly duration?: number;

@@ -2,7 +2,7 @@ import type { BlockRows } from '../observer/store/ingest';
 import { SeededRandom } from '../base/seeded-random';
 import { rowsToBlock } from './rows-to-block';
 
-export type SyntheticOptions = {
+type SyntheticOptions = {
   readonly runs: number;
   readonly workers: number;
   readonly threadsPerWorker: number;

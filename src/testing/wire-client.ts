@@ -8,7 +8,7 @@ import type { WireBehaviour } from './wire-worker';
 const NONE_U32 = 0xffffffff;
 
 /** What may differ from tasks that all end well and of which the last is wanted. */
-export type WireSubmitOptions = {
+type WireSubmitOptions = {
   readonly want?: string;
   /** Task → what it does. */
   readonly does?: Record<string, WireBehaviour>;
@@ -17,7 +17,7 @@ export type WireSubmitOptions = {
 };
 
 /** What a report said of one task. */
-export type WireReport = {
+type WireReport = {
   readonly status: number;
   readonly taskId: number;
   readonly worker: number;

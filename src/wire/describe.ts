@@ -39,12 +39,10 @@ export const text = v.string();
 export const flag = v.boolean();
 export const seconds = v.number();
 export const count = integerUpTo(Number.MAX_SAFE_INTEGER);
-export const u8 = integerUpTo(0xff);
 export const u16 = integerUpTo(0xffff);
 export const u32 = integerUpTo(0xffffffff);
 /** Over any buffer, shared ones too; the constructor's own type says ArrayBuffer. */
 export const bytes = v.instance(Uint8Array as new () => Uint8Array);
-export const anything = v.unknown();
 export const map = v.record(v.string(), v.unknown());
 
 /** Index of a blob of the same message. */

@@ -6,7 +6,7 @@ import type { Direction } from './describe';
 import { FrameEncoder } from './frame';
 import type { FieldsInput, LinkName, TablesInput, TypeOf } from './schema';
 
-export type FrameSample = {
+type FrameSample = {
   readonly what: string;
   readonly link: LinkName;
   readonly direction: Direction;
@@ -53,7 +53,7 @@ function sample<
 const counting = (length: number): Uint8Array =>
   Uint8Array.from({ length }, (_, i) => i % 251);
 
-export function frameSamples(): Readonly<Record<string, FrameSample>> {
+function frameSamples(): Readonly<Record<string, FrameSample>> {
   return {
     hello: sample('the first message of any link', 'client', 'up', 'hello', {
       protocol: 1,

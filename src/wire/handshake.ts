@@ -34,8 +34,7 @@ export class HandshakeRefused extends Error {
   }
 }
 
-export const NONCE_BYTES = 16;
-export const SECRET_BYTES = 32;
+const NONCE_BYTES = 16;
 /** Seconds that a handshake may take. */
 export const HANDSHAKE_SECONDS = 10;
 /** Callers that may be within their handshakes at one door; one more, and the oldest goes. */
@@ -94,7 +93,7 @@ function proofOf(
   return crypto.hmac(secret, data);
 }
 
-export type InitiatorOptions = {
+type InitiatorOptions = {
   readonly secret: Uint8Array;
   readonly role: Role;
   readonly build: string;
@@ -184,14 +183,14 @@ export class Initiator {
   private _proved = false;
 }
 
-export type AcceptorOptions = {
+type AcceptorOptions = {
   readonly secret: Uint8Array;
   /** Who may come in. */
   readonly roles: readonly Role[];
   readonly build: string;
 };
 
-export type Challenge = {
+type Challenge = {
   readonly type: 'challenge';
   readonly fields: Party & {
     readonly nonce: Uint8Array;

@@ -5,7 +5,7 @@
 import { BrokenFrame } from './broken-frame';
 
 /** Maps and lists in each other. Our own messages nest 8 deep (a result of the tasks view); what is deeper is an attack on recursion. */
-export const MOST_NESTED = 64;
+const MOST_NESTED = 64;
 
 /** Bytes that hold a length: of bytes 8, 16, 32 and of text 8, 16, 32. */
 const LENGTH_BYTES = [1, 2, 4] as const;

@@ -1,6 +1,6 @@
 /**
- * What a viewer (a browser page through the relay, or the Python client) and the observer say to each other: control messages in the
- * header's fields, small tables as plain columns, tiles as binary columns (schema.ts). camelCase throughout.
+ * What the messages between a viewer (a browser page through the relay, or the Python client) and the observer hold: questions, clusters
+ * and results of views. The messages themselves are in panel-messages.ts. camelCase throughout.
  *
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
@@ -38,68 +38,13 @@ export type ViewName =
   | 'memory'
   | 'summary';
 
-// ---------------------------------------------------------------- viewer → observer
-
-export type Watch = {
-  readonly type: 'watch';
-  readonly id: number;
-  readonly cluster: string;
-  readonly view: ViewName;
-  readonly filter: Filter;
-  readonly time: TimeRange;
-  readonly params: Readonly<Record<string, unknown>>;
-  /** At most so many answers a second; 4 if left out; 0 = answer once (a query). */
-  readonly maxHz?: number;
-  /**
-   * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. Who knows its log waits up to 10 s
-   * for a cluster that is not known here: the observer before this one may have died, and the source is on its way back.
-   */
-  readonly have?: { readonly logId: string; readonly seq: number };
-  /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
-  readonly afterSeq?: number;
-};
-/** New filter, time or params for a running watch; answered by a snapshot. */
+/** New filter, time or params for a running watch; left out: as before. */
 export type Change = {
-  readonly type: 'change';
-  readonly id: number;
   readonly filter?: Filter;
   readonly time?: TimeRange;
   readonly params?: Readonly<Record<string, unknown>>;
 };
-/**
- * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
- * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
- */
-export type Tiles = {
-  readonly type: 'tiles';
-  readonly id: number;
-  readonly level: number;
-  readonly first: number;
-  readonly count: number;
-};
-/** One run whole: answered by `detail`. */
-export type DetailRequest = {
-  readonly type: 'detail';
-  readonly request: number;
-  readonly cluster: string;
-  readonly run: number;
-};
-export type Ack = {
-  readonly type: 'ack';
-  readonly id: number;
-  readonly seq: number;
-};
-export type Unwatch = { readonly type: 'unwatch'; readonly id: number };
-export type ViewerMessage =
-  Watch | Change | Tiles | DetailRequest | Ack | Unwatch;
 
-// ---------------------------------------------------------------- observer → viewer
-
-/** Pushed at once after welcome and on every change (≤ 2 Hz). */
-export type Clusters = {
-  readonly type: 'clusters';
-  readonly clusters: readonly ClusterInfo[];
-};
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
 /** The id that stands in for clusters that were turned away: a sentence, no cluster. */
 export const REFUSED_CLUSTER = 'refused';
@@ -148,33 +93,6 @@ export type Snapshot = {
   };
   readonly result: ViewResult;
 };
-/** Columns in schema.ts `tile`; `settled`: nothing in this tile will change any more, keep it for ever. */
-export type Tile = {
-  readonly type: 'tile';
-  readonly id: number;
-  readonly level: number;
-  readonly index: number;
-  readonly settled: boolean;
-  readonly logSeq: number;
-};
-export type Detail = {
-  readonly type: 'detail';
-  readonly request: number;
-  readonly run: RunDetail | null;
-};
-export type Failure = {
-  readonly type: 'failure';
-  readonly id: number;
-  readonly sentence: string;
-};
-/** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
-export type LinkState = {
-  readonly type: 'state';
-  readonly state: 'no-observer' | 'no-node' | 'version' | 'refused';
-  readonly sentence: string;
-};
-export type ObserverMessage =
-  Clusters | Snapshot | Tile | Detail | Failure | LinkState;
 
 // ---------------------------------------------------------------- results of the views (seconds, bytes, counts; null = unknown)
 

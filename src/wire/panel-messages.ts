@@ -1,6 +1,6 @@
 /**
- * The panel link's messages as the wire checks them. Their types, with a sentence each, are in panel-link.ts; a viewer's requests are
- * checked field by field (the observer must stand anything), an observer's answers only where the browser routes them.
+ * The panel link's messages; what their maps hold is in panel-link.ts. A viewer's requests are checked field by field (the observer must
+ * stand anything), an observer's answers only where the browser routes them.
  */
 import * as v from 'valibot';
 import { count, flag, map, message, seconds, text, u32 } from './describe';
@@ -41,16 +41,27 @@ export const PANEL_LINK = {
       filter: v.optional(filter, {}),
       time: v.optional(time, 'all'),
       params: v.optional(map, {}),
+      /** At most so many answers a second; 4 if left out; 0: answer once (a query). */
       maxHz: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60))),
+      /**
+       * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. Who knows its log waits up to
+       * 10 s for a cluster that is not known here: the observer before this one may have died, and the source is on its way back.
+       */
       have: v.optional(v.object({ logId: text, seq: count })),
+      /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
       afterSeq: v.optional(count)
     }),
+    /** New filter, time or params for a running watch; answered by a snapshot. */
     change: message({
       id: u32,
       filter: v.optional(filter),
       time: v.optional(time),
       params: v.optional(map)
     }),
+    /**
+     * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
+     * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
+     */
     tiles: message({
       id: u32,
       level: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60)),
@@ -62,12 +73,15 @@ export const PANEL_LINK = {
       ),
       count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))
     }),
+    /** One run whole: answered by `detail`. */
     detail: message({ request: u32, cluster: text, run: u32 }),
     ack: message({ id: u32, seq: count }),
     unwatch: message({ id: u32 })
   },
   down: {
+    /** Pushed at once after welcome and on every change (≤ 2 Hz). */
     clusters: message({ clusters: v.array(map) }),
+    /** The whole answer of a view; `seq` counts the answers of this watch, `logSeq` is the newest block folded in. Answered by `ack`. */
     snapshot: message({
       id: u32,
       seq: count,
@@ -76,6 +90,7 @@ export const PANEL_LINK = {
       honoured: map,
       result: map
     }),
+    /** `settled`: nothing in this tile will change any more, keep it for ever. */
     tile: message(
       {
         id: u32,
@@ -101,6 +116,7 @@ export const PANEL_LINK = {
     ),
     detail: message({ request: u32, run: v.nullable(map) }),
     failure: message({ id: u32, sentence: text }),
+    /** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
     state: message({
       state: v.picklist(['no-observer', 'no-node', 'version', 'refused']),
       sentence: text

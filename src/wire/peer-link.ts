@@ -2,7 +2,7 @@
  * A worker's peer door (role `peer`): other workers and clients dial it to fetch and to store data; docs/contracts.md §5.
  */
 import * as v from 'valibot';
-import { flag, message, u16, u32 } from './describe';
+import { flag, message, u32 } from './describe';
 
 export const PEER_LINK = {
   up: {
@@ -23,8 +23,3 @@ export const PEER_LINK = {
     stored: message({ request: u32 })
   }
 } as const;
-
-/** `proof.intro` of a peer; null: a client. */
-export const PEER_INTRO = v.looseObject({
-  worker: v.optional(v.nullable(u16), null)
-});

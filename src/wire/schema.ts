@@ -51,11 +51,11 @@ export const LINKS = {
 export type LinkName = keyof typeof LINKS;
 
 /** A table as received: `rows`, and one array per column, views of the message's bytes. */
-export type Table<C extends Columns> = { readonly rows: number } & {
+type Table<C extends Columns> = { readonly rows: number } & {
   readonly [K in keyof C]: TypedArrays[C[K]];
 };
 /** A table to send. Columns may be longer than `rows`; without `rows` the first column's length counts. */
-export type TableInput<C extends Columns> = { readonly rows?: number } & {
+type TableInput<C extends Columns> = { readonly rows?: number } & {
   readonly [K in keyof C]: ArrayLike<number>;
 };
 
@@ -84,7 +84,7 @@ export type FieldsInput<
   D extends Direction,
   T extends TypeOf<L, D>
 > = v.InferInput<DescriptionOf<L, D, T>['fields']>;
-export type TablesOf<
+type TablesOf<
   L extends LinkName,
   D extends Direction,
   T extends TypeOf<L, D>

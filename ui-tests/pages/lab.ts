@@ -4,7 +4,6 @@
  */
 import {
   expect,
-  galata,
   type IJupyterLabPageFixture,
   test as galataTest
 } from '@jupyterlab/galata';
@@ -154,5 +153,3 @@ export const test = galataTest.extend<{ lab: Lab }>({
     await use(new Lab(page, troubles, root, tmpPath, info.testId));
   }
 });
-
-export { galata };

@@ -2,7 +2,7 @@
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { PanelTitle } from './panel';
 
-export type Place = { readonly x: number; readonly y: number };
+type Place = { readonly x: number; readonly y: number };
 
 export class Sidebar {
   constructor(private readonly _page: Page) {}

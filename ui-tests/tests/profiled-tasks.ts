@@ -15,7 +15,7 @@ export type Profiled = {
   readonly duration: number;
 };
 
-export type ShownTask = {
+type ShownTask = {
   readonly key: string;
   readonly worker: string;
   /** Worker and thread. */

@@ -39,7 +39,7 @@ export function clusterInfo(over: Partial<ClusterInfo> = {}): ClusterInfo {
   };
 }
 
-export class FakeWatch implements IWatch {
+class FakeWatch implements IWatch {
   constructor(
     public spec: WatchSpec,
     private readonly _listener: (watch: IWatch) => void

@@ -6,7 +6,7 @@ import { FakeFeed } from '../../feed/__tests__/fake-feed';
 import type { ITheme } from '../../panels/panel-context';
 import { ContextPool } from '../context-pool';
 
-export function fakeTheme(): ITheme {
+function fakeTheme(): ITheme {
   const theme = { palette: readPalette(document.body) } as {
     palette: ITheme['palette'];
     changed: ITheme['changed'];

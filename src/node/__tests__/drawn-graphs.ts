@@ -15,7 +15,7 @@ import type { RunOptions } from '../local/run';
 import type { RunGraph, RunState } from '../local/state';
 import { taskKeyOf } from '../local/task-note';
 
-export type SchedulerUnderTest = {
+type SchedulerUnderTest = {
   /** Calls the scheduler; a synchronous one may return the answer itself. */
   get(graph: Map<Key, unknown>, keys: Keys, options: RunOptions): unknown;
   readonly numWorkers: number;
@@ -223,7 +223,7 @@ function expectedValue(
 }
 
 /** Runs it and checks every law; throws jest's assertion errors. */
-export async function checkRun(
+async function checkRun(
   run: DrawnRun,
   scheduler: SchedulerUnderTest
 ): Promise<void> {

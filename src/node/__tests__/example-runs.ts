@@ -21,7 +21,7 @@ const AT_ONCE = 3;
 /** A busy machine is patient. */
 const LIMIT_MS = 100_000;
 
-export type Outcome = {
+type Outcome = {
   /** What TypeScript complains of, one per line. */
   readonly typeErrors: string;
   /** Standard output, lines; of an example that does not compile it is empty. */

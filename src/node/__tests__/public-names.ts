@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import ts from 'typescript';
 
-export type PublicName = {
+type PublicName = {
   readonly name: string;
   /** The first sentence of its comment: what it is. */
   readonly summary: string;

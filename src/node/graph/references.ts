@@ -18,7 +18,7 @@ export type Inputs = {
 };
 
 /** A value that is searched for references: arrays, plain objects, `Map`s and `Set`s; no instances of other classes. */
-export type Container =
+type Container =
   | readonly unknown[]
   | ReadonlyMap<unknown, unknown>
   | ReadonlySet<unknown>
@@ -39,7 +39,7 @@ export function visitReferences(
 }
 
 /** Whether the value holds a reference or a nested task, so that it must be built before it is used. */
-export function holdsNodes(value: unknown): boolean {
+function holdsNodes(value: unknown): boolean {
   return typeof value === 'object' && value !== null && holdsAny(value, isNode);
 }
 

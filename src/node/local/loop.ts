@@ -27,7 +27,7 @@ export type LoopListener = {
   ): void;
 };
 
-export type LoopOptions = {
+type LoopOptions = {
   /** Tasks per batch; −1 divides what is ready evenly among the workers. */
   readonly chunkSize: number;
   /** Whether a failing task is called again here, so that a debugger sees it. */

@@ -5,7 +5,7 @@ import type { RunGraph } from './state';
 export const STAMPED = Symbol('stamped');
 
 /** A callback that wants to know when tasks ran, and not when this thread handed them out and heard of them again. */
-export type StampedCallback = CallbackHooks & {
+type StampedCallback = CallbackHooks & {
   /** Milliseconds of this thread's `performance.now()`. Not called for an alias that ran nowhere. */
   [STAMPED](graph: RunGraph, startMs: number, stopMs: number): void;
 };

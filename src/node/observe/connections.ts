@@ -14,7 +14,7 @@ import type { Doorbell } from '../../link/ring-doorbell';
 import { jupyterRuntimeFolder } from './jupyter-folders';
 
 /** As kernels and terminals of a Jupyter server have it: the path of its connection file. */
-export const CONNECTION_VARIABLE = 'SPANWISE_CONNECTION';
+const CONNECTION_VARIABLE = 'SPANWISE_CONNECTION';
 
 const FILE_NAME = /^spanwise-.*\.json$/;
 /** Bits of a mode that let others read, write, enter; and only write. */

@@ -2,7 +2,7 @@ import { type Key, keyText } from '../graph/key';
 import { prefixOf } from '../graph/prefix';
 
 /** A key's text, cut so that many keys share the first part; and its prefix, by which panels colour and count. */
-export type KeyParts = {
+type KeyParts = {
   readonly group: string;
   readonly rest: string;
   readonly functionName: string;

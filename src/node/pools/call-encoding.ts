@@ -30,7 +30,7 @@ export type CallTree = {
   readonly args: readonly ArgTree[];
 };
 
-export type ArgTree =
+type ArgTree =
   | { readonly value: unknown }
   | { readonly call: CallTree }
   | { readonly list: readonly ArgTree[] }

@@ -44,7 +44,7 @@ export type RunMessage = {
 export const NESTED = -1;
 
 /** Stops a pack before its next task, where there are no claim cells. */
-export type CancelMessage = { readonly type: 'cancel'; readonly pack: number };
+type CancelMessage = { readonly type: 'cancel'; readonly pack: number };
 
 /** What to do before the first pack; answered by an {@link InitializedMessage}. */
 export type InitializeMessage = SentFunction & {
@@ -54,7 +54,7 @@ export type InitializeMessage = SentFunction & {
 
 export type ToWorker = RunMessage | CancelMessage | InitializeMessage;
 
-export type ReadyMessage = { readonly type: 'ready' };
+type ReadyMessage = { readonly type: 'ready' };
 
 /** With a failure the worker runs no pack: the pool ends it. */
 export type InitializedMessage = {

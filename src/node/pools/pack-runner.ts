@@ -26,7 +26,7 @@ const FLUSH_MS = 1;
 const PAUSE_MS = 10;
 
 /** What the runner needs of the thread or process it runs in. */
-export type RunnerLink = {
+type RunnerLink = {
   /** @returns when the memory of what was sent may change again, if that is not at once. @throws if something cannot be sent. */
   send(
     message: FromWorker,

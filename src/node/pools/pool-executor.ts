@@ -40,7 +40,7 @@ const KILL_MS = 1000;
 /** Workers that may die with a task waiting in them before it is its run that fails. */
 const MAX_LOSSES = 3;
 
-export type PoolExecutorOptions = {
+type PoolExecutorOptions = {
   /** Workers used at the same time. */
   readonly numWorkers: number;
   /** Tasks per batch. */

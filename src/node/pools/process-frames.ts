@@ -14,7 +14,7 @@ import { collectLargeBuffers } from './large-buffers';
 const HEADER_BYTES = 8;
 const LENGTH_BYTES = 8;
 
-export type EncodedFrame = {
+type EncodedFrame = {
   readonly chunks: readonly Uint8Array[];
   /** Whether memory of the message itself is among the chunks. */
   readonly isLarge: boolean;

@@ -23,7 +23,7 @@ export type PoolRunOptions<P extends WorkerPool> = RunOptions &
   };
 
 /** What tells the two schedulers with workers apart. */
-export type PoolScheduler<P extends WorkerPool> = {
+type PoolScheduler<P extends WorkerPool> = {
   readonly kind: P['kind'];
   readonly chunkSize: number;
   /** The pool for runs without one of their own, of at least so many workers. */

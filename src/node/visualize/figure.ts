@@ -45,7 +45,7 @@ export type View = {
   readonly shade: Shade;
 };
 
-export const DEFAULT_WIDTH = 800;
+const DEFAULT_WIDTH = 800;
 /** Of a letter of the line under the title, about. */
 const SUMMARY_LETTER_PIXELS = 6.6;
 

@@ -18,7 +18,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Text as text, in elements and in quoted attributes. */
-export function htmlText(text: string): string {
+function htmlText(text: string): string {
   return text.replace(/[&<>"']/g, letter => entities[letter]!);
 }
 

@@ -26,7 +26,7 @@ export type PlotPlace = {
   readonly heightPixels: number;
 };
 
-export type PagePlan = {
+type PagePlan = {
   readonly height: number;
   readonly areaWidth: number;
   readonly margin: {
@@ -44,7 +44,7 @@ export type PagePlan = {
 };
 
 /** Pixels of every plot, from the height that one alone would have. */
-export function plotHeights(count: number, height: number): number[] {
+function plotHeights(count: number, height: number): number[] {
   return Array.from(
     { length: count },
     (_, index) =>

@@ -16,7 +16,7 @@ import { taskTraces } from './task-traces';
 import type { Theme } from './theme';
 
 /** What all plots of a figure share. */
-export type Context = {
+type Context = {
   readonly view: View;
   readonly theme: Theme;
   readonly styles: ReadonlyMap<string, LabelStyle>;

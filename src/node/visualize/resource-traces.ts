@@ -4,7 +4,7 @@ import { viridis } from './palette';
 import type { ResourcePlot } from './plots';
 import { type Theme, visibleColour } from './theme';
 
-export type Range = [low: number, high: number];
+type Range = [low: number, high: number];
 
 /** Entries 0 and 2 of six colours. */
 export function resourceColours(theme: Theme): { cpu: string; memory: string } {

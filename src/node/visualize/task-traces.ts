@@ -16,7 +16,7 @@ const OUTLINED_PIXELS = 4;
 const LETTER_PIXELS = 6.5;
 const LEAST_TEXT_HEIGHT = 13;
 
-export type TaskTracesOptions = {
+type TaskTracesOptions = {
   readonly from: number;
   readonly to: number;
   /** Of the plot's area. */

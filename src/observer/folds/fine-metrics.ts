@@ -23,7 +23,7 @@ import type { IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
 
-export type FineMetricsParams = {
+type FineMetricsParams = {
   readonly unit?: string;
   readonly top?: number;
   readonly entries?: boolean;

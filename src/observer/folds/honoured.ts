@@ -165,7 +165,7 @@ function goneRows(
 }
 
 /** The conditions of a question. */
-export function conditionsOf({ filter, time }: FoldContext): Condition[] {
+function conditionsOf({ filter, time }: FoldContext): Condition[] {
   const { bySpan, byFunction, byWorker, byStatus } = filter;
   const used: Readonly<Record<Condition, boolean>> = {
     time: time !== 'all',

@@ -47,7 +47,7 @@ export type IdleAccount = {
   readonly idleOfSpan: ReadonlyMap<number, number>;
 };
 
-export type IdleQuestion = {
+type IdleQuestion = {
   readonly log: LogStore;
   readonly range: Range;
   readonly filter: CompiledFilter;

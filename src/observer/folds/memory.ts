@@ -10,7 +10,7 @@ import { honouredBy as ruleOf } from './honoured';
 import type { Exception } from './honoured';
 import { workerName } from './run-detail';
 
-export type MemoryParams = {
+type MemoryParams = {
   readonly measure?: string;
   readonly show?: string;
 };

@@ -12,7 +12,7 @@ import { honouredBy } from './honoured';
 import { LockWaits } from './lock-waits';
 import { workerName } from './run-detail';
 
-export type ProfileParams = {
+type ProfileParams = {
   readonly groupBy?: string;
   readonly order?: string;
   readonly maxNodes?: number;

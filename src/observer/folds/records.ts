@@ -8,7 +8,7 @@ import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { passes } from './tasks';
 
-export type RecordsParams = {
+type RecordsParams = {
   /** Where the answer before this one ended: its `next` and `end`. */
   readonly after?: readonly [row: number, part: number] | undefined;
   readonly end?: number | undefined;

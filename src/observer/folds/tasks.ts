@@ -9,7 +9,7 @@ import { honouredBy } from './honoured';
 import { runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
 
-export type TasksParams = {
+type TasksParams = {
   readonly sort?: string;
   readonly descending?: boolean;
   readonly offset?: number;

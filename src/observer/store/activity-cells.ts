@@ -21,8 +21,8 @@ export const ACTIVITIES = [
   'other',
   'lost'
 ] as const;
-export type ActivityName = (typeof ACTIVITIES)[number];
-export const ACTIVITY_COUNT = ACTIVITIES.length;
+type ActivityName = (typeof ACTIVITIES)[number];
+const ACTIVITY_COUNT = ACTIVITIES.length;
 const indexOf = (activity: ActivityName): number =>
   ACTIVITIES.indexOf(activity);
 export const THREAD_CPU = indexOf('thread-cpu');

@@ -1,12 +1,12 @@
 import { TABLES } from '../../records/tables';
 
 /** state column of `capacity`. */
-export const CAPACITY_PAUSED = 1;
-export const CAPACITY_GONE = 3;
+const CAPACITY_PAUSED = 1;
+const CAPACITY_GONE = 3;
 /** `running.node` when nothing runs on a lane. */
 export const NOTHING_RUNS = 0xffffffff;
 
-export type WorkerRow = {
+type WorkerRow = {
   readonly worker: number;
   readonly pid: number;
   readonly threads: number;
@@ -19,18 +19,18 @@ export type WorkerRow = {
   readonly host: string;
   readonly why: string;
 };
-export type LaneRow = {
+type LaneRow = {
   readonly lane: number;
   readonly worker: number;
   readonly thread: number;
 };
 /** From `t` on. */
-export type CapacityStep = {
+type CapacityStep = {
   readonly t: number;
   readonly threads: number;
   readonly state: number;
 };
-export type RunningRow = {
+type RunningRow = {
   readonly node: number;
   readonly function: number;
   readonly span: number;

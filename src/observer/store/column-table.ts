@@ -15,7 +15,7 @@ import type { ColumnType, TableName } from '../../records/tables';
  * forty rows does not cost a full chunk in each of two dozen tables.
  */
 export const CHUNK_SHIFT = 16;
-export const CHUNK_ROWS = 1 << CHUNK_SHIFT;
+const CHUNK_ROWS = 1 << CHUNK_SHIFT;
 export const CHUNK_MASK = CHUNK_ROWS - 1;
 const FIRST_CAPACITY = 256;
 
@@ -42,7 +42,7 @@ export type Rows = {
   readonly textStarts?: Readonly<Record<string, number>>;
 };
 
-export type Chunk<C> = {
+type Chunk<C> = {
   /** Number of the chunk's first row. */
   readonly firstRow: number;
   rows: number;

@@ -14,7 +14,7 @@ type Kind = {
   readonly values: Map<number, number>;
 };
 
-export type FineSum = {
+type FineSum = {
   /** Ids of names. */
   readonly context: number;
   readonly activity: number;

@@ -17,14 +17,14 @@ import type { TableName } from '../../records/tables';
 /** status column of a run that a later row of the same run replaced; never in a log. */
 export const STATUS_REPLACED = 255;
 
-export type GapRow = {
+type GapRow = {
   readonly table: number;
   from: number;
   to: number;
   rows: number;
   readonly why: string;
 };
-export type MemoryRunRow = {
+type MemoryRunRow = {
   readonly run: number;
   readonly measure: string;
   readonly interval: number;

@@ -4,7 +4,7 @@ const FIRST_LEVEL = 12;
 /** 512 cells × 16 bytes × 2,000 pages are 16 MB. */
 const MOST_PAGES = 2000;
 
-export type RetiredPage = {
+type RetiredPage = {
   /** Microseconds covered per cell. */
   readonly busy: Float32Array;
   readonly function: Uint32Array;

@@ -18,7 +18,7 @@ export function hasBegun(duration: number, waitThread: number): boolean {
   return duration > 0 || !Number.isNaN(waitThread);
 }
 
-export type RunFigures = {
+type RunFigures = {
   readonly span: number;
   readonly function: number;
   readonly start: number;

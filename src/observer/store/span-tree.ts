@@ -1,13 +1,13 @@
 import type { SpanPath } from '../../wire/panel-link';
 
-export const SPAN_ORIGINS = [
+const SPAN_ORIGINS = [
   'user',
   'cell',
   'notebook',
   'default',
   'inferred'
 ] as const;
-export type SpanOrigin = (typeof SPAN_ORIGINS)[number];
+type SpanOrigin = (typeof SPAN_ORIGINS)[number];
 
 /** Span 0 is the default: what ran in no span. It has no row in the log. */
 export const DEFAULT_SPAN = 0;
@@ -16,7 +16,7 @@ export const DEFAULT_TAG = 'default';
 /** Spans within spans. Deeper ones would take memory by the square of their depth: each has its whole path. */
 const DEEPEST = 256;
 
-export type Span = {
+type Span = {
   readonly span: number;
   readonly parent: number | null;
   readonly tag: string;

@@ -15,7 +15,7 @@ export type TileColumns = {
 };
 
 /** In the function column: no one function (cells of one kind, several functions). */
-export const NO_FUNCTION = 0xffff;
+const NO_FUNCTION = 0xffff;
 /** Cells beyond the tile's borders that a box may reach; float32 still resolves 1/16 of a cell there. */
 const REACH = 2 ** 19;
 

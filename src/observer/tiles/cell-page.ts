@@ -3,13 +3,22 @@ export const TILE_CELLS = 512;
 
 /** kind column of a tile. */
 export const KIND_COMPUTE = 0;
-export const KIND_TRANSFER = 1;
-export const KIND_DISK = 2;
-export const KIND_SERIALIZE = 3;
+const KIND_TRANSFER = 1;
+const KIND_DISK = 2;
+const KIND_SERIALIZE = 3;
 export const KIND_FAILED = 4;
-export const KIND_IMPORT = 5;
+const KIND_IMPORT = 5;
 /** part.kind (1 transfer … 7 import) → kind of a tile. */
-export const KIND_OF_PART: readonly number[] = [0, 1, 2, 3, 0, 3, 2, 5];
+export const KIND_OF_PART: readonly number[] = [
+  KIND_COMPUTE,
+  KIND_TRANSFER,
+  KIND_DISK,
+  KIND_SERIALIZE,
+  KIND_COMPUTE,
+  KIND_SERIALIZE,
+  KIND_DISK,
+  KIND_IMPORT
+];
 
 /** In a category: several functions, or one with an id that does not fit. */
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
@@ -148,7 +157,7 @@ export function pageBytes(page: CellPage): number {
 }
 
 export const LAYERS = ['runs', 'held', 'strip'] as const;
-export type Layer = (typeof LAYERS)[number];
+type Layer = (typeof LAYERS)[number];
 
 /** The layer of a page, made when its first row comes: most pages have no parts. */
 export function layerOf(page: CellPage, layer: Layer): CellPlane {

@@ -9,14 +9,14 @@ import { PART_COMPUTE } from '../store/run-book';
 import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
-export type RowSink = (
+type RowSink = (
   row: number,
   laneIndex: number,
   from: number,
   duration: number,
   category: number
 ) => void;
-export type PartSink = (
+type PartSink = (
   row: number,
   runRow: number,
   laneIndex: number,

@@ -1,7 +1,7 @@
 /** Bars as lengths: parts one after another, as shares of the whole; colours stay roles. */
 import type { Part } from './rows';
 
-export type BarPart = {
+type BarPart = {
   readonly part: Part;
   /** Percent of the bar's full length. */
   readonly width: number;

@@ -20,7 +20,7 @@ import {
   unknown
 } from '../format';
 
-export type ActivityRole =
+type ActivityRole =
   | 'cpu'
   | 'compute'
   | 'core'
@@ -35,13 +35,13 @@ export type ActivityRole =
   | 'failed'
   | 'running'
   | 'hidden';
-export type IdleRole =
+type IdleRole =
   | 'nothing-runnable'
   | 'inputs-in-flight'
   | 'held-elsewhere'
   | 'paused'
   | 'scheduler';
-export type Group =
+type Group =
   | 'CPU'
   | 'CPU not known'
   | 'not on CPU'
@@ -195,7 +195,7 @@ function meaningOf(activity: string): Meaning {
   );
 }
 
-export function formatUnit(
+function formatUnit(
   value: number,
   unit: string,
   numerals: Numerals = englishNumerals
@@ -295,7 +295,7 @@ function part(
 
 // ----------------------------------------------------------------- headline
 
-export type Headline = {
+type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
   readonly groups: readonly {
@@ -548,7 +548,7 @@ export function keepOrder<T>(
     .map(({ row }) => row);
 }
 
-export type MovedRow = {
+type MovedRow = {
   readonly id: string;
   readonly label: string;
   readonly kind: ActivityRole;
@@ -637,7 +637,7 @@ export function movedRows(
 // --------------------------------------------------------------------- table
 
 type Cell = { readonly text: string; readonly value: string | number | null };
-export type Table = {
+type Table = {
   readonly columns: readonly {
     readonly name: string;
     readonly numeric?: boolean;

@@ -20,7 +20,7 @@ import {
   type Part
 } from './rows';
 
-export type FineMetricsViewProps = {
+type FineMetricsViewProps = {
   readonly result: FineMetricsResult;
   readonly order: FunctionOrder;
   /** Tasks are running: their seconds are not in the answer yet. */

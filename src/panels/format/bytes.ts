@@ -42,14 +42,6 @@ export function formatBytesOf(
   return `${part} of ${threeFigures(limit / divisor, numerals)}${space}${unit}`;
 }
 
-export function formatByteRate(
-  bytesPerSecond: number | null,
-  numerals: Numerals = englishNumerals
-): string {
-  const text = formatBytes(bytesPerSecond, numerals);
-  return text === unknown ? text : `${text}/s`;
-}
-
 /** Memory integrated over time: 128 GiB·s. */
 export function formatByteSeconds(
   byteSeconds: number | null,
@@ -60,7 +52,7 @@ export function formatByteSeconds(
 }
 
 /** The unit that `bytes` is written in, after rounding to three figures. */
-export function byteUnit(bytes: number): { unit: string; divisor: number } {
+function byteUnit(bytes: number): { unit: string; divisor: number } {
   let divisor = 1;
   let index = 0;
   while (index < units.length - 1 && Math.abs(bytes) / divisor >= 999.5) {

@@ -55,12 +55,3 @@ export function formatDuration(
   const wholeHours = Math.round(seconds / hour);
   return `${Math.floor(wholeHours / 24)}${space}d${space}${twoDigits(wholeHours % 24)}${space}h`;
 }
-
-/** An estimate with its error: 18.7 s ±1.10 s. */
-export function formatEstimate(
-  seconds: number,
-  errorSeconds: number,
-  numerals: Numerals = englishNumerals
-): string {
-  return `${formatDuration(seconds, numerals)} ±${formatDuration(errorSeconds, numerals)}`;
-}

@@ -1,22 +1,9 @@
 export { kindWords, partWords } from './activity-words';
-export {
-  formatBytes,
-  formatByteRate,
-  formatBytesOf,
-  formatByteSeconds
-} from './bytes';
+export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
 export { formatCount, formatCounted, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
-export { formatDuration, formatEstimate } from './duration';
-export {
-  enDash,
-  englishNumerals,
-  minus,
-  type Numerals,
-  numeralsOf,
-  space,
-  unknown
-} from './numerals';
+export { formatDuration } from './duration';
+export { englishNumerals, type Numerals, unknown } from './numerals';
 export {
   formatClock,
   formatInstant,
@@ -25,4 +12,4 @@ export {
   formatTimeRange
 } from './point-in-time';
 export { formatShare, shareOf } from './share';
-export { byteTicks, timeTicks, type TimeTicks } from './time-ticks';
+export { byteTicks, timeTicks } from './time-ticks';

@@ -14,24 +14,6 @@ export const enDash = '\u2013';
 /** What stands where a figure is not known; never 0. */
 export const unknown = enDash;
 
-/** The marks of `locale` (BCP 47), English where it is not known. */
-export function numeralsOf(locale: string): Numerals {
-  let parts: Intl.NumberFormatPart[];
-  try {
-    parts = new Intl.NumberFormat(locale.replace('_', '-'), {
-      useGrouping: true
-    }).formatToParts(-1234567.5);
-  } catch (error) {
-    if (error instanceof RangeError) {
-      return englishNumerals; // not a language tag
-    }
-    throw error;
-  }
-  const mark = (type: string, otherwise: string) =>
-    parts.find(part => part.type === type)?.value ?? otherwise;
-  return { decimal: mark('decimal', '.'), group: mark('group', ',') };
-}
-
 /** `value` with exactly `decimals` places, without grouping: 7.5, 2 → 7.50 */
 export function fixed(
   value: number,

@@ -2,7 +2,7 @@
  * Where the ticks of a time axis stand: 1, 2, 5 × 10ⁿ seconds, then 15 and
  * 30 s, 1, 2, 5, 10, 15, 30 min, then hours, at least `minApart` pixels apart.
  */
-export type TimeTicks = {
+type TimeTicks = {
   readonly step: number;
   readonly ticks: readonly number[];
 };

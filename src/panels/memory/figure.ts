@@ -11,7 +11,7 @@ import {
 } from '../format';
 import { type Align, type Line } from './rows';
 
-export type MemoryFigure = {
+type MemoryFigure = {
   readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly layout: Readonly<Record<string, unknown>>;
 };

@@ -185,7 +185,7 @@ export function titleOf(
     : `${measure} ${whose}, ${runs} by clock`;
 }
 
-export const measureNames: Readonly<Record<string, string>> = {
+const measureNames: Readonly<Record<string, string>> = {
   process: 'Process memory',
   managed: 'Managed memory',
   unmanaged: 'Unmanaged memory',
@@ -214,7 +214,7 @@ export function subtitleOf(
 
 // --------------------------------------------------------------------- runs
 
-export type RunRow = {
+type RunRow = {
   readonly key: string;
   readonly run: number;
   readonly label: string;

@@ -31,7 +31,7 @@ import {
   valueAt
 } from './rows';
 
-export type MemoryViewProps = {
+type MemoryViewProps = {
   readonly result: MemoryResult;
   readonly align: Align;
   readonly show: 'cluster' | 'workers';

@@ -17,7 +17,7 @@ export type FrameShape = {
   readonly blocked: number;
 };
 
-export type Icicle = {
+type Icicle = {
   readonly shapes: readonly FrameShape[];
   readonly rows: number;
 };
@@ -115,7 +115,7 @@ export function shapeAt(
 
 // ----------------------------------------------------------------- activity
 
-export type ActivityBar = {
+type ActivityBar = {
   readonly from: number;
   readonly to: number;
   /** In threads when the rate is known, else in samples. */

@@ -19,7 +19,7 @@ const labelFrom = 34;
 /** Low rows have a low foot, so that it stays clear of the words above it. */
 const footOf = (height: number) => (height < 24 ? 2 : 4);
 
-export type IcicleViewProps = {
+type IcicleViewProps = {
   readonly tree: FrameTree;
   readonly focus: number | null;
   readonly selected: number | null;

@@ -108,7 +108,7 @@ export function nodeOfKey(tree: FrameTree, key: string): number | null {
   return found;
 }
 
-export function rootsOf(tree: FrameTree): number[] {
+function rootsOf(tree: FrameTree): number[] {
   const roots: number[] = [];
   for (let node = 0; node < tree.length; node += 1) {
     if ((tree.result.nodes.parent[node] ?? -1) < 0) {
@@ -170,7 +170,7 @@ export function labelOf(
 }
 
 /** Samples as time if the rate is known: "11.1 s", else "1,112 samples". */
-export function samplesText(
+function samplesText(
   result: ProfileResult,
   samples: number,
   numerals: Numerals = englishNumerals
@@ -242,9 +242,9 @@ export const threadStates = [
   { state: 'gil', label: 'waiting for the GIL', samples: 'gil' },
   { state: 'blocked', label: 'blocked (I/O, sleep)', samples: 'blocked' }
 ] as const;
-export type ThreadState = (typeof threadStates)[number]['state'];
+type ThreadState = (typeof threadStates)[number]['state'];
 
-export type FrameFacts = {
+type FrameFacts = {
   readonly name: string;
   readonly place: string;
   readonly totalText: string;
@@ -308,7 +308,7 @@ export function factsOf(
 
 type Cell = { readonly text: string; readonly value: string | number | null };
 
-export type FrameRow = {
+type FrameRow = {
   readonly node: number;
   readonly depth: number;
   readonly hasChildren: boolean;

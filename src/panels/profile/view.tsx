@@ -17,7 +17,7 @@ import {
   threadStates
 } from './rows';
 
-export type ProfileViewProps = {
+type ProfileViewProps = {
   readonly tree: FrameTree;
   readonly activity: Activity;
   readonly wholeActivity: Activity | null;

@@ -59,7 +59,7 @@ export function boxAt(
   return found === null ? null : boxOf(tile, found);
 }
 
-export function boxOf(tile: TileData, row: number): FoundBox {
+function boxOf(tile: TileData, row: number): FoundBox {
   const origin = tile.index * tileSeconds(tile.level);
   const cell = cellSeconds(tile.level);
   return {

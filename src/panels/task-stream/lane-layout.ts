@@ -10,16 +10,16 @@
  *   └ worker 1 ▸ (collapsed)           ┘
  */
 export const headerHeight = 18;
-export const stripShare = 0.26;
+const stripShare = 0.26;
 const shortestLane = 14;
 const tallestLane = 43;
 
-export type LaneRow = {
+type LaneRow = {
   readonly lane: number;
   readonly thread: number;
   readonly top: number;
 };
-export type WorkerRow = {
+type WorkerRow = {
   readonly worker: number;
   readonly top: number;
   readonly height: number;

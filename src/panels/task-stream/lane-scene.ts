@@ -9,7 +9,7 @@ import { boxKinds } from './rows';
 import { cellSeconds, cellsPerTile, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
 
-export type RunningBox = {
+type RunningBox = {
   readonly lane: number;
   readonly key: string;
   readonly function: string;
@@ -42,7 +42,7 @@ export type LaneScene = {
   readonly range: { readonly from: number; readonly to: number } | null;
 };
 
-export function pixelsPerSecond(scene: LaneScene): number {
+function pixelsPerSecond(scene: LaneScene): number {
   return (scene.width * scene.pixelRatio) / (scene.view.to - scene.view.from);
 }
 

@@ -19,7 +19,7 @@ import { bandLevels, boxKinds, type HoveredBox, workerLabel } from './rows';
 import type { TileRange } from './tile-plan';
 import { secondsAt, xOf } from './viewport';
 
-export type LanesCanvases = {
+type LanesCanvases = {
   readonly scroller: HTMLElement;
   readonly axis: HTMLCanvasElement;
   readonly bands: HTMLCanvasElement;

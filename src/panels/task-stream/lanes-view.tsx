@@ -19,7 +19,7 @@ import type { LanePointer } from './pointer';
 import { bandLevels, summaryText, workerHeaders } from './rows';
 import { WholeRun } from './whole-run';
 
-export type LanesViewProps = {
+type LanesViewProps = {
   readonly model: TaskStreamModel;
   readonly pointer: LanePointer;
   readonly selection: SelectionModel;

@@ -26,7 +26,7 @@ import {
 
 // ------------------------------------------------------------------ workers
 
-export type WorkerHeader = {
+type WorkerHeader = {
   readonly worker: number;
   readonly name: string;
   /** "2 threads · busy 89 % · 4.00 GiB" */
@@ -179,7 +179,7 @@ export function stripBars(result: TaskStreamResult): StripBar[] {
   }));
 }
 
-export type LegendItem =
+type LegendItem =
   | {
       readonly kind: 'function';
       readonly name: string;
@@ -279,7 +279,7 @@ export const boxKinds = [
   'failed',
   'import'
 ] as const;
-export type BoxKind = (typeof boxKinds)[number];
+type BoxKind = (typeof boxKinds)[number];
 
 /** What the canvas found under the pointer. */
 export type HoveredBox = {
@@ -299,7 +299,7 @@ export type HoveredBox = {
   readonly span?: string;
 };
 
-export type Card = {
+type Card = {
   readonly title: string;
   /** Right of the title: "failed, attempt 1 of 2". */
   readonly aside: string;

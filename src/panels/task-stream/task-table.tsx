@@ -81,10 +81,7 @@ export function TaskTable(props: {
 }
 
 /** Rows `offset` … of the tasks, with what is left out said below. */
-export function tasksAsTable(
-  result: TasksResult | null,
-  offset = 0
-): TableData {
+function tasksAsTable(result: TasksResult | null, offset = 0): TableData {
   const rows = result?.rows ?? [];
   const last = offset + rows.length;
   return {

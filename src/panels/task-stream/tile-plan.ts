@@ -9,7 +9,7 @@ import type { Viewport } from './viewport';
 
 export const cellsPerTile = 512;
 /** 2^36 µs per cell: one tile covers a year. */
-export const coarsestLevel = 36;
+const coarsestLevel = 36;
 
 export type TileRange = {
   readonly level: number;

@@ -5,13 +5,9 @@ import {
   type NodeSpec,
   type SubmissionSpec
 } from '../../testing/fake-cluster';
-import { listedMoves } from '../transitions';
-import {
-  CheapestPlacement,
-  RandomPlacement,
-  ReportStatus,
-  TaskState
-} from '..';
+import { RandomPlacement } from '../../testing/random-placement';
+import { MOVES } from '../transitions';
+import { CheapestPlacement, ReportStatus, TaskState } from '..';
 
 /**
  * Random graphs on random clusters. A "tape" of numbers says what happens next: mostly a step of some worker or link, sometimes a fault
@@ -286,9 +282,9 @@ describe('a scheduler among faults', () => {
         }
       }
     }
-    const unseen = listedMoves()
-      .map(({ from, to }) => `${TaskState[from]} → ${TaskState[to]}`)
-      .filter(name => !movesMade.has(name));
+    const unseen = MOVES.map(
+      ([from, to]) => `${TaskState[from]} → ${TaskState[to]}`
+    ).filter(name => !movesMade.has(name));
     // `rules.spec.ts` makes these on purpose.
     const rare = ['NoWorker → Waiting', 'NoWorker → Erred', 'Queued → Erred'];
     expect(rare).toEqual(expect.arrayContaining(unseen));

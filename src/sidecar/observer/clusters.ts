@@ -28,7 +28,7 @@ export type ClusterEntry = {
   readonly cluster: ObservedCluster;
   readonly answers: Answers;
 };
-export type ClustersOptions = {
+type ClustersOptions = {
   readonly queue: WorkQueue;
   readonly budgetBytes?: number;
   readonly lostAfterMilliseconds?: number;

@@ -20,7 +20,7 @@ const MOST_UNACKNOWLEDGED = 2;
 /** How long a query waits for what it must not miss: a block, or the cluster itself. */
 export const ARRIVAL_MILLISECONDS = 10_000;
 
-export type WatchRequest = {
+type WatchRequest = {
   readonly id: number;
   readonly view: ViewName;
   readonly filter: Filter;
@@ -29,7 +29,7 @@ export type WatchRequest = {
   readonly maxHz?: number | undefined;
   readonly afterSeq?: number | undefined;
 };
-export type WatchOutput = {
+type WatchOutput = {
   snapshot(id: number, seq: number, logId: string, answer: Answer): void;
   failure(id: number, sentence: string): void;
   /** A query has had its answer: nothing more will come. */
@@ -91,7 +91,7 @@ export class RunningWatch {
     return this._question.filter;
   }
 
-  change(change: Pick<Change, 'filter' | 'time' | 'params'>): void {
+  change(change: Change): void {
     this._question = {
       view: this._question.view,
       filter: change.filter ?? this._question.filter,

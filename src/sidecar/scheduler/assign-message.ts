@@ -31,7 +31,7 @@ type DependencyColumns = {
 const BLOB_BYTES = 8 << 20;
 
 /** A message to be sent at once: the next one is built in the same columns. */
-export type AssignMessage = {
+type AssignMessage = {
   /** Where in the list of tasks the next message begins. */
   readonly end: number;
   readonly fields: {

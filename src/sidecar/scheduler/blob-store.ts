@@ -24,7 +24,7 @@ export type WorkerBlobs = {
 };
 
 /** What nobody needs any more: copies at the workers are to be dropped. */
-export type FreedBlobs = {
+type FreedBlobs = {
   readonly templates: readonly number[];
   readonly chunks: readonly number[];
 };

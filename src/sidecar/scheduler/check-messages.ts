@@ -21,7 +21,7 @@ const MOST_INTERVAL_SECONDS = 86_400;
 type Submit = Message<'client', 'up', 'submit'>;
 type Scattered = Message<'client', 'up', 'scattered'>;
 
-export type Borders = {
+type Borders = {
   readonly rows: TaskRows;
   readonly blobs: BlobStore;
   /** How many names the sender has announced. */

@@ -47,7 +47,7 @@ const LAST_WORDS_SECONDS = 2;
 /** How long a question about measurements waits for a worker that does not answer. */
 const FLUSH_SECONDS = 5;
 
-export type ClusterOptions = {
+type ClusterOptions = {
   readonly settings: ClusterSettings;
   /** Where the door's socket lies, of mode 0700. */
   readonly folder: string;

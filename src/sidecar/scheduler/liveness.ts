@@ -22,7 +22,7 @@ const SILENT_SECONDS = 5;
 /** A worker that is silent, but may be at work for all that can be told, has so many times longer. */
 export const SILENT_TTLS = 10;
 
-export interface ILivenessHost {
+interface ILivenessHost {
   /** What a worker is thought to do has changed. */
   standingChanged(session: WorkerSession): void;
   /** A worker has been stopped for too long. */

@@ -2,7 +2,7 @@
 import type { EmbeddedClusterLog } from '../../sources';
 
 /** What may be measured; unmanaged: the process's memory less the results kept in it. */
-export type MemoryMeasure = 'process' | 'managed' | 'unmanaged' | 'spilled';
+type MemoryMeasure = 'process' | 'managed' | 'unmanaged' | 'spilled';
 
 /** The newest measurement of one worker, in bytes. */
 export type MemoryUse = {

@@ -170,7 +170,7 @@ export class ReportBuilder {
 }
 
 /** What failed tasks are told beside the reason. */
-export type FailureFacts = {
+type FailureFacts = {
   /** How the last worker ended, as the end of a sentence. */
   readonly deathSentence: string;
   /** Why nothing could move any more. */

@@ -22,7 +22,7 @@ const EXIT_SECONDS = 0.5;
 export type Phase = 'starting' | 'running' | 'closing';
 
 /** A worker as the client is told of it. */
-export type ListedWorker = {
+type ListedWorker = {
   id: number;
   address: string;
   pid: number;

@@ -22,7 +22,7 @@ const MOST_FRUITLESS = 2;
 /** So many kinds of results are named. */
 const MOST_KINDS = 3;
 
-export interface IStallHost {
+interface IStallHost {
   readonly fleet: IWorkerFleet | null;
   /** Does something in this turn. */
   gather(act: () => void): void;

@@ -23,7 +23,7 @@ export enum WireFlag {
 }
 
 /** The texts of the keys of one message. */
-export type KeyTexts = {
+type KeyTexts = {
   readonly blob: Uint8Array;
 };
 

@@ -33,7 +33,7 @@ export type SubmitContext = {
 };
 
 /** A submission for the core. */
-export type Submission = {
+type Submission = {
   readonly event: GraphSubmitted;
   /** Earlier tasks that the client wants from now on, under an alias: to be told to the core before the event. */
   readonly newlyWanted: readonly number[];

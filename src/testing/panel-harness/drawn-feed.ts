@@ -25,7 +25,7 @@ import {
 } from './drawn-answers';
 import type { DrawnBox, DrawnRun } from './drawn-run';
 
-export type DrawnFeedOptions = {
+type DrawnFeedOptions = {
   readonly run: DrawnRun;
   readonly live?: boolean;
   readonly delayMs?: number;

@@ -16,7 +16,7 @@ export type DrawnBox = {
   readonly span: number;
 };
 
-export type DrawnSpan = {
+type DrawnSpan = {
   readonly span: number;
   readonly parent: number | null;
   readonly tag: string;

@@ -10,7 +10,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
-import { chromium } from 'playwright-core';
+import { chromium } from '@playwright/test';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, '../../..');

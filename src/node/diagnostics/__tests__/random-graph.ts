@@ -5,7 +5,7 @@ import { alias, ref, task } from '../../graph/nodes';
 const keyOf = (index: number) =>
   index % 3 === 0 ? (['block', index] as const) : `x${index}`;
 
-export type DrawnGraph = {
+type DrawnGraph = {
   readonly graph: Map<ReturnType<typeof keyOf>, unknown>;
   /** The key of the task that throws, if one does. */
   readonly failing: ReturnType<typeof keyOf> | null;
