@@ -588,7 +588,7 @@ class Client:
         futures
             A future, or containers of futures.
         reason, msg
-            Shown with the error that whoever waits for them gets.
+            Shown in the error that their callers get.
         """
         found: dict[int, Future] = {}
         _collect(futures, found)

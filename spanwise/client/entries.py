@@ -93,10 +93,10 @@ class Entry:
 class Waiter:
     """Waits until a number of entries are done.
 
-    A plain lock, held from the start and released by whoever does the last one: the
-    cheapest way to sleep that Ctrl-C can interrupt.
+    A plain lock, held from the start and released by the thread that completes the last
+    entry: the cheapest way to sleep that Ctrl-C can interrupt.
 
-    `waits` tells whether somebody stands still for it now; None: all the time.
+    `waits` tells whether a thread sleeps on it now; None: always.
     """
 
     __slots__ = ("_lock", "left", "notify", "waits")

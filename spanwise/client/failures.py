@@ -1,7 +1,7 @@
 """Why tasks failed: each reason arrives once and may concern many tasks.
 
-The exception itself is a pickle, and opening it runs code of the user's: it is opened by
-whoever asks for it, never by the thread that reads the scheduler's messages.
+The exception is a pickle, and opening it runs user code: the thread that asks for it opens
+it, never the thread that reads the scheduler's messages.
 """
 
 from __future__ import annotations

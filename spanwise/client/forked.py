@@ -24,7 +24,7 @@ def stay_out_of_forks(session: Session) -> None:
 
 def _refuse_from_now_on(session: Session) -> None:
     session.__class__ = ForkedSession
-    # Whoever held one of these in the parent is not here to give it back.
+    # A thread of the parent may have held these locks; it does not exist here to release them.
     session.sending = threading.Lock()
     session.scattering = threading.RLock()
     session.lock = threading.Lock()

@@ -28,7 +28,7 @@ NO_WORKER = 0xFFFF
 #: A result that no worker has is asked for again for this long before it is an error.
 LOST_RESULT_SECONDS = 120.0
 #: A result that is done may take at least this long to come, however short the caller's
-#: patience: else one who asks again and again would begin a large transfer anew each time.
+#: timeout: else a caller that polls would restart a large transfer each time.
 TRANSFER_SECONDS = 5.0
 
 _ONE_PART = struct.Struct("<IId")

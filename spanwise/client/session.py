@@ -385,8 +385,8 @@ class Session:
     ) -> Waiter | None:
         """Call `notify` once all entries (or the first) are done; None: they are already.
 
-        `notify` runs under a lock, in any thread; it must neither wait nor raise. Who stops
-        waiting before says so by :meth:`unwatch`.
+        `notify` runs under a lock, in any thread; it must neither wait nor raise. A caller
+        that stops waiting earlier calls :meth:`unwatch`.
         """
         waiter = Waiter(1, notify)
         with self.lock:
@@ -771,7 +771,7 @@ class Session:
             self.peers.gone(gone)
 
     def _on_unused(self, message: Message) -> None:
-        # Not here: whoever packs a graph may wait for this thread to empty the socket.
+        # Not here: a thread that packs a graph may wait for this one to empty the socket.
         self._dropped.put(_Unused(message.fields["generation"], message.fields["templates"]))
 
     def _on_stalled(self, message: Message) -> None:
@@ -831,7 +831,7 @@ class Session:
                     entry.status = CANCELLED if self._closing else ERROR
                     entry.error = error
                     self._done(entry)
-            for _, answers in list(self._answers.values()):  # others take theirs out meanwhile
+            for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
                 answers.put(error)
             self._changed.notify_all()
 

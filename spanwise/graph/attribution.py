@@ -60,7 +60,7 @@ class Attribution:
         self._by_name: dict[Any, Source] = {}
         self._by_key: dict[Any, Source] = {}
         self._layer_of_key: dict[Any, str] = {}
-        #: The newest name that is nowhere. Neighbours in a graph mostly share theirs.
+        #: The newest name that was not found: neighbours in a graph mostly share a name.
         self._unknown: Any = None
 
     def of(self, key: Any) -> Source:

@@ -112,7 +112,7 @@ class Spans:
     closed
         Called with the header row of a span that closes after it was announced.
     clock_offset
-        Added to perf_counter to get the clock of whoever reads the rows.
+        Added to perf_counter to get the clock of the rows' reader.
     """
 
     __slots__ = ("__weakref__", "_by_id", "_closed", "_new", "_offset", "records")

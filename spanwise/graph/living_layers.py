@@ -31,8 +31,8 @@ class _Living(weakref.ref[Layer]):
 class LivingLayers:
     """Counts the living layers of each name by the tags of their spans.
 
-    Layers end in any thread at any place, in the middle of a change here too. So their end
-    is only put into a queue, and whoever changes or asks next takes it out.
+    A layer can end in any thread at any moment, even in the middle of a change here. So its
+    end is only put into a queue, which the next change or question empties.
     """
 
     def __init__(self) -> None:

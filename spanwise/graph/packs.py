@@ -175,7 +175,7 @@ class Packer:
         return self.names.announced, len(self.spans.records) + 1
 
     def back_to(self, mark: tuple[int, int]) -> list[int]:
-        """Announce everything since `mark` anew: its messages may not have been sent.
+        """Announce everything since `mark` again: its messages may not have been sent.
 
         Returns
         -------

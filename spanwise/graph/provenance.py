@@ -267,7 +267,7 @@ class Provenance:
         frame = frames[-1]
         known = self.find_expression(expression._name)
         # Dask keeps rewritten expressions in caches: one that was derived before users
-        # wrote more (perhaps the same again, in another span) is derived anew.
+        # wrote more (perhaps the same again, in another span) is derived again.
         if known is None or (known.derived is not None and known.derived < self._written):
             source = self.descend(expression, frame)
             source = Source(source.span, source.exact)

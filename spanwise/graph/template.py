@@ -43,10 +43,10 @@ def identity(value: Any) -> Any:
 
 
 def settled(value: Any) -> Any:
-    """Return `value`; an iterator, also inside an iterator, as one over what it makes now.
+    """Return `value`; compute an iterator's items now, nested iterators too, and iterate over them.
 
-    An iterator still: whoever takes the next item gets it, fused or not. Only those that
-    can do nothing else: an open file, which is one too, has other methods.
+    The result is still an iterator, so tasks see the same type fused or not. Only plain
+    iterators are computed: an open file is an iterator too, but has other methods.
     """
     if not _is_lazy(value):
         return value

@@ -97,7 +97,7 @@ def _itself(node: Any) -> Any:
 
 
 def retire(node: Any) -> None:
-    """The task is over; whoever kept the node can pickle it as the one it stands for."""
+    """The task is over: from now on the node is pickled as the one that it stands for."""
     node._spanwise_place = None
 
 

@@ -55,7 +55,7 @@ class LocalMemoryRun:
         #: Of the log's clock.
         self._samples: list[tuple[float, float]] = []
         self._stopping = threading.Event()
-        #: Around the end: whoever observes and whoever samples may both bring it about.
+        #: Around the end, which the observed block and the sampling thread may both cause.
         self._lock = threading.Lock()
         self.is_over = False
         self._write(None)

@@ -17,7 +17,7 @@ from spanwise.measure.memory import ProcessMemory
 
 
 class ObservedPools:
-    """Who is in which pool, what they have written, and what they hold. From any thread.
+    """The workers of each pool, what they wrote and what they hold. Usable from any thread.
 
     Parameters
     ----------

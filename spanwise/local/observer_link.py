@@ -1,7 +1,7 @@
 """The way of a log to the observer: one thread that connects, sends, and connects again.
 
-Blocks are kept in a ring; whoever listens gets what it has not got, and the computation
-never waits for it. The same protocol as the scheduler's
+Blocks are kept in a ring; an observer gets those that it lacks, and the computation never
+waits for it. The same protocol as the scheduler's
 (``src/link/observer-link.ts``; docs/contracts.md §6).
 """
 

@@ -73,7 +73,7 @@ class Recorder:
         self._here = threading.local()
         #: Around lanes and the number of runs.
         self._lock = threading.RLock()
-        #: Around what the watch thread does and whoever flushes.
+        #: Around the work that the watch thread and flushing threads share.
         self._turn = threading.Lock()
         self._thread_lanes = ThreadLanes()
         self.pools = ObservedPools(self._folder, self.log)
@@ -303,7 +303,7 @@ class Recorder:
             link.end(why, self.log.since(perf_counter()), _END_SECONDS)
         finally:
             link.close()
-            # Whoever still holds the recorder must not hold the observer.
+            # A reference to the recorder must not keep the observer alive.
             self._link = None
             self.pools.close()
             self._home_memory.close()

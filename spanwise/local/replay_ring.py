@@ -1,4 +1,4 @@
-"""Blocks that were sent, kept for an observer that comes anew.
+"""Blocks that were sent, kept for a new observer.
 
 Names, spans, workers and lanes outlast the ring: without them the observer could not
 tell what the rows that are left speak of (as in ``src/link/observer-link.ts``)::
@@ -6,8 +6,8 @@ tell what the rows that are left speak of (as in ``src/link/observer-link.ts``):
     seq   1 … 40 000              40 001 … 50 000
           lasting: 1 2 17 …       ring: all
 
-What is gone is told to the observer by rows of the table ``gaps``, which are blocks as
-all others: one that comes anew gets those that are kept, and is told the rest.
+Rows of the table ``gaps`` tell the observer what has left the ring. Their blocks are kept
+like all others: a new observer gets those that are kept and is told the rest.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ReplayRing:
         self._acknowledged = 0
         #: All that is gone, by table.
         self._gone: dict[int, LogGap] = {}
-        #: What of it this observer has not got and has not been told of.
+        #: Of these, what this observer lacks and has not been told about.
         self._untold: dict[int, LogGap] = {}
         #: Lost after it was sent, before it was acknowledged: whether it arrived is known later.
         self._uncertain: list[_Lost] = []
@@ -106,7 +106,7 @@ class ReplayRing:
     def _lose(self, kept: _Kept) -> None:
         block, at = kept
         if block.table == self._gap_table:
-            # What it tells has to be told again to whoever has not got it.
+            # Its gaps have to be told again to observers that did not receive this block.
             lacked = [gap for number, gaps in self._told if number < block.seq for gap in gaps]
             self._told = [told for told in self._told if told[0] >= block.seq]
         else:

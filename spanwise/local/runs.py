@@ -86,7 +86,7 @@ class ObservedRuns(Callback):
     written
         Says where graphs were written.
     owner
-        Whoever observes; lives as long as this is registered.
+        The observer of these runs; lives as long as this is registered.
     """
 
     def __init__(self, recorder: Recorder, written: WrittenGraphs, owner: Any) -> None:

@@ -134,7 +134,7 @@ class TakingApart:
     def __init__(self, part_names: PartNames, names: TextIds) -> None:
         self._part_names = part_names
         self._names = names
-        #: Templates keep their functions alive, so that ids in signatures stay theirs.
+        #: Templates keep their functions alive, so that no other object gets their `id`.
         self._opened: dict[Any, Opened] = {}
 
     def take(self, node: GraphNode) -> Taken | None:

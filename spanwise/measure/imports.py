@@ -34,7 +34,7 @@ class ImportTimes(threading.local):
         self._counting: Callable[..., Any] | None = None
 
     def take(self) -> tuple[float, float]:
-        """Seconds and CPU seconds since the last call, and begin anew."""
+        """Return seconds and CPU seconds since the last call, and reset them."""
         taken = self.seconds, self.cpu
         self.seconds = self.cpu = 0.0
         return taken

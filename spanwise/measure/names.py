@@ -19,8 +19,8 @@ OWN = 0x8000_0000
 class Names:
     """Text ↔ id, and which of them the scheduler has been told.
 
-    Coining is safe from any thread; announcing belongs to whoever holds the lock for
-    sending, so that an id is announced in or before the first message that uses it.
+    Any thread may coin an id; only the holder of the sending lock announces ids, so that
+    each is announced in or before the first message that uses it.
     """
 
     def __init__(self) -> None:

@@ -277,7 +277,7 @@ class ThreadSampler:
         """Return the rows of the table `samples` collected so far and forget them."""
         samples, self._samples = self._samples, {}
         epoch = self._epoch
-        # Half past: whoever counts seconds from the same epoch finds the same second.
+        # Half past: readers that count seconds from the same epoch find the same second.
         return [
             (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
             for (second, thread, span, function, stack, state), n in samples.items()
@@ -291,7 +291,7 @@ def _pay(
     n: int,
     shares: tuple[float, ...],
 ) -> int:
-    """Add shares of n samples to what is owed; give them to whoever is owed most, and return it."""
+    """Add shares of n samples to what is owed; give them to the largest debt; return its index."""
     owed = debts.get(whose)
     if owed is None:
         owed = debts[whose] = [0.0] * len(shares)

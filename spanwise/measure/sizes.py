@@ -48,7 +48,7 @@ class Sizes:
     def of(self, value: Any) -> float:
         """Return the size of `value` in bytes; never raises, as a size is no reason to fail.
 
-        But for Ctrl-C: where tasks run in the main thread it is for whoever computes.
+        Except KeyboardInterrupt: where tasks run in the main thread it ends the computation.
         """
         kind = type(value)
         try:

@@ -28,7 +28,7 @@ DEPTH = 100
 STACKS = 100_000
 #: More different frames than this are the frame "truncated".
 FRAMES = 50_000
-#: Code objects whose frame is known; they are kept alive, and begun anew with beyond that.
+#: Code objects whose frame is known. They are kept alive; beyond this many all are forgotten.
 CODES = 10_000
 
 _PACKAGE = Path(__file__).parent.parent

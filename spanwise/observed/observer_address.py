@@ -24,7 +24,7 @@ class ObserverAddress:
         self.secret_file = secret_file
 
     def current_address(self) -> str:
-        """Where it listens now: whoever starts another says so beside the secret."""
+        """Where it listens now: a new observer's address is written beside the secret."""
         try:
             return (Path(self.secret_file).parent / "address").read_text("utf-8")
         except OSError:

@@ -20,7 +20,7 @@ _LOOK_SECONDS = 0.25
 
 
 class Ending:
-    """Ends a child once, whoever asks first: its owner, garbage collection, or the exit.
+    """Ends a child once, at the first request: its owner's, garbage collection's or the exit's.
 
     Parameters
     ----------

@@ -158,8 +158,8 @@ def start_node(program: list[str], folder: Path, role: str) -> subprocess.Popen[
     program
         Of :func:`node_program`.
     """
-    # Appending: the program cuts its log when it grows too long, and whoever writes there
-    # goes on at the new end.
+    # Opened for appending: the program cuts its log when it grows too long, and every
+    # writer then continues at the new end.
     log = os.open(
         folder / f"{role}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
     )
@@ -170,7 +170,7 @@ def start_node(program: list[str], folder: Path, role: str) -> subprocess.Popen[
             stdout=subprocess.PIPE,
             stderr=log,
             env={**ALLOCATOR, **os.environ},
-            start_new_session=True,  # Ctrl-C in a terminal is for whoever started it
+            start_new_session=True,  # Ctrl-C in a terminal is for the parent
         )
     finally:
         os.close(log)

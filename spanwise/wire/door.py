@@ -168,8 +168,8 @@ class Door:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return  # the caller was gone again
         except (OSError, MemoryError):
-            # Descriptors or memory are short. That passes, and whoever calls waits meanwhile.
-            # The socket stays readable: looked at again at once, this thread would spin.
+            # Descriptors or memory are short. That passes, and callers wait meanwhile.
+            # The socket stays readable: without a pause this thread would spin.
             self._selector.unregister(self._sock)
             self._accepting.failed()
             return
@@ -186,7 +186,7 @@ class Door:
             return
         self._strangers[sock] = stranger
         if len(self._strangers) > MOST_STRANGERS:
-            # Who holds the secret is known within milliseconds: the oldest is the least likely.
+            # A caller proves the secret within milliseconds: the oldest is the least likely to.
             self._turn_away(next(iter(self._strangers.values())), "crowd", CROWD_SENTENCE)
 
     def _listen_to(self, stranger: _Stranger) -> None:
@@ -279,7 +279,7 @@ def listen(
     secret : bytes
         32 bytes that callers must hold.
     roles : collection of str
-        Who may come in.
+        Roles that are let in.
     on_link : callable
         Gets each open link, in a thread of its own that it may keep as the reader.
     welcome : callable, optional

@@ -1,4 +1,4 @@
-"""Who is there: the mutual challenge-response that opens every link (docs/contracts.md §2).
+"""The mutual challenge-response that opens every link (docs/contracts.md §2).
 
 Pure: a message goes in, the answer comes out; sockets and time limits are the caller's::
 
@@ -154,7 +154,7 @@ class Acceptor:
     ----------
     role : str
     intro : dict or None
-        Who dialled; None until it has proved that it holds the secret.
+        The caller's; None until it has proved that it holds the secret.
     """
 
     def __init__(

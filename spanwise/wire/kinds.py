@@ -41,9 +41,9 @@ def _of_type(wanted: str, *types: type) -> Check:
 
 
 def _anything(value: Any, where: str) -> Any:
-    """Any content, as long as whoever walks through it by recursion comes back.
+    """Any content that is not nested too deeply for a recursive reader.
 
-    Where a kind is stated the kind bounds how deep a value goes.
+    Where a kind is stated, the kind itself bounds the depth.
     """
     level = [value]
     for _ in range(MOST_NESTED):

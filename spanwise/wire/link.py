@@ -292,7 +292,7 @@ class Link:
         try:
             self._sock.settimeout(seconds)
         except OSError:
-            pass  # closed by another thread: whoever reads next is told
+            pass  # closed by another thread: the next read reports it
 
     def _give_up_if_stalled(self, begin: float, answer_seconds: float | None) -> None:
         """After `_stall` seconds without a byte: whether that is too long."""

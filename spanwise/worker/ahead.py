@@ -87,7 +87,7 @@ class ImportAhead(threading.Thread):
                 # `add` puts names there before it sets the event: none is missed.
                 self._has_names.clear()
             elif not self._has_room():
-                # Tasks import what they need; the memory is theirs.
+                # Memory is short and belongs to tasks, which import what they need.
                 self._names.clear()
             elif self._is_idle():
                 self._import(self._names.popleft())

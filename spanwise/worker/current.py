@@ -1,4 +1,4 @@
-"""Who am I, asked from within a task."""
+"""The worker, from within one of its tasks."""
 
 from __future__ import annotations
 

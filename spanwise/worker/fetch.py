@@ -41,7 +41,7 @@ class PeerFetcher(threading.Thread):
     Parameters
     ----------
     fetching
-        Who began it.
+        The owner of this transfer.
     peer
         The peer's worker number.
     address

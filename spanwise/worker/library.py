@@ -70,7 +70,7 @@ class DiskReads(threading.local):
         self.nbytes = 0
 
     def take(self) -> tuple[float, float, int]:
-        """Seconds, CPU seconds and bytes since the last call, and begin anew."""
+        """Return seconds, CPU seconds and bytes since the last call, and reset them."""
         taken = self.seconds, self.cpu, self.nbytes
         self.seconds = self.cpu = 0.0
         self.nbytes = 0
@@ -89,7 +89,7 @@ class Kept(Generic[T]):
     read
         Makes of a blob what is kept of it.
     content, weigh
-        What of that is pickled should it leave memory, and its bytes.
+        Which part of that is pickled when it leaves memory, and how many bytes that is.
     disk_reads
         Counts what is read back.
     """
@@ -147,7 +147,7 @@ class Kept(Generic[T]):
             ]
 
     def put_away(self, blob_id: int, write: Callable[[list[Any]], Spilled | None] | None) -> float:
-        """Let one leave memory; whoever uses it now keeps it until he has done.
+        """Let one leave memory; a thread that uses it now keeps it until it has finished.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class Kept(Generic[T]):
             return self._resize(blob_id, 0.0)
 
     def _resize(self, blob_id: int, nbytes: float) -> float:
-        """Count one anew, as the newest; how many bytes less that is."""
+        """Count one again, as the newest; return how many bytes fewer that is."""
         before = self._sizes.pop(blob_id, 0.0)
         if nbytes:
             self._sizes[blob_id] = nbytes

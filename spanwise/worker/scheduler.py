@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Place of the column `readyAt` in a row of `assign`, a moment of the scheduler's clock.
 READY_AT = 9
-#: Memory is not measured more often, whoever asks.
+#: Memory is not measured more often than this.
 _LEAST_MEMORY_SECONDS = 0.001
 #: Nor less often, as the scheduler has it: a thread cannot sleep for any number of seconds.
 _MOST_MEMORY_SECONDS = 86_400.0

@@ -254,7 +254,7 @@ class SpillStore:
     # ── files that are mostly dead ────────────────────────────────────────
 
     def compact(self, worker: Worker) -> None:
-        """Write what lives in mostly dead files anew; they end with their last readers."""
+        """Rewrite the living part of mostly dead files; those end with their last readers."""
         for file in self.files.mostly_dead():
             with self._writing:
                 if not self.may_write or not self._move(worker, file):

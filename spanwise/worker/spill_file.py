@@ -26,7 +26,7 @@ from spanwise.wire import payload
 
 #: Only the user may read results, whatever the folder's mode is.
 MODE = 0o600
-#: So much may lie dead before anything is written anew.
+#: This much may lie dead before anything is rewritten.
 LITTLE_BYTES = 2 * 2**20
 
 #: A piece to be written: the id and the bytes in memory of its value, and its payload.
@@ -131,7 +131,7 @@ class SpillFiles:
     Parameters
     ----------
     folder
-        Made when first needed; whoever watches the worker's process removes it.
+        Created when first needed; the process that watches the worker removes it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -198,8 +198,8 @@ class SpillFiles:
     def _count_ended(self) -> None:
         """Count what has ended.
 
-        Markers end on any thread at any place, also where it counts already: so nobody
-        waits for the lock. Who holds it looks again when it has let go.
+        Markers end on any thread at any moment, even while this counts: so this never
+        waits for the lock. Its holder looks again after releasing it.
         """
         if os.getpid() != self._owner:
             return  # a task has forked: the files are the worker's

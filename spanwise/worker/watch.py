@@ -66,7 +66,7 @@ class Watch(threading.Thread):
     ) -> None:
         super().__init__(name="spanwise-watch", daemon=True)
         self.memory_seconds = MEMORY_SECONDS
-        #: The sampler rests; whoever begins a task calls :meth:`wake`.
+        #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
         self.sampler = Sampler(worker, epoch)
         self.recording = recording
