@@ -72,3 +72,9 @@ def test_a_runner_that_died_before_its_report_counts(count, tmp_path: Path) -> N
     write_reports(tmp_path)
     (tmp_path / "pytest.xml").unlink()
     assert count("pytest.xml") == ("8 passed, 1 failed, 1 skipped", 1)
+
+
+def test_both_stages_of_pytest_count(count, tmp_path: Path) -> None:
+    write_reports(tmp_path)
+    (tmp_path / "pytest-alone.xml").write_text(JUNIT.format(failures=2, errors=0), "utf8")
+    assert count("pytest-alone.xml") == ("22 passed, 2 failed, 5 skipped", 1)

@@ -150,12 +150,17 @@ export class SamplerProcess {
     for (;;) {
       // Asked before reading: what it wrote before it ended is read still.
       const isAlive = this.isAlive;
+      let isAnswered = false;
+      // Samples behind the answer too: they are not read again.
       for (const record of this._newRecords()) {
         if (record.kind === SAMPLE) {
           this._samples.push(record);
         } else if (record.kind === kind && record.a === number) {
-          return;
+          isAnswered = true;
         }
+      }
+      if (isAnswered) {
+        return;
       }
       if (!isAlive) {
         throw new SamplerError(

@@ -262,6 +262,21 @@ describe('ResourceProfiler', () => {
     expect(profiler.startTime).toBeNull();
   });
 
+  it('keeps samples that are taken before it hears that sampling has begun', () => {
+    // A busy machine lets it look only when the first sample has come.
+    const slept = jest
+      .spyOn(Atomics, 'wait')
+      .mockImplementation(() => (wait(0.5), 'timed-out'));
+    try {
+      const profiler = new ResourceProfiler({ interval: 5 });
+      profiler.run(() => undefined);
+      expect(slept).toHaveBeenCalled();
+      expect(profiler.results).toHaveLength(1);
+    } finally {
+      slept.mockRestore();
+    }
+  });
+
   it('§3.2: without its sampler it says so, keeps what it has, and does not hang', () => {
     const profiler = new ResourceProfiler({ interval: 0.02 });
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation();
