@@ -51,8 +51,8 @@ export class ClusterRef implements IDisposable {
   }
 
   /**
-   * Since when the observer does not list the current one any more, wall clock milliseconds: one that was started anew knows a cluster when
-   * its source is back. Null: it lists it.
+   * Since when the observer no longer lists the current cluster, wall clock milliseconds; null while it lists it. A new observer lists a
+   * cluster when its source has reconnected.
    */
   get missingSince(): number | null {
     return this._missingSince;

@@ -1,5 +1,5 @@
 /**
- * One watch of a view: what was asked, the newest answer, its tiles. It is asked again whenever the link opens anew.
+ * One watch of a view: what was asked, the newest answer, its tiles. It is asked again whenever the link reopens.
  *
  * The observer's answers carry the watch's id and nothing of the filter, and a change takes a round trip. A tile that was on its way
  * when the filter changed must not be kept as one of the new filter; so a new filter takes a **new id**, and answers to the old one
@@ -94,7 +94,7 @@ export class Watch implements IWatch {
 
   // ------------------------------------------------------------ for the feed
 
-  /** The link opened anew: nothing is known there. */
+  /** The link reopened: the other side knows nothing of this watch. */
   askAgain(): void {
     this._asked.clear();
     this._ask();

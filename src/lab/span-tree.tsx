@@ -38,7 +38,7 @@ export function SpanTree(props: SpanTreeProps): JSX.Element {
 
   const onKeyDown = (event: React.KeyboardEvent) => {
     const item = event.target as HTMLElement;
-    // Keys pressed in a row's own buttons are theirs.
+    // A row's own buttons handle the keys pressed in them.
     if (item.getAttribute('role') !== 'treeitem' || event.ctrlKey) {
       return;
     }

@@ -28,7 +28,7 @@ export type DoorOptions<R extends Role> = {
   readonly name: string;
   readonly secret: Uint8Array;
   readonly build: string;
-  /** Who may come in. */
+  /** Roles that are let in. */
   readonly roles: readonly R[];
   /** What to say in `welcome`; throws HandshakeRefused to turn them away. */
   welcome?(role: R, intro: Intro): Intro;
@@ -106,7 +106,7 @@ export class Door<R extends Role> {
     );
     this._entering.set(socket, refuse);
     if (this._entering.size > MOST_STRANGERS) {
-      // Who holds the secret is known within milliseconds: the oldest is the least likely.
+      // A caller proves the secret within milliseconds: the oldest is the least likely to.
       const [oldest] = this._entering.values();
       oldest?.('crowd', CROWD_SENTENCE);
     }

@@ -14,7 +14,7 @@ type FramedSocketHandlers = {
   arrived(): void;
   /** The socket takes more again, after `queuedBytes` was high. */
   drained(): void;
-  /** Once, whoever closed; `why` is for a log or a sentence. */
+  /** Called once, whichever side closed; `why` is for a log or a sentence. */
   closed(why: string): void;
 };
 

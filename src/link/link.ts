@@ -25,7 +25,7 @@ type Back<S extends Direction> = S extends 'up' ? 'down' : 'up';
 type LinkHandlers<L extends LinkName, S extends Direction> = {
   /** Everything that one read of the socket completed, in order. */
   messages(batch: readonly Message<L, Back<S>>[]): void;
-  /** Once, whoever closed. */
+  /** Called once, whichever side closed. */
   closed(why: string): void;
   /** The system takes more again, after {@link Link.queuedBytes} had grown. */
   drained?(): void;

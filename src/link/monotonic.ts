@@ -7,7 +7,7 @@ let known: number | undefined;
  * CLOCK_MONOTONIC in seconds, the clock of all links: Python's `time.monotonic()` and `perf_counter()` read the same one on Linux.
  *
  * `performance.now()` counts from the start of this process on that clock and costs a tenth of `process.hrtime()`; the difference is
- * measured once, several times over: whoever has to give up the core between two readings finds the difference too small, for good.
+ * measured several times at the start: a process that loses the core between two readings would find it too small, for good.
  */
 export function monotonicClock(): () => number {
   const offset = monotonicOffset();

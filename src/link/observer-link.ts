@@ -1,9 +1,8 @@
 /**
- * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; whoever listens gets what it has not got, and the
- * computation never waits for it. In the scheduler process, and beside a Node program that is observed.
+ * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; an observer gets those that it lacks, and the
+ * computation never waits for it. Used in the scheduler process, and beside a Node program that is observed.
  *
- * Names, spans, workers and lanes outlast the ring: without them an observer that comes anew could not tell what the rows that are left
- * speak of.
+ * Names, spans, workers and lanes outlast the ring: without them a new observer could not tell what the remaining rows mean.
  *
  *     seq   1 … 40 000              40 001 … 50 000
  *           lasting: 1 2 17 …       ring: all
@@ -99,9 +98,9 @@ export class ObserverLink {
   private readonly _lasting: ByteRing<KeptBlock>;
   /** All that left the ring; by table. */
   private readonly _dropped = new Map<number, LogGap>();
-  /** What of it this observer has not got and has not been told of. */
+  /** Of these, what this observer lacks and has not been told about. */
   private _untold = new Map<number, LogGap>();
-  /** Gaps that are rows of the log: whoever comes anew is sent these rows, as long as their block (one after `after`) is kept. */
+  /** Gaps that are rows of the log: a new observer is sent these rows while their block (one after `after`) is kept. */
   private _told: {
     readonly after: number;
     readonly gaps: readonly LogGap[];
@@ -252,7 +251,7 @@ export class ObserverLink {
   private _gone({ seq, value }: RingEntry<KeptBlock>): void {
     let lacked: readonly LogGap[];
     if (tableOf(value) === TABLES.gaps.number) {
-      // What it tells has to be told again to whoever has not got it.
+      // Its gaps have to be told again to observers that did not receive this block.
       lacked = this._told
         .filter(({ after }) => after < seq)
         .flatMap(({ gaps }) => gaps);
@@ -389,7 +388,7 @@ export class ObserverLink {
       return;
     }
     this._refusedBecause = sentence;
-    // Which side is to be upgraded is said already; of the rest it is known only that both sides are to begin anew.
+    // For a wrong protocol the sentence says which side to upgrade; for the rest, both sides have to be restarted.
     const { who } = this._options;
     const advice = this._options.remedy(code);
     this._options.onRefused(

@@ -83,7 +83,7 @@ export function compileFilter(filter: Filter, log: LogStore): CompiledFilter {
   };
 }
 
-/** Changes whenever a compiled filter must be compiled anew. */
+/** Changes whenever a compiled filter must be compiled again. */
 export function compiledFor(log: LogStore): string {
   return `${log.spans.version}/${log.namesVersion}/${log.shape.lanes.length}`;
 }

@@ -2,7 +2,7 @@
 const SLOTS = 12;
 /** The third dozen is the last with a colour of its own. */
 const ROUNDS = 3;
-/** The first two dozen go to whoever comes first; the third is kept for functions that turn out to matter. */
+/** The first two dozen go to the functions that appear first; the third is kept for functions that turn out to matter. */
 const FIRST_COME = 24;
 /** Share of all thread time from which a function matters: below it, its bar is a line. */
 const NOTABLE_SHARE = 0.005;

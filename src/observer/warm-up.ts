@@ -16,8 +16,8 @@ const DURATION = 4e-4;
 
 const TRANSFER = 1;
 /**
- * One for each way that tiles are drawn. Compiled code that comes to a branch for the first time is thrown away and compiled anew, amid the
- * tile that somebody waits for: the first one by function or span took half as long again without the last of these.
+ * One for each way that tiles are drawn. Compiled code that reaches a branch for the first time is discarded and compiled again, while the
+ * user waits for the tile: without the last of these, the first tile by function or span took half as long again.
  */
 export const WARM_UP_FILTERS: readonly Filter[] = [
   {},

@@ -15,7 +15,7 @@ type ChipRowProps = {
   /** Shown at the left ("Filter"); the sidebar has none. */
   readonly label?: string;
   onRemove(id: string): void;
-  /** The chips may go with this, and the focus with them: whoever shows them takes it. */
+  /** This may remove the chips and the focused button with them: the owner moves the focus. */
   onClear(): void;
 };
 

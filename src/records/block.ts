@@ -79,7 +79,7 @@ export class TextColumn {
     return this._ends.length;
   }
 
-  /** For whoever takes the whole column: where the first text begins in `text`, and each one's end. */
+  /** For readers of the whole column: where the first text begins in `text`, and where each ends. */
   get raw(): {
     readonly text: Uint8Array;
     readonly start: number;

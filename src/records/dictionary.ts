@@ -51,8 +51,8 @@ export class Dictionary {
   }
 
   /**
-   * Forgets the oldest texts until `most` of no more than `mostCharacters` are left, sparing those in use. Their ids stay theirs in what was written; a text that comes again
-   * gets a new one.
+   * Forgets the oldest texts until `most` texts of at most `mostCharacters` are left, sparing those in use. Written ids keep their meaning;
+   * a forgotten text that comes again gets a new id.
    *
    * @returns how many were forgotten.
    */

@@ -36,8 +36,8 @@ export type GraphSubmitted = {
   /** Counts the client's submissions; several events with one generation are parts of one graph. */
   readonly generation: number;
   /**
-   * False: more parts of this graph follow. Of what is wanted starts at once what needs nothing of this graph; the rest starts with the last
-   * part, in the order of the whole. None is forgotten before.
+   * False: more parts of this graph follow. Wanted tasks that need nothing of this graph start at once; the rest start with the last part,
+   * in the order of the whole. None is forgotten before.
    */
   readonly last: boolean;
   /** Ids that are free now; inputs stand before their users. Of what is equal to the static order, the first runs first. */
@@ -178,7 +178,7 @@ export type TasksFinished = {
   readonly missingWorkers: Uint16Array;
 };
 
-/** A worker has got copies of results from its peers, or dropped its own. */
+/** A worker has copied results from its peers, or dropped its copies. */
 export type ReplicasChanged = {
   readonly type: 'replicasChanged';
   readonly at: number;

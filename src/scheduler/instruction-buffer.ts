@@ -74,7 +74,7 @@ export class InstructionBuffer {
     this._reports.delete(client);
   }
 
-  /** Hands over all instructions, in the order in which they are to be carried out, and starts anew. */
+  /** Returns all instructions, in the order in which they are to be carried out, and empties the buffer. */
   take(): Instruction[] {
     const instructions: Instruction[] = [];
     const told = this._told;

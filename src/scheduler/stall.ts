@@ -25,7 +25,7 @@ export function relievePaused(s: SchedulerState): void {
   }
 }
 
-/** Takes everything out of a worker's queue; it is placed anew when the moves settle. */
+/** Takes all tasks out of a worker's queue; they are placed again when the moves settle. */
 export function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
   while (worker.queuedCount > 0) {
     const task = s.peekQueue(worker);

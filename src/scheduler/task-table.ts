@@ -56,8 +56,8 @@ export class TaskTable {
   /** When its last input came into memory, or, without inputs, when it began to wait; in seconds. */
   readyAt = new Float64Array(0);
   /**
-   * When it last became unfinished, in seconds: by its submission, a retry, the loss of its result. Whoever logs runs moves it on to the
-   * end of one that failed or was lost, so that what each run waited is counted once.
+   * When it last became unfinished, in seconds: by its submission, a retry, the loss of its result. The log of runs moves it on to the
+   * end of a run that failed or was lost, so that what each run waited is counted once.
    */
   unfinishedSince = new Float64Array(0);
   /** Size of the result in bytes; the last known one while it is not in memory. */

@@ -18,7 +18,7 @@ const KEPT_BYTES = 2 ** 20;
 
 export class BoundedLog {
   /**
-   * @param path - the file that `descriptor` writes, opened for appending, so that whoever else writes goes on at its new end.
+   * @param path - the file that `descriptor` writes, opened for appending, so that other writers go on at its new end.
    */
   constructor(
     private readonly _path: string,

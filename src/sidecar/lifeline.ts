@@ -39,7 +39,7 @@ export class Lifeline {
       input.on('data', take);
       void this.ended.then(() => reject(new Error(NO_SETTINGS)));
     });
-    // Whoever asks is told; nobody may.
+    // Callers get the rejection; without a caller it must not count as unhandled.
     this.settings.catch(() => undefined);
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
  * Removes what a program and those who started it put into its folder, and the folder itself if nothing else lies in it. Whatever else is
  * there stays: `--folder` is a word on a command line, and may name a folder that holds somebody's work.
  *
- * @param ours - whether an entry of this name is one of theirs.
+ * @param ours - whether an entry of this name was made by Spanwise.
  */
 export async function removeOwnFolder(
   folder: string,

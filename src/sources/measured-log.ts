@@ -23,7 +23,7 @@ export type LoggedWorker = {
   /** The lane of thread 0; the others follow. */
   readonly firstLane: number;
   readonly runs: LaneRuns;
-  /** The log's ids of the worker's stacks and frames are theirs plus these. */
+  /** Added to the worker's ids of stacks and frames to get the log's. */
   readonly stackIds: LogIds;
   readonly frameIds: LogIds;
 };

@@ -1,5 +1,5 @@
 /**
- * Messages as nobody would send them: of the right structure, with any content. For tests that feed them to whoever handles a link.
+ * Messages as nobody would send them: of the right structure, with any content. For tests of the handlers of a link.
  *
  * What a message may hold is read from its description (`src/wire/schema.ts`), so a new message or column is drawn without a line here.
  */

@@ -43,7 +43,7 @@ export interface IFakeSurroundings {
 }
 
 /**
- * A worker in one thread of control: it obeys instructions one step at a time, and whoever drives it chooses which step comes next. Both
+ * A worker in one thread of control: it obeys instructions one step at a time, and the test chooses which step comes next. Both
  * its links are queues, so messages may be under way for as long as the driver likes, but keep their order.
  */
 export class FakeWorker {

@@ -5,7 +5,7 @@ import { bytes, map, message, text, u32 } from './describe';
 /** Raised by one whenever a released build could misread another's messages; see docs/wire-changelog.md. */
 export const PROTOCOL = 1;
 
-/** Who dials. */
+/** What the calling side can be. */
 export const ROLES = [
   'client',
   'worker',

@@ -1,5 +1,5 @@
 /**
- * Who is there: the mutual challenge-response that opens every link (docs/contracts.md §2). Pure: a message goes in, the answer comes out;
+ * The mutual challenge-response that opens every link (docs/contracts.md §2). Pure: a message goes in, the answer comes out;
  * sockets, time limits and the cryptography are the caller's.
  *
  *     initiator                      acceptor
@@ -42,7 +42,7 @@ export const MOST_STRANGERS = 64;
 /** Why a caller is turned away that has done nothing wrong. */
 export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} callers were shaking hands at this door, and this one for the longest time. Try again.`;
 
-/** Who dials and who answers, in words. */
+/** The calling and the answering side of each role, in words. */
 const SIDES: Readonly<Record<Role, readonly [string, string]>> = {
   client: ['client', 'scheduler'],
   worker: ['worker', 'scheduler'],
@@ -185,7 +185,7 @@ export class Initiator {
 
 type AcceptorOptions = {
   readonly secret: Uint8Array;
-  /** Who may come in. */
+  /** Roles that are let in. */
   readonly roles: readonly Role[];
   readonly build: string;
 };
@@ -207,7 +207,7 @@ export class Acceptor {
     this._nonce = _crypto.random(NONCE_BYTES);
   }
 
-  /** Who dialled; null until it has proved that it holds the secret. */
+  /** The caller; null until it has proved that it holds the secret. */
   known: { readonly role: Role; readonly intro: Intro } | null = null;
 
   /**

@@ -9,7 +9,7 @@ export type ProcessReading = {
   readonly residentBytes: number;
 };
 
-/** The processes of a tree, found anew at every reading. */
+/** The processes of a tree, looked up at every reading. */
 export interface IProcessTree {
   read(): readonly ProcessReading[] | Promise<readonly ProcessReading[]>;
 }

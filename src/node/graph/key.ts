@@ -170,8 +170,8 @@ export type ReadonlyKeySet = {
 /**
  * A map whose tuple keys are compared by value; in the order of insertion, like `Map`.
  *
- * Entries lie in places one after the other, so that whoever needs dense ids (the scheduler) finds them here. A deleted entry leaves a hole
- * until the map closes its holes.
+ * Entries lie in places one after the other, which the scheduler uses as dense ids. A deleted entry leaves a hole until the map closes its
+ * holes.
  *
  * ```
  *   places: 'a' → 0, ['b', 1] → 2        keys [ 'a', hole, ['b', 1] ]        values [ …, undefined, … ]

@@ -1,6 +1,6 @@
 /**
- * Where tasks and delayed calls were written. This folder knows no async contexts, so whoever keeps spans says how to ask for the one that
- * is open; until somebody does, a task costs one comparison more.
+ * The spans that tasks and delayed calls were written in. This folder knows no async contexts, so the keeper of spans sets how the open span
+ * is found; until then a task costs one comparison more.
  */
 type Ask = () => object | null;
 

@@ -14,7 +14,7 @@ export type Execution = {
   readonly failure?: { readonly error: unknown };
 };
 
-/** What an executor with workers of its own tells whoever measures. */
+/** What an executor with workers of its own tells the observer of a run. */
 export type RemoteWorkers = {
   readonly kind: 'threads' | 'processes';
   /** Runs with the same pool share its workers. */

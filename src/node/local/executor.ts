@@ -55,7 +55,7 @@ export type Executor = {
   readonly slots?: number | undefined;
   /** Of executors whose tasks run elsewhere: how to learn when they ran there. */
   readonly remote?: RemoteWorkers | undefined;
-  /** To be called before the first task by whoever wants to know when tasks ran: outcomes say it then, but for aliases that run nowhere. */
+  /** Called before the first task by callers that want to know when tasks ran: outcomes then say it, except for aliases, which run nowhere. */
   stamp?(): void;
   /** Asked once for each task that the request reaches, before anything runs. @throws if it could not run the task. */
   check?(key: Key, node: TaskNode): void;

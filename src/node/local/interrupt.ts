@@ -58,7 +58,7 @@ class Interruptions {
 
   private readonly _interrupt = () => {
     const runs = [...this._runs];
-    // Runs that begin from here on listen anew.
+    // Runs that begin from here on add a listener of their own.
     this._runs.clear();
     runs.forEach(run => run.abort(new InterruptedError()));
   };

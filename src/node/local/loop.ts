@@ -221,7 +221,7 @@ export class SchedulingLoop {
     );
   }
 
-  /** Calls a failed task again, here. Should it succeed now, its value counts, and what was to run after it, up to `end`, is submitted anew. */
+  /** Calls a failed task again, here. If it succeeds now, its value counts, and the tasks after it, up to `end`, are submitted again. */
   private _rerun(
     batch: readonly TaskCall[],
     at: number,
@@ -230,7 +230,7 @@ export class SchedulingLoop {
     const call = batch[at]!;
     const startMs = this._options.now();
     const goOn = (value: unknown) => {
-      // This thread has done it, whoever failed before.
+      // This thread has done it, wherever it failed before.
       const stopMs = this._options.now();
       this._finish(call.id, { value, startMs, stopMs }, null);
       if (at + 1 < end) {

@@ -36,8 +36,8 @@ export class NoObserverError extends Error {
 }
 
 /**
- * Files by which a Jupyter server would be found belong to somebody else, or can be changed by others: whoever put them there could read what
- * is recorded. Nothing is computed before it is thrown.
+ * The files by which a Jupyter server would be found belong to somebody else, or can be changed by others, who could then read what is
+ * recorded. It is thrown before anything is computed.
  *
  * @group Observing
  * @example

@@ -23,8 +23,8 @@ export class LaneRange {
   constructor(readonly size: number) {}
 
   /**
-   * The lane of a worker's task. A worker keeps its lane; one that is new takes a lane that nobody had, or that of whoever has been idle for
-   * longest: never of one that was busy at `start`.
+   * The lane of a worker's task. A worker keeps its lane; a new worker takes a lane that no worker had, or that of the worker that has been
+   * idle for longest, never of one that was busy at `start`.
    */
   ofWorker(workerId: number, start: number, stop: number): number {
     let place = this._holders.findIndex(

@@ -73,7 +73,7 @@ export class LiveLog {
     atExit(this._leaving);
   }
 
-  /** The log's id of a span; 0 for none. Spans are written down when something of theirs is. */
+  /** The log's id of a span; 0 for none. A span is written down with the first row that names it. */
   spanId(span: Span | null): number {
     if (span === null) {
       return 0;

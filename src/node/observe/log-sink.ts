@@ -37,7 +37,7 @@ export type LogDescription = {
   readonly pid: number;
   /** Of what the process runs on. */
   readonly versions: Readonly<Record<string, string>>;
-  /** What of it is measured at all. */
+  /** Which measures it takes. */
   readonly capabilities: Readonly<Record<string, boolean>>;
 };
 

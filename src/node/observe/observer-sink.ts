@@ -86,7 +86,7 @@ export class ObserverSink implements LogSink {
     thread.on('message', (message: FromSender) => this._take(message));
     thread.on('error', error => this._lost(String(error)));
     thread.on('exit', () => this._gone());
-    // Last: whoever listens holds the process.
+    // Last: a listener added later would keep the process alive.
     thread.unref();
     this._thread = thread;
   }

@@ -42,7 +42,7 @@ const { start, ...open } = data.description;
 const since = (): number => now() - start;
 const say = (message: FromSender): void => port.postMessage(message);
 
-/** All blocks of the log, whoever wrote them, in the order in which they come here. */
+/** All blocks of the log, from all writers, in the order in which they arrive. */
 class OneLog {
   private _seq = 0;
   readonly own = new LogWriter(({ bytes }) => this.push(bytes, since()));

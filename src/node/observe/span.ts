@@ -148,7 +148,7 @@ export function span<T>(
  */
 export function currentSpan(): Span | null {
   let found = storage.getStore() ?? null;
-  // A block that has ended may leave its span behind in whoever called it.
+  // A block that has ended may leave its span behind in its caller's async context.
   while (found !== null && found.closed !== null) {
     found = found.parent;
   }

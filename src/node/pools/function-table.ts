@@ -28,7 +28,7 @@ type Entry = {
 
 /**
  * The functions that a pool has sent, or will send, to its workers; equal texts are one function. When they become too much, those not used
- * for the longest time are forgotten, and their ids given to others; should they be called again, they are entered anew.
+ * for the longest time are forgotten, and their ids given to others; when they are called again, they are entered again.
  *
  * ```
  *   id        0      1      2            too much: f and g are forgotten       0      1      2
@@ -128,7 +128,7 @@ export class FunctionTable {
   }
 
   private _enter(fn: TaskFunction): Entry {
-    // A function that is made anew for each task has a text that is known: to look into it once more takes ten times as long as to find it.
+    // A function that is created for each task has a known text: parsing it again takes ten times as long as finding it.
     const text = textToSend(fn);
     let entry = text === null ? undefined : this._entryOfName.get(text);
     if (entry === undefined) {

@@ -103,7 +103,7 @@ class PackRun {
   private _values: unknown[] = [];
   private readonly _moved = new Set<ArrayBuffer>();
   private _flushedAt = performance.now();
-  /** Whether every function of the nested calls that are being made leaves its results to whoever has them. */
+  /** Whether every function of the nested calls that are being made gives its results away (to move, not to copy). */
   private _treeMoves = true;
 
   constructor(

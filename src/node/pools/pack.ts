@@ -5,7 +5,7 @@ import { type MeasureCount, Measures } from './task-meter';
 
 /** Tasks that one run has sent to one worker. */
 export class Pack {
-  /** How many have an outcome; they get theirs in order. */
+  /** How many have an outcome; outcomes come in order. */
   received = 0;
   /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
   private _rows: readonly number[] = [];

@@ -103,7 +103,7 @@ export class SentValues {
     try {
       return this._lookAt(value, task);
     } catch {
-      // A getter or a proxy throws, or something has no copy: whoever sends it says where.
+      // A getter or a proxy throws, or something cannot be copied: the sender's error says where.
       return null;
     }
   }

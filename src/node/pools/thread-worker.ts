@@ -56,7 +56,7 @@ export class ThreadWorker implements IWorkerTransport {
     this._worker.on('error', (error: unknown) => {
       this._error = error;
     });
-    // A message that cannot be put together again: whoever waits for it would wait for ever.
+    // A message cannot be read: without an error its receiver would wait for ever.
     this._worker.on('messageerror', error => {
       this._error = error;
       void this._worker.terminate();

@@ -165,7 +165,7 @@ function baseLayout(theme: Theme): Layout {
       bordercolor: theme.outline,
       font: { color: theme.text }
     },
-    // Zoom and hidden entries survive being drawn anew.
+    // Zoom and hidden entries survive a redraw.
     uirevision: 'spanwise'
   };
 }

@@ -21,7 +21,7 @@ export type Honoured = {
 export const EXACT: Honoured = { how: 'exact' };
 
 /**
- * A fold in slices: it yields every few thousand rows, so that whoever drives it can take new rows in between (ingest has priority over
+ * A fold in slices: it yields every few thousand rows, so that its caller can take new rows in between (ingest has priority over
  * queries). Rows that arrive meanwhile are seen or not seen; the answer says up to which block it counts for certain.
  */
 export type Slices<R> = Generator<void, R>;

@@ -73,7 +73,7 @@ type IdleQuestion = {
  *
  * (runnable without any transfer: the scheduler had not answered yet; a paused worker: paused for memory.)
  *
- * A filter by workers chooses lanes: capacity, runs and idle time are theirs alone. Spans, functions and statuses choose tasks, and get a
+ * A filter by workers chooses lanes: capacity, runs and idle time are of these lanes alone. Spans, functions and statuses choose tasks, and get a
  * share: within each of some thousand bins, idle time is divided among the tasks that were unfinished then, wherever they ran, by how
  * long they were so. Both ways the figures of disjoint selections add up to the whole.
  */
@@ -436,7 +436,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
-/** Who had unfinished tasks when: everybody, the selection, each span. */
+/** When there were unfinished tasks: of all, of the selection, of each span. */
 class Shares {
   private readonly _all: Coverage;
   private readonly _selected: Coverage;

@@ -172,7 +172,7 @@ function parentsFirst(log: LogStore): number[] {
 
 /**
  * All spans, or the largest 1,500: what the smaller ones did themselves is then shown as their parents' own, so that the sums stay. A
- * span's subtree is at least as large as its child's, so that whoever is shown has its parent shown.
+ * span's subtree is at least as large as its child's, so the parent of a shown span is shown.
  */
 function shownSpans(
   log: LogStore,

@@ -339,8 +339,8 @@ function ingestRuns(log: LogStore, block: BlockRows): void {
 const NO_PARTS: readonly PartFigures[] = [];
 
 /**
- * Parts may come before or after their run: whichever is second ties them together. A run that is here is booked anew once for the block,
- * and not for each of its parts: they may be thousands, among those of others.
+ * Parts may come before or after their run: the later one ties them together. A run that is here is booked again once per block, not for
+ * each of its parts: it may have thousands, among those of other runs.
  */
 function ingestParts(log: LogStore, block: BlockRows): void {
   const first = appended(log, log.parts, block);

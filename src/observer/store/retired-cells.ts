@@ -124,7 +124,7 @@ function vote(
   mergeVote(page, cell, fn, covered);
 }
 
-/** Majority vote by weight: whoever has more than half of all weight wins, in whatever order the votes come. */
+/** Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. */
 function mergeVote(
   page: RetiredPage,
   cell: number,

@@ -78,8 +78,8 @@ export class CellPlane {
   }
 
   /**
-   * Adds [from, to), in microseconds since the page's start; what lies outside the page is left out. Whoever is shorter than a cell
-   * touches two at most; the loop is for the others.
+   * Adds [from, to), in microseconds since the page's start; what lies outside the page is left out. An interval shorter than a cell
+   * touches at most two cells; the loop is for longer ones.
    */
   cover(
     lane: number,

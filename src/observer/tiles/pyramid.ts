@@ -25,7 +25,7 @@ const DEFAULT_BUDGET_BYTES = 48 * 2 ** 20;
  *
  * A page at level L holds only what is shorter than its cells; longer runs are drawn exactly and looked up by time (tile.ts). Where few
  * rows lie in a page's range it is made from the rows at once, so that the pages of a log take memory in proportion to its rows. Pages
- * that are settled are kept (least recently used go first); the rest, at the live edge, is made anew, which costs one page per level.
+ * that are settled are kept (least recently used go first); the rest, at the live edge, is made again, which costs one page per level.
  */
 export class Pyramid {
   private readonly _pages = new Map<string, CellPage>();

@@ -313,7 +313,7 @@ type Headline = {
  * The bar over everything. In seconds its parts add up to the capacity: what
  * the threads did, what the filter hides, and idle time by cause; if the
  * measures leave a rest, it is shown as "not accounted for", never spread.
- * While tasks run, the rest is theirs: a task's seconds are known when it ends.
+ * While tasks run, the rest belongs to them: a task's seconds are known when it ends.
  */
 export function headlineOf(
   result: FineMetricsResult,

@@ -231,7 +231,7 @@ function peakNotes(
         arrowcolor: colourOfLine(line),
         ax: isRight ? -16 : 16,
         xanchor: isRight ? 'right' : 'left',
-        // The highest above its line, the others below theirs, so that near peaks do not cover each other's words.
+        // The highest peak's label stands above its line, the others below, so that labels of near peaks do not cover each other.
         ay: place === 0 ? -18 : 6 + 20 * place,
         bgcolor: '--jp-layout-color1',
         bordercolor: colourOfLine(line),

@@ -1,5 +1,5 @@
 /**
- * What is drawn over the bitmaps anew in each frame, since there is little of
+ * What is drawn over the bitmaps again in each frame, since there is little of
  * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
  * of the selected task, the chosen range, the line of now.
  */

@@ -37,7 +37,7 @@ export class LanesDrawing implements IDisposable {
     private readonly _selection: SelectionModel
   ) {}
 
-  /** The lanes were laid out anew. */
+  /** The lanes have a new layout. */
   get laidOut(): ISignal<this, void> {
     return this._laidOut;
   }
@@ -205,7 +205,7 @@ export class LanesDrawing implements IDisposable {
     this._onMoved();
   }
 
-  /** Sizes are read here and not in each frame: after a move of the whole-run window that would make the browser compute styles anew. */
+  /** Sizes are read here and not in each frame: after a move of the whole-run window, reading them makes the browser recompute styles. */
   private _onResize(): void {
     const scroller = this._canvases?.scroller;
     if (scroller !== undefined) {

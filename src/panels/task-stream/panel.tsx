@@ -370,7 +370,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   } | null = null;
 }
 
-/** "paused at 14.6 s – 30.6 s"; follows a pan without drawing the panel anew. */
+/** "paused at 14.6 s – 30.6 s"; follows a pan without rendering the panel again. */
 function PausedText(props: {
   readonly model: TaskStreamModel;
   readonly paused: string;

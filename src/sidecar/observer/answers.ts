@@ -20,7 +20,7 @@ export type Answer = ViewAnswer & {
   readonly logSeq: number;
   /** As {@link answerVersion} was when it was computed. */
   readonly version: string;
-  /** What it cost: whoever repeats the question waits four times as long. */
+  /** What it cost: the next computation of the same question waits four times as long. */
   readonly milliseconds: number;
   /** When it was computed, by the process's clock. */
   readonly at: number;
@@ -28,7 +28,7 @@ export type Answer = ViewAnswer & {
 
 const ANSWERS_KEPT = 16;
 const ALWAYS: Asker = { owner: {}, isWanted: () => true };
-/** Running tasks grow without any new row: whoever asks anew meanwhile gets an answer that is no older than this. */
+/** Running tasks grow without any new row: while tasks run, an answer given again is no older than this. */
 const FRESH_MILLISECONDS = 250;
 
 /** A fold under way, the newest block that was in when it began, and who waits for it. */
@@ -58,8 +58,8 @@ export class Answers {
   ) {}
 
   /**
-   * The answer as of now, from whoever computes or computed it. A fold under way is shared: it may miss the newest few rows. It is dropped
-   * (NotWanted) when none of those who asked want it any more.
+   * The answer as of now: kept, under way or computed. A fold under way is shared: it may miss the newest few rows. It is dropped
+   * (NotWanted) when no asker wants it any more.
    *
    * @param afterSeq - the block that the answer must not miss.
    */

@@ -70,7 +70,7 @@ export class Clusters {
     return () => this._listeners.delete(listener);
   }
 
-  /** A source said hello: the same log goes on, another one begins anew. */
+  /** A source said hello: the same log goes on, another log starts a new history. */
   open(open: OpenFields): ObservedCluster {
     this._clearTimer(open.clusterId);
     const known = this._entries.get(open.clusterId);

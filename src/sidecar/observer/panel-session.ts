@@ -169,7 +169,7 @@ export class PanelSession {
         (fields.afterSeq ?? 0) > 0 || fields.have !== undefined;
       const hasRoom = this._awaiting.size < MOST_WATCHES;
       if (why === undefined && isKnownThere && hasRoom) {
-        // Who knows its log knows that there is one: it is on its way here, or on its way back after an observer that died.
+        // The page names the cluster's log, so the cluster exists: its source is about to connect, or to reconnect after an observer died.
         this._await(message);
       } else {
         this._fail(fields.id, why ?? unknownClusterSentence(fields.cluster));
@@ -398,8 +398,8 @@ export class PanelSession {
   }
 
   /**
-   * A history that was dropped must not stay in memory because a panel looks at it. Panels ask again for what failed when they are told
-   * of clusters, which finds the new log of a cluster that began anew.
+   * A history that was dropped must not stay in memory because a panel looks at it. On each list of clusters, panels ask again for what
+   * failed, which finds the new log of a restarted cluster.
    */
   private _endOutdated(): void {
     for (const [id, watch] of this._watches) {

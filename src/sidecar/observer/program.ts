@@ -1,6 +1,6 @@
 /**
  * The observer as a program: `node spanwise.mjs observer --folder DIR`. Reads its settings, a line of JSON on standard
- * input, prints one line when it is ready, and ends when its standard input does: whoever started it holds the other end.
+ * input, prints one line when it is ready, and ends when its standard input does: its parent holds the other end.
  */
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export async function runObserver(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** @throws Error with a sentence for whoever wrote them. */
+/** @throws Error with a sentence for the settings' author. */
 function readSettings(json: unknown): Settings {
   const { protocol, secretHex, transport, budgetBytes } = (
     typeof json === 'object' && json !== null ? json : {}

@@ -7,8 +7,8 @@ import { refusedSourceSentence } from './sentences';
 const GONE_AFTER_MILLISECONDS = 15_000;
 
 /**
- * Stands in the list of clusters for those that were turned away, so that whoever looks for his cluster learns why it is not there and
- * what to do. Who was turned away has proved nothing: all that is taken from it is a number.
+ * An entry in the list of clusters for sources that were turned away, so that a user who misses a cluster learns why it is not there and
+ * what to do. A refused source has proved nothing: all that is taken from it is a number.
  */
 export class RefusedSources {
   private _info: ClusterInfo | null = null;

@@ -9,7 +9,7 @@ const SHARE_MILLISECONDS = 2;
 /** Of so many turns of an asker one goes to what is not urgent, if it has both. */
 const ORDINARY_EVERY = 4;
 
-/** Whoever asked has gone, or asks for something else by now. Nobody waits for this: it is caught and dropped. */
+/** The asker has gone, or asks for something else by now. Nobody waits for this error: it is caught and dropped. */
 export class NotWanted extends Error {
   override readonly name = 'NotWanted';
 }
@@ -86,7 +86,7 @@ class Line {
   }
 }
 
-/** A job may stand in the lines of several askers: whoever's turn comes carries it on. */
+/** A job may stand in the lines of several askers: each one's turn carries it on. */
 function firstOf(jobs: Job[]): Job | undefined {
   while (jobs[0]?.isOver === true) {
     jobs.shift();
@@ -94,7 +94,7 @@ function firstOf(jobs: Job[]): Job | undefined {
   return jobs[0];
 }
 
-/** The process itself, and whoever does not say who asks. */
+/** The asker of the process's own jobs, and of jobs without one. */
 const NOBODY = {};
 
 export type Asker = {
@@ -115,7 +115,7 @@ export class WorkQueue {
   private readonly _lines = new Map<object, Line>();
   private _scheduled = false;
 
-  /** Milliseconds of the process that the fold took, for whoever limits how often it is run. */
+  /** Milliseconds of the process that the fold took, so that callers can limit how often it is run. */
   run<R>(
     slices: Slices<R>,
     urgent = false,

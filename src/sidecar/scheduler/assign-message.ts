@@ -4,7 +4,7 @@ import { NONE, TaskState, type Assign, type TaskTable } from '../../scheduler';
 import type { BlobStore, WorkerBlobs } from './blob-store';
 import { NONE_U32, type TaskRows } from './task-rows';
 
-/** Columns that are filled anew for each message; the link copies them when it encodes. */
+/** Columns that are filled again for each message; the link copies them when it encodes. */
 type TaskColumns = {
   rows: number;
   taskId: Uint32Array;
@@ -75,8 +75,8 @@ export class AssignBuilder {
   ) {}
 
   /**
-   * @param has - what the worker has got; what this message brings is added.
-   * @param begin - where in the list of tasks it begins; it may not hold all that follow.
+   * @param has - what the worker has; what this message brings is added.
+   * @param begin - the index of its first task; it may not hold all that follow.
    */
   build(
     { worker, taskIds, runIds }: Assign,

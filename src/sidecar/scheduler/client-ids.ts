@@ -76,7 +76,7 @@ export class ClientIds {
     return page;
   }
 
-  /** The newest page stays: calls that come one by one would make it anew each time. */
+  /** The newest page stays: single calls would create it again each time. */
   private _dropUnused(number: number): void {
     if (number < this._pages.length - 1 && this._pages[number]?.living === 0) {
       this._pages[number] = undefined;

@@ -10,8 +10,8 @@ const MOST_CHARACTERS = 16 << 20;
 /**
  * Forgets names that no task uses any more, the oldest first, down to half of the bound, so that looking through the tasks is rare.
  *
- * Names are written into the log once: whoever reads it keeps them. Here they are needed for the keys in reports, and to give a text its id
- * again; a client that comes back to a group which was forgotten finds it as `…` in an error's key.
+ * Names are written into the log once, and its readers keep them. Here they are needed for the keys in reports, and to give a text its id
+ * again; a client that uses a forgotten group again sees it as `…` in an error's key.
  */
 export class NameKeeper {
   private _bound: number;

@@ -1,7 +1,7 @@
 /**
  * The scheduler as a program: `node spanwise.mjs scheduler --folder DIR`. Reads its settings, a line of JSON on
- * standard input, prints one line when its door is open, and ends when its client says so or its standard input ends: whoever started it
- * holds the other end.
+ * standard input, prints one line when its door is open, and ends when its client says so or its standard input ends: its parent holds
+ * the other end.
  */
 import { build } from '../build';
 import { join } from 'node:path';

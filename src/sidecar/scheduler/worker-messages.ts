@@ -58,7 +58,7 @@ export function takeWorkerMessage(
       const isNews = paused !== session.isPaused;
       session.isPaused = paused;
       session.whyPaused = paused ? why : '';
-      // Who says this is not stopped, or not any more.
+      // A worker that sends this is not stopped, or no longer.
       session.isHeldUp = false;
       cluster.handle(
         paused

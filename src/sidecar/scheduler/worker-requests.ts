@@ -27,8 +27,8 @@ export class WorkerRequests {
   }
 
   /**
-   * Has all workers tell what they have measured. Calls back when each has, or has left; with the numbers of those that have done neither
-   * within `limitSeconds`: a thread of theirs may be in C code that keeps the interpreter lock.
+   * Asks all workers to send what they have measured. Calls back when each has sent it or has left, with the numbers of those that did
+   * neither within `limitSeconds`: one of their threads may be in C code that keeps the interpreter lock.
    */
   flush(
     sessions: readonly WorkerSession[],

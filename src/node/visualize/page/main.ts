@@ -1,6 +1,6 @@
 /**
- * Runs in the browser, inside an HTML file of `visualize`: unpacks the picture and draws it, anew whenever zoom, size or theme ask for other
- * details. Nothing is loaded; the file's content policy forbids every connection.
+ * Runs in the browser, inside an HTML file of `visualize`: unpacks the picture, draws it, and draws it again when zoom, size or theme
+ * change. Nothing is loaded; the file's content policy forbids every connection.
  */
 import bar from 'plotly.js/lib/bar';
 import plotly from 'plotly.js/lib/core';
