@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import gc
 import itertools
+import math
 import resource
 import statistics
 import sys
@@ -441,6 +442,15 @@ class TestSampling:
         return {key: value / total for key, value in counter.items()}
 
     @staticmethod
+    def bound(share, looks):
+        """Four standard errors of a share that so many looks found, and a point.
+
+        The point is for looks at a change of tasks, which are of neither. With it chance exceeds
+        the bound once in 100,000 times. (One of 3 points would take 4,000 looks, which are 40 s.)
+        """
+        return 4 * math.sqrt(max(share * (1 - share), 1 / looks) / looks) + 0.01
+
+    @staticmethod
     def off_by(a, b):
         return max(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b})
 
@@ -450,25 +460,38 @@ class TestSampling:
             single, [(101, python_work, 0.023), (102, other_python_work, 0.011)], 5.0
         )
         looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
-        assert self.off_by(self.shares(on_core), self.shares(cpu)) < 0.03
-        assert self.off_by(self.shares(samples), self.shares(wall)) < 0.03
+        for found, true in ((on_core, cpu), (samples, wall)):
+            assert self.off_by(self.shares(found), self.shares(true)) < self.bound(
+                self.shares(true)[101], looks
+            )
         # A sample stands for 10 ms: on core they make up the CPU time itself.
         assert sum(on_core.values()) * 0.01 == pytest.approx(sum(cpu.values()), rel=0.1)
         for span, name in ((101, "python_work"), (102, "other_python_work")):
-            assert abs(functions[span, name] / samples[span] - inside[span] / wall[span]) < 0.05
-        # True looks, not what they stand for; this machine may be busy with other things.
+            share = inside[span] / wall[span]
+            # Some looks come as a run ends, where the stack is the worker's: up to 5 in 100.
+            bound = max(0.05, self.bound(share, looks * self.shares(wall)[span]))
+            assert abs(functions[span, name] / samples[span] - share) < bound
+        # True looks, not what they stand for. One is due each 10 ms and may have to wait a switch
+        # interval of 5 ms for the lock: 67 a second, less a tenth where the machine is busy.
         assert looks / sum(wall.values()) > 60
 
     def test_python_and_arrays_on_two_threads(self, double):
         """One thread keeps the lock, the other needs it seldom: neither may be overlooked."""
         pytest.importorskip("numpy")
+        looks = double.call(lambda dask_worker: dask_worker.watch.sampler.looks)
         cpu, wall, inside, on_core, samples, functions = self.mix(
             double, [(103, python_work, 0.033), (104, array_work, 0.047)], 5.0
         )
-        assert self.off_by(self.shares(on_core), self.shares(cpu)) < 0.05
-        assert self.off_by(self.shares(samples), self.shares(wall)) < 0.05
+        looks = double.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
+        for found, true in ((on_core, cpu), (samples, wall)):
+            assert self.off_by(self.shares(found), self.shares(true)) < self.bound(
+                self.shares(true)[103], looks
+            )
         for span, name in ((103, "python_work"), (104, "array_work")):
-            assert abs(functions[span, name] / samples[span] - inside[span] / wall[span]) < 0.05
+            share = inside[span] / wall[span]
+            # Some looks come as a run ends, where the stack is the worker's: up to 5 in 100.
+            bound = max(0.05, self.bound(share, looks * self.shares(wall)[span]))
+            assert abs(functions[span, name] / samples[span] - share) < bound
 
     def test_sleeping_is_not_on_core(self, double):
         _, _, _, on_core, samples, functions = self.mix(
