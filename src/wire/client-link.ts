@@ -227,3 +227,16 @@ export const CLIENT_INTRO = v.looseObject({
     versions: v.optional(map, {})
   })
 });
+
+/** `welcome` for a client. */
+export const CLIENT_WELCOME = v.looseObject({
+  clusterId: text,
+  name: text,
+  logId: text,
+  schedulerStart: seconds,
+  /** What the clock says while this is written: see `spanwise/wire/clock.py`. */
+  clock: v.optional(seconds),
+  wallEpoch: seconds,
+  observer: v.optional(v.nullable(text), null),
+  workers: v.array(worker)
+});
