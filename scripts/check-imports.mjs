@@ -1,6 +1,5 @@
 /**
- * Checks every import under src against scripts/import-table.json, and the
- * dependencies of package.json against the imports.
+ * Checks every import under src against scripts/import-table.json.
  *
  * Prints one line per import that is not allowed and exits 1; says how many
  * files it read otherwise. Specs (`__tests__`) and src/testing may import
@@ -97,22 +96,6 @@ export function checkImports(src, table) {
   return { files: files.length, problems };
 }
 
-/**
- * @param src - the folder whose imports count
- * @param manifest - the contents of package.json
- * @returns one sentence per dependency that no shipped file imports
- */
-export function unusedDependencies(src, manifest) {
-  const imported = shippedFiles(src).flatMap(file =>
-    ts
-      .preProcessFile(readFileSync(join(src, file), 'utf8'), true, true)
-      .importedFiles.map(({ fileName }) => fileName)
-  );
-  return Object.keys(manifest.dependencies)
-    .filter(name => !imported.some(each => isListed(each, [name])))
-    .map(name => `package.json: nothing under src imports "${name}"`);
-}
-
 /** "base/ring" and "panels/profile" as the compiler would find them. */
 function resolveFile(src, target) {
   for (const ending of ['.ts', '.tsx', '/index.ts', '/index.tsx']) {
@@ -127,16 +110,13 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const table = JSON.parse(
     readFileSync(join(root, 'scripts', 'import-table.json'), 'utf8')
   );
-  const src = join(root, 'src');
-  const { files, problems } = checkImports(src, table);
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  problems.push(...unusedDependencies(src, manifest));
+  const { files, problems } = checkImports(join(root, 'src'), table);
   for (const problem of problems) {
     console.error(problem);
   }
   if (problems.length > 0) {
     console.error(
-      `${problems.length} against the table in ARCHITECTURE.md ("Who may import whom") or package.json.`
+      `${problems.length} imports against the table in ARCHITECTURE.md ("Who may import whom").`
     );
     process.exitCode = 1;
   } else {

@@ -16,16 +16,7 @@ beforeEach(() => {
   cpSync(path.join(root, 'scripts'), path.join(folder, 'scripts'), {
     recursive: true
   });
-  declare({});
 });
-
-/** Writes which packages the checked folder depends on. */
-function declare(dependencies: Record<string, string>): void {
-  writeFileSync(
-    path.join(folder, 'package.json'),
-    JSON.stringify({ dependencies })
-  );
-}
 
 afterEach(() => {
   rmSync(folder, { recursive: true });
@@ -62,19 +53,6 @@ describe('the import check', () => {
         'base/__tests__/ring.spec.ts': "import * as fs from 'node:fs';"
       })
     ).toEqual([]);
-  });
-
-  it('refuses a dependency that only specs import, or nobody', () => {
-    declare({ react: '1', valibot: '1', '@msgpack/msgpack': '1' });
-    expect(
-      complaintsAbout({
-        'wire/frame.ts': "import { encode } from '@msgpack/msgpack/dist';",
-        'wire/__tests__/frame.spec.ts': "import * as v from 'valibot';"
-      })
-    ).toEqual([
-      'package.json: nothing under src imports "react"',
-      'package.json: nothing under src imports "valibot"'
-    ]);
   });
 
   it.each([
