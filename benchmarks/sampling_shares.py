@@ -21,9 +21,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from spanwise.records.enumerations import SAMPLE_ON_CORE
 from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
-
-ON_CORE = 0
 
 
 def python_work(cpu_seconds: float) -> None:
@@ -95,7 +94,7 @@ def measure(worker: WorkerHandle, mix: list[Any], seconds: float) -> dict[str, A
     every: collections.Counter[int] = collections.Counter()
     for span, _, _, state, n in worker.samples():
         every[span] += n
-        if state == ON_CORE:
+        if state == SAMPLE_ON_CORE:
             on_core[span] += n
     off = max(abs(shares(on_core)[s] - shares(cpu)[s]) for s in cpu)
     off_all = max(abs(shares(every)[s] - shares(cpu)[s]) for s in cpu)

@@ -23,10 +23,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from spanwise.graph.template import Part, Template
+from spanwise.records.enumerations import NONE_U32, RUN_OK
 from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
 from spanwise.wire import payload
 
-NO_CHUNK = 0xFFFF_FFFF
 CHUNK_ROWS = 256
 
 
@@ -95,7 +95,7 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
         now = time.perf_counter()
         rows, dependencies = [], []
         for i in range(sent, min(sent + batch, tasks)):
-            chunk, row = NO_CHUNK, 0
+            chunk, row = NONE_U32, 0
             if shape.inputs == 0:
                 chunk, row = chunk_ids[i % batch // CHUNK_ROWS], i % CHUNK_ROWS
             rows.append(
@@ -125,7 +125,7 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
     cpu = worker.call(cpu_seconds) - cpu_before
     worker.send("release", None, {"ids": [(base + i,) for i in range(tasks + 2)]})
     runs = worker.runs[done_before:]
-    assert all(run.status == 0 for run in runs)
+    assert all(run.status == RUN_OK for run in runs)
     return {
         "shape": shape.name,
         "tasks": tasks,

@@ -3,11 +3,12 @@
  *
  *     src/wire/schema.ts    -> spanwise/wire/schema.json
  *     src/records/tables.ts -> spanwise/records/tables.json
+ *     src/records/enumerations.ts -> spanwise/records/enumerations.py, docs/contracts.md §11
  *     src/wire/gallery.ts, src/records/gallery.ts -> src/{wire,records}/gallery/*.{bin,json}
  *
  * Specs on both sides fail when these are stale.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
@@ -25,11 +26,17 @@ try {
     target: 'node22',
     logLevel: 'warning'
   });
-  const { writtenFiles } = await import(pathToFileURL(outfile).href);
+  const { withWrittenPart, writtenFiles, writtenParts } = await import(
+    pathToFileURL(outfile).href
+  );
   for (const [path, content] of Object.entries(writtenFiles())) {
     const file = join(root, path);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
+  }
+  for (const [path, part] of Object.entries(writtenParts())) {
+    const file = join(root, path);
+    await writeFile(file, withWrittenPart(await readFile(file, 'utf8'), part));
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

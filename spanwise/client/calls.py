@@ -23,11 +23,7 @@ from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import (
     CHUNK_BYTES,
     CHUNK_ROWS,
-    NONE,
-    ORIGIN_DEFAULT,
-    ORIGIN_USER,
     SMALL_TYPES,
-    WANTED,
     SubmitMessage,
     join_texts,
     option_columns,
@@ -36,6 +32,7 @@ from spanwise.graph.packs import (
 from spanwise.graph.provenance import current_annotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Constant, Slot, Template
+from spanwise.records.enumerations import FLAG_WANTED, NONE_U32, ORIGIN_DEFAULT, ORIGIN_USER
 
 Key = Any
 
@@ -263,7 +260,7 @@ class Calls:
             "function": array("I", functions),
             "span": array("H", [span]) * count,
             "origin": bytes([origin]) * count,
-            "flags": bytes([WANTED]) * count,
+            "flags": bytes([FLAG_WANTED]) * count,
             **option_columns([entry.key for entry in entries], options),
             **tasks,
         }
@@ -344,7 +341,7 @@ class _CallMessage:
         self.blobs: list[bytes] = []
         self.dependencies = array("I")
         self._rows: list[tuple[Any, ...]] = []
-        self._chunk = NONE
+        self._chunk = NONE_U32
         self._nbytes = 0
 
     def pack(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
@@ -361,10 +358,10 @@ class _CallMessage:
                 template = self._new_template(order)
             templates.append(template)
             if not literals:
-                chunks.append(NONE)
+                chunks.append(NONE_U32)
                 places.append(0)
                 continue
-            if self._chunk == NONE:
+            if self._chunk == NONE_U32:
                 self._chunk = self._calls.new_chunk()
             chunks.append(self._chunk)
             places.append(len(self._rows))
@@ -414,7 +411,7 @@ class _CallMessage:
     def _close_chunk(self) -> None:
         self.chunks.append({"id": self._chunk, "blob": len(self.blobs), "rows": len(self._rows)})
         self.blobs.append(dump(self._rows))
-        self._chunk = NONE
+        self._chunk = NONE_U32
         self._rows = []
         self._nbytes = 0
 

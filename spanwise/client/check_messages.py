@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spanwise.records.enumerations import REPORT_CANCELLED, REPORT_MEMORY
 from spanwise.wire.content import broken, check_blob, check_moments, check_sizes, column
 from spanwise.wire.frame import Message
-
-#: `status` in the message `report`: the result is in memory; the task failed; its result was lost
-#: and is made again; it was cancelled.
-IN_MEMORY, ERRED, LOST, CANCELLED = 1, 2, 3, 4
-NOT_INLINE = 0xFFFFFFFF
 
 
 def check_from_scheduler(message: Message) -> None:
@@ -35,7 +31,9 @@ def check_from_scheduler(message: Message) -> None:
 
 def check_rows(message: Message, status: Sequence[float], nbytes: Sequence[float]) -> None:
     """Look over columns of a `report` that has rows; who takes them in has them as lists."""
-    if min(status) < IN_MEMORY or max(status) > CANCELLED:
-        wrong = next(each for each in status if not IN_MEMORY <= each <= CANCELLED)
-        raise broken(message, "tasks.status", f"{wrong}, expected 1 to {CANCELLED}")
+    if min(status) < REPORT_MEMORY or max(status) > REPORT_CANCELLED:
+        wrong = next(each for each in status if not REPORT_MEMORY <= each <= REPORT_CANCELLED)
+        raise broken(
+            message, "tasks.status", f"{wrong}, expected {REPORT_MEMORY} to {REPORT_CANCELLED}"
+        )
     check_sizes(message, "tasks.nbytes", nbytes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from spanwise.client.check_messages import CANCELLED as REPORTED_CANCELLED
 from spanwise.client.entries import CANCELLED, ERROR, Entry
 from spanwise.errors import (
     CancelledError,
@@ -18,6 +17,7 @@ from spanwise.errors import (
     StallError,
     with_remote_traceback,
 )
+from spanwise.records.enumerations import REPORT_CANCELLED
 from spanwise.wire import payload
 from spanwise.wire.foreign import is_ctrl_c, said
 from spanwise.wire.frame import Message
@@ -142,7 +142,7 @@ class Failures:
 
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""
-        if status == REPORTED_CANCELLED:
+        if status == REPORT_CANCELLED:
             entry.status = CANCELLED
             entry.error = CancelledError(entry.key)
             return

@@ -16,15 +16,14 @@ from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
 from spanwise.client.failures import open_error
 from spanwise.client.peers import Unreachable
 from spanwise.errors import ClusterError, RemoteTaskError
+from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, NONE_U16
 from spanwise.wire import payload
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.foreign import is_ctrl_c, said
-from spanwise.wire.peer_answers import CANNOT_PICKLE, MISSING
 
 if TYPE_CHECKING:
     from spanwise.client.session import Session
 
-NO_WORKER = 0xFFFF
 #: A result that no worker has is asked for again for this long before it is an error.
 LOST_RESULT_SECONDS = 120.0
 #: A result that is done may take at least this long to come, however short the caller's
@@ -147,10 +146,10 @@ class Gathering:
         found = self._session.peers.get(row["address"], ids, until)
         missing = []
         for entry in entries:
-            status, blob = found.get(entry.task_id, (MISSING, None))
-            if status == MISSING:
+            status, blob = found.get(entry.task_id, (ITEM_MISSING, None))
+            if status == ITEM_MISSING:
                 missing.append(entry)
-            elif status == CANNOT_PICKLE:
+            elif status == ITEM_NOT_PICKLED:
                 if errors == "raise":
                     stand_in = RemoteTaskError(f"{entry.key!r} cannot leave its worker.")
                     raise open_error(blob, stand_in)
@@ -188,7 +187,7 @@ class Gathering:
                         f'"located".where.id: the scheduler was not asked where task {id_} is. '
                         "This is a bug of Spanwise."
                     )
-                if worker != NO_WORKER:
+                if worker != NONE_U16:
                     found.task_id = task_id
                     found.worker = worker
         return alive

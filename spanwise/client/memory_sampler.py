@@ -12,8 +12,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from spanwise.client.current import sampled
-
-MEASURES = ("process", "managed", "unmanaged", "spilled")
+from spanwise.records.enumerations import MEMORY_MEASURES
 
 #: The scheduler takes no longer interval.
 _LONGEST_SECONDS = 86_400
@@ -69,8 +68,8 @@ class MemorySampler:
         ValueError
             The measure is unknown, or the interval is not positive or over a day.
         """
-        if measure not in MEASURES:
-            raise ValueError(f"measure is one of {', '.join(MEASURES)}, not {measure!r}")
+        if measure not in MEMORY_MEASURES:
+            raise ValueError(f"measure is one of {', '.join(MEMORY_MEASURES)}, not {measure!r}")
         if not 0 < interval <= _LONGEST_SECONDS:  # (nor is NaN)
             raise ValueError(
                 f"interval is a positive number of seconds up to {_LONGEST_SECONDS}, "
@@ -229,4 +228,4 @@ class _Sampling:
         await asyncio.to_thread(self._end, error)
 
 
-__all__ = ["MEASURES", "MemorySampler"]
+__all__ = ["MemorySampler"]

@@ -14,8 +14,9 @@ from spanwise.client.peers import Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import ClusterError
 from spanwise.graph.key_text import KeyTexts
-from spanwise.graph.packs import WANTED, join_texts
+from spanwise.graph.packs import join_texts
 from spanwise.graph.provenance import current_annotation
+from spanwise.records.enumerations import FLAG_WANTED
 
 #: `scattered` carries no result; its tasks are wanted from the start.
 _CONTAINERS = (list, tuple, set, frozenset)
@@ -179,7 +180,7 @@ def _announce(
         "suffix": suffixes,
         "function": array("I", [names.id_of(function) for _, _, function in cuts]),
         "span": array("H", [session.spans.id(current_annotation())]) * count,
-        "flags": bytes([WANTED]) * count,
+        "flags": bytes([FLAG_WANTED]) * count,
         "nbytes": array("d", [len(blob) for blob in blobs]),
     }
     fields = {**names.take_new(), "spans": session.spans.take_new(), "keysBlob": 0}

@@ -23,13 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from spanwise.client.check_messages import (
-    IN_MEMORY,
-    LOST,
-    NOT_INLINE,
-    check_from_scheduler,
-    check_rows,
-)
+from spanwise.client.check_messages import check_from_scheduler, check_rows
 from spanwise.client.entries import (
     CANCELLED,
     ERROR,
@@ -52,6 +46,7 @@ from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
+from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.wire import payload
 from spanwise.wire.content import broken
 from spanwise.wire.errors import BrokenFrame, FrameTooLong, LinkClosed, LinkError
@@ -743,14 +738,14 @@ class Session:
                 entry.task_id = task_id
                 entry.worker = worker
                 entry.nbytes = nbytes
-                if status == IN_MEMORY:
-                    if start != NOT_INLINE:
+                if status == REPORT_MEMORY:
+                    if start != NONE_U32:
                         if blob is None or start + length > inline_bytes:
                             why = f"{length} bytes from {start} on, in {inline_bytes}"
                             raise broken(message, "tasks.inlineLength", why)
                         entry.inline = blob[start : start + length]
                     entry.status = FINISHED
-                elif status == LOST:
+                elif status == REPORT_LOST:
                     entry.status = PENDING
                     entry.inline = None
                     continue

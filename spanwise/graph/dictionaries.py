@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spanwise.graph.provenance import Annotation
+from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
 from spanwise.spans import SpanRecord, record_of
 
-#: ``origin`` of a span, as the message `spans` numbers them.
-SPAN_ORIGIN = {"user": 0, "cell": 1, "notebook": 2, "default": 3, "inferred": 4}
-
 #: Span ids are u16; the last one stands for all that come after.
-LAST_SPAN = 0xFFFF
+LAST_SPAN = LARGEST_U16
 
 
 #: So many texts have numbers of their own, as many as an observer keeps
@@ -156,7 +154,7 @@ class Spans:
             "tag": record.tag,
             "opened": record.opened + self._offset,
             "closed": None if record.closed is None else record.closed + self._offset,
-            "origin": SPAN_ORIGIN[record.origin],
+            "origin": SPAN_WORDS[record.origin],
         }
 
     def _on_closed(self, record: SpanRecord) -> None:

@@ -32,6 +32,16 @@ from spanwise.graph.places import shape_of
 from spanwise.graph.prepare import PreparedGraph
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
+from spanwise.records.enumerations import (
+    FLAG_ALIAS,
+    FLAG_DATA,
+    FLAG_FUSED,
+    FLAG_WANTED,
+    NONE_U32,
+    ORIGIN_DEFAULT,
+    ORIGIN_INFERRED,
+    ORIGIN_USER,
+)
 
 Key = Any
 Dump = Callable[[Any], bytes]
@@ -46,17 +56,6 @@ CHUNK_BYTES = 1 << 20
 FIRST_TASKS = 2_048
 MORE_TASKS = 8_192
 
-#: No template, or no literals.
-NONE = 0xFFFFFFFF
-
-WANTED = 1
-ALIAS = 2
-DATA = 4
-FUSED = 8
-
-ORIGIN_DEFAULT = 0
-ORIGIN_USER = 1
-ORIGIN_INFERRED = 2
 
 #: Literals of these types are taken to be small.
 SMALL_TYPES = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
@@ -89,7 +88,7 @@ class _Group:
     def __init__(self, template: int, fused: bool) -> None:
         self.template = template
         self.rows: list[tuple[Any, ...]] = []
-        self.chunk = NONE
+        self.chunk = NONE_U32
         self.nbytes = 0
         self.fused = fused
 
@@ -324,14 +323,14 @@ class _Packing:
             groups.append(group_name)
             functions.append(function)
 
-            flag = WANTED if key in wanted else 0
+            flag = FLAG_WANTED if key in wanted else 0
             first_dependencies.append(len(dependencies))
             if type(node) is Alias:
                 dependencies.append(ids[node.target])
-                templates.append(NONE)
-                chunks.append(NONE)
+                templates.append(NONE_U32)
+                chunks.append(NONE_U32)
                 rows.append(0)
-                flag |= ALIAS
+                flag |= FLAG_ALIAS
                 source = source_of(key)
             else:
                 packed = self._plain(node)
@@ -343,7 +342,7 @@ class _Packing:
                     dependencies.extend([ids[key_of_input] for key_of_input in inputs])
                 templates.append(group.template)
                 if literals:
-                    if group.chunk == NONE:
+                    if group.chunk == NONE_U32:
                         self._open(group)
                     chunks.append(group.chunk)
                     rows.append(len(group.rows))
@@ -354,15 +353,15 @@ class _Packing:
                     if len(group.rows) == CHUNK_ROWS or group.nbytes > CHUNK_BYTES:
                         self._close(group)
                 else:
-                    chunks.append(NONE)
+                    chunks.append(NONE_U32)
                     rows.append(0)
                 if group.fused:
-                    flag |= FUSED
+                    flag |= FLAG_FUSED
                     source = source_of(outer_key(key, node))
                 else:
                     source = source_of(key)
                 if type(node) is DataNode:
-                    flag |= DATA
+                    flag |= FLAG_DATA
             flags.append(flag)
             if source is not last_source:
                 last_source = source
@@ -483,7 +482,7 @@ class _Packing:
         )
         self.blobs.append(self.dump(group.rows))
         del self.open_groups[group.chunk]
-        group.chunk = NONE
+        group.chunk = NONE_U32
         group.rows = []
         group.nbytes = 0
 

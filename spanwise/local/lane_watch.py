@@ -10,7 +10,8 @@ import dask._task_spec
 from spanwise.local.meter import Lane, Meter
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree, TextIds
-from spanwise.worker.watch import LOOK_SECONDS, NOTHING, RUNNING_SECONDS, STILL_SECONDS
+from spanwise.records.enumerations import NONE_U32
+from spanwise.worker.watch import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 
 _CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})
 
@@ -60,7 +61,7 @@ class LaneWatch(ThreadSampler):
             before = said.get(lane)
             if before is not None and row is not before[1]:
                 del said[lane]
-                rows.append((before[0], NOTHING, 0, 0, now))
+                rows.append((before[0], NONE_U32, 0, 0, now))
                 before = None
             if row is not None and before is None and now - started > RUNNING_SECONDS:
                 said[lane] = lane.number, row

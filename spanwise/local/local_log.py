@@ -21,23 +21,23 @@ from spanwise.client.launch import kernel_id, notebook_path, versions
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import BoundedTexts, Spans
 from spanwise.graph.key_text import KeyTexts
-from spanwise.graph.packs import (
+from spanwise.graph.packs import PartNaming, outer_key
+from spanwise.local.log_ids import ProcessIds
+from spanwise.local.work import Done, Work
+from spanwise.records.enumerations import (
+    CAPACITY_RUNNING,
+    NONE_U16,
+    NONE_U32,
     ORIGIN_DEFAULT,
     ORIGIN_INFERRED,
     ORIGIN_USER,
-    PartNaming,
-    outer_key,
+    RUN_FAILED,
 )
-from spanwise.local.log_ids import ProcessIds
-from spanwise.local.work import FAILED, Done, Work
 from spanwise.records.log_writer import LogWriter, SealedBlock
 from spanwise.worker.report import Part
-from spanwise.worker.watch import NOTHING
 
 #: The worker that is the observing process.
 HOME = 0
-_RUNNING = 0
-_NO_WORKER = 0xFFFF
 _NAN = float("nan")
 
 
@@ -137,7 +137,7 @@ class LocalLog:
         with self.lock:
             if self._capacity.get(worker) != threads:
                 self._capacity[worker] = threads
-                self._writer.add("capacity", self.since(now), worker, threads, _RUNNING)
+                self._writer.add("capacity", self.since(now), worker, threads, CAPACITY_RUNNING)
                 pid, known, joined = self._workers[worker]
                 if worker == HOME and threads > known:
                     self.worker(HOME, pid, threads, "this process", joined)
@@ -257,11 +257,11 @@ class LocalLog:
                 )
                 if done.parts:
                     self._writer.extend("parts", _part_rows(run, done.parts, ids))
-                if done.status == FAILED:
+                if done.status == RUN_FAILED:
                     kind = self.names.id_of("task-failed")
                     stop = start + done.duration
                     text = done.text or ""
-                    self._writer.add("events", stop, kind, _NO_WORKER, done.span, run, text)
+                    self._writer.add("events", stop, kind, NONE_U16, done.span, run, text)
             self._writer.extend("runs", runs)
 
     def running(self, lane: int, node: int, function: int, span: int, started: float) -> None:
@@ -287,7 +287,7 @@ class LocalLog:
                 self._next_frame += 1
             for stack, parent, frame in stacks:
                 ids.stacks[stack] = self._next_stack
-                above = NOTHING if parent == NOTHING else ids.stacks[parent]
+                above = NONE_U32 if parent == NONE_U32 else ids.stacks[parent]
                 self._writer.add("stacks", self._next_stack, above, ids.frames[frame])
                 self._next_stack += 1
             for t, lane, span, function, stack, state, n in samples:

@@ -19,12 +19,13 @@ from collections.abc import Callable, Mapping
 from time import perf_counter, thread_time
 from typing import Any
 
-from spanwise.local.work import FAILED, OK, Done, Work
+from spanwise.local.work import Done, Work
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.steps import run_parts
+from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 from spanwise.worker.executor import LONG_SECONDS
-from spanwise.worker.report import COMPUTE, NO_PEER, Part
+from spanwise.worker.report import Part
 
 #: Of a traceback; the beginning says where it was called, the end what went wrong.
 _TRACEBACK_CHARACTERS = 3000
@@ -147,7 +148,7 @@ class Meter:
                 )
         except BaseException as error:
             stop, cpu = perf_counter(), thread_time() - begin
-            self._done(_done(lane, work, FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
+            self._done(_done(lane, work, RUN_FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
             raise
         finally:
             lane.row = lane.part = None
@@ -159,7 +160,7 @@ class Meter:
             waited = wait.mark()
             parts = [
                 (
-                    COMPUTE,
+                    KIND_COMPUTE,
                     work.function,
                     work.span,
                     0.0,
@@ -167,7 +168,7 @@ class Meter:
                     cpu,
                     waited,
                     0.0,
-                    NO_PEER,
+                    NONE_U16,
                     1,
                 )
             ]
@@ -175,7 +176,7 @@ class Meter:
         try:
             nbytes = self._sizes.of(value)
         finally:  # (Ctrl-C may come here, too)
-            self._done(_done(lane, work, OK, start, stop, cpu, nbytes, parts, None))
+            self._done(_done(lane, work, RUN_OK, start, stop, cpu, nbytes, parts, None))
         return value
 
 

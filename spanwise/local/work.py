@@ -10,12 +10,9 @@ from dask._task_spec import GraphNode, Task, _execute_subgraph
 
 from spanwise.graph.places import PartNames, shape_of
 from spanwise.measure.stacks import TextIds
+from spanwise.records.enumerations import ORIGIN_DEFAULT
 from spanwise.worker.library import Opened
 from spanwise.worker.report import Part
-
-#: status of a run
-OK, FAILED = 0, 1
-
 
 #: So many templates of a run are kept for tasks that are like those before them.
 TEMPLATES = 1_000
@@ -108,7 +105,7 @@ class Work:
         self.function = function
         self.span = span
         #: How the span is known, as in the table `nodes`.
-        self.origin = 0
+        self.origin = ORIGIN_DEFAULT
         self.submitted = submitted
         self.ready = submitted
         self.node: Callable[[Mapping[Any, Any]], Any]

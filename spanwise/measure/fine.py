@@ -6,12 +6,11 @@ import threading
 from math import floor
 
 from spanwise.measure.names import Names
+from spanwise.records.enumerations import NONE_U32
 
 #: second, context, span, function, activity, unit
 _Key = tuple[int, str, int, int, str, str]
 
-#: `function` and `span` of what belongs to no task.
-NO_FUNCTION = 0xFFFF_FFFF
 NO_SPAN = 0
 
 
@@ -29,7 +28,7 @@ class Ledger:
         activity: str,
         unit: str,
         value: float,
-        function: int = NO_FUNCTION,
+        function: int = NONE_U32,
         span: int = NO_SPAN,
     ) -> None:
         """Add `value` at time `t` (perf_counter seconds)."""

@@ -41,6 +41,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.stacks import StackTree
+from spanwise.records.enumerations import (
+    LARGEST_U16,
+    SAMPLE_BLOCKED,
+    SAMPLE_UNKNOWN,
+    SAMPLE_WAITING,
+)
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
@@ -55,8 +61,6 @@ _READ_CODE = CoreWait.read.__code__
 STILL = 0.02
 #: Looks that may be called waiting later: a stay of half a minute.
 _MOST_DOUBTS = 3000
-# state of a sample
-ON_CORE, WAITING, BLOCKED, UNKNOWN = 0, 1, 2, 3
 
 _SampleKey = tuple[int, int, int, int, int, int]
 
@@ -234,7 +238,7 @@ class ThreadSampler:
         if n == 0:
             return moved
         if isnan(cpu):
-            state = UNKNOWN
+            state = SAMPLE_UNKNOWN
         else:
             state = _pay(lane.owed, (span, function), n, (on_core, in_queue, blocked))
         called = part[4].function if part is not None else self.called(row)
@@ -251,7 +255,7 @@ class ThreadSampler:
         second = floor(now - self._epoch)
         key = (second, executor.number, span, function, stack, state)
         self._samples[key] = self._samples.get(key, 0) + n
-        if state == BLOCKED:
+        if state == SAMPLE_BLOCKED:
             lane.doubts.append((key, n))
         return moved
 
@@ -264,14 +268,14 @@ class ThreadSampler:
             if n > 0:
                 self._samples[key] -= n
                 second, thread, span, function, stack, _ = key
-                waiting = (second, thread, span, function, stack, WAITING)
+                waiting = (second, thread, span, function, stack, SAMPLE_WAITING)
                 self._samples[waiting] = self._samples.get(waiting, 0) + n
                 owed = lane.owed[span, function]
                 late -= n
         if owed is not None and abs(late) < 1.0:
             # Of the last of them; the rest was sent.
-            owed[WAITING] += late
-            owed[BLOCKED] -= late
+            owed[SAMPLE_WAITING] += late
+            owed[SAMPLE_BLOCKED] -= late
 
     def rows(self) -> list[tuple[float, int, int, int, int, int, int]]:
         """Return the rows of the table `samples` collected so far and forget them."""
@@ -279,7 +283,7 @@ class ThreadSampler:
         epoch = self._epoch
         # Half past: readers that count seconds from the same epoch find the same second.
         return [
-            (epoch + second + 0.5, thread, span, function, stack, state, min(n, 0xFFFF))
+            (epoch + second + 0.5, thread, span, function, stack, state, min(n, LARGEST_U16))
             for (second, thread, span, function, stack, state), n in samples.items()
             if n > 0
         ]

@@ -18,10 +18,9 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Protocol
 
+from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.foreign import type_name
 
-#: Parent of an outermost frame.
-NO_PARENT = 0xFFFF_FFFF
 #: Frames kept of a stack, counted from the innermost.
 DEPTH = 100
 #: More different stacks than this go to the leaf "truncated".
@@ -100,7 +99,7 @@ class StackTree:
             frame = frame.f_back
         if not path:
             path.append(self._without_frames(innermost, called))
-        stack = NO_PARENT
+        stack = NONE_U32
         for number in reversed(path):
             stack = self._child(stack, number)
         return stack
@@ -109,7 +108,7 @@ class StackTree:
         """Return the id of the stack of what a task calls, without what that calls."""
         code = _code_of(called)
         frame = self._built_in(called) if code is None else self._frame_of(code)
-        return self._child(NO_PARENT, frame)
+        return self._child(NONE_U32, frame)
 
     def rows(
         self,
@@ -159,7 +158,7 @@ class StackTree:
         stack = self._stacks.get(key)
         if stack is None:
             if len(self._stacks) >= STACKS:
-                key = (NO_PARENT, self._frame("truncated", "", 0))
+                key = (NONE_U32, self._frame("truncated", "", 0))
                 if key in self._stacks:
                     return self._stacks[key]
             stack = self._stacks[key] = len(self._stacks)

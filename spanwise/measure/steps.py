@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.measure.clocks import CoreWait
 from spanwise.processes import forks
+from spanwise.records.enumerations import (
+    KIND_COMPUTE,
+    KIND_DESERIALIZE,
+    KIND_DISK_READ,
+    KIND_IMPORT,
+    NONE_U16,
+)
 from spanwise.worker.library import Library, Opened
-from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, IMPORT, NO_PEER, Part
+from spanwise.worker.report import Part
 from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Row
 
@@ -56,7 +63,7 @@ def own_part(
         cpu,
         core_wait,
         nbytes,
-        NO_PEER,
+        NONE_U16,
         1,
     )
 
@@ -85,7 +92,7 @@ def open_blobs(
     if imports.seconds or reads.seconds:
         parts = _opening_parts(library, row, start, begin, end, cpu, float(nbytes))
     else:
-        parts = [own_part(DESERIALIZE, row, start, begin, end, cpu, float(nbytes))]
+        parts = [own_part(KIND_DESERIALIZE, row, start, begin, end, cpu, float(nbytes))]
     return opened, literals, end, end_cpu, parts
 
 
@@ -106,15 +113,15 @@ def _opening_parts(
     read_seconds, read_cpu, read_bytes = library.disk_reads.take()
     import_seconds, import_cpu = library.import_times.take()
     for kind, seconds, spent, size in (
-        (DISK_READ, read_seconds, read_cpu, float(read_bytes)),
-        (IMPORT, import_seconds, import_cpu, 0.0),
+        (KIND_DISK_READ, read_seconds, read_cpu, float(read_bytes)),
+        (KIND_IMPORT, import_seconds, import_cpu, 0.0),
     ):
         if seconds > 0.0:
             stop = min(end, begin + seconds)
             held_cpu = min(cpu, spent)
             parts.append(own_part(kind, row, start, begin, stop, held_cpu, size))
             begin, cpu = stop, cpu - held_cpu
-    parts.append(own_part(DESERIALIZE, row, start, begin, end, cpu, nbytes))
+    parts.append(own_part(KIND_DESERIALIZE, row, start, begin, end, cpu, nbytes))
     return parts
 
 
@@ -147,8 +154,8 @@ def read_back(
         inputs[index] = value
         end, end_cpu = perf_counter(), thread_time()
         cpu, nbytes = read_cpu - begin_cpu, float(len(content))
-        parts.append(own_part(DISK_READ, row, start, begin, read, cpu, nbytes))
-        parts.append(own_part(DESERIALIZE, row, start, read, end, end_cpu - read_cpu, size))
+        parts.append(own_part(KIND_DISK_READ, row, start, begin, read, cpu, nbytes))
+        parts.append(own_part(KIND_DESERIALIZE, row, start, read, end, end_cpu - read_cpu, size))
         begin, begin_cpu = end, end_cpu
         with worker.lock:
             if worker.table.values.get(ids[index]) is marker:
@@ -198,7 +205,7 @@ def run_parts(
                 waited = wait.of_part(function, span, end - begin, cpu)
             parts.append(
                 (
-                    COMPUTE,
+                    KIND_COMPUTE,
                     function,
                     span,
                     begin - start,
@@ -206,7 +213,7 @@ def run_parts(
                     cpu,
                     waited,
                     0.0,
-                    NO_PEER,
+                    NONE_U16,
                     1,
                 )
             )

@@ -18,7 +18,16 @@ from spanwise.client.calls import Calls
 from spanwise.client.client import Client
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.session import Session, dump
-from spanwise.graph.packs import ALIAS, NONE, WANTED
+from spanwise.records.enumerations import (
+    FLAG_ALIAS,
+    FLAG_WANTED,
+    ITEM_MISSING,
+    NONE_U16,
+    NONE_U32,
+    REPORT_CANCELLED,
+    REPORT_ERRED,
+    REPORT_MEMORY,
+)
 from spanwise.wire import payload
 from spanwise.wire.door import Door, listen
 from spanwise.wire.errors import LinkError
@@ -205,7 +214,9 @@ class ClientScheduler:
     def _on_cancel(self, message: Any) -> None:
         ids = message.table("ids").column("id").tolist()
         self.cancelled.update(ids)
-        self._report([(i, i, 4, 0xFFFF, 0.0, NONE, NONE, NONE) for i in ids])
+        self._report(
+            [(i, i, REPORT_CANCELLED, NONE_U16, 0.0, NONE_U32, NONE_U32, NONE_U32) for i in ids]
+        )
 
     def _on_retry(self, message: Any) -> None:
         for each in message.table("ids").column("id").tolist():
@@ -213,7 +224,7 @@ class ClientScheduler:
 
     def _on_locate(self, message: Any) -> None:
         ids = message.table("ids").column("id").tolist()
-        where = [(i, i, 0 if i in self.values else 0xFFFF, 0.0) for i in ids]
+        where = [(i, i, 0 if i in self.values else NONE_U16, 0.0) for i in ids]
         self._send("located", {"request": message.fields["request"]}, {"where": where})
 
     def _on_scattered(self, message: Any) -> None:
@@ -222,7 +233,9 @@ class ClientScheduler:
         holders = dict(iter(message.table("holders")))
         for i, task_id in enumerate(message.table("tasks").column("id").tolist()):
             self.values[task_id] = self.put[task_id]
-            rows.append((task_id, task_id, 1, holders[i], 8.0, NONE, NONE, NONE))
+            rows.append(
+                (task_id, task_id, REPORT_MEMORY, holders[i], 8.0, NONE_U32, NONE_U32, NONE_U32)
+            )
         self._report(rows)
 
     def _on_run(self, message: Any) -> None:
@@ -273,22 +286,22 @@ class ClientScheduler:
 
     def _run(self, row: dict[str, Any]) -> None:
         task_id = row["id"]
-        wanted = row["flags"] & WANTED
+        wanted = row["flags"] & FLAG_WANTED
         for each in row["inputs"]:
             if self.values[each] is FAILED:
                 self.values[task_id] = FAILED
                 self.causes[task_id] = self.causes[each]
                 if wanted:
-                    self._report([_row(task_id, 2, cause=self.causes[each])])
+                    self._report([_row(task_id, REPORT_ERRED, cause=self.causes[each])])
                 return
         inputs = [self.values[each] for each in row["inputs"]]
         errors: list[Any] = []
         blob = b""
         try:
-            if row["flags"] & ALIAS:
+            if row["flags"] & FLAG_ALIAS:
                 (self.values[task_id],) = inputs
             else:
-                literals = () if row["chunk"] == NONE else self.chunks[row["chunk"]][row["row"]]
+                literals = () if row["chunk"] == NONE_U32 else self.chunks[row["chunk"]][row["row"]]
                 name = self.texts[row["function"]]
                 self.ran.append((row["key"], name, row["span"], row["origin"]))
                 self.values[task_id] = self.templates[row["template"]].run(literals, inputs)
@@ -306,14 +319,14 @@ class ClientScheduler:
                     "blob": 0,
                 }
             )
-            self._report([_row(task_id, 2, cause=task_id)], told.blob, errors)
+            self._report([_row(task_id, REPORT_ERRED, cause=task_id)], told.blob, errors)
             return
         if wanted:
             blob = dump(self.values[task_id])
             if len(blob) > self.inline:
-                self._report([_row(task_id, 1)])
+                self._report([_row(task_id, REPORT_MEMORY)])
             else:
-                self._report([_row(task_id, 1, length=len(blob))], blob)
+                self._report([_row(task_id, REPORT_MEMORY, length=len(blob))], blob)
 
     # -- the peer door ----------------------------------------------------
 
@@ -333,15 +346,15 @@ class ClientScheduler:
                         blobs.append(dump(self.values[task_id]))
                         items.append((task_id, 0, float(len(blobs[-1]))))
                     else:
-                        items.append((task_id, 1, 0.0))
+                        items.append((task_id, ITEM_MISSING, 0.0))
                 link.send("data", {"request": request}, {"items": items}, blobs)
         except LinkError:
             return
 
 
-def _row(task_id: int, status: int, length: int | None = None, cause: int = NONE) -> Any:
-    start = NONE if length is None else 0
-    return (task_id, task_id, status, 0, 8.0, start, NONE if length is None else length, cause)
+def _row(task_id: int, status: int, length: int | None = None, cause: int = NONE_U32) -> Any:
+    start = NONE_U32 if length is None else 0
+    return (task_id, task_id, status, 0, 8.0, start, NONE_U32 if length is None else length, cause)
 
 
 _COLUMNS = (

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spanwise.graph.template import Part, Template
+from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, NONE_U32, RUN_OK
 from spanwise.wire import door, payload
 from spanwise.wire.errors import LinkClosed
 from spanwise.wire.handshake import new_secret
@@ -29,7 +30,6 @@ from spanwise.wire.link import Link, dial
 
 #: Seconds: the machine may be very busy.
 LIMIT = 60.0
-NO_CHUNK = 0xFFFF_FFFF
 
 
 class RunPart(NamedTuple):
@@ -149,7 +149,7 @@ class WorkerHandle:
             self._runs_begun += 1
             run_id = self._runs_begun
             run_ids[each.task_id] = run_id
-            where = (NO_CHUNK, 0)
+            where = (NONE_U32, 0)
             if each.literals:
                 where = (chunk, len(chunk_rows))
                 chunk_rows.append(each.literals)
@@ -247,7 +247,7 @@ class WorkerHandle:
                 error = errors.get(i)
                 if error is not None:
                     error = {**error, **payload.loads(message.blobs[error["blob"]])}
-                found = None if length == 0xFFFFFFFF else bytes(inline[start : start + length])
+                found = None if length == NONE_U32 else bytes(inline[start : start + length])
                 self.runs.append(Run(*row[:10], parts[row[12] : stop], found, error))
             self.missing += list(message.table("missing"))
         elif message.type == "replicas":
@@ -276,7 +276,7 @@ class WorkerHandle:
         run = self.task_run(task_id)
         if run.error is not None:
             raise run.error["exception"]
-        assert run.status == 0, run
+        assert run.status == RUN_OK, run
         if run.inline is not None:
             return payload.loads(run.inline)
         return self.get([task_id])[task_id]
@@ -297,11 +297,11 @@ class WorkerHandle:
                 more = message.fields["more"]
                 blobs = iter(message.blobs)
                 for task_id, status, _ in message.table("items"):
-                    if status == 1:
+                    if status == ITEM_MISSING:
                         values[task_id] = KeyError(task_id)
                         continue
                     values[task_id] = payload.loads(next(blobs))
-                    if status == 2:
+                    if status == ITEM_NOT_PICKLED:
                         raise values[task_id]["exception"]
             return values
         finally:
@@ -313,7 +313,7 @@ class WorkerHandle:
         stacks = {row[0]: row[1:] for row in self.measured.get("stacks", ())}
         for _, _, span, function, stack, state, n in self.measured.get("samples", ()):
             path = []
-            while stack != 0xFFFFFFFF:
+            while stack != NONE_U32:
                 stack, frame = stacks[stack]
                 path.append(frames[frame])
             yield span, function, path[::-1], state, n

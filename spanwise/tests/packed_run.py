@@ -9,9 +9,10 @@ import cloudpickle
 
 from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.observe_dask import remember_provenance
-from spanwise.graph.packs import ALIAS, NONE, Packer, SubmitMessage
+from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import prepare
 from spanwise.graph.template import Template
+from spanwise.records.enumerations import FLAG_ALIAS, NONE_U32
 
 
 class PartRun:
@@ -99,12 +100,12 @@ class PackedRun:
             start = tasks["firstDependency"][i]
             stop = len(message.dependencies) if last else tasks["firstDependency"][i + 1]
             inputs = [self.values[d] for d in message.dependencies[start:stop]]
-            if tasks["flags"][i] & ALIAS:
+            if tasks["flags"][i] & FLAG_ALIAS:
                 assert len(inputs) == 1
                 self.values[task_id] = inputs[0]
                 continue
             literals: tuple[Any, ...] = ()
-            if tasks["chunk"][i] != NONE:
+            if tasks["chunk"][i] != NONE_U32:
                 literals = self.chunks[tasks["chunk"][i]][tasks["row"][i]]
             template = self.templates[tasks["template"][i]]
             name = self.texts[tasks["function"][i]]

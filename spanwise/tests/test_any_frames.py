@@ -13,6 +13,7 @@ import msgpack
 import psutil
 import pytest
 
+from spanwise.records.enumerations import RUN_OK
 from spanwise.tests.fake_scheduler import FakeScheduler, task
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkError
@@ -100,5 +101,5 @@ def test_a_worker_stands_any_frame_of_a_peer(tmp_path: Path) -> None:
             link.close()
         assert worker.get([1]) == {1: 3}
         worker.assign([task(2, add, (3, 4))])
-        assert worker.task_run(2).status == 0
+        assert worker.task_run(2).status == RUN_OK
         assert process.is_running() and process.memory_info().rss - before < 100e6

@@ -24,6 +24,7 @@ from dask._expr import Expr
 from spanwise import span
 from spanwise.graph.observe_dask import _harmless, remember_provenance
 from spanwise.graph.provenance import Source, current_annotation
+from spanwise.records.enumerations import ORIGIN_DEFAULT, ORIGIN_INFERRED
 from spanwise.tests.packed_run import PackedRun
 
 #: (marker, tags, origin) of each call; filled while a graph runs.
@@ -157,7 +158,7 @@ def test_array_operation(run: PackedRun, name: str) -> None:
             assert each.tags == ("C",), each
         else:
             assert each.tags == ("B",), each
-    assert all(each.origin != 2 for each in run.runs), "arrays are never inferred"
+    assert all(each.origin != ORIGIN_INFERRED for each in run.runs), "arrays are never inferred"
 
 
 def test_random_arrays_with_equal_annotations(run: PackedRun) -> None:
@@ -318,7 +319,7 @@ def test_optimised_and_kept_collections(run: PackedRun) -> None:
 def test_legacy_graph_without_spans(run: PackedRun) -> None:
     graph = {"x": 1, "y": (operator.add, "x", 10), "z": (sum, ["x", "y"])}
     assert run.get(graph, ["z", ["y"]]) == [12, [11]]
-    assert all(each.tags == () and each.origin == 0 for each in run.runs)
+    assert all(each.tags == () and each.origin == ORIGIN_DEFAULT for each in run.runs)
     with span("A"):
         run.runs.clear()
         run.get(graph, ["z"])

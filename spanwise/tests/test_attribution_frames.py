@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 
 from spanwise import span
+from spanwise.records.enumerations import ORIGIN_DEFAULT, ORIGIN_INFERRED
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.packed_run import PackedRun, PartRun
 
@@ -118,7 +119,7 @@ def judge(each: PartRun) -> str:
         return "final"
     if not each.tags:
         return "none"
-    if each.origin == 2:
+    if each.origin == ORIGIN_INFERRED:
         return "inferred"
     return "exact" if each.tags == truth(each) else "wrong"
 
@@ -224,4 +225,4 @@ def test_frames_outside_spans_have_none(run: PackedRun) -> None:
     frame.compute()
     by_name = {each.name: each for each in run.runs}
     assert by_name["own_step"].tags == ("B",)
-    assert by_name["make_source"].tags == () and by_name["make_source"].origin == 0
+    assert by_name["make_source"].tags == () and by_name["make_source"].origin == ORIGIN_DEFAULT

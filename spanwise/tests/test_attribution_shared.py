@@ -12,10 +12,9 @@ from dask import delayed
 
 from spanwise import span
 from spanwise.graph.observe_dask import remember_provenance
+from spanwise.records.enumerations import ORIGIN_INFERRED, ORIGIN_USER
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.packed_run import PackedRun
-
-DEFAULT, EXACT, INFERRED = 0, 1, 2
 
 
 @pytest.fixture
@@ -45,12 +44,12 @@ def test_two_that_live_are_only_inferred(run: PackedRun) -> None:
     x, y = ones("A"), ones("B")
     assert x.name == y.name
     x.compute()
-    assert found(run) == {(("A",), INFERRED)}
+    assert found(run) == {(("A",), ORIGIN_INFERRED)}
     y.compute()
-    assert found(run) == {(("B",), INFERRED)}
+    assert found(run) == {(("B",), ORIGIN_INFERRED)}
     dask.compute(x + 1, y + 2)
     ((_, origin),) = found(run)
-    assert origin == INFERRED, "one layer, written twice"
+    assert origin == ORIGIN_INFERRED, "one layer, written twice"
 
 
 def test_what_was_written_around_them_stays_exact(run: PackedRun) -> None:
@@ -58,7 +57,7 @@ def test_what_was_written_around_them_stays_exact(run: PackedRun) -> None:
     with span("C"):
         z = x * 2
     z.compute()
-    assert found(run, "mul") == {(("C",), EXACT)}
+    assert found(run, "mul") == {(("C",), ORIGIN_USER)}
     del y
 
 
@@ -67,11 +66,11 @@ def test_one_that_is_left_is_exact_again(run: PackedRun) -> None:
     del x
     gc.collect()
     y.compute()
-    assert found(run) == {(("B",), EXACT)}
+    assert found(run) == {(("B",), ORIGIN_USER)}
     y, x = None, ones("A")
     gc.collect()
     x.compute()
-    assert found(run) == {(("A",), EXACT)}
+    assert found(run) == {(("A",), ORIGIN_USER)}
 
 
 def test_a_graph_that_holds_both_stays_inferred_when_they_are_gone(run: PackedRun) -> None:
@@ -82,7 +81,7 @@ def test_a_graph_that_holds_both_stays_inferred_when_they_are_gone(run: PackedRu
     gc.collect()
     z.compute()
     ((_, origin),) = found(run)
-    assert origin == INFERRED
+    assert origin == ORIGIN_INFERRED
     assert found(run) == set()
 
 
@@ -90,7 +89,7 @@ def test_the_same_tags_again_are_exact(run: PackedRun) -> None:
     """A cell that is run again."""
     x, y = ones("A"), ones("A")
     dask.compute(x + 1, y + 2)
-    assert found(run) == {(("A",), EXACT)}
+    assert found(run) == {(("A",), ORIGIN_USER)}
 
 
 @pytest.mark.parametrize("tags", [("A", None), (None, "A")])
@@ -99,7 +98,7 @@ def test_one_outside_all_spans(run: PackedRun, tags: tuple[str | None, str | Non
     with span("around"):
         dask.compute(x + 1, y + 2)
     ((_, origin),) = found(run)
-    assert origin == INFERRED
+    assert origin == ORIGIN_INFERRED
 
 
 def test_by_name_alone(run: PackedRun) -> None:
@@ -109,7 +108,7 @@ def test_by_name_alone(run: PackedRun) -> None:
         total = delayed(sum)(x)
     total.compute()
     ((tags, origin),) = found(run)
-    assert tags == ("B",) and origin == INFERRED, "it was A's"
+    assert tags == ("B",) and origin == ORIGIN_INFERRED, "it was A's"
     del y
 
 
@@ -122,7 +121,7 @@ def test_three(run: PackedRun) -> None:
     del x
     gc.collect()
     z.compute()
-    assert found(run) == {(("C",), EXACT)}
+    assert found(run) == {(("C",), ORIGIN_USER)}
 
 
 def test_nothing_is_remembered_of_layers_that_are_gone(run: PackedRun) -> None:

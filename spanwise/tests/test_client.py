@@ -15,6 +15,7 @@ from spanwise import as_completed, span, wait
 from spanwise.client.current import default_client
 from spanwise.client.memory_sampler import MemorySampler
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
+from spanwise.records.enumerations import ORIGIN_USER
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 
 
@@ -256,7 +257,7 @@ def test_one_function_in_three_spans(client: LocalClient) -> None:
     for key, name, number, origin in client.fake.ran:
         if name == "abs":
             found[key] = client.fake.tags(number)
-            assert origin == 1
+            assert origin == ORIGIN_USER
     assert {found[future.key] for future in mapped} == {("A",)}
     assert found[submitted.key] == ("B",) and found[lazy.key] == ("C",)
 

@@ -18,9 +18,9 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.steps import run_parts
 from spanwise.measure.waits import Waits
+from spanwise.records.enumerations import KIND_COMPUTE, KIND_DESERIALIZE, NONE_U32, RUN_OK
 from spanwise.worker.executor import Executor
-from spanwise.worker.library import NO_CHUNK
-from spanwise.worker.report import COMPUTE, DESERIALIZE, OK, Part, Report
+from spanwise.worker.report import Part, Report
 from spanwise.worker.spill import Spent
 from spanwise.worker.tasks import Entry, Row
 from spanwise.worker.watch import RUNNING_SECONDS, Watch
@@ -66,7 +66,7 @@ class TwoRuns(Executor):
         row = entry[2]
         self.row = row
         self._stamp()
-        self.worker.report.runs.append((row[0], row[1], OK, *(0,) * 10))
+        self.worker.report.runs.append((row[0], row[1], RUN_OK, *(0,) * 10))
         return self.left.pop(0) if self.left else None
 
 
@@ -218,11 +218,11 @@ def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
     monkeypatch.setattr(worker.library, "open", slowly)
     executor._stamp()
     entry = entry_of(1)
-    row = (*entry[2][:3], NO_CHUNK, *entry[2][4:])
+    row = (*entry[2][:3], NONE_U32, *entry[2][4:])
     worker.table.running[row[0]] = row[1]
     executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
     deserialize, compute = worker.report.parts
-    assert (deserialize[0], compute[0]) == (DESERIALIZE, COMPUTE)
+    assert (deserialize[0], compute[0]) == (KIND_DESERIALIZE, KIND_COMPUTE)
     assert compute[6] == compute[6], "NaN: the nap was not asked what it waited for"
     assert for_the_lock(worker.ledger) < 0.005
 

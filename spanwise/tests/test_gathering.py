@@ -15,7 +15,7 @@ from spanwise.client.gathering import Gathering
 from spanwise.client.peers import Unreachable
 from spanwise.client.session import dump
 from spanwise.errors import CancelledError, ClusterError
-from spanwise.wire.peer_answers import CANNOT_PICKLE, OK
+from spanwise.records.enumerations import ITEM_NOT_PICKLED, ITEM_OK
 
 LOST_SECONDS = 0.2
 
@@ -40,7 +40,7 @@ class FakeSession:
         if found is None:
             time.sleep(2 * LOST_SECONDS)  # longer than a lost result is asked for
             raise Unreachable(f"{address} stalls")
-        return {each: (OK, dump(found)) for each in ids}
+        return {each: (ITEM_OK, dump(found)) for each in ids}
 
     def ask(self, kind: str, fields: Any, tables: Any, timeout: float) -> Any:
         assert kind == "locate"
@@ -109,8 +109,8 @@ class Answers(FakeSession):
 
     def _get(self, address: str, ids: list[int], until: float | None) -> dict[int, Any]:
         self.asked.append(ids)
-        found: dict[int, Any] = {1: (OK, dump("one")), 4: (OK, dump("four"))}
-        found[2] = (CANNOT_PICKLE, dump({"exception": TypeError("a lock"), "text": "there"}))
+        found: dict[int, Any] = {1: (ITEM_OK, dump("one")), 4: (ITEM_OK, dump("four"))}
+        found[2] = (ITEM_NOT_PICKLED, dump({"exception": TypeError("a lock"), "text": "there"}))
         return {each: found[each] for each in ids if each in found}
 
     def wait_for(self, entries: Any, timeout: float | None = None) -> None:

@@ -27,13 +27,13 @@ from spanwise.graph.template import Constant, Slot, Template
 from spanwise.measure import names as worker_names
 from spanwise.measure import stacks, steps
 from spanwise.measure.fine import Ledger
+from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
 from spanwise.worker.library import Kept
-from spanwise.worker.report import DESERIALIZE, DISK_READ
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.worker import Worker
 
@@ -359,6 +359,6 @@ def test_what_a_task_runs_is_read_from_disk_before_it_is_unpickled(tmp_path: Pat
         return [(part[0], part[7]) for part in parts]
 
     unpickled = pytest.approx(6 * MEGABYTE, rel=0.01)
-    assert opened() == [(DESERIALIZE, unpickled)]
+    assert opened() == [(KIND_DESERIALIZE, unpickled)]
     assert worker.pinned.give_up(100 * MEGABYTE) > 0
-    assert opened() == [(DISK_READ, unpickled), (DESERIALIZE, unpickled)]
+    assert opened() == [(KIND_DISK_READ, unpickled), (KIND_DESERIALIZE, unpickled)]

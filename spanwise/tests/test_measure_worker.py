@@ -21,9 +21,16 @@ from pathlib import Path
 import pytest
 
 from spanwise.graph.template import Part
+from spanwise.records.enumerations import (
+    KIND_COMPUTE,
+    KIND_DESERIALIZE,
+    KIND_IMPORT,
+    KIND_SERIALIZE,
+    NONE_U32,
+    SAMPLE_ON_CORE,
+)
 from spanwise.tests.fake_scheduler import FakeScheduler, task
 from spanwise.wire import payload
-from spanwise.worker.report import DESERIALIZE, IMPORT
 
 pytestmark = [
     pytest.mark.timeout(240),
@@ -99,7 +106,7 @@ def check_stamps(run, truth):
     assert run.start <= start and stop <= run.stop
     assert cpu <= run.cpu + 1e-6
     # The first run of a function opens it, which imports this module: both have parts.
-    opening = sum(part.cpu for part in run.parts if part.kind in (DESERIALIZE, IMPORT))
+    opening = sum(part.cpu for part in run.parts if part.kind in (KIND_DESERIALIZE, KIND_IMPORT))
     assert run.cpu - opening - cpu <= OVERHEAD
     assert run.cpu <= run.duration + 1e-3
     held = [part for part in run.parts if part.held]
@@ -212,7 +219,7 @@ class TestParts:
         )
         single.assign([task(fused, None, (0.02, 0.03), parts=parts)])
         run = single.task_run(fused)
-        inner = [part for part in run.parts if part.kind == 4]
+        inner = [part for part in run.parts if part.kind == KIND_COMPUTE]
         assert [(single.names[p.function], p.span) for p in inner] == [
             ("one", 1),
             ("two", 2),
@@ -234,7 +241,7 @@ class TestParts:
         )
         single.assign([task(fused, None, (0.02,), parts=parts)])
         run = single.task_run(fused)
-        inner = [part for part in run.parts if part.kind == 4]
+        inner = [part for part in run.parts if part.kind == KIND_COMPUTE]
         assert run.error["type"] == "ValueError"
         assert [(single.names[p.function], p.span) for p in inner] == [("fine", 1), ("fails", 2)]
         assert all(part.cpu >= 0.02 for part in inner)
@@ -266,9 +273,9 @@ class TestParts:
         (one,) = ids()
         single.assign([task(one, SlowToPickle)])
         run = single.task_run(one)
-        pickling = [p for p in run.parts if p.kind == 5]
+        pickling = [p for p in run.parts if p.kind == KIND_SERIALIZE]
         assert len(pickling) == 1 and pickling[0].duration >= 0.05
-        assert [p.duration < 0.05 for p in run.parts if p.kind == 4] == [True]
+        assert [p.duration < 0.05 for p in run.parts if p.kind == KIND_COMPUTE] == [True]
 
     def test_sizes(self, single):
         np = pytest.importorskip("numpy")
@@ -306,7 +313,7 @@ class TestState:
         assert (row[0], row[2], row[3], row[4]) == (run.thread, run.runId, 9, 4)
         # The same stamp: by it the scheduler knows which runs have ended.
         assert row[5] == run.start
-        single.wait(lambda: single.measured["running"][-1][1] == 0xFFFFFFFF)
+        single.wait(lambda: single.measured["running"][-1][1] == NONE_U32)
 
     def test_memory(self, single):
         (big,) = ids()
@@ -432,7 +439,7 @@ class TestSampling:
             if span in wall:
                 all_samples[span] += n
                 functions[span, path[0]] += n
-                if state == 0:
+                if state == SAMPLE_ON_CORE:
                     on_core[span] += n
         return cpu, wall, inside, on_core, all_samples, functions
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from spanwise.measure.clocks import ThreadClock
 from spanwise.measure.names import OWN, Names
-from spanwise.measure.sampler import BLOCKED, INTERVAL, ON_CORE, WAITING, Sampler
-from spanwise.measure.stacks import NO_PARENT
+from spanwise.measure.sampler import INTERVAL, Sampler
+from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
 TEMPLATE, FUNCTION, SPAN = 2, 5, 6
@@ -113,7 +113,7 @@ def named(sampler: Sampler) -> dict[str, int]:
     stacks, frames = sampler.stacks.rows()
     names = sampler._lanes[0].executor.names.announcement()["names"]
     function = {number: names[name & ~OWN] for number, name, _, _ in frames}
-    alone = {stack: function[frame] for stack, parent, frame in stacks if parent == NO_PARENT}
+    alone = {stack: function[frame] for stack, parent, frame in stacks if parent == NONE_U32}
     found: dict[str, int] = {}
     for *_, stack, _, n in sampler.rows():
         # What a look really finds here: this test, in many frames.
@@ -222,7 +222,7 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     executor.clock = 101.0 + 10.5 * INTERVAL
     executor.reporting = True
     sampler.look(101.0 + 10.5 * INTERVAL)
-    assert {state: n for *_, state, n in sampler.rows()} == {BLOCKED: 10}
+    assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 10}
 
 
 class Scheduled:
@@ -251,7 +251,7 @@ class Scheduled:
     st.lists(
         st.tuples(
             st.floats(0.0002, 0.03),
-            st.sampled_from([WAITING, BLOCKED]),
+            st.sampled_from([SAMPLE_WAITING, SAMPLE_BLOCKED]),
             st.floats(0.0002, 0.2),
         ),
         min_size=1,
@@ -260,15 +260,17 @@ class Scheduled:
     st.lists(st.floats(0.9 * INTERVAL, 1.4 * INTERVAL), min_size=1),
 )
 def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(drawn, steps):
-    stays = [each for core, state, off in drawn for each in ((ON_CORE, core), (state, off))]
+    stays = [each for core, state, off in drawn for each in ((SAMPLE_ON_CORE, core), (state, off))]
     whole = sum(seconds for _, seconds in stays)
     # What is owed at the end is paid while the task goes on.
-    thread = Scheduled([*stays, (ON_CORE, 1.0)])
+    thread = Scheduled([*stays, (SAMPLE_ON_CORE, 1.0)])
     now = 0.0
     executor = FakeExecutor((A, None))
-    executor.core_wait = SimpleNamespace(read=lambda: thread.spent(WAITING, now, with_last=False))
+    executor.core_wait = SimpleNamespace(
+        read=lambda: thread.spent(SAMPLE_WAITING, now, with_last=False)
+    )
     sampler = sampler_of(executor)
-    sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(ON_CORE, now))
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(SAMPLE_ON_CORE, now))
     for step in itertools.cycle(steps):
         now += step
         if now > whole + 1.0:
@@ -278,7 +280,7 @@ def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(dr
     found = Counter[int]()
     for *_, state, n in sampler.rows():
         found[state] += n
-    for state in (ON_CORE, WAITING, BLOCKED):
+    for state in (SAMPLE_ON_CORE, SAMPLE_WAITING, SAMPLE_BLOCKED):
         assert found[state] * INTERVAL == pytest.approx(
             thread.spent(state, looked), abs=4 * INTERVAL
         )

@@ -13,9 +13,15 @@ from typing import Any
 import pytest
 
 from spanwise.measure.steps import read_back
+from spanwise.records.enumerations import (
+    KIND_COMPUTE,
+    KIND_DESERIALIZE,
+    KIND_DISK_READ,
+    KIND_DISK_WRITE,
+    KIND_SERIALIZE,
+)
 from spanwise.wire import payload
 from spanwise.worker.executor import Executor
-from spanwise.worker.report import COMPUTE, DESERIALIZE, DISK_READ, DISK_WRITE, SERIALIZE
 from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
 from spanwise.worker.spill_file import LITTLE_BYTES, MODE, Spilled, SpillFiles
 from spanwise.worker.tasks import Row
@@ -300,7 +306,7 @@ def test_each_input_is_read_back_as_what_it_is_and_under_its_own_id(
     assert {i: table.sizes[i] for i in back} == {i: sizes[i] for i in back}
     # Read once for each place; the bytes are those on disk, and those in memory.
     read = [i for i in asked if i != 9]
-    assert [part[0] for part in parts] == [DISK_READ, DESERIALIZE] * len(read)
+    assert [part[0] for part in parts] == [KIND_DISK_READ, KIND_DESERIALIZE] * len(read)
     assert [part[7] for part in parts[1::2]] == [sizes[i] for i in read]
     table.check()
 
@@ -316,12 +322,12 @@ def test_making_room_is_a_part_of_the_run_that_makes_it(tmp_path: Path) -> None:
     parts: list[Any] = []
     executor._stamp = lambda: None  # type: ignore[method-assign]
     stop, _ = executor._make_room(row, 1000.0, 0.0, executor.clock, 0.0, parts)
-    assert [part[0] for part in parts] == [SERIALIZE, DISK_WRITE]
+    assert [part[0] for part in parts] == [KIND_SERIALIZE, KIND_DISK_WRITE]
     assert all(part[9] == 1 and part[1:3] == (5, 6) for part in parts)
     # End to end, up to the run's end; the bytes are those on disk.
     serialize, write = parts
     assert write[3] == pytest.approx(serialize[3] + serialize[4])
     assert write[3] + write[4] == pytest.approx(stop)
     assert write[7] == kept.bytes_on_disk()
-    assert COMPUTE not in [part[0] for part in parts]
+    assert KIND_COMPUTE not in [part[0] for part in parts]
     assert kept.worker.table.managed + 1000 <= 0.6 * 1e6

@@ -14,6 +14,15 @@ from pathlib import Path
 import pytest
 
 from spanwise.graph.template import Part
+from spanwise.records.enumerations import (
+    KIND_COMPUTE,
+    KIND_DISK_WRITE,
+    KIND_SERIALIZE,
+    KIND_TRANSFER,
+    RUN_FAILED,
+    RUN_MISSING,
+    RUN_OK,
+)
 from spanwise.tests.fake_scheduler import LIMIT, FakeScheduler, task
 from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
@@ -115,7 +124,7 @@ class TestResults:
         )
         shared.assign([task(a, abs, (-3,)), task(b, None, (10,), [a], parts=parts)])
         assert shared.value(b) == (14, "end")
-        rows = [part for part in shared.task_run(b).parts if part.kind == 4]
+        rows = [part for part in shared.task_run(b).parts if part.kind == KIND_COMPUTE]
         assert [(shared.names[part.function], part.span) for part in rows] == [
             ("add", 5),
             ("inc", 6),
@@ -160,7 +169,7 @@ class TestResults:
         worker.flush()
         go.touch()
         run = worker.task_run(0)
-        assert run.error is None and run.status == 0
+        assert run.error is None and run.status == RUN_OK
         assert payload.loads(run.inline) == "given"
 
     def test_priority_is_obeyed(self, own):
@@ -212,7 +221,7 @@ class TestErrors:
         assert isinstance(error["exception"], ValueError)
         assert "in fails" in error["text"] and "executor.py" not in error["text"]
         # What depends on it ends too, and says what it lacked.
-        assert shared.task_run(b).status == 2 and shared.task_run(c).status == 2
+        assert shared.task_run(b).status == RUN_MISSING and shared.task_run(c).status == RUN_MISSING
         assert (a, shared.number) in shared.missing
 
     def test_exit_does_not_end_the_worker(self, shared):
@@ -246,7 +255,7 @@ class TestErrors:
         a, b = ids(2)
         shared.assign([task(a, threading.Lock), task(b, lambda lock: lock.locked(), (), [a])])
         assert shared.value(b) is False
-        assert shared.task_run(a).status == 0
+        assert shared.task_run(a).status == RUN_OK
         with pytest.raises(Exception, match="cannot be pickled"):
             shared.get([a])
 
@@ -291,7 +300,7 @@ class TestPeers:
         two.wait(lambda: len(two.replicas) == 300)
         assert sorted(two.replicas) == [(each, 28.0) for each in made]
         run = two.task_run(total)
-        transfers = [part for part in run.parts if part.kind == 1]
+        transfers = [part for part in run.parts if part.kind == KIND_TRANSFER]
         assert transfers and {part.from_ for part in transfers} == {one.number}
         # Nothing else was to be done: the thread waited for it.
         assert any(part.held for part in transfers)
@@ -365,13 +374,13 @@ class TestPeers:
             holders={0: one.number},
         )
         assert two.value(2) == 1_000_000
-        transfers = [part for part in two.task_run(2).parts if part.kind == 1]
+        transfers = [part for part in two.task_run(2).parts if part.kind == KIND_TRANSFER]
         assert transfers and all(part.held == 0 and part.offset < 0 for part in transfers)
 
     def test_missing_inputs_are_reported(self, own):
         one, two = own.start_worker(), own.start_worker()
         two.assign([task(1, inc, (), [77])], holders={77: one.number})
-        assert two.task_run(1).status == 2
+        assert two.task_run(1).status == RUN_MISSING
         assert two.missing == [(77, one.number)]
 
     def test_an_unpicklable_input_fails_its_user_with_the_reason(self, own):
@@ -380,7 +389,7 @@ class TestPeers:
         one.task_run(0)
         two.assign([task(1, id, (), [0])], holders={0: one.number})
         run = two.task_run(1)
-        assert run.status == 1 and "cannot be pickled" in run.error["message"]
+        assert run.status == RUN_FAILED and "cannot be pickled" in run.error["message"]
 
     def test_a_killed_peer_is_a_missing_input(self, own):
         one, two = own.start_worker(), own.start_worker()
@@ -389,7 +398,7 @@ class TestPeers:
         os.kill(one.process.pid, signal.SIGKILL)
         one.process.wait(LIMIT)
         two.assign([task(1, inc, (), [0])], holders={0: one.number})
-        assert two.task_run(1).status == 2
+        assert two.task_run(1).status == RUN_MISSING
         two.assign([task(2, inc, (1,))])
         assert two.value(2) == 2
 
@@ -432,7 +441,7 @@ def _spin(seconds):
                 workers[which].assign(layer, holders=holders)
             for which, layer in enumerate(layers):
                 for each in layer:
-                    assert workers[which].task_run(each.task_id).status == 0
+                    assert workers[which].task_run(each.task_id).status == RUN_OK
                     holders[each.task_id] = which
         for worker in workers:
             mine = [task_id for task_id, which in holders.items() if which == worker.number]
@@ -623,14 +632,16 @@ class TestSpilling:
         assert {("get-data", "disk-read", unit) for unit in ("seconds", "bytes", "count")} <= fine
         # Written by the tasks' own thread: parts of their runs. Else outside tasks.
         parts = [part for i in range(count) for part in worker.task_run(i).parts]
-        assert {5, 6} <= {part.kind for part in parts}
+        assert {KIND_SERIALIZE, KIND_DISK_WRITE} <= {part.kind for part in parts}
         outside = sum(
             row[6]
             for row in worker.measured["fine"]
             if [worker.names[row[i]] for i in (1, 4, 5)]
             == ["memory-monitor", "disk-write", "bytes"]
         )
-        assert outside + sum(part.bytes for part in parts if part.kind == 6) >= 4 * size
+        assert (
+            outside + sum(each.bytes for each in parts if each.kind == KIND_DISK_WRITE) >= 4 * size
+        )
         worker.send("release", None, {"ids": [(i,) for i in range(count)]})
         worker.flush()
         end = time.monotonic() + LIMIT

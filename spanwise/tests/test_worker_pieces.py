@@ -15,9 +15,10 @@ from spanwise.graph.binding import bound
 from spanwise.graph.template import Call, Constant, Run, Slot, Template
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sizes import Sizes
+from spanwise.records.enumerations import NONE_U32
 from spanwise.worker.errors import CannotOpen, TaskError, describe
 from spanwise.worker.held import placed_arrivals
-from spanwise.worker.library import NO_CHUNK, Kept, Library
+from spanwise.worker.library import Kept, Library
 from spanwise.worker.report import Report
 from spanwise.worker.tasks import Arrival
 
@@ -128,7 +129,7 @@ def test_inline_results_start_at_multiples_of_eight():
 
 def test_dropped_blobs_are_a_sentence_when_needed_again():
     with pytest.raises(CannotOpen, match="The function of this task did not reach the worker"):
-        Library(Names()).open(3, NO_CHUNK, 0)
+        Library(Names()).open(3, NONE_U32, 0)
 
 
 def test_what_is_dropped_between_claim_and_opening_still_opens_and_is_not_kept():

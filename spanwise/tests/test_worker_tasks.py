@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from spanwise.records.enumerations import NONE_U32
 from spanwise.worker.tasks import Arrival, Fetch, TaskTable
 
 ME = 3
@@ -13,7 +14,7 @@ PEER = 4
 
 
 def row(task_id, run_id, priority=0.0, first=0):
-    return (task_id, run_id, 1, 0xFFFFFFFF, 0, 1, 0, 0, priority, 0.0, first)
+    return (task_id, run_id, 1, NONE_U32, 0, 1, 0, 0, priority, 0.0, first)
 
 
 def assign(table, *tasks, holders=None):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.content import broken, check_sizes
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
-
-#: `status` of an item in `data`.
-OK, MISSING, CANNOT_PICKLE = 0, 1, 2
 
 #: Of an item in `data`: task id, status, bytes of the result, payload (none if it is missing).
 Item = tuple[int, int, float, memoryview | None]
@@ -77,11 +75,13 @@ def _with_blobs(message: Message, rows: list[tuple[int, int, float]]) -> list[It
     items: list[Item] = []
     at = 0
     for task_id, status, nbytes in rows:
-        if status == MISSING:
+        if status == ITEM_MISSING:
             items.append((task_id, status, nbytes, None))
             continue
-        if status > CANNOT_PICKLE:
-            raise broken(message, "items.status", f"{status}, expected 0 to {CANNOT_PICKLE}")
+        if status > ITEM_NOT_PICKLED:
+            raise broken(
+                message, "items.status", f"{status}, expected {ITEM_OK} to {ITEM_NOT_PICKLED}"
+            )
         if at == len(blobs):
             raise broken(message, "items", f"a payload is missing for task {task_id}")
         items.append((task_id, status, nbytes, blobs[at]))

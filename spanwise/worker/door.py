@@ -11,11 +11,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from spanwise.processes import forks
+from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_OK
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
 from spanwise.wire.link import Link
-from spanwise.wire.peer_answers import CANNOT_PICKLE, MISSING, OK
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
 from spanwise.worker.spill_file import Spilled
@@ -75,9 +75,9 @@ class Server:
                 value = values.get(task_id, _ABSENT)
                 nbytes = sizes.get(task_id, 0.0)
             if value is _ABSENT:
-                items.append((task_id, MISSING, 0.0))
+                items.append((task_id, ITEM_MISSING, 0.0))
                 continue
-            status = OK
+            status = ITEM_OK
             blob: Any
             if type(value) in fixed:
                 # Numbers come by the thousand, as inputs of a reduction.
@@ -91,7 +91,7 @@ class Server:
                         blob = [value.read()]
                     except OSError:
                         worker.lose(task_id, value)
-                        items.append((task_id, MISSING, 0.0))
+                        items.append((task_id, ITEM_MISSING, 0.0))
                         continue
                     read += perf_counter() - reading
                     read_bytes += value.disk_bytes
@@ -142,7 +142,7 @@ def _pickled(value: Any) -> tuple[int, Any]:
     try:
         pickled = payload.dumps(value)
         forks.came_back()
-        return OK, pickled
+        return ITEM_OK, pickled
     except BaseException as error:  # noqa: BLE001 (told to who asked)
         forks.came_back(error)
         refused = CannotPickle(
@@ -150,4 +150,4 @@ def _pickled(value: Any) -> tuple[int, Any]:
             f"pickled ({said(error)}), so it cannot leave the worker "
             "that made it. Return something picklable, or use it within the task."
         )
-        return CANNOT_PICKLE, [describe(refused).blob]
+        return ITEM_NOT_PICKLED, [describe(refused).blob]

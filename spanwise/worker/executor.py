@@ -31,19 +31,26 @@ from spanwise.measure.steps import (
 )
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
+from spanwise.records.enumerations import (
+    FLAG_WANTED,
+    KIND_COMPUTE,
+    KIND_DISK_WRITE,
+    KIND_SERIALIZE,
+    NONE_U32,
+    RUN_FAILED,
+    RUN_OK,
+)
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
-from spanwise.worker.library import NO_CHUNK, Opened, row_of
-from spanwise.worker.report import COMPUTE, DISK_WRITE, ERROR, NOT_INLINE, OK, SERIALIZE, Part
+from spanwise.worker.library import Opened, row_of
+from spanwise.worker.report import Part
 from spanwise.worker.spill_file import Unreadable
 from spanwise.worker.tasks import Entry, Row
 
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
 
-#: Message flag: a client holds the future, send the result along if it is small.
-WANTED = 1
 #: Finished rows wait for more of them at most this long or this many. A message costs
 #: some 150 us in both processes, most of it for waking the other one; the scheduler
 #: keeps 5 ms of work ahead, so that a thread does not run dry meanwhile.
@@ -187,7 +194,7 @@ class Executor(threading.Thread):
                 return self._inputs_gone(row, gone.args[0])
             library = worker.library
             opened = library.templates.get(row[2])
-            if row[3] == NO_CHUNK:
+            if row[3] == NONE_U32:
                 literals: Any = ()
             else:
                 rows = library.chunks.get(row[3])
@@ -229,7 +236,7 @@ class Executor(threading.Thread):
         # ── stamps, size, inline result ──
         small: bytes | None = None
         if nbytes is not None:
-            if row[7] & WANTED:
+            if row[7] & FLAG_WANTED:
                 small = plain_inline(value)
             stop = perf_counter()
             stop_cpu = thread_time()
@@ -261,7 +268,7 @@ class Executor(threading.Thread):
                 (
                     row[0],
                     row[1],
-                    OK,
+                    RUN_OK,
                     self.number,
                     start,
                     duration,
@@ -270,7 +277,7 @@ class Executor(threading.Thread):
                     wait_thread,
                     nbytes,
                     0 if small is None else report.add_inline(small),
-                    NOT_INLINE if small is None else len(small),
+                    NONE_U32 if small is None else len(small),
                     len(report.parts),
                 )
             )
@@ -304,7 +311,7 @@ class Executor(threading.Thread):
         forks.came_back()
         sized = perf_counter()
         small = None
-        if row[7] & WANTED and nbytes <= INLINE_BYTES:
+        if row[7] & FLAG_WANTED and nbytes <= INLINE_BYTES:
             small = inline(value)
         stop = perf_counter()
         if parts is None and stop - computed <= PART_SECONDS:
@@ -314,7 +321,7 @@ class Executor(threading.Thread):
             parts.append(self._compute(row, start, begin, computed, computed_cpu - begin_cpu))
         if small is not None:
             # Its cpu is not told apart from the sizing before it.
-            parts.append(own_part(SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
+            parts.append(own_part(KIND_SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
         return nbytes, small, parts
 
     def _make_room(
@@ -343,8 +350,8 @@ class Executor(threading.Thread):
             pickled = begin + spent.serialize
             cpu = min(stop_cpu - begin_cpu, spent.serialize)
             size = float(spent.disk_bytes)
-            parts.append(own_part(SERIALIZE, row, start, begin, pickled, cpu))
-            parts.append(own_part(DISK_WRITE, row, start, pickled, stop, 0.0, size))
+            parts.append(own_part(KIND_SERIALIZE, row, start, begin, pickled, cpu))
+            parts.append(own_part(KIND_DISK_WRITE, row, start, pickled, stop, 0.0, size))
         self._wake_watch()
         return stop, stop_cpu
 
@@ -357,7 +364,7 @@ class Executor(threading.Thread):
             else:
                 # Short runs were before it, and whose the waits are cannot be told.
                 wait.mark()
-        return own_part(COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
+        return own_part(KIND_COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
     # ── other ends ────────────────────────────────────────────────────────
 
@@ -389,7 +396,7 @@ class Executor(threading.Thread):
                 (
                     row[0],
                     row[1],
-                    ERROR,
+                    RUN_FAILED,
                     self.number,
                     start,
                     stop - start,
@@ -398,7 +405,7 @@ class Executor(threading.Thread):
                     wait_thread,
                     0.0,
                     0,
-                    NOT_INLINE,
+                    NONE_U32,
                     len(report.parts),
                 )
             )

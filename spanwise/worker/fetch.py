@@ -18,10 +18,11 @@ from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
+from spanwise.records.enumerations import ITEM_OK, LARGEST_U16, TRANSFER_OK
 from spanwise.wire import link as wire_link
 from spanwise.wire.errors import LinkError
 from spanwise.wire.foreign import message_of, said, type_name
-from spanwise.wire.peer_answers import OK, Item, data_items
+from spanwise.wire.peer_answers import Item, data_items
 from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
 REQUEST_IDS = 4096
-#: status of a row of the table `transfers`; what fails has no row
-TRANSFER_OK = 0
 
 
 class PeerFetcher(threading.Thread):
@@ -149,7 +148,7 @@ class PeerFetcher(threading.Thread):
                 continue
             try:
                 value = worker.library.loads(blob)
-                if status != OK:
+                if status != ITEM_OK:
                     error, text = _told(value)
             except BaseException as reason:  # noqa: BLE001 (told to the client)
                 refused = CannotOpen(
@@ -159,7 +158,7 @@ class PeerFetcher(threading.Thread):
                 refused.__cause__ = reason
                 worker.unusable(fetch, describe(refused))
                 continue
-            if status != OK:
+            if status != ITEM_OK:
                 worker.unusable(
                     fetch,
                     Described(type_name(error), message_of(error), text, bytes(blob)),
@@ -178,7 +177,7 @@ class PeerFetcher(threading.Thread):
                     received - begin,
                     self._peer,
                     total,
-                    min(len(items), 65535),
+                    min(len(items), LARGEST_U16),
                     first,
                     0,
                     TRANSFER_OK,

@@ -14,7 +14,8 @@ before it, or beside a held one (two peers at once), went on behind something el
 
 from __future__ import annotations
 
-from spanwise.worker.report import DESERIALIZE, NO_PEER, TRANSFER, Part
+from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_TRANSFER, NONE_U16
+from spanwise.worker.report import Part
 from spanwise.worker.tasks import Arrival, Row
 
 _NAN = float("nan")
@@ -41,9 +42,11 @@ def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: floa
     covered = start
     stretches = []
     for arrival, nbytes in arrivals:
-        stretches.append((arrival.asked, arrival.received, TRANSFER, 0.0, nbytes, arrival.peer))
         stretches.append(
-            (arrival.received, arrival.opened, DESERIALIZE, arrival.cpu, nbytes, NO_PEER)
+            (arrival.asked, arrival.received, KIND_TRANSFER, 0.0, nbytes, arrival.peer)
+        )
+        stretches.append(
+            (arrival.received, arrival.opened, KIND_DESERIALIZE, arrival.cpu, nbytes, NONE_U16)
         )
     stretches.sort(key=lambda stretch: stretch[1])
     for begin, end, kind, cpu, nbytes, peer in stretches:

@@ -28,13 +28,11 @@ from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.stacks import TextIds
 from spanwise.processes import forks
+from spanwise.records.enumerations import NONE_U32
 from spanwise.wire import payload
 from spanwise.wire.foreign import said
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.spill_file import Spilled
-
-#: The chunk id of a task that has no literals.
-NO_CHUNK = 0xFFFF_FFFF
 
 #: From here on what is opened is measured, and can leave memory: else it counts as much as
 #: its pickle.
@@ -386,7 +384,7 @@ class Library:
             With a sentence for the user.
         """
         template = self._templates.claim(template_id)
-        chunk = None if chunk_id == NO_CHUNK else self._chunks.claim(chunk_id)
+        chunk = None if chunk_id == NONE_U32 else self._chunks.claim(chunk_id)
         opened, nbytes = template()
         if chunk is None:
             return opened, (), nbytes

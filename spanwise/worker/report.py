@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING
 from spanwise.worker.errors import Described
-
-# status of a run
-OK, ERROR, INPUTS_MISSING, RESCHEDULED = 0, 1, 2, 3
-# kind of a part
-TRANSFER, DISK_READ, DESERIALIZE, COMPUTE, SERIALIZE, DISK_WRITE, IMPORT = 1, 2, 3, 4, 5, 6, 7
-#: `from` of a part that came from no peer.
-NO_PEER = 0xFFFF
-#: inlineLength of a run whose result is not in the message.
-NOT_INLINE = 0xFFFF_FFFF
 
 #: kind, function, span, offset, duration, cpu, coreWait, bytes, from, held
 Part = tuple[int, int, int, float, float, float, float, float, int, int]
@@ -55,13 +47,13 @@ class Report:
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
     ) -> None:
         """Report a task that did not run: (input, worker asked) of what it lacks."""
-        self._add_unrun(task_id, run_id, INPUTS_MISSING, now)
+        self._add_unrun(task_id, run_id, RUN_MISSING, now)
         self.missing += lost
 
     def add_error(self, task_id: int, run_id: int, error: Described, now: float) -> None:
         """Report a task that failed before it could run."""
         self.errors.append((len(self.runs), error))
-        self._add_unrun(task_id, run_id, ERROR, now)
+        self._add_unrun(task_id, run_id, RUN_FAILED, now)
 
     def _add_unrun(self, task_id: int, run_id: int, status: int, now: float) -> None:
         if not self.runs:
@@ -79,7 +71,7 @@ class Report:
                 _NAN,
                 0.0,
                 0,
-                NOT_INLINE,
+                NONE_U32,
                 len(self.parts),
             )
         )

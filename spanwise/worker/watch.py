@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from spanwise.measure.memory import MemoryMonitor, give_back_free_memory
 from spanwise.measure.sampler import Sampler
+from spanwise.records.enumerations import NONE_U32
 from spanwise.worker.spill import SPILL, Spent
 from spanwise.worker.tasks import Row
 
@@ -37,8 +38,6 @@ LOOK_SECONDS = 0.009
 STILL_SECONDS = 0.04
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
-#: taskId of a row of `running` that says: nothing any more.
-NOTHING = 0xFFFF_FFFF
 
 
 class Watch(threading.Thread):
@@ -159,7 +158,7 @@ class Watch(threading.Thread):
             before = said.get(executor.number)
             if before is not None and row is not before:
                 del said[executor.number]
-                self._running_rows.append((executor.number, NOTHING, 0, 0, 0, now))
+                self._running_rows.append((executor.number, NONE_U32, 0, 0, 0, now))
                 before = None
             if row is not None and before is None and now - started > RUNNING_SECONDS:
                 said[executor.number] = row

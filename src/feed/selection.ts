@@ -3,6 +3,7 @@
  * them is selected. One per notebook or cluster name in a page; every panel of it follows. Plain data inside, so that a layout restore,
  * undo and tests get it for free.
  */
+import type { FilteredStatus } from '../records/enumerations';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { Filter, SpanPath, SpanTerm, TimeRange } from '../wire/panel-link';
@@ -399,7 +400,7 @@ function listOf<T>(
 const isText = (item: unknown): item is string => typeof item === 'string';
 const isNumber = (item: unknown): item is number =>
   typeof item === 'number' && Number.isFinite(item);
-const isStatus = (item: unknown): item is 'ok' | 'failed' | 'lost' =>
+const isStatus = (item: unknown): item is FilteredStatus =>
   item === 'ok' || item === 'failed' || item === 'lost';
 const isTerm = (item: unknown): item is SpanTerm =>
   isRecord(item) &&

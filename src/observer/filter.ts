@@ -1,14 +1,18 @@
-import { LoggedStatus } from '../records/run-status';
+import {
+  type FilteredStatus,
+  NONE_U32,
+  RunStatus
+} from '../records/enumerations';
 import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
 import { DEFAULT_SPAN } from './store/span-tree';
 import type { LogStore } from './store/log-store';
 import { STATUS_REPLACED } from './store/log-store';
 
 /** By the filter's word. What was given back for want of an input has none: it runs again, and that run has one. */
-const STATUS_OF: Readonly<Record<'ok' | 'failed' | 'lost', LoggedStatus>> = {
-  ok: LoggedStatus.Ok,
-  failed: LoggedStatus.Failed,
-  lost: LoggedStatus.Lost
+const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
+  ok: RunStatus.Ok,
+  failed: RunStatus.Failed,
+  lost: RunStatus.Lost
 };
 
 /**
@@ -201,9 +205,7 @@ function laneTable(
   return table;
 }
 
-function statusTable(
-  statuses: readonly ('ok' | 'failed' | 'lost')[]
-): Uint8Array {
+function statusTable(statuses: readonly FilteredStatus[]): Uint8Array {
   if (statuses.length === 0) {
     return allStatuses();
   }
@@ -221,12 +223,12 @@ export function allStatuses(): Uint8Array {
   return table;
 }
 
-/** Whether a row of `fine` passes; workers and time are another matter. Function 0xffffffff: it was outside tasks, whatever its span says. */
+/** Whether a row of `fine` passes; workers and time are another matter. No function: it was outside tasks, whatever its span says. */
 export function passesFineRow(
   filter: CompiledFilter,
   row: { readonly span: number; readonly function: number }
 ): boolean {
-  return row.function === 0xffffffff
+  return row.function === NONE_U32
     ? filter.outsideTasks === 1
     : filter.spans[row.span] === 1 && passesFunction(filter, row.function);
 }

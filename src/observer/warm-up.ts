@@ -1,10 +1,10 @@
+import { PartKind } from '../records/enumerations';
 import type { Filter } from '../wire/panel-link';
 import { compileFilter } from './filter';
 import type { Slices } from './folds/context';
 import { ingestBlock } from './store/ingest';
 import type { BlockRows } from './store/ingest';
 import { LogStore } from './store/log-store';
-import { PART_COMPUTE } from './store/run-book';
 import { pageSeconds, Pyramid } from './tiles/pyramid';
 import { makeTile } from './tiles/tile';
 
@@ -14,7 +14,6 @@ const LANES = 4;
 /** Of a run, in seconds; every 16th is a hundred times as long, so that both kinds of boxes are drawn. */
 const DURATION = 4e-4;
 
-const TRANSFER = 1;
 /**
  * One for each way that tiles are drawn. Compiled code that reaches a branch for the first time is discarded and compiled again, while the
  * user waits for the tile: without the last of these, the first tile by function or span took half as long again.
@@ -72,7 +71,7 @@ function partsBlock(block: number): BlockRows {
     const isTransfer = i % 3 === 0;
     const run = block * ROWS + Math.floor(i / 3) * 16 + (isTransfer ? 4 : 12);
     columns.run[i] = run;
-    columns.kind[i] = isTransfer ? TRANSFER : PART_COMPUTE;
+    columns.kind[i] = isTransfer ? PartKind.Transfer : PartKind.Compute;
     // The last part is of the run's own function.
     columns.function[i] = (run + (i % 3 === 1 ? 1 : 0)) % 7;
     columns.offset[i] = ((i % 3) * DURATION) / 3;

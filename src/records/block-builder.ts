@@ -1,7 +1,7 @@
 /**
  * The open rows of one table. Two ways to add:
  *
- *     builder.append({ t: 0.5, worker: 1, threads: 2, state: 0 });        // one row, any table
+ *     builder.append({ t: 0.5, worker: 1, threads: 2, state: CapacityState.Running }); // one row, any table
  *
  *     const row = builder.grow(n);                                        // many rows, columns written in place
  *     builder.columns.taskId.set(ids, row);                               // fetch `columns` after `grow`: it may move them

@@ -2,6 +2,7 @@
  * Sample blocks, written to src/records/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` and, beside it,
  * `<name>.json` with what it holds. NaN stands in the JSON as "NaN".
  */
+import { RunStatus } from './enumerations';
 import type { Row } from './block';
 import { BlockBuilder } from './block-builder';
 import type { TableName } from './tables';
@@ -69,7 +70,7 @@ const BLOCK_SAMPLES = {
       function: 0,
       span: 1,
       lane: run % 2,
-      status: 0,
+      status: RunStatus.Ok,
       attempt: 1,
       start: 0.1 * run,
       duration: 0.5,

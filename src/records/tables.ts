@@ -3,12 +3,13 @@
  * `spanwise/records/tables.json` is written from it and compared in CI.
  *
  * Times are float64 seconds since the scheduler's start (monotonic), durations float32 seconds, sizes bytes.
- * `text` columns are u32 end offsets into the block's text section:
+ * What the numbers of `kind`, `state`, `status` and `origin` mean, and what says *none*: enumerations.ts. `text` columns are u32 end offsets into the block's text section:
  *
  *     rows   text     column   text section
  *     0      "inc"    3        incadd
  *     1      "add"    6
  */
+import { LARGEST_U16 } from './enumerations';
 import type { NumberType } from '../base/typed-arrays';
 
 export type ColumnType = NumberType | 'text';
@@ -38,7 +39,7 @@ export const TABLES = {
       then: 'groups that no row uses are dropped, then other'
     }
   },
-  /** origin: 0 user, 1 cell, 2 notebook, 3 default, 4 inferred. closed is NaN while open. Same id again replaces. */
+  /** origin: `SpanOrigin`. closed is NaN while open. Same id again replaces. */
   spans: {
     number: 3,
     columns: {
@@ -50,7 +51,7 @@ export const TABLES = {
       closed: 'f64',
       origin: 'u8'
     },
-    bound: { rows: 65_535, then: 'finished leaves fold into their parent' }
+    bound: { rows: LARGEST_U16, then: 'finished leaves fold into their parent' }
   },
   /** why is empty while the worker lives; left is NaN. Same worker again replaces. */
   workers: {
@@ -67,21 +68,21 @@ export const TABLES = {
       host: 'text',
       why: 'text'
     },
-    bound: { rows: 65_535, then: 'refused' }
+    bound: { rows: LARGEST_U16, then: 'refused' }
   },
   /** A lane is one thread of one worker. */
   lanes: {
     number: 5,
     columns: { lane: 'u16', worker: 'u16', thread: 'u16' },
-    bound: { rows: 65_535, then: 'refused' }
+    bound: { rows: LARGEST_U16, then: 'refused' }
   },
-  /** From t on the worker has so many threads. state: 0 running, 1 paused, 2 closing, 3 gone. */
+  /** From t on the worker has so many threads. state: `CapacityState`. */
   capacity: {
     number: 6,
     columns: { t: 'f64', worker: 'u16', threads: 'u16', state: 'u8' },
     bound: { rows: 100_000, then: 'merged' }
   },
-  /** A task as submitted. Key text = names[group] + suffix. origin: 0 default, 1 user (exact), 2 inferred, 3 reused. */
+  /** A task as submitted. Key text = names[group] + suffix. origin: `TaskOrigin`. */
   nodes: {
     number: 7,
     columns: {
@@ -103,7 +104,7 @@ export const TABLES = {
     bound: { rows: 8_000_000, then: 'oldest are dropped' }
   },
   /**
-   * One execution of a node. run is unique in the log. status: 0 ok, 1 failed, 2 lost with its worker, 3 inputs missing. attempt counts
+   * One execution of a node. run is unique in the log. status: `RunStatus`. attempt counts
    * the node's runs from 1, here and wherever it is shown; 255 stands for all later ones.
    *
    *   submitted ─ waitReady ─▶ runnable ─ waitInputs ─▶ inputs here ─ waitThread ─▶ start ──duration──▶ stop
@@ -132,8 +133,7 @@ export const TABLES = {
   },
   /**
    * What happened within (held = 1) or behind (held = 0) a run; offset is relative to the run's start and may be negative for transfers.
-   * kind: 1 transfer, 2 disk-read, 3 deserialize, 4 compute (inner parts of fused tasks, and the compute of a run that has other parts),
-   * 5 serialize, 6 disk-write, 7 import. A run that is one plain compute has no row here. coreWait: seconds in the run queue (NaN unknown).
+   * kind: `PartKind`. A run that is one plain compute has no row here. coreWait: seconds in the run queue (NaN unknown).
    */
   parts: {
     number: 10,
@@ -152,7 +152,7 @@ export const TABLES = {
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },
-  /** State, not history: the newest row of a lane replaces the one before; node 0xffffffff = nothing runs. */
+  /** State, not history: the newest row of a lane replaces the one before; node none = nothing runs. */
   running: {
     number: 11,
     columns: {
@@ -162,7 +162,7 @@ export const TABLES = {
       span: 'u16',
       started: 'f64'
     },
-    bound: { rows: 65_535, then: 'replaced' }
+    bound: { rows: LARGEST_U16, then: 'replaced' }
   },
   /** Measured outside tasks (embedded) or given as is (Dask): context, activity and unit are names. second = whole seconds since start. */
   fine: {
@@ -193,7 +193,7 @@ export const TABLES = {
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
   },
-  /** A stack is a path in a tree: its parent and its last frame; parent 0xffffffff = root. */
+  /** A stack is a path in a tree: its parent and its last frame; parent none = root. */
   stacks: {
     number: 14,
     columns: { stack: 'u32', parent: 'u32', frame: 'u32' },
@@ -204,7 +204,7 @@ export const TABLES = {
     columns: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },
-  /** n samples in this second. state: 0 on core, 1 waiting for a core, 2 blocked, 3 unknown. */
+  /** n samples in this second. state: `SampleState`. */
   samples: {
     number: 16,
     columns: {
@@ -231,7 +231,7 @@ export const TABLES = {
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
   },
-  /** kind: 0 stored, 1 released, 2 spilled, 3 read back, 4 replica. change is signed bytes. */
+  /** kind: `StoredKind`. change is signed bytes. */
   stored: {
     number: 18,
     columns: {

@@ -1,3 +1,4 @@
+import { ReportStatus } from '../records/enumerations';
 import { want } from './graph-intake';
 import { NONE } from './edge-table';
 import type {
@@ -7,7 +8,7 @@ import type {
   ClientWants
 } from './events';
 import type { SchedulerState } from './scheduler-state';
-import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { FailureReason, TaskState } from './task-state';
 import { dropIfUnneeded, move } from './transitions';
 
 /** What clients want. Nothing here settles the moves that it leads to; `Scheduler.handle` does. */

@@ -1,10 +1,11 @@
+import { ReportStatus } from '../records/enumerations';
 import { Int32List } from '../base/int-list';
 import { invariant } from '../base/assert';
 import { staticOrder } from '../order/static-order';
 import { NONE } from './edge-table';
 import type { DataPlaced, GraphSubmitted } from './events';
 import type { SchedulerState } from './scheduler-state';
-import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { FailureReason, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { dropIfUnneeded, move } from './transitions';
 

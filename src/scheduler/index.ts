@@ -4,12 +4,7 @@ export type * from './events';
 export type * from './instructions';
 export type { SchedulerOptions } from './options';
 export { CheapestPlacement } from './placement';
-export {
-  FailureReason,
-  ReportStatus,
-  RunStatus,
-  TaskState
-} from './task-state';
+export { FailureReason, TaskState } from './task-state';
 export { NONE } from './edge-table';
 export type { TaskTable } from './task-table';
 export { InvalidTransition } from './transitions';

@@ -1,6 +1,7 @@
+import { type ReportStatus } from '../records/enumerations';
 import { Int32List } from '../base/int-list';
 import type { Instruction, Report } from './instructions';
-import { type FailureReason, type ReportStatus, TaskState } from './task-state';
+import { type FailureReason, TaskState } from './task-state';
 import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
 

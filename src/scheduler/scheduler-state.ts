@@ -1,3 +1,4 @@
+import { ReportStatus } from '../records/enumerations';
 import { SeededRandom } from '../base/seeded-random';
 import { FunctionDurations } from './durations';
 import { NONE } from './edge-table';
@@ -6,7 +7,7 @@ import { InstructionBuffer } from './instruction-buffer';
 import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
 import { Recommendations } from './recommendations';
-import { FailureReason, ReportStatus, TaskState } from './task-state';
+import { FailureReason, TaskState } from './task-state';
 import { TaskTable } from './task-table';
 import { RankedHeap } from '../base/ranked-heap';
 import { Int32Queue } from '../base/int-queue';

@@ -31,16 +31,6 @@ export enum TaskState {
 /** The number of states: the width of the transition table. */
 export const STATE_COUNT = 8;
 
-/** What happened to a run, as its worker says. The values are those of the worker link. */
-export enum RunStatus {
-  Ok = 0,
-  Erred = 1,
-  /** It could not get an input from where the scheduler said it was. */
-  InputsMissing = 2,
-  /** The worker gives it back unrun. */
-  Rescheduled = 3
-}
-
 /** Why a task is `Erred`. */
 export enum FailureReason {
   None = 0,
@@ -54,15 +44,6 @@ export enum FailureReason {
   LostData = 4,
   /** Every worker that could run it was full for so long that none of them ever will. */
   Stalled = 5
-}
-
-/** What a client is told of a key that it wants. The values are those of the client link. */
-export enum ReportStatus {
-  Memory = 1,
-  Erred = 2,
-  /** Its result was lost with a worker, or it is tried again after an error: it is being computed (again). */
-  Lost = 3,
-  Cancelled = 4
 }
 
 /** Whether a task in this state keeps its inputs: it counts among their waiters. */

@@ -1,3 +1,4 @@
+import { ReportStatus } from '../records/enumerations';
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import { placeInQueue } from './queueing';
@@ -5,7 +6,6 @@ import { hasRoom, shipTarget } from './room';
 import {
   FailureReason,
   holdsInputs,
-  ReportStatus,
   STATE_COUNT,
   TaskState
 } from './task-state';

@@ -1,3 +1,4 @@
+import { RunStatus } from '../records/enumerations';
 import { NONE } from './edge-table';
 import type {
   ReplicasChanged,
@@ -9,7 +10,7 @@ import type {
 } from './events';
 import type { SchedulerState } from './scheduler-state';
 import { emptyQueue, relievePaused } from './stall';
-import { FailureReason, RunStatus, TaskState } from './task-state';
+import { FailureReason, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, move } from './transitions';
 import { WorkerRecord } from './worker-table';
@@ -191,7 +192,7 @@ export function tasksFinished(s: SchedulerState, event: TasksFinished): void {
         s.durations.add(tasks.functionId[task]!, duration[i]!);
         move(s, task, TaskState.Memory);
         break;
-      case RunStatus.Erred:
+      case RunStatus.Failed:
         if (tasks.retries[task]! > 0) {
           tasks.retries[task]!--;
           move(s, task, TaskState.Waiting);

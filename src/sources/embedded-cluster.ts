@@ -1,42 +1,27 @@
 import type { BlockBuilder } from '../records/block-builder';
 import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
-import { LoggedStatus } from '../records/run-status';
+import {
+  CapacityState,
+  NONE_U16,
+  NONE_U32,
+  RunStatus,
+  SpanOrigin,
+  type StoredKind
+} from '../records/enumerations';
 import { TABLES, type TableName } from '../records/tables';
-import { RunStatus } from '../scheduler';
 import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
-import { type StoredKind, StoredSums } from './stored-sums';
+import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
-
-/** No run, no node, nothing runs. */
-const NONE_U32 = 0xffffffff;
-/** No worker. */
-const NO_WORKER = 0xffff;
-
-/** By what the worker says of a run that ended; {@link RunStatus}. */
-const LOGGED_STATUS: readonly LoggedStatus[] = [
-  LoggedStatus.Ok,
-  LoggedStatus.Failed,
-  LoggedStatus.Missing,
-  LoggedStatus.Missing
-];
 
 /** Of a traceback in `events`. The first two thousand, 6 MB, are written down; of later ones, a hundred thousand tasks may fail, the last line. */
 const TRACEBACK_CHARACTERS = 3000;
 const MOST_TRACEBACKS = 2000;
 const LINE_CHARACTERS = 200;
-
-/** States of a worker in `capacity`. */
-export enum CapacityState {
-  Running = 0,
-  Paused = 1,
-  Closing = 2,
-  Gone = 3
-}
 
 /** A worker as it joins. */
 export type JoinedWorker = {
@@ -149,7 +134,7 @@ export class EmbeddedClusterLog {
       client: 0,
       opened: 0,
       closed: NaN,
-      origin: 3
+      origin: SpanOrigin.Default
     });
   }
 
@@ -378,7 +363,8 @@ export class EmbeddedClusterLog {
         out.attempt[row] = gone.attempts = nextAttempt(gone.attempts);
       }
       out.lane[row] = logged.firstLane + runs.thread[i]!;
-      out.status[row] = LOGGED_STATUS[status] ?? LoggedStatus.Failed;
+      out.status[row] = // What its worker gave back, for whatever reason, runs again.
+        status <= RunStatus.Failed ? status : RunStatus.Missing;
       out.start[row] = start;
       out.duration[row] = duration;
       out.waitReady[row] = Math.max(0, start - waitInputs - waitThread - since);
@@ -424,7 +410,7 @@ export class EmbeddedClusterLog {
     this._table('events').append({
       t: this.since(now),
       kind: this.names.id(kind),
-      worker: worker ?? NO_WORKER,
+      worker: worker ?? NONE_U16,
       span: 0,
       run: NONE_U32,
       text
@@ -499,7 +485,7 @@ export class EmbeddedClusterLog {
       function: run.functionId,
       span: run.span,
       lane,
-      status: LoggedStatus.Lost,
+      status: RunStatus.Lost,
       attempt: run.attempt,
       start: run.started,
       duration: Math.max(0, left - run.started),

@@ -1,5 +1,4 @@
-/** No run has this number. */
-const NO_RUN = 0xffffffff;
+import { NONE_U32 } from '../records/enumerations';
 
 /** A run that a worker said was going on. */
 export type GoingRun = {
@@ -34,7 +33,7 @@ export class LaneRuns {
   constructor(threads: number) {
     this._going = new Array<GoingRun | null>(threads).fill(null);
     this.lastStarts = new Float64Array(threads).fill(-Infinity);
-    this.lastRuns = new Uint32Array(threads).fill(NO_RUN);
+    this.lastRuns = new Uint32Array(threads).fill(NONE_U32);
   }
 
   /** @param run - null: the thread runs nothing that is worth telling. */

@@ -3,29 +3,25 @@
  *
  * All times that come in are seconds of one steady clock; in the log they count from its start.
  */
+import {
+  CapacityState,
+  LARGEST_U16,
+  NONE_U16,
+  NONE_U32,
+  SpanOrigin,
+  TaskOrigin,
+  type RunStatus
+} from '../records/enumerations';
 import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
-import type { LoggedStatus } from '../records/run-status';
 import { cutInTheMiddle } from './cut-text';
 
-/** No worker; of events that are of no one worker. */
-const NO_WORKER = 0xffff;
-/** In place of a node. */
-const NOTHING = 0xffffffff;
 /** Ids of spans are u16; the last one stands for all that come after. */
-export const LAST_SPAN = 0xffff;
+export const LAST_SPAN = LARGEST_U16;
 /** Of stacks in `events`: the first thousands are written down, of later errors a line. */
 const STACK_CHARACTERS = 3000;
 const MOST_STACKS = 2000;
 const LINE_CHARACTERS = 200;
-
-/** `nodes.origin` and `spans.origin` as far as local sources have them. */
-const NODE_OF_NO_SPAN = 0;
-const NODE_OF_SPAN = 1;
-const SPAN_BY_USER = 0;
-const SPAN_DEFAULT = 3;
-
-const RUNNING = 0;
 
 /** A process; `why` is empty while it lives. */
 export type LocalWorker = {
@@ -51,7 +47,7 @@ export type LocalRun = {
   readonly functionId: number;
   readonly span: number;
   readonly lane: number;
-  readonly status: LoggedStatus;
+  readonly status: RunStatus;
   readonly start: number;
   readonly stop: number;
   /** When its node was written down, and when its last input was there. */
@@ -89,7 +85,7 @@ export class LocalLog {
     this._names = new Dictionary((id, text) =>
       this._writer.table('names').append({ id, text })
     );
-    this._spanRow(0, 0, 'default', 0, NaN, SPAN_DEFAULT);
+    this._spanRow(0, 0, 'default', 0, NaN, SpanOrigin.Default);
   }
 
   /** The id of a name, new or not; of one that is new when there is no more room, that of all such ones. */
@@ -126,7 +122,7 @@ export class LocalLog {
       isLast ? OTHERS : tag,
       this.since(opened),
       NaN,
-      SPAN_BY_USER
+      SpanOrigin.User
     );
     return id;
   }
@@ -146,7 +142,7 @@ export class LocalLog {
         tag,
         this.since(opened),
         this.since(closed),
-        SPAN_BY_USER
+        SpanOrigin.User
       );
     }
   }
@@ -169,9 +165,12 @@ export class LocalLog {
 
   /** From now on so many tasks of the worker can run at a time. */
   capacity(worker: number, threads: number, now: number): void {
-    this._writer
-      .table('capacity')
-      .append({ t: this.since(now), worker, threads, state: RUNNING });
+    this._writer.table('capacity').append({
+      t: this.since(now),
+      worker,
+      threads,
+      state: CapacityState.Running
+    });
   }
 
   /** A place for one task at a time in a worker. @returns the lane's id. */
@@ -197,7 +196,8 @@ export class LocalLog {
       : this._names.id('');
     columns.function[row] = this.nameId(node.functionName);
     columns.span[row] = node.span;
-    columns.origin[row] = node.span === 0 ? NODE_OF_NO_SPAN : NODE_OF_SPAN;
+    columns.origin[row] =
+      node.span === 0 ? TaskOrigin.Default : TaskOrigin.User;
     columns.submitted[row] = this.since(submitted);
     columns.firstEdge[row] = this._nextEdge;
     table.addText('suffix', hasGroup ? node.rest : node.group + node.rest);
@@ -241,7 +241,7 @@ export class LocalLog {
     this._writer.table('events').append({
       t: this.since(stop),
       kind: this.nameId('task-failed'),
-      worker: NO_WORKER,
+      worker: NONE_U16,
       span,
       run,
       text:
@@ -270,7 +270,7 @@ export class LocalLog {
 
   /** Nothing runs for long in a lane any more. */
   runningNothing(lane: number): void {
-    this.running(lane, NOTHING, 0, 0, this.start);
+    this.running(lane, NONE_U32, 0, 0, this.start);
   }
 
   /** Seals what is due. @returns when to call again at the latest, in seconds of the clock; null if nothing waits. */

@@ -1,3 +1,4 @@
+import { NONE_U32 } from '../records/enumerations';
 import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
 import type { TableName } from '../records/tables';
@@ -6,9 +7,6 @@ import type { GivenUpTasks } from './given-up-tasks';
 import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
 import { nextAttempt, type TaskFacts } from './task-facts';
-
-/** No stack, no node. */
-const NONE_U32 = 0xffffffff;
 
 /** A table of the worker link's message `measured`: `rows`, and columns by name. */
 export type MeasuredTable = { readonly rows: number } & Readonly<
@@ -218,7 +216,7 @@ export class MeasuredLog {
   }
 }
 
-/** Ids that a worker counts from 0, as ids of the log; 0xffffffff stays. */
+/** Ids that a worker counts from 0, as ids of the log; none stays none. */
 export class LogIds {
   private readonly _ids = new Map<number, number>();
 

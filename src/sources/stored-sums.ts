@@ -1,11 +1,4 @@
-/** What became of kept results; the values of the column `stored.kind`. */
-export enum StoredKind {
-  Stored = 0,
-  Released = 1,
-  Spilled = 2,
-  ReadBack = 3,
-  Replica = 4
-}
+import type { StoredKind } from '../records/enumerations';
 
 /** One sum of {@link StoredSums}. */
 type StoredSum = {

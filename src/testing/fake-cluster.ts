@@ -1,7 +1,7 @@
+import { ReportStatus } from '../records/enumerations';
 import { VersionedIds } from '../base/versioned-ids';
 import {
   NONE,
-  ReportStatus,
   Scheduler,
   TaskState,
   type Instruction,

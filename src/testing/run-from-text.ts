@@ -10,6 +10,12 @@
  * A letter may come again: it is another run of the same task. What a letter means (its function, span, CPU time, waits, parts) is said in
  * `tasks`; a letter that is left out is a task of function "inc" in no span that used its CPU all the time.
  */
+import {
+  NONE_U16,
+  type PartKind,
+  RunStatus,
+  TaskOrigin
+} from '../records/enumerations';
 import type { BlockRows } from '../observer/store/ingest';
 import { ingestBlock } from '../observer/store/ingest';
 import { LogStore } from '../observer/store/log-store';
@@ -19,8 +25,7 @@ import { rowsToBlock } from './rows-to-block';
 import type { Row } from './rows-to-block';
 
 type DrawnPart = {
-  /** As in the record log: 1 transfer, 2 disk-read, 3 deserialize, 4 compute, 5 serialize, 6 disk-write, 7 import. */
-  readonly kind: number;
+  readonly kind: PartKind;
   readonly held?: boolean;
   /** Columns since the run's start. */
   readonly offset: number;
@@ -39,7 +44,7 @@ export type DrawnTask = {
   readonly span?: string;
   /** Columns; all of the run if left out, NaN for "not known". */
   readonly cpu?: number;
-  readonly status?: number;
+  readonly status?: RunStatus;
   /** Columns before the start; 0 if left out. */
   readonly waitReady?: number;
   readonly waitInputs?: number;
@@ -195,7 +200,7 @@ class Drawing {
         group: fn,
         function: fn,
         span,
-        origin: 1,
+        origin: TaskOrigin.User,
         submitted:
           start - waits.waitReady - waits.waitInputs - waits.waitThread,
         suffix: `-${letter}`
@@ -206,7 +211,7 @@ class Drawing {
       function: fn,
       span,
       lane,
-      status: task.status ?? 0,
+      status: task.status ?? RunStatus.Ok,
       start,
       duration: columns * this._seconds,
       ...waits,
@@ -218,7 +223,7 @@ class Drawing {
       held: part.held === false ? 0 : 1,
       function: part.function === undefined ? fn : this._name(part.function),
       span: part.span === undefined ? span : this._span(part.span),
-      from: 0xffff,
+      from: NONE_U16,
       offset: part.offset * this._seconds,
       duration: part.duration * this._seconds,
       cpu: (part.cpu ?? part.duration) * this._seconds,

@@ -1,7 +1,6 @@
+import { ReportStatus, RunStatus } from '../records/enumerations';
 import {
   FailureReason,
-  ReportStatus,
-  RunStatus,
   Scheduler,
   TaskState,
   type Instruction,
@@ -152,8 +151,7 @@ export class SchedulerFixture {
     const all = words(names);
     const missing = Object.entries(options.missing ?? {});
     const status =
-      options.status ??
-      (missing.length > 0 ? RunStatus.InputsMissing : RunStatus.Ok);
+      options.status ?? (missing.length > 0 ? RunStatus.Missing : RunStatus.Ok);
     this.handle({
       type: 'tasksFinished',
       at: this._now,
@@ -172,7 +170,7 @@ export class SchedulerFixture {
   }
 
   fail(worker: number, names: string): void {
-    this.finish(worker, names, { status: RunStatus.Erred });
+    this.finish(worker, names, { status: RunStatus.Failed });
   }
 
   replicas(worker: number, added: string, removed = ''): void {

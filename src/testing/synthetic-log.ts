@@ -1,3 +1,4 @@
+import { PartKind, RunStatus, TaskOrigin } from '../records/enumerations';
 import type { BlockRows } from '../observer/store/ingest';
 import { SeededRandom } from '../base/seeded-random';
 import { rowsToBlock } from './rows-to-block';
@@ -47,7 +48,7 @@ export function* syntheticLog(
       nodes.group[i] = fn;
       nodes.function[i] = fn;
       nodes.span[i] = span;
-      nodes.origin[i] = 1;
+      nodes.origin[i] = TaskOrigin.User;
       block.run[i] = run;
       block.node[i] = run;
       block.function[i] = fn;
@@ -59,14 +60,20 @@ export function* syntheticLog(
       block.waitInputs[i] = start / 4;
       block.waitThread[i] = start / 4;
       block.cpu[i] = duration * 0.9;
-      block.status[i] = random.chance(0.001) ? 1 : 0;
+      block.status[i] = random.chance(0.001) ? RunStatus.Failed : RunStatus.Ok;
       if (random.chance(options.partsShare)) {
         const common = { run, held: 1, function: fn, span, from: 1 };
         parts.push(
-          { ...common, kind: 3, offset: 0, duration: duration * 0.1, bytes: 8 },
           {
             ...common,
-            kind: 4,
+            kind: PartKind.Deserialize,
+            offset: 0,
+            duration: duration * 0.1,
+            bytes: 8
+          },
+          {
+            ...common,
+            kind: PartKind.Compute,
             offset: duration * 0.1,
             duration: duration * 0.8,
             cpu: duration * 0.7

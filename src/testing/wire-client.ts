@@ -1,11 +1,10 @@
+import { NONE_U32 } from '../records/enumerations';
 import { dial } from '../link/dial';
 import type { Link } from '../link/link';
 import type { Message } from '../wire/schema';
 import { drawnGraph } from './drawn-graph';
 import { waitFor } from './wait-for';
 import type { WireBehaviour } from './wire-worker';
-
-const NONE_U32 = 0xffffffff;
 
 /** What may differ from tasks that all end well and of which the last is wanted. */
 type WireSubmitOptions = {

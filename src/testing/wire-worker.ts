@@ -1,3 +1,10 @@
+import {
+  NONE_U16,
+  NONE_U32,
+  PartKind,
+  RunStatus,
+  SubmitFlag
+} from '../records/enumerations';
 import { dial } from '../link/dial';
 import type { Link } from '../link/link';
 import type {
@@ -19,8 +26,6 @@ type WireRun = {
   readonly span: number;
   readonly functionId: number;
 };
-
-const NONE_U32 = 0xffffffff;
 
 /**
  * A worker in this process that speaks the worker link over a real socket. It runs what it is assigned at once and in order; results are
@@ -127,7 +132,7 @@ export class WireWorker {
         taskId: tasks.taskId[i]!,
         runId: tasks.runId[i]!,
         behaviour: this._templates.get(tasks.template[i]!)!,
-        isWanted: (tasks.flags[i]! & 1) !== 0,
+        isWanted: (tasks.flags[i]! & SubmitFlag.Wanted) !== 0,
         own: this._ownInputs(tables, i),
         span: tasks.span[i]!,
         functionId: tasks.function[i]!
@@ -163,8 +168,14 @@ export class WireWorker {
     for (const { taskId, own, behaviour } of runs) {
       const absent = own.filter(input => !this.store.has(input));
       missing.push(...absent);
-      status.push(absent.length > 0 ? 2 : Number(behaviour === 'raise'));
-      if (status.at(-1) === 0) {
+      status.push(
+        absent.length > 0
+          ? RunStatus.Missing
+          : behaviour === 'raise'
+            ? RunStatus.Failed
+            : RunStatus.Ok
+      );
+      if (status.at(-1) === RunStatus.Ok) {
         this.store.add(taskId);
       }
     }
@@ -178,7 +189,9 @@ export class WireWorker {
     }
     const inline = new Uint8Array(end);
     results.forEach((result, i) => inline.set(result, starts[i]));
-    const raised = status.flatMap((each, row) => (each === 1 ? [row] : []));
+    const raised = status.flatMap((each, row) =>
+      each === RunStatus.Failed ? [row] : []
+    );
     this.link.send(
       'finished',
       {
@@ -204,12 +217,14 @@ export class WireWorker {
           outBytes: results.map(result => result.length),
           inlineStart: starts,
           inlineLength: runs.map((run, i) =>
-            run.isWanted && status[i] === 0 ? results[i]!.length : NONE_U32
+            run.isWanted && status[i] === RunStatus.Ok
+              ? results[i]!.length
+              : NONE_U32
           ),
           firstPart: runs.map((_, i) => i)
         },
         parts: {
-          kind: runs.map(() => 4),
+          kind: runs.map(() => PartKind.Compute),
           function: runs.map(run => run.functionId),
           span: runs.map(run => run.span),
           offset: runs.map(() => 0),
@@ -217,7 +232,7 @@ export class WireWorker {
           cpu: runs.map(() => 0.0005),
           coreWait: runs.map(() => NaN),
           bytes: runs.map(() => 0),
-          from: runs.map(() => 0xffff),
+          from: runs.map(() => NONE_U16),
           held: runs.map(() => 1)
         },
         missing: { taskId: missing, worker: missing.map(() => this.id) }

@@ -1,7 +1,11 @@
 /**
- * The committed files that are written from TypeScript and read by Python as well: path → content. `scripts/build-schema.mjs` writes
+ * The committed files that are written from TypeScript and read by Python as well, or by people: path → content. `scripts/build-schema.mjs` writes
  * them; `src/wire/__tests__/written-files.spec.ts` compares.
  */
+import {
+  enumerationsForContracts,
+  enumerationsForPython
+} from '../records/enumerations-text';
 import { galleryOfBlocks } from '../records/gallery';
 import { tablesForPython } from '../records/tables-json';
 import { galleryOfFrames } from '../wire/gallery';
@@ -12,7 +16,23 @@ export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
   return {
     'spanwise/wire/schema.json': json(schemaForPython()),
     'spanwise/records/tables.json': json(tablesForPython()),
+    'spanwise/records/enumerations.py': enumerationsForPython(),
     ...galleryOfFrames(),
     ...galleryOfBlocks()
   };
+}
+
+/** Pages of which a part is written: path → the text between its lines `<!-- written -->` and `<!-- /written -->`. */
+export function writtenParts(): Readonly<Record<string, string>> {
+  return { 'docs/contracts.md': enumerationsForContracts() };
+}
+
+/** The page with that part replaced. */
+export function withWrittenPart(page: string, part: string): string {
+  const [before, rest] = page.split('<!-- written -->\n');
+  const after = rest?.split('<!-- /written -->\n')[1];
+  if (after === undefined) {
+    throw new TypeError('The page has no lines for what is written into it.');
+  }
+  return `${before}<!-- written -->\n${part}<!-- /written -->\n${after}`;
 }

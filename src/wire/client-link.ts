@@ -1,6 +1,11 @@
 /**
  * Client ↔ scheduler (role `client`); meanings in docs/contracts.md §4. Ids are the client's own, times seconds of CLOCK_MONOTONIC.
  */
+import {
+  MEMORY_MEASURES,
+  SpanOrigin,
+  membersOf
+} from '../records/enumerations';
 import * as v from 'valibot';
 import {
   blob,
@@ -22,7 +27,10 @@ const span = v.object({
   tag: text,
   opened: seconds,
   closed: v.optional(v.nullable(seconds), null),
-  origin: v.optional(v.picklist([0, 1, 2, 3, 4]), 0),
+  origin: v.optional(
+    v.picklist(membersOf(SpanOrigin).map(([, origin]) => origin)),
+    SpanOrigin.User
+  ),
   snippet: v.optional(
     v.object({ text: text, place: text, firstLine: v.optional(u32, 1) })
   )
@@ -138,10 +146,7 @@ export const CLIENT_LINK = {
     memoryRun: message({
       run: u32,
       label: v.optional(text, ''),
-      measure: v.optional(
-        v.picklist(['process', 'managed', 'unmanaged', 'spilled']),
-        'process'
-      ),
+      measure: v.optional(v.picklist(MEMORY_MEASURES), 'process'),
       intervalSeconds: v.optional(seconds, 0.5),
       state: v.picklist(['start', 'stop'])
     }),

@@ -2,6 +2,7 @@
  * The words in which the messages of a link are described: the fields of the header (valibot, checked at the border) and the tables that
  * follow it (columns, checked by their lengths alone). `schema.ts` gathers the links; Python reads the JSON written from it.
  */
+import { LARGEST_U16, LARGEST_U32 } from '../records/enumerations';
 import * as v from 'valibot';
 import type { NumberType } from '../base/typed-arrays';
 
@@ -39,14 +40,14 @@ export const text = v.string();
 export const flag = v.boolean();
 export const seconds = v.number();
 export const count = integerUpTo(Number.MAX_SAFE_INTEGER);
-export const u16 = integerUpTo(0xffff);
-export const u32 = integerUpTo(0xffffffff);
+export const u16 = integerUpTo(LARGEST_U16);
+export const u32 = integerUpTo(LARGEST_U32);
 /** Over any buffer, shared ones too; the constructor's own type says ArrayBuffer. */
 export const bytes = v.instance(Uint8Array as new () => Uint8Array);
 export const map = v.record(v.string(), v.unknown());
 
 /** Index of a blob of the same message. */
-export const blob = integerUpTo(0xffffffff);
+export const blob = integerUpTo(LARGEST_U32);
 /** Index of a blob, or -1: there is none. */
 export const blobOrNone = v.pipe(v.number(), v.integer(), v.minValue(-1));
 

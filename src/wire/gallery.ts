@@ -2,6 +2,7 @@
  * Sample frames, written to src/wire/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` is a body, `<name>.json`
  * says what it holds. In the JSON, blobs and bytes are hex.
  */
+import { NONE_U32, SpanOrigin } from '../records/enumerations';
 import type { Direction } from './describe';
 import { FrameEncoder } from './frame';
 import type { FieldsInput, LinkName, TablesInput, TypeOf } from './schema';
@@ -82,7 +83,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
             tag: 'größe',
             opened: 12.5,
             closed: null,
-            origin: 0
+            origin: SpanOrigin.User
           }
         ],
         templates: [{ id: 0, blob: 0 }],
@@ -97,7 +98,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           span: [1, 1],
           origin: [1, 2],
           template: [0, 0],
-          chunk: [0xffffffff, 0xffffffff],
+          chunk: [NONE_U32, NONE_U32],
           row: [0, 0],
           flags: [0, 1],
           retries: [0, 3],
@@ -127,7 +128,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       },
       {
         runs: {
-          taskId: [10, 11, 4294967295],
+          taskId: [10, 11, NONE_U32],
           runId: [1, 2, 3],
           status: [0, 0, 1],
           thread: [0, 1, 0],
@@ -138,7 +139,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           waitThread: [0.25, 0, 0],
           outBytes: [28, 1e12, 0],
           inlineStart: [0, 0, 0],
-          inlineLength: [5, 4294967295, 4294967295],
+          inlineLength: [5, NONE_U32, NONE_U32],
           firstPart: [0, 0, 1]
         },
         parts: {
@@ -220,7 +221,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           kind: [0, 1],
           strip: [0, 1],
           cover: [255, 128],
-          run: [7, 0xffffffff],
+          run: [7, NONE_U32],
           tasks: [1, 40]
         }
       }

@@ -4,6 +4,13 @@
  *
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
+import type { FilteredStatus } from '../records/enumerations';
+import type {
+  RunStatus,
+  SpanOrigin,
+  TaskOrigin,
+  WordOf
+} from '../records/enumerations';
 
 /** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. */
 export type SpanPath = readonly string[];
@@ -18,7 +25,7 @@ export type Filter = {
   readonly functions?: readonly string[];
   readonly notFunctions?: readonly string[];
   readonly workers?: readonly number[];
-  readonly status?: readonly ('ok' | 'failed' | 'lost')[];
+  readonly status?: readonly FilteredStatus[];
 };
 export type SpanTerm = { readonly path: SpanPath } | { readonly tag: string };
 
@@ -118,7 +125,7 @@ export type SpanRow = {
   readonly parent: number | null;
   readonly path: SpanPath;
   readonly tag: string;
-  readonly origin: 'user' | 'cell' | 'notebook' | 'default' | 'inferred';
+  readonly origin: WordOf<typeof SpanOrigin>;
   /** Subtree totals: tasks done, tasks running, seconds on threads. */
   readonly tasks: number;
   readonly running: number;
@@ -219,10 +226,10 @@ export type FunctionSlot = {
 
 /** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
  *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
- *  kind u8 (0 compute, 1 transfer, 2 disk, 3 (de)serialise, 4 failed or lost, 5 import) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
- *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (0xffffffff = aggregate) · tasks u32
+ *  kind u8 (`BoxKind`) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
+ *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (none: an aggregate) · tasks u32
  *  Under a filter by span or function, a fused task is not drawn: its matching compute parts are, tasks = 1 each.
- *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function 0xffff: no one function
+ *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function none: no one function
  *  (an aggregate of a kind other than compute). Neighbouring cells of one colour and nearly one cover are one box.
  *  The header's fields carry `functions: [name]` for the indices in this tile. */
 
@@ -237,10 +244,10 @@ export type RunDetail = {
   readonly key: string;
   readonly function: string;
   readonly span: SpanPath;
-  readonly origin: 'default' | 'user' | 'inferred' | 'reused';
+  readonly origin: WordOf<typeof TaskOrigin>;
   readonly worker: string;
   readonly thread: number;
-  readonly status: 'ok' | 'failed' | 'lost' | 'missing' | 'running';
+  readonly status: WordOf<typeof RunStatus> | 'running';
   /** Which of the task's runs, from 1. */
   readonly attempt: number;
   readonly start: number;

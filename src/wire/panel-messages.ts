@@ -2,6 +2,7 @@
  * The panel link's messages; what their maps hold is in panel-link.ts. A viewer's requests are checked field by field (the observer must
  * stand anything), an observer's answers only where the browser routes them.
  */
+import { FILTERED_STATUSES } from '../records/enumerations';
 import * as v from 'valibot';
 import { count, flag, map, message, seconds, text, u32 } from './describe';
 
@@ -14,7 +15,7 @@ const filter = v.object({
   functions: v.optional(v.array(text)),
   notFunctions: v.optional(v.array(text)),
   workers: v.optional(v.array(v.number())),
-  status: v.optional(v.array(v.picklist(['ok', 'failed', 'lost'])))
+  status: v.optional(v.array(v.picklist(FILTERED_STATUSES)))
 });
 const time = v.union([
   v.literal('all'),

@@ -13,7 +13,7 @@ export const PEER_LINK = {
   },
   down: {
     /**
-     * status: 0 ok, 1 missing, 2 cannot be pickled (its blob is the error). One blob per item whose status is not 1, in order.
+     * status: `ItemStatus`; of `NotPickled` the blob is the error. One blob per item that is not `Missing`, in order.
      * `more`: the rest of this request follows in another `data`.
      */
     data: message(

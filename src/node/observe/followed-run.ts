@@ -1,5 +1,5 @@
 /** One run that is followed: stands between the loop and its executor, and writes down what ran. */
-import { LoggedStatus } from '../../records/run-status';
+import { RunStatus } from '../../records/enumerations';
 import { DataNode, Task } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import { isThenable } from '../graph/thenable';
@@ -341,7 +341,7 @@ export class FollowedRunOf implements FollowedRun {
       functionId: this._functions[id]!,
       span,
       lane,
-      status: failure === undefined ? LoggedStatus.Ok : LoggedStatus.Failed,
+      status: failure === undefined ? RunStatus.Ok : RunStatus.Failed,
       start,
       stop,
       submitted: this._began,

@@ -1,4 +1,5 @@
 /** A local log that is written now: spans and lanes get their ids, blocks leave in time for panels that are looked at. */
+import { LARGEST_U16 } from '../../records/enumerations';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { monotonicClock, monotonicOffset } from '../../link/monotonic';
@@ -12,7 +13,7 @@ import { hasThreadCpu } from './thread-cpu';
 
 const ID_BYTES = 8;
 /** Lanes are u16, and so is their number: tasks that find none share the last one. */
-const MOST_LANES = 0xffff;
+const MOST_LANES = LARGEST_U16;
 /** Clocks that differ by more have come apart. */
 const APART_MS = 20;
 

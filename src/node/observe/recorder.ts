@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { RunStatus } from '../../records/enumerations';
 import type { LocalRun } from '../../sources/local-log';
 import type { Key } from '../graph/key';
 import { HOME } from './home';
@@ -216,7 +216,7 @@ export class Recorder implements AsyncDisposable {
     const stop = this._clockOf(endTime);
     const run = log.run({
       ...begun,
-      status: error === undefined ? LoggedStatus.Ok : LoggedStatus.Failed,
+      status: error === undefined ? RunStatus.Ok : RunStatus.Failed,
       stop,
       submitted: begun.start,
       ready: begun.start,

@@ -6,6 +6,7 @@
  *                            ├─► one log, numbered here ─► ring ─► observer
  *     blocks from here ──────┘   (memory, what runs, gaps)
  */
+import { NONE_U32 } from '../../records/enumerations';
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicClock } from '../../link/monotonic';
@@ -25,7 +26,6 @@ declare const SPANWISE_VERSION: string | undefined;
 const BUILD = `npm ${typeof SPANWISE_VERSION === 'string' ? SPANWISE_VERSION : 'unbundled'}`;
 /** Between looks at what runs; at memory, every second time. */
 const LOOK_MS = 100;
-const NOTHING = 0xffffffff;
 const FLUSH_SECONDS = 10;
 /** How long the end of a log waits for an observer that is being started again. */
 const SUCCESSOR_SECONDS = 3;
@@ -160,7 +160,7 @@ function lookWhatRuns(): void {
   running.look(now(), (lane, task) =>
     log.own.table('running').append({
       lane,
-      node: task?.node ?? NOTHING,
+      node: task?.node ?? NONE_U32,
       function: task?.functionId ?? 0,
       span: task?.span ?? 0,
       started: (task?.started ?? start) - start

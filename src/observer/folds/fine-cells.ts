@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { RunStatus } from '../../records/enumerations';
 import { passesFunction } from '../filter';
 import {
   ACTIVITY_OF_PART,
@@ -91,7 +91,7 @@ class ScanBook {
     }
     // Rows that were replaced pass no status table.
     const status = columns.status[i]!;
-    if (status > LoggedStatus.Missing) {
+    if (status > RunStatus.Missing) {
       return;
     }
     if (filter.lanes[columns.lane[i]!] === 0) {
@@ -108,9 +108,9 @@ class ScanBook {
     const cpu = columns.cpu[i]!;
     const run = { span, function: fn, start, duration, cpu, status };
     const parts = partRows.map(partRow => log.part(partRow));
-    if (startsInRange && status !== LoggedStatus.Missing) {
+    if (startsInRange && status !== RunStatus.Missing) {
       const cell = this._held.cell(span, fn);
-      this._held.addRun(cell, status === LoggedStatus.Failed, 1);
+      this._held.addRun(cell, status === RunStatus.Failed, 1);
       this._held.addExecutions(cell, undividedExecutions(status, parts));
     }
     bookRun(run, parts, clip, 1, this._sink);

@@ -1,3 +1,4 @@
+import { NONE_U32 } from '../../records/enumerations';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import { passesFineRow } from '../filter';
 import {
@@ -358,5 +359,5 @@ function fineEntries(
 }
 
 function fineFunction(log: LogStore, fn: number): string {
-  return fn === 0xffffffff ? '' : log.name(fn);
+  return fn === NONE_U32 ? '' : log.name(fn);
 }

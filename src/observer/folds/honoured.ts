@@ -1,3 +1,4 @@
+import { NONE_U32 } from '../../records/enumerations';
 import type { ViewName } from '../../wire/panel-link';
 import type { FoldContext, Honoured } from './context';
 import { EXACT } from './context';
@@ -205,7 +206,7 @@ export function honouredBy(
 /** Whether tasks have measured something themselves: rows of `fine` with a function that are no estimates of waits. */
 export function hasMeters({ log }: FoldContext): boolean {
   for (const row of log.fineSums.all()) {
-    if (row.function !== 0xffffffff && !isLockWait(log, row.context)) {
+    if (row.function !== NONE_U32 && !isLockWait(log, row.context)) {
       return true;
     }
   }

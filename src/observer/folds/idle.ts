@@ -1,3 +1,4 @@
+import { PartKind } from '../../records/enumerations';
 import { passesFunction, passesWorker } from '../filter';
 import type { CompiledFilter } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
@@ -6,7 +7,7 @@ import type { ColumnsOf } from '../store/column-table';
 import type { LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED } from '../store/log-store';
 import type { LogStore } from '../store/log-store';
-import { hasBegun, PART_COMPUTE } from '../store/run-book';
+import { hasBegun } from '../store/run-book';
 import { ROWS_PER_SLICE } from './context';
 import type { Range, Slices } from './context';
 import { Coverage } from './coverage';
@@ -27,7 +28,6 @@ const PAUSED = 3;
 const NOT_ANSWERED = 4;
 const NOT_KNOWN = 5;
 
-const PART_TRANSFER = 1;
 /** Bins for sharing idle time among spans; fewer when there are very many spans. */
 const BINS = 1024;
 const MOST_CELLS = 2_000_000;
@@ -425,7 +425,7 @@ function firstTransfer(log: LogStore, row: number): number | undefined {
   let first: number | undefined;
   for (const partRow of log.partRows(run)) {
     const part = log.part(partRow);
-    if (part.kind === PART_TRANSFER) {
+    if (part.kind === PartKind.Transfer) {
       first = Math.min(first ?? Infinity, start + part.offset);
     }
   }
@@ -496,7 +496,7 @@ class Shares {
     const inner = log
       .partRows(columns.run[j]!)
       .map(row => log.part(row))
-      .filter(part => part.kind === PART_COMPUTE && part.duration > 0);
+      .filter(part => part.kind === PartKind.Compute && part.duration > 0);
     const sum = inner.reduce((total, part) => total + part.duration, 0);
     if (sum === 0) {
       this._add(columns.span[j]!, columns.function[j]!, from, to, 1, counts);

@@ -1,3 +1,7 @@
+import {
+  MEMORY_MEASURES,
+  type MemoryMeasure
+} from '../../records/enumerations';
 import { RankedHeap } from '../../base/ranked-heap';
 import type { MemoryResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
@@ -14,8 +18,6 @@ type MemoryParams = {
   readonly measure?: string;
   readonly show?: string;
 };
-const MEASURES = ['process', 'managed', 'unmanaged', 'spilled'] as const;
-type Measure = (typeof MEASURES)[number];
 /**
  * Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point, and as many
  * for what its bin holds).
@@ -40,7 +42,8 @@ export function* foldMemory(
   params: MemoryParams
 ): Slices<{ readonly result: MemoryResult; readonly honoured: Honoured }> {
   const { log, filter } = context;
-  const measure = MEASURES.find(known => known === params.measure) ?? 'process';
+  const measure =
+    MEMORY_MEASURES.find(known => known === params.measure) ?? 'process';
   const range = memoryRange(context);
   const byWorker = samplesByWorker(log, filter.workers, measure);
   yield;
@@ -74,7 +77,7 @@ export function* foldMemory(
 
 function honouredBy(
   context: FoldContext,
-  measure: Measure,
+  measure: MemoryMeasure,
   hasRuns: boolean
 ): Honoured {
   const { log, filter } = context;
@@ -114,7 +117,7 @@ type Samples = { readonly t: number[]; readonly bytes: number[] };
 function samplesByWorker(
   log: LogStore,
   workers: Uint8Array,
-  measure: Measure
+  measure: MemoryMeasure
 ): Map<number, Samples> {
   const byWorker = new Map<number, Samples>();
   for (const chunk of log.memory.chunks) {

@@ -1,3 +1,4 @@
+import { NONE_U32, SampleState } from '../../records/enumerations';
 import type { ProfileResult } from '../../wire/panel-link';
 import { allStatuses, passesFunction } from '../filter';
 import type { CompiledFilter } from '../filter';
@@ -20,15 +21,10 @@ type ProfileParams = {
 const MOST_NODES = 5000;
 /** Characters of names and files in one answer: it must fit in one message of the panel link. */
 const MOST_TEXT = 600_000;
-const NO_PARENT = 0xffffffff;
 /** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
 const DEEPEST = 512;
-const ON_CORE = 0;
-const WAITING = 1;
-const BLOCKED = 2;
-const UNKNOWN = 3;
-/** No state of a sample: divided from {@link BLOCKED}. */
-const LOCK = 4;
+/** No state of a sample: divided from those that are blocked. */
+const LOCK = SampleState.Unknown + 1;
 /** What one sample stands for. */
 const SAMPLE_SECONDS = 0.01;
 
@@ -79,12 +75,14 @@ export function* foldProfile(
       const fn = c.function[i]!;
       const span = c.span[i]!;
       const gil =
-        state === BLOCKED ? n * (lockShares.get(cellKey(span, fn)) ?? 0) : 0;
+        state === SampleState.Blocked
+          ? n * (lockShares.get(cellKey(span, fn)) ?? 0)
+          : 0;
       tree.add(c.stack[i]!, fn, c.lane[i]!, span, state, n, gil);
       const second = c.second[i]!;
       const counts = activity.get(second) ?? [0, 0, 0, 0, 0];
-      counts[Math.min(UNKNOWN, state)]! += n;
-      counts[BLOCKED]! -= gil;
+      counts[Math.min(SampleState.Unknown, state)]! += n;
+      counts[SampleState.Blocked]! -= gil;
       counts[LOCK]! += gil;
       activity.set(second, counts);
     }
@@ -111,11 +109,15 @@ export function* foldProfile(
       dropped: listed.dropped,
       activity: {
         seconds,
-        onCore: seconds.map(second => activity.get(second)![ON_CORE]!),
-        waiting: seconds.map(second => activity.get(second)![WAITING]!),
+        onCore: seconds.map(
+          second => activity.get(second)![SampleState.OnCore]!
+        ),
+        waiting: seconds.map(
+          second => activity.get(second)![SampleState.Waiting]!
+        ),
         gil: seconds.map(second => hundredths(activity.get(second)![LOCK]!)),
         blocked: seconds.map(second =>
-          hundredths(activity.get(second)![BLOCKED]!)
+          hundredths(activity.get(second)![SampleState.Blocked]!)
         )
       }
     },
@@ -166,7 +168,7 @@ function* lockSharesOf(
   const blocked = new Map<number, number>();
   for (const { columns: c, rows } of log.samples.chunks) {
     for (let i = 0; i < rows; i++) {
-      if (c.state[i] === BLOCKED && samplePasses(context, c, i)) {
+      if (c.state[i] === SampleState.Blocked && samplePasses(context, c, i)) {
         const key = cellKey(c.span[i]!, c.function[i]!);
         blocked.set(key, (blocked.get(key) ?? 0) + c.n[i]!);
       }
@@ -276,7 +278,7 @@ class StackTree {
     }
     const path: number[] = [];
     let at = stack;
-    while (at !== NO_PARENT && path.length < DEEPEST) {
+    while (at !== NONE_U32 && path.length < DEEPEST) {
       const row = this._log.stackRows.get(at);
       const columns = this._log.stacks.chunkOf(row)?.columns;
       if (row < 0 || columns === undefined) {
@@ -346,11 +348,11 @@ function childOf(node: Node, key: number | string, make: () => Node): Node {
 
 function count(node: Node, state: number, n: number, gil: number): void {
   node.n += n;
-  if (state === ON_CORE) {
+  if (state === SampleState.OnCore) {
     node.onCore += n;
-  } else if (state === WAITING) {
+  } else if (state === SampleState.Waiting) {
     node.waiting += n;
-  } else if (state === BLOCKED) {
+  } else if (state === SampleState.Blocked) {
     node.blocked += n - gil;
     node.gil += gil;
   }

@@ -1,7 +1,7 @@
+import { PartKind } from '../../records/enumerations';
 import type { RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { PART_COMPUTE } from '../store/run-book';
 import { resolveRange, ROWS_PER_SLICE } from './context';
 import type { FoldContext, Honoured, Range, Slices } from './context';
 import { honouredBy } from './honoured';
@@ -125,7 +125,7 @@ function lastPartEnd(log: LogStore, run: number, start: number): number | null {
   for (const row of log.partRows(run)) {
     const part = log.part(row);
     last = Math.max(last, start + part.offset + part.duration);
-    hasComputed ||= part.kind === PART_COMPUTE;
+    hasComputed ||= part.kind === PartKind.Compute;
   }
   return hasComputed ? last : null;
 }

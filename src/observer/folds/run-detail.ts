@@ -1,19 +1,16 @@
+import {
+  PartKind,
+  RunStatus,
+  TaskOrigin,
+  wordsOf
+} from '../../records/enumerations';
 import type { RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 
-const ORIGINS = ['default', 'user', 'inferred', 'reused'] as const;
-export const STATUSES = ['ok', 'failed', 'lost', 'missing'] as const;
-export const PART_KINDS = [
-  '',
-  'transfer',
-  'disk-read',
-  'deserialize',
-  'compute',
-  'serialize',
-  'disk-write',
-  'import'
-] as const;
+const ORIGINS = wordsOf(TaskOrigin);
+export const STATUSES = wordsOf(RunStatus);
+export const PART_KINDS = wordsOf(PartKind);
 
 /** NaN is "not known". */
 export function known(value: number): number | null {
@@ -51,7 +48,7 @@ export function runDetail(
     key: log.key(node),
     function: log.name(columns.function[i]!),
     span: log.spans.pathOf(columns.span[i]!),
-    origin: ORIGINS[origin ?? 0] ?? 'default',
+    origin: ORIGINS[origin ?? TaskOrigin.Default] ?? 'default',
     worker: workerName(log, lane.worker),
     thread: lane.thread,
     status,

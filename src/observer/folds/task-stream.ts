@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { BoxKind, RunStatus } from '../../records/enumerations';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
@@ -6,6 +6,7 @@ import { CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN } from '../store/span-tree';
+import { BOX_OF_PART } from '../tiles/cell-page';
 import { ROWS_PER_SLICE, runBegin, runEnd } from './context';
 import type { FoldContext, Honoured, Slices } from './context';
 import { Coverage } from './coverage';
@@ -17,29 +18,25 @@ const STRIP_BINS = 240;
 /** Beyond the third dozen colours are grey anyway. */
 const MOST_FUNCTIONS = 200;
 const MOST_BANDS = 300;
-/** part.kind → series of the strip; what is not named is `other`. */
-const STRIP_OF_PART: readonly ('compute' | 'transfer' | 'disk' | 'other')[] = [
-  'other',
-  'transfer',
-  'disk',
-  'other',
-  'compute',
-  'other',
-  'disk',
-  'other'
-];
-
-/** part.kind → what is counted of it. */
-const KIND_OF_STRIP_PART: readonly (keyof KindCounts | undefined)[] = [
-  undefined,
-  'transfer',
-  'disk',
-  'serialize',
-  undefined,
-  'serialize',
-  'disk',
-  'import'
-];
+/** {@link BoxKind} of a part → series of the strip, and what is counted of it. */
+const STRIP_OF_BOX: Readonly<
+  Record<
+    BoxKind,
+    readonly [
+      series: 'compute' | 'transfer' | 'disk' | 'other',
+      counted?: keyof KindCounts
+    ]
+  >
+> = {
+  [BoxKind.Compute]: ['compute'],
+  [BoxKind.Transfer]: ['transfer', 'transfer'],
+  [BoxKind.Disk]: ['disk', 'disk'],
+  [BoxKind.Serialize]: ['other', 'serialize'],
+  [BoxKind.Failed]: ['other'],
+  [BoxKind.Import]: ['other', 'import']
+};
+/** A newer worker's kind of part. */
+const UNKNOWN_PART = ['other', undefined] as const;
 
 /** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
 export function* foldTaskStream(
@@ -137,18 +134,16 @@ function* scanStrip(
         covers.compute.add(start, stop);
       }
       if (isShown) {
-        tasks += columns.status[j] === LoggedStatus.Missing ? 0 : 1;
+        tasks += columns.status[j] === RunStatus.Missing ? 0 : 1;
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
         // A run that was given back for want of an input is no trouble of the user's: it runs again, and has no mark.
         if (
-          columns.status[j] !== LoggedStatus.Ok &&
-          columns.status[j] !== LoggedStatus.Missing
+          columns.status[j] !== RunStatus.Ok &&
+          columns.status[j] !== RunStatus.Missing
         ) {
-          kinds[
-            columns.status[j] === LoggedStatus.Failed ? 'failed' : 'lost'
-          ]++;
+          kinds[columns.status[j] === RunStatus.Failed ? 'failed' : 'lost']++;
           const bin = Math.floor(
             ((start - from) / Math.max(1e-9, to - from)) * STRIP_BINS
           );
@@ -193,11 +188,11 @@ function addParts(
   for (const row of context.log.partRows(run)) {
     const part = context.log.part(row);
     const passes = ownPasses(context, part.span, part.function);
-    if (passes) {
-      const kind = KIND_OF_STRIP_PART[part.kind];
-      if (kind !== undefined) {
-        kinds[kind]++;
-      }
+    const box = BOX_OF_PART[part.kind];
+    const [series, counted] =
+      box === undefined ? UNKNOWN_PART : STRIP_OF_BOX[box];
+    if (passes && counted !== undefined) {
+      kinds[counted]++;
     }
     if (!part.held) {
       continue;
@@ -208,7 +203,7 @@ function addParts(
     if (passes) {
       anyHeld = true;
       seconds += part.duration;
-      covers[STRIP_OF_PART[part.kind] ?? 'other'].add(from, to);
+      covers[series].add(from, to);
     }
     if (own && from > explained) {
       seconds += from - explained;

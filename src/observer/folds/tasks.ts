@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { RunStatus } from '../../records/enumerations';
 import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
@@ -79,7 +79,7 @@ function passingZones(
 /** What was given back for want of an input is no task that ran, here as in every other count: it runs again. */
 function counts(log: LogStore, row: number): boolean {
   const status = log.runs.chunkOf(row)?.columns.status[row & CHUNK_MASK];
-  return status !== LoggedStatus.Missing;
+  return status !== RunStatus.Missing;
 }
 
 /** Whether a run is of the selection: in the range, and its own or a part's span and function pass the filter. */

@@ -5,6 +5,7 @@
  *
  * No cell holds `gil`: it is estimated beside the runs, and the folds take it out of `blocked`.
  */
+import { NONE_U32, PartKind, wordsOf } from '../../records/enumerations';
 export const ACTIVITIES = [
   'thread-cpu',
   'core',
@@ -35,20 +36,13 @@ export const TRANSFER = indexOf('transfer');
 export const OTHER = indexOf('other');
 export const LOST = indexOf('lost');
 
-/** part.kind → activity; compute (4) is divided by CPU time instead. */
-export const ACTIVITY_OF_PART: readonly number[] = [
-  OTHER,
-  TRANSFER,
-  indexOf('disk-read'),
-  indexOf('deserialize'),
-  COMPUTE,
-  indexOf('serialize'),
-  indexOf('disk-write'),
-  indexOf('import')
-];
+/** {@link PartKind} → activity, which has its word; compute is divided by CPU time instead. */
+export const ACTIVITY_OF_PART: readonly number[] = wordsOf(PartKind).map(
+  word => (word === undefined ? OTHER : indexOf(word))
+);
 
 /** The function under which pairs beyond the bound are added up. */
-export const OTHER_FUNCTION = 0xffffffff;
+export const OTHER_FUNCTION = NONE_U32;
 const MOST_CELLS = 200_000;
 
 /**

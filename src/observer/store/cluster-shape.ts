@@ -1,10 +1,13 @@
+import {
+  CapacityState,
+  NONE_U16,
+  NONE_U32,
+  type WordOf,
+  wordsOf
+} from '../../records/enumerations';
 import { TABLES } from '../../records/tables';
 
-/** state column of `capacity`. */
-const CAPACITY_PAUSED = 1;
-const CAPACITY_GONE = 3;
-/** `running.node` when nothing runs on a lane. */
-export const NOTHING_RUNS = 0xffffffff;
+const STATES = wordsOf(CapacityState);
 
 type WorkerRow = {
   readonly worker: number;
@@ -75,7 +78,7 @@ export class ClusterShape {
   /** Index of a lane id in {@link lanes}; an unannounced id gets a lane of its own on a worker that is not known. */
   laneIndex(lane: number): number {
     const index = this._laneIndex.get(lane);
-    return index ?? this.setLane({ lane, worker: 0xffff, thread: lane });
+    return index ?? this.setLane({ lane, worker: NONE_U16, thread: lane });
   }
 
   setLane(row: LaneRow): number {
@@ -140,7 +143,7 @@ export class ClusterShape {
   }
 
   setRunning(lane: number, row: RunningRow): void {
-    if (row.node === NOTHING_RUNS) {
+    if (row.node === NONE_U32) {
       this.running.delete(lane);
     } else {
       this.running.set(lane, row);
@@ -158,14 +161,14 @@ export class ClusterShape {
     return threads;
   }
 
-  stateOf(worker: number): 'running' | 'paused' | 'closing' | 'gone' {
+  stateOf(worker: number): WordOf<typeof CapacityState> {
     const row = this.workers.get(worker);
     if (row === undefined || !Number.isNaN(row.left)) {
       return 'gone';
     }
     const steps = this._capacity.get(worker);
-    const state = steps?.[steps.length - 1]?.state ?? 0;
-    return (['running', 'paused', 'closing', 'gone'] as const)[state] ?? 'gone';
+    const state = steps?.[steps.length - 1]?.state ?? CapacityState.Running;
+    return STATES[state] ?? 'gone';
   }
 
   /**
@@ -243,13 +246,17 @@ export class ClusterShape {
 
   private _stepsOf(worker: WorkerRow): readonly CapacityStep[] {
     const steps = this._capacity.get(worker.worker) ?? [
-      { t: worker.joined, threads: worker.threads, state: 0 }
+      {
+        t: worker.joined,
+        threads: worker.threads,
+        state: CapacityState.Running
+      }
     ];
     return Number.isNaN(worker.left)
       ? steps
       : [
           ...steps.filter(step => step.t < worker.left),
-          { t: worker.left, threads: 0, state: CAPACITY_GONE }
+          { t: worker.left, threads: 0, state: CapacityState.Gone }
         ];
   }
 }
@@ -276,10 +283,10 @@ function stretches(
 ): LaneCapacity['stretches'] {
   const found: { from: number; to: number; paused: boolean }[] = [];
   for (const [i, step] of steps.entries()) {
-    if (step.threads <= thread || step.state === CAPACITY_GONE) {
+    if (step.threads <= thread || step.state === CapacityState.Gone) {
       continue;
     }
-    const paused = step.state === CAPACITY_PAUSED;
+    const paused = step.state === CapacityState.Paused;
     const to = Math.min(steps[i + 1]?.t ?? now, now);
     const last = found[found.length - 1];
     if (last !== undefined && last.to === step.t && last.paused === paused) {

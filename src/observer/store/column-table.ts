@@ -19,9 +19,6 @@ const CHUNK_ROWS = 1 << CHUNK_SHIFT;
 export const CHUNK_MASK = CHUNK_ROWS - 1;
 const FIRST_CAPACITY = 256;
 
-/** Says "no row": columns and indices that hold row numbers use it for "none". */
-export const NO_ROW = 0xffffffff;
-
 export type AnyColumn = ColumnArray[ColumnType];
 
 type ColumnTypes = Readonly<Record<string, ColumnType>>;

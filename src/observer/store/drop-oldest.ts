@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { RunStatus } from '../../records/enumerations';
 import type { LogStore } from './log-store';
 import { STATUS_REPLACED } from './log-store';
 
@@ -20,7 +20,7 @@ export function dropOverdueRuns(log: LogStore): void {
       }
       const length = duration[i]! > 0 ? duration[i]! : 0;
       // What was given back before it began is not drawn while it is here either.
-      if (status[i] !== LoggedStatus.Missing || length > 0) {
+      if (status[i] !== RunStatus.Missing || length > 0) {
         const index = log.shape.laneIndex(lane[i]!);
         log.retired.add(index, fn[i]!, start[i]!, length);
       }

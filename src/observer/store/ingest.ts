@@ -1,10 +1,9 @@
 import { decodeText } from '../../records/decode-text';
-import { LoggedStatus } from '../../records/run-status';
+import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
 import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
-import { CHUNK_MASK, NO_ROW } from './column-table';
+import { CHUNK_MASK } from './column-table';
 import type { AnyColumn, ColumnTable, Rows } from './column-table';
-import { NOTHING_RUNS } from './cluster-shape';
 import { implausible, ImplausibleBlock } from './block-bounds';
 import type { ActivityCells } from './activity-cells';
 import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
@@ -18,7 +17,6 @@ import {
   hasBegun,
   isExecution,
   nanoseconds,
-  PART_COMPUTE,
   undividedExecutions
 } from './run-book';
 import type { NanosecondSink, PartFigures } from './run-book';
@@ -152,7 +150,7 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
       const stop = log.laneStops[log.shape.laneIndex(lane)] ?? -Infinity;
       log.shape.setRunning(lane, {
         // A worker may say that a task runs just after it said that the task ended.
-        node: started < stop - 1e-6 ? NOTHING_RUNS : column(block, 'node')[i]!,
+        node: started < stop - 1e-6 ? NONE_U32 : column(block, 'node')[i]!,
         function: column(block, 'function')[i]!,
         span: column(block, 'span')[i]!,
         started
@@ -257,7 +255,7 @@ function ingestEvents(log: LogStore, block: BlockRows): void {
   const worker = column(block, 'worker');
   for (let i = 0; i < block.rows; i++) {
     const name = log.name(kind[i]!);
-    if (run[i] !== NO_ROW && name.includes('failed')) {
+    if (run[i] !== NONE_U32 && name.includes('failed')) {
       log.failureRows.set(run[i]!, row + i);
     } else if (name === 'paused') {
       log.pauseRows.set(worker[i]!, row + i);
@@ -406,7 +404,7 @@ function attachPart(
   const run = log.runs.chunkOf(runRow)!.columns;
   const j = runRow & CHUNK_MASK;
   const isRunOnceMore =
-    columns.kind[i] === PART_COMPUTE &&
+    columns.kind[i] === PartKind.Compute &&
     columns.function[i] === run.function[j] &&
     columns.span[i] === run.span[j];
   if (!isRunOnceMore) {
@@ -419,7 +417,7 @@ function attachPart(
   cells.addEvent(cell, activity, columns.bytes[i]!);
   if (!held) {
     cells.addNanoseconds(cell, activity, nanoseconds(duration));
-  } else if (columns.kind[i] === PART_COMPUTE) {
+  } else if (columns.kind[i] === PartKind.Compute) {
     cells.addExecutions(cell, 1);
     if (!isRunOnceMore || followsExecution(log, columns.previous[i]! - 1)) {
       log.fusedRuns.set(columns.run[i]!, row);
@@ -486,14 +484,10 @@ function countRun(
   status: number,
   sign: 1 | -1
 ): void {
-  if (status === LoggedStatus.Missing) {
+  if (status === RunStatus.Missing) {
     return;
   }
-  log.held.addRun(
-    log.held.cell(span, fn),
-    status === LoggedStatus.Failed,
-    sign
-  );
+  log.held.addRun(log.held.cell(span, fn), status === RunStatus.Failed, sign);
   log.runCount += sign;
 }
 

@@ -1,8 +1,9 @@
 import { BoundedMap } from '../../base/bounded-map';
+import { NONE_U32 } from '../../records/enumerations';
 import { IntervalUnion } from './interval-union';
 import { ActivityCells } from './activity-cells';
 import { ClusterShape } from './cluster-shape';
-import { CHUNK_MASK, ColumnTable, NO_ROW } from './column-table';
+import { CHUNK_MASK, ColumnTable } from './column-table';
 import { DurationClasses, ZonedRows } from './duration-classes';
 import { FineSums } from './fine-sums';
 import { IdIndex } from './id-index';
@@ -154,7 +155,8 @@ export class LogStore {
   }
 
   name(id: number): string {
-    const isOther = id === NO_ROW || this.names.size >= TABLES.names.bound.rows;
+    const isOther =
+      id === NONE_U32 || this.names.size >= TABLES.names.bound.rows;
     return this.names.get(id) ?? (isOther ? 'other' : `#${id}`);
   }
 

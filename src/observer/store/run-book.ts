@@ -1,4 +1,4 @@
-import { LoggedStatus } from '../../records/run-status';
+import { PartKind, RunStatus } from '../../records/enumerations';
 import {
   ACTIVITY_OF_PART,
   BLOCKED,
@@ -9,9 +9,6 @@ import {
   THREAD_CPU,
   THREAD_NONCPU
 } from './activity-cells';
-
-/** part.kind of compute: an inner part of a fused task, or the compute of a run that has other parts. */
-export const PART_COMPUTE = 4;
 
 /** Whether a thread had it. Tasks that could not begin have a row that says so, which takes no time on any lane. */
 export function hasBegun(duration: number, waitThread: number): boolean {
@@ -46,14 +43,14 @@ export function undividedExecutions(
   status: number,
   parts: readonly PartFigures[]
 ): 0 | 1 {
-  return status !== LoggedStatus.Missing && !parts.some(isExecution) ? 1 : 0;
+  return status !== RunStatus.Missing && !parts.some(isExecution) ? 1 : 0;
 }
 
 export function isExecution(part: {
   readonly kind: number;
   readonly held: boolean;
 }): boolean {
-  return part.held && part.kind === PART_COMPUTE;
+  return part.held && part.kind === PartKind.Compute;
 }
 
 export type Clip = { readonly from: number; readonly to: number };
@@ -90,7 +87,7 @@ export function bookRun(
   sink: NanosecondSink
 ): void {
   const whole = clippedNanoseconds(run.start, run.duration, clip);
-  if (run.status === LoggedStatus.Lost) {
+  if (run.status === RunStatus.Lost) {
     sink(run.span, run.function, LOST, sign * whole);
     return;
   }
@@ -104,7 +101,7 @@ export function bookRun(
     const start = run.start + part.offset;
     const ns = clippedNanoseconds(start, part.duration, clip);
     rest -= ns;
-    if (part.kind === PART_COMPUTE) {
+    if (part.kind === PartKind.Compute) {
       bookCompute(part, part.coreWait, part.duration, ns, sign, sink);
     } else {
       const activity = ACTIVITY_OF_PART[part.kind] ?? OTHER;

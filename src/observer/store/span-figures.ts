@@ -1,3 +1,4 @@
+import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
 /** Figures per span that are not seconds: tasks submitted by how their span is known, and the extent in time of what ran. */
@@ -8,13 +9,13 @@ export class SpanFigures {
   private _firstStart = new Float64Array(16).fill(Infinity);
   private _lastStop = new Float64Array(16).fill(-Infinity);
 
-  /** origin as in `nodes`: 1 and 0 are known, 2 is inferred, 3 reused. */
+  /** @param origin - {@link TaskOrigin} */
   addTask(span: number, origin: number): void {
     this._reach(span);
     this._tasks[span]! += 1;
-    if (origin === 1) {
+    if (origin === TaskOrigin.User) {
       this._exact[span]! += 1;
-    } else if (origin === 2) {
+    } else if (origin === TaskOrigin.Inferred) {
       this._inferred[span]! += 1;
     }
   }

@@ -1,13 +1,12 @@
+import {
+  NONE_U16,
+  SpanOrigin,
+  type WordOf,
+  wordsOf
+} from '../../records/enumerations';
 import type { SpanPath } from '../../wire/panel-link';
 
-const SPAN_ORIGINS = [
-  'user',
-  'cell',
-  'notebook',
-  'default',
-  'inferred'
-] as const;
-type SpanOrigin = (typeof SPAN_ORIGINS)[number];
+const ORIGINS = wordsOf(SpanOrigin);
 
 /** Span 0 is the default: what ran in no span. It has no row in the log. */
 export const DEFAULT_SPAN = 0;
@@ -21,7 +20,7 @@ type Span = {
   readonly parent: number | null;
   readonly tag: string;
   readonly path: SpanPath;
-  readonly origin: SpanOrigin;
+  readonly origin: WordOf<typeof SpanOrigin>;
   readonly client: number;
   readonly opened: number;
   /** NaN while open. */
@@ -90,7 +89,7 @@ export class SpanTree {
       parent,
       tag: row.tag,
       path: [...(above?.path ?? []), row.tag],
-      origin: SPAN_ORIGINS[row.origin] ?? 'user',
+      origin: ORIGINS[row.origin] ?? 'user',
       client: row.client,
       opened: row.opened,
       closed: row.closed
@@ -117,7 +116,7 @@ export class SpanTree {
   }
 
   private _acceptedParent(span: number, parent: number): number | null {
-    if (parent === DEFAULT_SPAN || parent === span || parent === 0xffff) {
+    if (parent === DEFAULT_SPAN || parent === span || parent === NONE_U16) {
       return null;
     }
     if (this._spans.get(span)?.parent === parent) {

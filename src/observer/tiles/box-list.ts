@@ -1,3 +1,4 @@
+import { NONE_U16 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { SEVERAL_FUNCTIONS } from './cell-page';
 
@@ -15,7 +16,7 @@ export type TileColumns = {
 };
 
 /** In the function column: no one function (cells of one kind, several functions). */
-const NO_FUNCTION = 0xffff;
+const NO_FUNCTION = NONE_U16;
 /** Cells beyond the tile's borders that a box may reach; float32 still resolves 1/16 of a cell there. */
 const REACH = 2 ** 19;
 

@@ -1,24 +1,23 @@
+import { BoxKind, membersOf, PartKind } from '../../records/enumerations';
+
 /** Cells of a tile, and of a page. */
 export const TILE_CELLS = 512;
 
-/** kind column of a tile. */
-export const KIND_COMPUTE = 0;
-const KIND_TRANSFER = 1;
-const KIND_DISK = 2;
-const KIND_SERIALIZE = 3;
-export const KIND_FAILED = 4;
-const KIND_IMPORT = 5;
-/** part.kind (1 transfer … 7 import) → kind of a tile. */
-export const KIND_OF_PART: readonly number[] = [
-  KIND_COMPUTE,
-  KIND_TRANSFER,
-  KIND_DISK,
-  KIND_SERIALIZE,
-  KIND_COMPUTE,
-  KIND_SERIALIZE,
-  KIND_DISK,
-  KIND_IMPORT
-];
+/** {@link PartKind} → {@link BoxKind}: as what a part is drawn and counted. */
+const BOX_OF_PART_KIND: Readonly<Record<PartKind, BoxKind>> = {
+  [PartKind.Transfer]: BoxKind.Transfer,
+  [PartKind.DiskRead]: BoxKind.Disk,
+  [PartKind.Deserialize]: BoxKind.Serialize,
+  [PartKind.Compute]: BoxKind.Compute,
+  [PartKind.Serialize]: BoxKind.Serialize,
+  [PartKind.DiskWrite]: BoxKind.Disk,
+  [PartKind.Import]: BoxKind.Import
+};
+/** The same by number, for rows as they come. */
+export const BOX_OF_PART: readonly (BoxKind | undefined)[] = Array.from(
+  { length: 1 + Math.max(...membersOf(PartKind).map(([, kind]) => kind)) },
+  (_, kind) => BOX_OF_PART_KIND[kind as PartKind]
+);
 
 /** In a category: several functions, or one with an id that does not fit. */
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
@@ -29,7 +28,9 @@ export const SEVERAL_FUNCTIONS = 0x0fffffff;
  */
 export function category(kind: number, fn: number): number {
   const shown =
-    kind === KIND_COMPUTE ? Math.min(fn, SEVERAL_FUNCTIONS) : SEVERAL_FUNCTIONS;
+    kind === BoxKind.Compute
+      ? Math.min(fn, SEVERAL_FUNCTIONS)
+      : SEVERAL_FUNCTIONS;
   return kind * 0x10000000 + shown;
 }
 

@@ -1,9 +1,9 @@
+import { BoxKind } from '../../records/enumerations';
 import type { CompiledFilter } from '../filter';
 import type { LogStore } from '../store/log-store';
 import {
   category,
   emptyPage,
-  KIND_COMPUTE,
   layerOf,
   LAYERS,
   pageBytes,
@@ -216,7 +216,7 @@ export class Pyramid {
           plane.busy[origin + own]! += covered;
           plane.vote(
             origin + own,
-            category(KIND_COMPUTE, source.function[at]!),
+            category(BoxKind.Compute, source.function[at]!),
             covered
           );
         }

@@ -1,12 +1,11 @@
-import { LoggedStatus } from '../../records/run-status';
+import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
 import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK } from '../store/column-table';
 import type { ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT } from '../store/duration-classes';
 import type { ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
-import { PART_COMPUTE } from '../store/run-book';
-import { category, KIND_COMPUTE, KIND_FAILED, KIND_OF_PART } from './cell-page';
+import { BOX_OF_PART, category } from './cell-page';
 
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
 type RowSink = (
@@ -155,7 +154,7 @@ function runGate(
         break;
       }
       const k = at & CHUNK_MASK;
-      if (part.held[k] === 1 && part.kind[k] === PART_COMPUTE) {
+      if (part.held[k] === 1 && part.kind[k] === PartKind.Compute) {
         isDivided = true;
         const begin = start + part.offset[k]!;
         if (
@@ -204,7 +203,7 @@ function runGate(
         lanes[lane] === 0 ||
         (fn < known ? functions[fn] : otherFunctions) === 0 ||
         // Given back before it began.
-        (status === LoggedStatus.Missing && !(duration > 0))
+        (status === RunStatus.Missing && !(duration > 0))
       ) {
         continue;
       }
@@ -230,9 +229,9 @@ function runGate(
 }
 
 function kindOfRun(status: number): number {
-  return status === LoggedStatus.Ok || status === LoggedStatus.Missing
-    ? KIND_COMPUTE
-    : KIND_FAILED;
+  return status === RunStatus.Ok || status === RunStatus.Missing
+    ? BoxKind.Compute
+    : BoxKind.Failed;
 }
 
 /** The same for parts whose run is here. */
@@ -288,7 +287,7 @@ function partGate(
       }
       const held = part.held[j] === 1;
       // isExecution, without an object for each row.
-      const stands = divides && held && part.kind[j] === PART_COMPUTE;
+      const stands = divides && held && part.kind[j] === PartKind.Compute;
       sink(
         row,
         runRow,
@@ -298,7 +297,7 @@ function partGate(
         category(
           stands
             ? kindOfRun(run.status[k]!)
-            : (KIND_OF_PART[part.kind[j]!] ?? KIND_COMPUTE),
+            : (BOX_OF_PART[part.kind[j]!] ?? BoxKind.Compute),
           fn
         ),
         held,

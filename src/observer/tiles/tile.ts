@@ -1,4 +1,5 @@
-import { CHUNK_MASK, NO_ROW } from '../store/column-table';
+import { NONE_U32 } from '../../records/enumerations';
+import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { functionOf, kindOf, SEVERAL_FUNCTIONS, TILE_CELLS } from './cell-page';
 import type { CellPlane } from './cell-page';
@@ -192,7 +193,7 @@ function addCells(
         strip,
         // 255 says "exact"; 0 would be invisible.
         Math.min(254, Math.max(1, Math.round(sum / (end - first)))),
-        NO_ROW,
+        NONE_U32,
         // A run that began in an earlier cell is in this one too: 0 is for parts.
         countsTasks ? Math.max(1, tasks) : 0
       );

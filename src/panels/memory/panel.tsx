@@ -1,4 +1,8 @@
 /** Memory Sampler as a panel: measure, alignment, whose memory, which runs. */
+import {
+  MEMORY_MEASURES,
+  type MemoryMeasure
+} from '../../records/enumerations';
 import type { JSONObject } from '@lumino/coreutils';
 import * as React from 'react';
 import type { MemoryResult } from '../../wire/panel-link';
@@ -11,21 +15,14 @@ import { RadioGroup, ToolButton, ToolSelect } from '../toolbar';
 import { type Align, tableOf } from './rows';
 import { MemoryView } from './view';
 
-type Measure = 'process' | 'managed' | 'unmanaged' | 'spilled';
 type Show = 'cluster' | 'workers';
-
-const measures: readonly Measure[] = [
-  'process',
-  'managed',
-  'unmanaged',
-  'spilled'
-];
 
 export class MemoryPanel extends SpanwisePanel<MemoryResult> {
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     const { measure, show, align, breakdown } = options.state ?? {};
-    this._measure = measures.find(known => known === measure) ?? 'process';
+    this._measure =
+      MEMORY_MEASURES.find(known => known === measure) ?? 'process';
     this._show = show === 'workers' ? show : 'cluster';
     this._align = align === 'zero' || align === 'clock' ? align : null;
     this._showsBreakdown = breakdown === true;
@@ -107,7 +104,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
           }
           onClick={() => undefined}
         />
-        <ToolSelect<Measure>
+        <ToolSelect<MemoryMeasure>
           label={trans.__('Memory measure')}
           value={this._measure}
           options={[
@@ -227,7 +224,7 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     this.update();
   }
 
-  private _measure: Measure;
+  private _measure: MemoryMeasure;
   private _show: Show;
   private _align: Align | null;
   private _showsBreakdown: boolean;

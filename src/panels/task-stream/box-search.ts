@@ -2,11 +2,12 @@
  * Finding boxes in tiles: which one is under the pointer, which one comes
  * next. Works on the tiles that are here; the observer is not asked.
  */
+import { NONE_U32 } from '../../records/enumerations';
 import type { TileData } from '../../feed/feed-types';
 import { cellSeconds, tileSeconds } from './tile-plan';
 
 /** `run` of a box that stands for several. */
-export const aggregateRun = 0xffffffff;
+export const aggregateRun = NONE_U32;
 
 export type FoundBox = {
   readonly tile: TileData;

@@ -3,6 +3,7 @@
  * it: running tasks, names in boxes wide enough, ✕ in failed ones, the outline
  * of the selected task, the chosen range, the line of now.
  */
+import { BoxKind } from '../../records/enumerations';
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
@@ -108,7 +109,7 @@ export class LaneOverlay {
           continue;
         }
         const { y, height } = laneBox(scene, top, false);
-        if (tile.kind[row] === 4) {
+        if (tile.kind[row] === BoxKind.Failed) {
           this._drawFailed(context, scene, box, y, height);
         } else if (box.right - box.left >= labelFrom * ratio) {
           const name = tile.functions[tile.function[row] as number] ?? '';
@@ -298,8 +299,10 @@ export class LaneOverlay {
         }
       }
       const isWide =
-        kind === 0 && tile.cover[row] === 255 && to - from >= cells;
-      if (kind === 4 || isWide) {
+        kind === BoxKind.Compute &&
+        tile.cover[row] === 255 &&
+        to - from >= cells;
+      if (kind === BoxKind.Failed || isWide) {
         const note = { row, from, to };
         notes.push(note);
         if (tile.tasks[row] !== 0) {

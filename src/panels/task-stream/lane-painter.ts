@@ -10,6 +10,7 @@
  * boxes wide enough for a label. Rasterising stops after `rasterBudgetMs` and
  * goes on in the next frame.
  */
+import { BoxKind } from '../../records/enumerations';
 import {
   type LaneBitmap,
   LaneBitmaps,
@@ -312,12 +313,12 @@ export class LanePainter {
   ): (kind: number, index: number) => BoxFill {
     const made: BoxFill[] = [];
     return (kind, index) => {
-      const key = kind === 0 ? boxKinds.length + index : kind;
+      const key = kind === BoxKind.Compute ? boxKinds.length + index : kind;
       return (made[key] ??= {
         colour: pixel(colourOf(scene, kind, tile.functions[index] ?? '')),
         pattern: patternOf(kind),
         topLines:
-          kind === 0 && scene.colourBy === 'function'
+          kind === BoxKind.Compute && scene.colourBy === 'function'
             ? topLines(slotOf(scene, tile.functions[index] ?? ''))
             : 0
       });

@@ -3,6 +3,7 @@
  * strip, the legend, the text of a hover card, the table twin. Pure, no
  * pixels, no colours.
  */
+import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
 import type {
   FunctionSlot,
   RunDetail,
@@ -271,21 +272,14 @@ export function slotsByName(
 
 // --------------------------------------------------------------- hover card
 
-export const boxKinds = [
-  'compute',
-  'transfer',
-  'disk',
-  'serialize',
-  'failed',
-  'import'
-] as const;
-type BoxKind = (typeof boxKinds)[number];
+/** Words of a tile's column `kind`. */
+export const boxKinds = wordsOf(BoxKind);
 
 /** What the canvas found under the pointer. */
 export type HoveredBox = {
   readonly run: number | null;
   readonly function: string;
-  readonly kind: BoxKind;
+  readonly kind: WordOf<typeof BoxKind>;
   readonly inStrip: boolean;
   readonly tasks: number;
   /** A filter by span or function: boxes are executions, parts of fused tasks among them. */

@@ -1,3 +1,4 @@
+import { ReportStatus } from '../../records/enumerations';
 import * as fc from 'fast-check';
 import {
   FakeCluster,
@@ -7,7 +8,7 @@ import {
 } from '../../testing/fake-cluster';
 import { RandomPlacement } from '../../testing/random-placement';
 import { MOVES } from '../transitions';
-import { CheapestPlacement, ReportStatus, TaskState } from '..';
+import { CheapestPlacement, TaskState } from '..';
 
 /**
  * Random graphs on random clusters. A "tape" of numbers says what happens next: mostly a step of some worker or link, sometimes a fault

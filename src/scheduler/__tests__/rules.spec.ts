@@ -1,5 +1,6 @@
+import { RunStatus } from '../../records/enumerations';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
-import { InvalidTransition, RunStatus, TaskState } from '..';
+import { InvalidTransition, TaskState } from '..';
 import type { SchedulerState } from '../scheduler-state';
 
 describe('running a graph', () => {
@@ -388,12 +389,12 @@ describe('failures', () => {
     );
   });
 
-  it('runs a rescheduled task again', () => {
+  it('runs a task again that was given back', () => {
     const s = new SchedulerFixture();
     s.join(0);
     s.submit('a');
     const first = s.runId('a');
-    s.finish(0, 'a', { status: RunStatus.Rescheduled });
+    s.finish(0, 'a', { status: RunStatus.Missing });
     expect(s.state('a')).toBe('Processing');
     expect(s.runId('a')).not.toBe(first);
   });
@@ -403,7 +404,7 @@ describe('failures', () => {
     s.join(0);
     s.submit('a');
     const first = s.runId('a');
-    s.finish(0, 'a', { status: RunStatus.Rescheduled });
+    s.finish(0, 'a', { status: RunStatus.Missing });
     s.said();
     s.finish(0, 'a', { runIds: [first] });
     expect(s.state('a')).toBe('Processing');

@@ -1,8 +1,9 @@
 /** The message `assign`, built from the scheduler's tables. In the scheduler process. */
+import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { NONE, TaskState, type Assign, type TaskTable } from '../../scheduler';
 import type { BlobStore, WorkerBlobs } from './blob-store';
-import { NONE_U32, type TaskRows } from './task-rows';
+import { type TaskRows } from './task-rows';
 
 /** Columns that are filled again for each message; the link copies them when it encodes. */
 type TaskColumns = {

@@ -7,7 +7,7 @@
  *   chunk      needed by   its tasks only: no later message names it
  * ```
  */
-import { NONE_U32 } from './task-rows';
+import { NONE_U32 } from '../../records/enumerations';
 
 type Blob = {
   readonly bytes: Uint8Array;

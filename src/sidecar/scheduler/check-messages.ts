@@ -2,11 +2,12 @@
  * What a message of the right form must fulfil beside it: offsets that lie within what they point into, ids that can be, times that are
  * numbers. Checked before anything of the message is taken in, so that one that is refused has changed nothing. In the scheduler process.
  */
+import { NONE_U32, SubmitFlag } from '../../records/enumerations';
 import { MAX_DENSE_IDS } from '../../base/versioned-ids';
 import { BrokenFrame } from '../../wire/broken-frame';
 import type { Message } from '../../wire/schema';
 import type { BlobStore } from './blob-store';
-import { NONE_U32, type TaskRows, WireFlag } from './task-rows';
+import { type TaskRows } from './task-rows';
 
 /**
  * Ids are dense: each next one takes room for those before it. A client that gave up a submission while another thread of it scattered data
@@ -100,7 +101,7 @@ function checkSubmit(
   for (let i = 0; i < tasks.rows; i++) {
     const template = tasks.template[i]!;
     // An alias runs nothing; so what it names says nothing of the next row's.
-    if ((tasks.flags[i]! & WireFlag.Alias) === 0 && template !== known) {
+    if ((tasks.flags[i]! & SubmitFlag.Alias) === 0 && template !== known) {
       if (!here.has(template) && kept.template(template) === undefined) {
         throw new BrokenFrame(
           `"submit": task ${tasks.id[i]} names template ${template}, which was never sent.`

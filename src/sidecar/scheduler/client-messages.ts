@@ -1,13 +1,13 @@
 /** What the client says. In the scheduler process. */
+import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
-import { FailureReason, NONE, ReportStatus, TaskState } from '../../scheduler';
+import { FailureReason, NONE, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
 import { checkFromClient } from './check-messages';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
-import { WireFlag } from './task-rows';
 import {
   CLIENT,
   translateScattered,
@@ -188,7 +188,7 @@ export class ClientSession {
       if (task < 0) {
         continue;
       }
-      rows.flags[task]! |= WireFlag.Wanted;
+      rows.flags[task]! |= SubmitFlag.Wanted;
       if (rows.want(clientId, task)) {
         fresh.push(task);
       } else {
@@ -244,7 +244,7 @@ export class ClientSession {
       const isHere = task >= 0 && core.tasks.state[task] === TaskState.Memory;
       where.id.push(clientId);
       where.taskId.push(task < 0 ? 0 : rows.ids.outer(task));
-      where.worker.push(isHere ? core.tasks.holdersOf(task)[0]! : NO_WORKER);
+      where.worker.push(isHere ? core.tasks.holdersOf(task)[0]! : NONE_U16);
       where.nbytes.push(isHere ? core.tasks.nbytes[task]! : 0);
     }
     this.link.send('located', { request: fields.request }, { where });
@@ -338,9 +338,6 @@ export class ClientSession {
     return { rows, names: this._names, log, blobs, now, at: now - start };
   }
 }
-
-/** No worker. */
-const NO_WORKER = 0xffff;
 
 function firstRows(ids: {
   readonly rows: number;

@@ -8,8 +8,9 @@
  * One turn of the event loop takes in everything that the sockets had; no timer is on this path. The timers here seal the log, sample
  * memory and limit waiting.
  */
+import { CapacityState } from '../../records/enumerations';
 import { randomUUID } from 'node:crypto';
-import { CapacityState, NamesOf } from '../../sources';
+import { NamesOf } from '../../sources';
 import { BrokenFrame } from '../../wire/broken-frame';
 import { CLIENT_INTRO } from '../../wire/client-link';
 import type { ClusterSettings } from '../../wire/cluster-settings';

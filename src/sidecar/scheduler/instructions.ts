@@ -1,7 +1,7 @@
 /** Carries out what the core decides. In the scheduler process. */
+import { StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { Forgotten, Instruction, Release } from '../../scheduler';
-import { StoredKind } from '../../sources';
 import type { AcceptedLink } from '../../link/door';
 import { AssignBuilder } from './assign-message';
 import { UseCounter } from './blob-store';

@@ -1,8 +1,8 @@
 /** Labelled memory curves of the whole cluster, as `MemorySampler` asks for them. In the scheduler process. */
+import type { MemoryMeasure } from '../../records/enumerations';
 import type { EmbeddedClusterLog } from '../../sources';
 
 /** What may be measured; unmanaged: the process's memory less the results kept in it. */
-type MemoryMeasure = 'process' | 'managed' | 'unmanaged' | 'spilled';
 
 /** The newest measurement of one worker, in bytes. */
 export type MemoryUse = {

@@ -1,16 +1,13 @@
 /** The message `report`: what became of the client's tasks in one turn. In the scheduler process. */
+import { NONE_U16, NONE_U32, ReportStatus } from '../../records/enumerations';
 import {
   FailureReason,
   NONE,
-  ReportStatus,
   type Report,
   type TaskTable
 } from '../../scheduler';
 import type { FieldsInput } from '../../wire/schema';
-import { NONE_U32, type TaskRows } from './task-rows';
-
-/** No worker. */
-const NO_WORKER = 0xffff;
+import { type TaskRows } from './task-rows';
 
 /** An error as its worker told of it. */
 export type TaskError = {
@@ -99,7 +96,7 @@ export class ReportBuilder {
     out.id.push(clientId);
     out.taskId.push(this._rows.ids.outer(task));
     out.status.push(status);
-    out.worker.push(head === NONE ? NO_WORKER : replicas.value(head));
+    out.worker.push(head === NONE ? NONE_U16 : replicas.value(head));
     out.nbytes.push(isMemory ? nbytes[task]! : 0);
     if (inline > 0) {
       this._addInline(this._inlines[inline - 1]!.bytes);

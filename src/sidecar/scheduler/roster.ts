@@ -1,13 +1,12 @@
 /** Who works here: workers that join and leave, and who is told of it. In the scheduler process. */
+import { CapacityState, RunStatus } from '../../records/enumerations';
 import { hostname } from 'node:os';
-import { RunStatus } from '../../scheduler';
 import { BrokenFrame } from '../../wire/broken-frame';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
 import { WORKER_INTRO } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
-import { CapacityState } from '../../sources';
 import type { ClusterState } from './cluster-state';
 import { DiskNotices } from './disk-notices';
 import { Liveness } from './liveness';

@@ -2,25 +2,13 @@
  * What the scheduler's process knows of tasks beside the core: by which id the client calls them, what runs, where the key's text is.
  * In the scheduler process.
  */
+import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
 import type { TaskTable } from '../../scheduler';
 import type { TaskFacts } from '../../sources';
 import { ClientIds } from './client-ids';
-
-/** No id, no chunk: the largest u32. */
-export const NONE_U32 = 0xffffffff;
-
-/** Bits of the column `flags`, as the client link gives them. */
-export enum WireFlag {
-  /** The client holds a future: a small result is sent with the report. */
-  Wanted = 1,
-  /** Its one dependency is its value; it never runs. */
-  Alias = 2,
-  Data = 4,
-  Fused = 8
-}
 
 /** The texts of the keys of one message. */
 type KeyTexts = {
@@ -53,7 +41,7 @@ export class TaskRows implements TaskFacts {
   functionId = new Uint32Array(0);
   group = new Uint32Array(0);
   span = new Uint16Array(0);
-  /** {@link WireFlag} bits. */
+  /** {@link SubmitFlag} bits. */
   flags = new Uint8Array(0);
   node = new Uint32Array(0);
   attempts = new Uint8Array(0);

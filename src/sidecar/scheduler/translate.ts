@@ -2,6 +2,7 @@
  * Columns of the wire ↔ columns of the core. In the scheduler process. The core knows dense task ids, functions and durations; spans,
  * templates, keys and the client's ids stay in {@link TaskRows}.
  */
+import { NONE_U32, SubmitFlag, TaskOrigin } from '../../records/enumerations';
 import { Int32List } from '../../base/int-list';
 import type {
   DataPlaced,
@@ -11,7 +12,7 @@ import type {
 import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import { own, UseCounter, type BlobStore } from './blob-store';
-import { NONE_U32, type TaskRows, WireFlag } from './task-rows';
+import { type TaskRows } from './task-rows';
 
 /** The one client of a cluster, as the core numbers clients. */
 export const CLIENT = 0;
@@ -70,11 +71,11 @@ export function translateSubmit(
     const isLast = i + 1 === count;
     const start = tasks.firstDependency[i]!;
     const stop = isLast ? dependencies.rows : tasks.firstDependency[i + 1]!;
-    if ((tasks.flags[i]! & WireFlag.Alias) !== 0 && start < stop) {
+    if ((tasks.flags[i]! & SubmitFlag.Alias) !== 0 && start < stop) {
       const target = rows.resolve(dependencies.id[start]!);
       if (target >= 0) {
         rows.bind(clientId, target);
-        if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+        if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
           aliases.push([clientId, target]);
         }
         continue;
@@ -109,7 +110,7 @@ export function translateSubmit(
         log.edge(rows.node[input]!);
       }
     }
-    if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+    if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
       rows.want(clientId, task);
     }
     ids.push(task);
@@ -122,7 +123,7 @@ export function translateSubmit(
   const alsoWanted: [number, number][] = [];
   const fresh = aliases.length > 0 ? new Set(ids.toArray()) : null;
   for (const [clientId, target] of aliases) {
-    rows.flags[target]! |= WireFlag.Wanted;
+    rows.flags[target]! |= SubmitFlag.Wanted;
     if (!rows.want(clientId, target)) {
       alsoWanted.push([clientId, target]);
     } else if (!fresh!.has(target)) {
@@ -156,7 +157,7 @@ export function translateSubmit(
 
 /** Which of the picked rows are data: null for none, as in most graphs. */
 function dataAmong(flags: Uint8Array, picked: Int32Array): Uint8Array | null {
-  const isData = (i: number): boolean => (flags[i]! & WireFlag.Data) !== 0;
+  const isData = (i: number): boolean => (flags[i]! & SubmitFlag.Data) !== 0;
   return picked.some(isData)
     ? Uint8Array.from(picked, i => Number(isData(i)))
     : null;
@@ -193,10 +194,11 @@ export function translateScattered(
       rows.group[task],
       rows.functionId[task],
       tasks.span[i]!,
-      ORIGIN_USER,
+      // Scattered data stands where its user wrote it.
+      TaskOrigin.User,
       rows.keySuffix(task)
     );
-    if ((tasks.flags[i]! & WireFlag.Wanted) !== 0) {
+    if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
       rows.want(clientId, task);
     }
   }
@@ -212,9 +214,6 @@ export function translateScattered(
     holderWorkers: holders.worker
   };
 }
-
-/** Scattered data stands where its user wrote it. */
-const ORIGIN_USER = 1;
 
 /** Dense ids of tasks as the worker link names them; −1: not known any more. */
 export function denseIds(

@@ -2,6 +2,7 @@
  * Runs throw-away graphs through everything that a real one goes through, so that the first real one finds compiled code: it costs a third of
  * what it costs cold. In the scheduler process, while its workers are still starting.
  */
+import { NONE_U32 } from '../../records/enumerations';
 import { FrameDecoder, FrameEncoder } from '../../wire/frame';
 import type { Message, TablesInput } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
@@ -10,7 +11,6 @@ import { ClusterState } from './cluster-state';
 import { InstructionPerformer } from './instructions';
 import { MemoryRuns } from './memory-runs';
 import { NamesOf } from '../../sources';
-import { NONE_U32 } from './task-rows';
 import { takeWorkerMessage } from './worker-messages';
 import { WorkerSession } from './worker-session';
 

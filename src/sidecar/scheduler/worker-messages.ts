@@ -1,11 +1,15 @@
 /** What workers say. In the scheduler process. */
+import {
+  CapacityState,
+  NONE_U32,
+  RunStatus,
+  StoredKind
+} from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
-import { RunStatus, TaskState } from '../../scheduler';
-import { CapacityState, StoredKind } from '../../sources';
+import { TaskState } from '../../scheduler';
 import type { Message } from '../../wire/schema';
 import { checkFromWorker } from './check-messages';
 import type { ClusterState } from './cluster-state';
-import { NONE_U32 } from './task-rows';
 import { denseIds, translateFinished } from './translate';
 import type { WorkerSession } from './worker-session';
 
@@ -144,7 +148,7 @@ function takeFinished(
   for (let row = 0; row < runs.rows; row++) {
     const isOk = runs.status[row] === RunStatus.Ok;
     if (!isOk || !isPresent(row)) {
-      if (runs.status[row] === RunStatus.InputsMissing && !isPresent(row)) {
+      if (runs.status[row] === RunStatus.Missing && !isPresent(row)) {
         // It was recalled before it had its inputs: not worth a row.
         tasks[row] = -1;
       }

@@ -1,12 +1,7 @@
+import { CapacityState, StoredKind } from '../../records/enumerations';
 import { decodeBlock, type Block } from '../../records/block';
 import type { TableName } from '../../records/tables';
-import {
-  CapacityState,
-  EmbeddedClusterLog,
-  StoredKind,
-  type MeasuredTable,
-  type TaskFacts
-} from '..';
+import { EmbeddedClusterLog, type MeasuredTable, type TaskFacts } from '..';
 import type { FinishedTables } from '../embedded-cluster';
 
 const START = 100;

@@ -1,4 +1,5 @@
 /** The answers of the four panels' views for a drawn run: what an observer would say, without one. */
+import { BoxKind, NONE_U32 } from '../../records/enumerations';
 import type {
   FineMetricsResult,
   MemoryResult,
@@ -11,6 +12,8 @@ import { SeededRandom } from '../../base/seeded-random';
 import type { DrawnBox, DrawnRun } from './drawn-run';
 
 const GiB = 2 ** 30;
+const isRun = (box: DrawnBox): boolean =>
+  box.kind === BoxKind.Compute || box.kind === BoxKind.Failed;
 const kindNames = [
   'compute',
   'transfer',
@@ -29,7 +32,7 @@ function secondsBy(
     const sum = sums.get(box.function);
     if (sum !== undefined && !box.strip) {
       sum.seconds += box.to - box.from;
-      sum.tasks += box.kind === 0 || box.kind === 4 ? 1 : 0;
+      sum.tasks += isRun(box) ? 1 : 0;
     }
   }
   return sums;
@@ -83,14 +86,14 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
           );
       }
     }
-    if (box.kind === 4) {
+    if (box.kind === BoxKind.Failed) {
       kinds.failed += 1;
       const bin = Math.min(bins - 1, Math.floor(box.to / per));
       strip.failed[bin] = (strip.failed[bin] ?? 0) + 1;
     }
-    kinds.transfer += Number(box.kind === 1);
-    kinds.disk += Number(box.kind === 2);
-    kinds.serialize += Number(box.kind === 3);
+    kinds.transfer += Number(box.kind === BoxKind.Transfer);
+    kinds.disk += Number(box.kind === BoxKind.Disk);
+    kinds.serialize += Number(box.kind === BoxKind.Serialize);
   }
   const sums = secondsBy(run);
   const running = live
@@ -140,9 +143,8 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
       from,
       to
     })),
-    tasks: run.boxes.filter(box => box.kind === 0 || box.kind === 4).length,
-    executions: run.boxes.filter(box => box.kind === 0 || box.kind === 4)
-      .length,
+    tasks: run.boxes.filter(box => isRun(box)).length,
+    executions: run.boxes.filter(box => isRun(box)).length,
     hidden: 0,
     kinds
   };
@@ -150,7 +152,7 @@ export function taskStreamOf(run: DrawnRun, live: boolean): TaskStreamResult {
 
 export function detailOf(run: DrawnRun, id: number): RunDetail | null {
   const boxes = run.boxes.filter(box => box.run === id);
-  const main = boxes.find(box => box.kind === 0 || box.kind === 4);
+  const main = boxes.find(box => isRun(box));
   if (main === undefined) {
     return null;
   }
@@ -165,7 +167,7 @@ export function detailOf(run: DrawnRun, id: number): RunDetail | null {
     origin: 'user',
     worker: `worker ${Math.floor(main.lane / run.threads)}`,
     thread: main.lane % run.threads,
-    status: main.kind === 4 ? 'failed' : 'ok',
+    status: main.kind === BoxKind.Failed ? 'failed' : 'ok',
     attempt: 1,
     start,
     duration: stop - start,
@@ -173,8 +175,11 @@ export function detailOf(run: DrawnRun, id: number): RunDetail | null {
     waitReady: 0.038,
     waitInputs: 0.0124,
     waitThread: 0,
-    nbytes: main.kind === 4 ? null : 53.6 * 2 ** 20,
-    error: main.kind === 4 ? 'ValueError: Input X contains NaN.' : undefined,
+    nbytes: main.kind === BoxKind.Failed ? null : 53.6 * 2 ** 20,
+    error:
+      main.kind === BoxKind.Failed
+        ? 'ValueError: Input X contains NaN.'
+        : undefined,
     parts: boxes.map(box => ({
       kind: kindNames[box.kind] ?? 'compute',
       held: !box.strip,
@@ -183,7 +188,7 @@ export function detailOf(run: DrawnRun, id: number): RunDetail | null {
       offset: box.from - start,
       duration: box.to - box.from,
       cpu: null,
-      bytes: box.kind === 1 ? 55.5 * 2 ** 20 : null
+      bytes: box.kind === BoxKind.Transfer ? 55.5 * 2 ** 20 : null
     }))
   };
 }
@@ -644,7 +649,7 @@ export function tileOf(
   functions: readonly string[],
   level: number,
   index: number,
-  runLimit = 0xffffffff
+  runLimit = NONE_U32
 ) {
   const cell = 2 ** level * 1e-6;
   const from = index * 512 * cell;
@@ -669,7 +674,7 @@ export function tileOf(
     const left = (box.from - from) / cell;
     const right = (box.to - from) / cell;
     const fn = functions.indexOf(box.function);
-    if (right - left >= 1 || box.kind === 4) {
+    if (right - left >= 1 || box.kind === BoxKind.Failed) {
       rows.push({
         lane: box.lane,
         from: left,

@@ -3,13 +3,14 @@
  * train for half a minute, as `examples/first-look` does. Drawn by a seeded
  * generator, so that two screenshots differ only where the code does.
  */
+import { BoxKind } from '../../records/enumerations';
 import { SeededRandom } from '../../base/seeded-random';
 
 export type DrawnBox = {
   readonly run: number;
   readonly lane: number;
   readonly function: string;
-  readonly kind: 0 | 1 | 2 | 3 | 4;
+  readonly kind: BoxKind;
   readonly strip: boolean;
   readonly from: number;
   readonly to: number;
@@ -113,7 +114,7 @@ export function firstLook(): DrawnRun {
           const size = 0.06 + 0.15 * next();
           boxes.push({
             ...base,
-            kind: 1,
+            kind: BoxKind.Transfer,
             strip: !held,
             from: held ? at : at - size,
             to: held ? at + size : at
@@ -124,7 +125,7 @@ export function firstLook(): DrawnRun {
           const size = 0.1 + 0.2 * next();
           boxes.push({
             ...base,
-            kind: 2,
+            kind: BoxKind.Disk,
             strip: false,
             from: at,
             to: at + size
@@ -134,7 +135,7 @@ export function firstLook(): DrawnRun {
         if (next() < 0.05) {
           boxes.push({
             ...base,
-            kind: 3,
+            kind: BoxKind.Serialize,
             strip: false,
             from: at,
             to: at + 0.04
@@ -144,7 +145,7 @@ export function firstLook(): DrawnRun {
         const isFailed = lane === 5 && phase.span === 6 && at < 21.7;
         boxes.push({
           ...base,
-          kind: isFailed ? 4 : 0,
+          kind: isFailed ? BoxKind.Failed : BoxKind.Compute,
           strip: false,
           from: at,
           to: at + (isFailed ? 0.7 : length)
@@ -219,7 +220,12 @@ export function manyRuns(runs: number): DrawnRun {
     const from = free[lane] as number;
     const to = from + 0.001 + random.next() * 0.008;
     free[lane] = to + 0.0003;
-    const kind = random.next() < 0.1 ? 1 : random.next() < 0.05 ? 2 : 0;
+    const kind =
+      random.next() < 0.1
+        ? BoxKind.Transfer
+        : random.next() < 0.05
+          ? BoxKind.Disk
+          : BoxKind.Compute;
     boxes.push({
       run,
       lane,

@@ -1,6 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writtenFiles } from '../../testing/written-files';
+import {
+  withWrittenPart,
+  writtenFiles,
+  writtenParts
+} from '../../testing/written-files';
 
 const root = join(__dirname, '../../..');
 
@@ -11,6 +15,14 @@ describe('files written from TypeScript', () => {
       const file = join(root, path);
       const found = existsSync(file) ? readFileSync(file) : null;
       expect(found?.equals(Buffer.from(content as Uint8Array))).toBe(true);
+    }
+  );
+
+  it.each(Object.entries(writtenParts()))(
+    '%s has what `jlpm build:schema` writes',
+    (path, part) => {
+      const page = readFileSync(join(root, path), 'utf8');
+      expect(withWrittenPart(page, part)).toBe(page);
     }
   );
 });

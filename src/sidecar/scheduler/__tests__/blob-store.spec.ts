@@ -1,3 +1,4 @@
+import { NONE_U32 } from '../../../records/enumerations';
 import * as fc from 'fast-check';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
@@ -9,7 +10,6 @@ import { ClientSession, type IClientHost } from '../client-messages';
 import { ClusterState } from '../cluster-state';
 import { InstructionPerformer } from '../instructions';
 import { MemoryRuns } from '../memory-runs';
-import { NONE_U32 } from '../task-rows';
 import { takeWorkerMessage } from '../worker-messages';
 import { WorkerSession } from '../worker-session';
 

@@ -1,13 +1,14 @@
 /** What a client says that cannot be is refused, whatever stands beside it. */
+import { NONE_U32, SubmitFlag } from '../../../records/enumerations';
 import { MAX_DENSE_IDS } from '../../../base/versioned-ids';
 import { Scheduler } from '../../../scheduler';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
 import { BlobStore } from '../blob-store';
 import { checkFromClient } from '../check-messages';
-import { NONE_U32, TaskRows, WireFlag } from '../task-rows';
+import { TaskRows } from '../task-rows';
 
-type Row = { id: number; template: number; flags?: WireFlag };
+type Row = { id: number; template: number; flags?: SubmitFlag };
 
 function submit(rows: readonly Row[]): Message<'client', 'up'> {
   const ids = (pick: (row: Row) => number): Uint32Array =>
@@ -77,7 +78,7 @@ describe('what a client says', () => {
     [
       'after an alias, which runs nothing',
       [
-        { id: 0, template: 7, flags: WireFlag.Alias },
+        { id: 0, template: 7, flags: SubmitFlag.Alias },
         { id: 1, template: 7 }
       ]
     ],

@@ -1,8 +1,9 @@
 /** The client's ids for a cluster's life: every one resolves as it should, and what is forgotten takes no memory. */
+import { NONE_U32 } from '../../../records/enumerations';
 import { SeededRandom } from '../../../base/seeded-random';
 import { Scheduler } from '../../../scheduler';
 import { ClientIds } from '../client-ids';
-import { NONE_U32, TaskRows } from '../task-rows';
+import { TaskRows } from '../task-rows';
 
 describe('ClientIds', () => {
   it.each([1, 2, 3])('is what a map would be, seed %i', seed => {
