@@ -4,6 +4,7 @@ import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 import type { LinkStatus } from '../feed/feed-types';
 import { formatBytes, formatBytesOf, formatClock } from '../panels/format';
+import { MarkedText } from '../panels/marked-text';
 import { type MenuItem, openMenu } from '../panels/panel-menu';
 import { ToolButton } from '../panels/toolbar';
 import { heldUp } from '../panels/worker-standing';
@@ -72,19 +73,20 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
         </div>
       ))}
       <div className="sw-cluster-line sw-cluster-figures">
-        <span>
-          <b>{workersOf(cluster)}</b>{' '}
-          {trans._n('worker', 'workers', workersOf(cluster))}
-        </span>
-        <span>
-          <b>{threadsOf(cluster)}</b>{' '}
-          {trans._n('thread', 'threads', threadsOf(cluster))}
-        </span>
+        <MarkedCount
+          text={trans._n('%1 worker', '%1 workers', workersOf(cluster))}
+          count={workersOf(cluster)}
+        />
+        <MarkedCount
+          text={trans._n('%1 thread', '%1 threads', threadsOf(cluster))}
+          count={threadsOf(cluster)}
+        />
         <span className="sw-cluster-spacer" />
         {cluster.running > 0 && (
-          <span>
-            <b>{cluster.running}</b> {trans.__('running')}
-          </span>
+          <MarkedCount
+            text={trans.__('%1 running', cluster.running)}
+            count={cluster.running}
+          />
         )}
       </div>
       {cluster.state !== 'ended' && (
@@ -94,21 +96,31 @@ export function ClusterCard(props: ClusterCardProps): JSX.Element {
   );
 }
 
+function MarkedCount(props: {
+  readonly text: string;
+  readonly count: number;
+}): JSX.Element {
+  return (
+    <span>
+      <MarkedText text={props.text} piece={String(props.count)} as="b" />
+    </span>
+  );
+}
+
 function MemoryMeter(props: {
   readonly cluster: ClusterInfo;
   readonly trans: TranslationBundle;
 }): JSX.Element {
   const { used, limit } = memoryOf(props.cluster);
   const text = limit > 0 ? formatBytesOf(used, limit) : formatBytes(used);
-  const [figure, ...rest] = text.split(' of ');
+  const [figure = ''] = text.split(' of ');
   return (
     <>
       <div className="sw-cluster-line sw-cluster-figures">
         <span>{props.trans.__('Memory')}</span>
         <span className="sw-cluster-spacer" />
         <span>
-          <b>{figure}</b>
-          {rest.length > 0 && ` of ${rest.join(' of ')}`}
+          <MarkedText text={text} piece={figure} as="b" />
         </span>
       </div>
       <div
@@ -163,13 +175,25 @@ function pausesOf(
   return [
     ...lines,
     ...(paused.length > MOST_PAUSES
-      ? [trans.__('%1 more are paused.', paused.length - MOST_PAUSES)]
+      ? [
+          trans._n(
+            '%1 more is paused.',
+            '%1 more are paused.',
+            paused.length - MOST_PAUSES
+          )
+        ]
       : []),
     ...stopped
       .slice(0, MOST_PAUSES)
       .map(({ name }) => trans.__('%1 is stopped.', name)),
     ...(stopped.length > MOST_PAUSES
-      ? [trans.__('%1 more are stopped.', stopped.length - MOST_PAUSES)]
+      ? [
+          trans._n(
+            '%1 more is stopped.',
+            '%1 more are stopped.',
+            stopped.length - MOST_PAUSES
+          )
+        ]
       : [])
   ];
 }

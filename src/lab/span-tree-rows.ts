@@ -3,8 +3,9 @@
  *
  *   rows: flow 0 · load 1 (parent flow) · fit 2 (parent flow)     by path  flow → load, fit     by tag  flow, load, fit
  */
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { SelectionModel } from '../feed/selection';
-import { formatCounted } from '../panels/format';
+import { formatCount } from '../panels/format';
 import type { SpanRow, SpansResult, SpanTerm } from '../wire/panel-link';
 
 /** Key of what has no parent: no path's JSON is empty. */
@@ -136,11 +137,16 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
 /** What ran: "40 tasks"; "12 executions" where all of it ran within fused tasks of other spans. */
 export function workText(
   { tasks, executions }: Pick<SpanNode, 'tasks' | 'executions'>,
-  words: { readonly task: string; readonly execution: string }
+  trans: TranslationBundle
 ): string {
   return tasks === 0 && executions > 0
-    ? formatCounted(executions, words.execution)
-    : formatCounted(tasks, words.task);
+    ? trans._n(
+        '%2\u00a0execution',
+        '%2\u00a0executions',
+        executions,
+        formatCount(executions)
+      )
+    : trans._n('%2\u00a0task', '%2\u00a0tasks', tasks, formatCount(tasks));
 }
 
 /** The rows that are shown: not in a collapsed one; with a search, those found and the way to them, all expanded. */

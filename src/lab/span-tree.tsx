@@ -173,7 +173,7 @@ function TreeItem(
         </span>
         <span className="sw-span-tree-tasks" aria-hidden="true">
           {node.tasks === 0 && node.executions > 0
-            ? workText(node, words(trans))
+            ? workText(node, trans)
             : formatCount(node.tasks)}
         </span>
       </div>
@@ -243,11 +243,6 @@ function Marked(props: {
   );
 }
 
-const words = (trans: TranslationBundle) => ({
-  task: trans.__('task'),
-  execution: trans.__('execution')
-});
-
 function description(node: SpanNode, trans: TranslationBundle): string {
   const parts = [
     trans.__(
@@ -255,7 +250,7 @@ function description(node: SpanNode, trans: TranslationBundle): string {
       formatDuration(node.seconds),
       formatShare(node.share)
     ),
-    workText(node, words(trans))
+    workText(node, trans)
   ];
   if (node.running > 0) {
     parts.push(trans.__('%1 running', formatCount(node.running)));

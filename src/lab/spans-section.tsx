@@ -2,7 +2,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { ChipRow } from '../panels/chip-row';
-import { formatCounted, formatDuration } from '../panels/format';
+import { formatCount, formatDuration } from '../panels/format';
 import { RadioGroup, SearchBox } from '../panels/toolbar';
 import { undoOnKey } from '../panels/undo-key';
 import { Section } from './section';
@@ -90,9 +90,11 @@ export function SpansSection(props: {
               )
             : rows.length === 0
               ? trans.__('No span is named “%1”.', search.trim())
-              : trans.__(
-                  '%1 · %2 of thread time',
-                  formatCounted(spans.totalTasks, trans.__('task')),
+              : trans._n(
+                  '%2\u00a0task · %3 of thread time',
+                  '%2\u00a0tasks · %3 of thread time',
+                  spans.totalTasks,
+                  formatCount(spans.totalTasks),
                   formatDuration(spans.totalThreadSeconds)
                 )}
         </div>

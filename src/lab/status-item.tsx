@@ -5,7 +5,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import * as React from 'react';
 import type { IFeed } from '../feed/feed-types';
 import { newestOf } from '../feed/cluster-ref';
-import { formatBytes, formatCount, formatCounted } from '../panels/format';
+import { formatBytes, formatCount } from '../panels/format';
 import { taskStreamIcon } from '../panels/icons';
 import { memoryOf, workersOf } from './cluster-card';
 
@@ -43,8 +43,14 @@ export class StatusItem extends ReactWidget {
     if (cluster === null || cluster.state === 'ended') {
       return null;
     }
+    const workers = workersOf(cluster);
     const parts = [
-      formatCounted(workersOf(cluster), this._trans.__('worker')),
+      this._trans._n(
+        '%2\u00a0worker',
+        '%2\u00a0workers',
+        workers,
+        formatCount(workers)
+      ),
       this._trans.__('%1 running', formatCount(cluster.running)),
       formatBytes(memoryOf(cluster).used)
     ];

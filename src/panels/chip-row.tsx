@@ -53,7 +53,7 @@ function Chip(
 ): JSX.Element {
   const { condition, trans } = props;
   const { id, kind } = condition;
-  const value = chipValue(condition);
+  const value = chipValue(condition, trans);
   const within = ('within' in condition && condition.within) || '';
   return (
     <li className="sw-chip">
@@ -88,12 +88,12 @@ function Chip(
 }
 
 /** `Alice › data load`, `data load (by tag)`, `astype`, `2`, `4.10 s – 21.3 s`. */
-function chipValue(condition: Condition): string {
+function chipValue(condition: Condition, trans: TranslationBundle): string {
   if (condition.kind !== 'time') {
     return condition.value;
   }
   const { range } = condition;
   return 'last' in range
-    ? `last ${formatDuration(range.last)}`
+    ? trans.__('last %1', formatDuration(range.last))
     : formatTimeRange(range.from, range.to);
 }

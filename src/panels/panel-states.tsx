@@ -11,9 +11,12 @@ import { type SelectionModel, termWords } from '../feed/selection';
 import type { ClusterInfo } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
+import { MarkedText } from './marked-text';
 import type { PanelState, PanelStrip } from './state-view';
 import { type ClusterWorker, heldUp } from './worker-standing';
 
+/** What starts a cluster. */
+const START = 'client = Client()';
 /** Workers that are named in the details of a strip. */
 const MOST_NAMED = 4;
 
@@ -75,7 +78,7 @@ export function clusterState(
     return {
       icon,
       title: trans.__(
-        'Nothing of %1 is running.',
+        'No cluster of %1 is running.',
         target.notebook ?? target.name ?? ''
       ),
       sentence: trans.__(
@@ -89,10 +92,11 @@ export function clusterState(
       icon,
       title: trans.__('No cluster is running.'),
       sentence: (
-        <>
-          {trans.__('Run')} <code>client = Client()</code>{' '}
-          {trans.__('in a notebook.')}
-        </>
+        <MarkedText
+          text={trans.__('Run %1 in a notebook.', START)}
+          piece={START}
+          as="code"
+        />
       )
     };
   }
@@ -286,7 +290,7 @@ export function strips(
       icon: warningIcon,
       tone: 'warning',
       sentence: trans.__(
-        'The observer was started anew, and this history ended with the one before: what is shown is what the page has.'
+        'The observer was restarted, and this history ended with the one before: what is shown is what the page has.'
       )
     });
   } else if (isMissing && options.failure === null) {

@@ -432,11 +432,13 @@ export abstract class SpanwisePanel<
   private _retitle(): void {
     const name = this.context.cluster.name;
     const hasEnded = this.context.cluster.current?.state === 'ended';
-    const ended = hasEnded ? ` ${this.trans.__('(ended)')}` : '';
+    const { title } = this.face;
     this.title.label =
       name === undefined
-        ? this.face.title
-        : `${this.face.title} · ${name}${ended}`;
+        ? title
+        : hasEnded
+          ? this.trans.__('%1 · %2 (ended)', title, name)
+          : `${title} · ${name}`;
     this.title.caption = `${this.title.label}\n${this.face.question}`;
     const target = targetKey(this.clusterTarget);
     if (target !== this._savedTarget) {

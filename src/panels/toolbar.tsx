@@ -112,8 +112,7 @@ export function RadioGroup<T extends string>(
 type ToolSelectProps<T extends string> = {
   /** The accessible name, e.g. `Colour by`. */
   readonly label: string;
-  /** Shown before the value, e.g. `Colour: `; part of each option's text. */
-  readonly prefix?: string;
+  /** Each says what it chooses, e.g. `Colour: function`: the chosen one stands alone in the toolbar. */
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
   readonly className?: string;
@@ -134,7 +133,7 @@ export function ToolSelect<T extends string>(
       >
         {props.options.map(option => (
           <option key={option.value} value={option.value}>
-            {`${props.prefix ?? ''}${option.label}`}
+            {option.label}
           </option>
         ))}
       </select>

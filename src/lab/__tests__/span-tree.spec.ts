@@ -1,3 +1,4 @@
+import { nullTranslator } from '@jupyterlab/translation';
 import { SelectionModel } from '../../feed/selection';
 import { treeAction, type TreeKey } from '../span-tree-keys';
 import {
@@ -60,7 +61,7 @@ describe('the span tree', () => {
   });
 
   it('counts executions where a span has no tasks of its own', () => {
-    const words = { task: 'task', execution: 'execution' };
+    const trans = nullTranslator.load('spanwise');
     const fused = {
       ...RESULT,
       rows: RESULT.rows.map(row =>
@@ -69,10 +70,10 @@ describe('the span tree', () => {
     };
     const tree = spanTree(fused, 'path');
     const text = (...path: string[]) =>
-      workText(find(tree, ...path), words).replace('\u00a0', ' ');
+      workText(find(tree, ...path), trans).replace('\u00a0', ' ');
     expect(text('flow', 'load', 'read')).toBe('12 executions');
     expect(text('flow', 'load')).toBe('1 task');
-    expect(workText({ tasks: 0, executions: 0 }, words)).toMatch(/^0.tasks$/);
+    expect(workText({ tasks: 0, executions: 0 }, trans)).toMatch(/^0.tasks$/);
   });
 
   it('shows a span that was opened again once, with the sum of its figures', () => {

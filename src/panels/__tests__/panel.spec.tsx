@@ -126,7 +126,7 @@ describe('SpanwisePanel', () => {
     expect(await drawn(panel)).toContain('No cluster is running.');
     made.feed.setClusters(clusterInfo({ name: '<b>daily</b>', kind: 'local' }));
     const text = await drawn(panel);
-    expect(text).toContain('Nothing of a.ipynb is running.');
+    expect(text).toContain('No cluster of a.ipynb is running.');
     expect(text).toContain('<b>daily</b> is running elsewhere: choose it');
   });
 
@@ -161,7 +161,7 @@ describe('SpanwisePanel', () => {
     const b = clusterInfo({ cluster: 'b', notebook: { path: 'b.ipynb' } });
     const a = clusterInfo({ cluster: 'a', notebook: { path: 'a.ipynb' } });
     made.feed.setClusters(b);
-    expect(await drawn(panel)).toContain('Nothing of a.ipynb is running.');
+    expect(await drawn(panel)).toContain('No cluster of a.ipynb is running.');
     made.cluster.await('a');
     expect(await drawn(panel)).toContain('Waiting for the cluster of a.ipynb…');
     expect(made.feed.running).toHaveLength(0);
@@ -195,7 +195,7 @@ describe('SpanwisePanel', () => {
     made.feed.running[0]?.answer(ANSWER);
     made.feed.setClusters();
     const text = await drawn(panel);
-    expect(text).toContain('The observer was started anew');
+    expect(text).toContain('The observer was restarted');
     expect(text).not.toContain('Reconnecting');
   });
 

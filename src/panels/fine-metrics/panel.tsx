@@ -81,16 +81,17 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
         <ToolSelect<FunctionOrder>
           label={trans.__('Sort by')}
           className="sw-tool-wide"
-          prefix={trans.__('Sort: ')}
           value={this._order}
           options={[
             {
               value: 'time',
               label:
-                this._unit === 'seconds' ? trans.__('time') : trans.__('amount')
+                this._unit === 'seconds'
+                  ? trans.__('Sort: time')
+                  : trans.__('Sort: amount')
             },
-            { value: 'name', label: trans.__('name') },
-            { value: 'executions', label: trans.__('executions') }
+            { value: 'name', label: trans.__('Sort: name') },
+            { value: 'executions', label: trans.__('Sort: executions') }
           ]}
           onChange={order => this._setOrder(order)}
         />

@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
-import { formatCounted } from '../format';
+import { formatCount } from '../format';
 import { legendWord } from '../legend-word';
 import { type Mark, markOf, Swatch } from '../mark';
 import { longest, stackedBar } from './figure';
@@ -217,10 +217,12 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   return (
     <Block
       title={trans.__('By function')}
-      aside={trans.__(
-        '%1 of %2',
+      aside={trans._n(
+        '%2 of %3\u00a0function',
+        '%2 of %3\u00a0functions',
+        all,
         result.byFunction.length,
-        formatCounted(all, 'function')
+        formatCount(all)
       )}
     >
       <ul className="sw-legend" aria-label={trans.__('Activities')}>
@@ -281,7 +283,12 @@ function FunctionCard(props: {
       <div className="sw-card-head">
         <strong>{row.name}</strong>
         <span className="sw-card-aside">
-          {formatCounted(row.executions, 'execution')}
+          {trans._n(
+            '%2\u00a0execution',
+            '%2\u00a0executions',
+            row.executions,
+            formatCount(row.executions)
+          )}
         </span>
       </div>
       <table className="sw-card-table">

@@ -62,7 +62,12 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
       cluster?.capabilities.managed === false
       ? {
           icon: this.face.icon,
-          title: trans.__('This source gives no %1 memory.', result.measure),
+          title:
+            result.measure === 'managed'
+              ? trans.__('This source gives no managed memory.')
+              : result.measure === 'unmanaged'
+                ? trans.__('This source gives no unmanaged memory.')
+                : trans.__('This source gives no spilled memory.'),
           sentence: trans.__(
             'Dask’s own schedulers do not say which results they keep. Choose Process: what %1 holds in all.',
             cluster.name

@@ -11,6 +11,7 @@ import {
   formatOffsetTick
 } from '../format';
 import { Swatch } from '../mark';
+import { MarkedText } from '../marked-text';
 import type { PanelContext } from '../panel-context';
 import { useWatch } from '../use-watch';
 import {
@@ -329,6 +330,9 @@ function Breakdown(props: {
   );
 }
 
+/** What records a run. */
+const RECORD = 'with MemorySampler().sample("A"):';
+
 function RunsTable(props: MemoryViewProps): JSX.Element {
   const { result, hidden, context, trans } = props;
   const startedAt = context.cluster.current?.startedAt ?? 0;
@@ -340,8 +344,11 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
   if (rows.length === 0) {
     return (
       <div className="sw-Memory-none">
-        {trans.__('No run is recorded yet.')} {trans.__('Write')}{' '}
-        <code>with MemorySampler().sample("A"):</code> {trans.__('in a cell.')}
+        <MarkedText
+          text={trans.__('No run is recorded yet. Write %1 in a cell.', RECORD)}
+          piece={RECORD}
+          as="code"
+        />
       </div>
     );
   }

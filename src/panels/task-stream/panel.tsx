@@ -1,5 +1,6 @@
 /** The Task Stream as a panel: its tools, and which part shows what. */
 import { Notification } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import { Debouncer } from '@lumino/polling';
 import * as React from 'react';
@@ -116,7 +117,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
             this._change(() => model.setFollowing(!model.isFollowing))
           }
         />
-        <PausedText model={model} paused={trans.__('paused at')} />
+        <PausedText model={model} trans={trans} />
         <ToolButton
           label={trans.__('Zoom in')}
           icon={zoomInIcon}
@@ -158,11 +159,10 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
         <ToolSelect<ColourBy>
           className="sw-tool-wide"
           label={trans.__('Colour by')}
-          prefix={trans.__('Colour: ')}
           value={model.colourBy}
           options={[
-            { value: 'function', label: trans.__('function') },
-            { value: 'kind', label: trans.__('kind') }
+            { value: 'function', label: trans.__('Colour: function') },
+            { value: 'kind', label: trans.__('Colour: kind') }
           ]}
           onChange={value => this._setColourBy(value)}
         />
@@ -373,9 +373,9 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 /** "paused at 14.6 s – 30.6 s"; follows a pan without rendering the panel again. */
 function PausedText(props: {
   readonly model: TaskStreamModel;
-  readonly paused: string;
+  readonly trans: TranslationBundle;
 }): JSX.Element | null {
-  const { model, paused } = props;
+  const { model, trans } = props;
   const [, redraw] = React.useReducer((count: number) => count + 1, 0);
   React.useEffect(() => {
     let frame = 0;
@@ -399,7 +399,7 @@ function PausedText(props: {
   return (
     <span className="sw-TaskStream-paused sw-figure">
       <span className="sw-TaskStream-pauseMark" aria-hidden="true" />
-      {model.isLive ? `${paused} ${range}` : range}
+      {model.isLive ? trans.__('paused at %1', range) : range}
     </span>
   );
 }

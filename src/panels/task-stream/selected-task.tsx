@@ -112,7 +112,7 @@ function RunFacts(props: {
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
   const waits = waitText(run);
   const fused = fusedWith(run);
-  const cpu = run.cpu === null ? '' : ` (CPU ${formatDuration(run.cpu)})`;
+  const duration = formatDuration(run.duration);
   return (
     <div className="sw-drawer-body">
       <div className="sw-drawer-title">
@@ -123,8 +123,10 @@ function RunFacts(props: {
       <div className="sw-drawer-where">
         {[
           spanText(run),
-          `${workerLabel(run.worker)}, thread ${run.thread + 1}`,
-          run.status === 'ok' ? '' : `${run.status}, attempt ${run.attempt}`,
+          trans.__('%1, thread %2', workerLabel(run.worker), run.thread + 1),
+          run.status === 'ok'
+            ? ''
+            : trans.__('%1, attempt %2', run.status, run.attempt),
           run.nbytes === null ? '' : formatBytes(run.nbytes)
         ]
           .filter(text => text !== '')
@@ -154,8 +156,9 @@ function RunFacts(props: {
           <li key={index} className="sw-legend-item">
             <Swatch mark={partMark(part)} />
             <span className="sw-legend-name">
-              {labelOf(part, trans)}
-              {part.held ? '' : ` ${trans.__('(behind other work)')}`}
+              {part.held
+                ? labelOf(part, trans)
+                : trans.__('%1 (behind other work)', labelOf(part, trans))}
             </span>
             <span className="sw-legend-figure">
               {formatDuration(part.seconds)}
@@ -165,9 +168,10 @@ function RunFacts(props: {
         ))}
       </ul>
       <div className="sw-drawer-where">
-        {trans.__('duration %1', formatDuration(run.duration))}
-        {cpu}
-        {waits === '' ? '' : ` · ${trans.__('waited')}: ${waits}`}
+        {run.cpu === null
+          ? trans.__('duration %1', duration)
+          : trans.__('duration %1 (CPU %2)', duration, formatDuration(run.cpu))}
+        {waits === '' ? '' : ` · ${trans.__('waited: %1', waits)}`}
       </div>
       {run.error !== undefined && (
         <pre className="sw-card-error">{run.error}</pre>
