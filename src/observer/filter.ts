@@ -8,7 +8,7 @@ import { DEFAULT_SPAN } from './store/span-tree';
 import type { LogStore } from './store/log-store';
 import { STATUS_REPLACED } from './store/log-store';
 
-/** By the filter's word. What was given back for want of an input has none: it runs again, and that run has one. */
+/** By the filter's word. A run that was given back for want of an input has no status: it runs again, and that run has one. */
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
   ok: RunStatus.Ok,
   failed: RunStatus.Failed,

@@ -67,8 +67,8 @@ export class FunctionSlots {
   }
 
   /**
-   * The slot of a name, else "other". One that came late and has a notable share of the thread time takes a slot of the third dozen now, and
-   * keeps it: a run of many small functions must not turn the one that matters grey.
+   * The slot of a name, else "other". A late function with a notable share of the thread time takes a slot of the third dozen now, and
+   * keeps it: many small functions must not turn the one that matters grey.
    */
   of(name: string, share = 0): Slot {
     return (

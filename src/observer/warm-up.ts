@@ -26,8 +26,8 @@ export const WARM_UP_FILTERS: readonly Filter[] = [
 ];
 
 /**
- * Takes in and draws a throw-away log, so that the first tile that somebody waits for is drawn by compiled code: a million runs then take
- * 130 ms instead of 260. Costs some 140 ms when nobody waits.
+ * Takes in and draws a throw-away log, so that compiled code draws the first tile that a user waits for: a million runs then take
+ * 130 ms instead of 260. Costs some 140 ms while no user waits.
  */
 export function* warmUp(): Slices<void> {
   const log = new LogStore('warm-up');

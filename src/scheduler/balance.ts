@@ -87,7 +87,7 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
     thief.threads - thief.processingCount,
     Math.ceil(unstarted.length / 2)
   );
-  // The newest first: those it will start last.
+  // The newest first: the worker would start them last.
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
     if (s.isEligible(task, thief) && transferSeconds(s, task, thief) < wait) {
@@ -100,8 +100,8 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
 }
 
 /**
- * What a worker has not started, oldest first, as far as can be guessed: all that could run but the oldest one per thread. A paused
- * worker starts nothing, so there even these are worth a question.
+ * The tasks that a worker has probably not started, oldest first: all that could run, except the oldest one per thread. A paused worker
+ * starts nothing, so there even these are asked back.
  */
 function probablyUnstarted(s: SchedulerState, worker: WorkerRecord): number[] {
   const tasks = s.tasks;

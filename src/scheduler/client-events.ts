@@ -11,7 +11,7 @@ import type { SchedulerState } from './scheduler-state';
 import { FailureReason, TaskState } from './task-state';
 import { dropIfUnneeded, move } from './transitions';
 
-/** What clients want. Nothing here settles the moves that it leads to; `Scheduler.handle` does. */
+/** Handles clients' events. The moves that these recommend are settled by `Scheduler.handle`, not here. */
 
 export function clientWants(s: SchedulerState, event: ClientWants): void {
   for (const task of event.taskIds) {

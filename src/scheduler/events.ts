@@ -40,7 +40,7 @@ export type GraphSubmitted = {
    * in the order of the whole. None is forgotten before.
    */
   readonly last: boolean;
-  /** Ids that are free now; inputs stand before their users. Of what is equal to the static order, the first runs first. */
+  /** Ids that are free now; inputs stand before their users. Of tasks that the static order does not tell apart, the first runs first. */
   readonly taskIds: Int32Array;
   /** Larger runs first, before generation and static order; null: all 0. Clamped to ±2047. */
   readonly userPriority: Int32Array | null;
@@ -90,7 +90,7 @@ export type ClientReleases = {
   readonly taskIds: Int32Array;
 };
 
-/** The client gives up on these keys and on all that depends on them. */
+/** The client cancels these keys and all that depend on them. */
 export type ClientCancels = {
   readonly type: 'clientCancels';
   readonly at: number;
@@ -106,7 +106,7 @@ export type ClientRetries = {
   readonly taskIds: Int32Array;
 };
 
-/** Everything the client wanted is wanted by it no more. */
+/** The client no longer wants anything. */
 type ClientLeft = {
   readonly type: 'clientLeft';
   readonly at: number;
@@ -131,8 +131,8 @@ export type WorkerLeft = {
   readonly at: number;
   readonly worker: number;
   /**
-   * `closed`: it went in order, no task is to blame. `died`: a task that it ran may have killed it. `hopeless`: as so many before it, and
-   * what it ran and held would end the next one too: all of it is blamed.
+   * `closed`: it left in order, no task is blamed. `died`: a task that it ran may have killed it. `hopeless`: as many before it, it died of
+   * what it ran and held, which would end the next one too: all of that is blamed.
    */
   readonly why: 'closed' | 'died' | 'hopeless';
 };
@@ -146,7 +146,7 @@ export type WorkerPaused = {
   readonly stalled: boolean;
 };
 
-/** Nothing has moved for so long that nothing will (`Scheduler.isStalled`): what waits for a worker fails. */
+/** Nothing can move any more (`Scheduler.isStalled`): tasks that wait for a worker fail. */
 type StallGivenUp = {
   readonly type: 'stallGivenUp';
   readonly at: number;

@@ -58,7 +58,7 @@ export class GraphIntake {
     }
   }
 
-  /** The client's present graph is complete, or its client has gone: what is needed and has waited for that starts. */
+  /** The client's present graph is complete, or its client has gone: needed tasks that waited for that start. */
   close(s: SchedulerState, client: number): void {
     const graph = this._graphs.get(client);
     if (graph === undefined) {
@@ -79,7 +79,7 @@ export class GraphIntake {
     }
   }
 
-  /** Ranks the tasks of a complete graph by its static order. What has started has its rank: that of the order in which it came. */
+  /** Ranks the tasks of a complete graph by its static order. Tasks that have started keep their rank, which is the order of their coming. */
   private _order(s: SchedulerState, graph: OpenGraph): void {
     if (graph.innerEdges === 0) {
       return;
@@ -222,7 +222,7 @@ export class GraphIntake {
   }
 }
 
-/** Enters a client's want for a task; a task that was at rest starts, one that has an outcome is reported. */
+/** Notes that a client wants a task: a task at rest starts, one that has an outcome is reported. */
 export function want(s: SchedulerState, task: number, client: number): void {
   const tasks = s.tasks;
   const head = tasks.firstWant[task]!;
@@ -255,7 +255,7 @@ export function want(s: SchedulerState, task: number, client: number): void {
       );
       break;
     default:
-      // On its way: the outcome will be reported to everybody who wants it.
+      // Under way: its outcome will be reported to all clients that want it.
       break;
   }
 }

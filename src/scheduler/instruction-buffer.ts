@@ -65,7 +65,7 @@ export class InstructionBuffer {
     this._forgotten.push(task);
   }
 
-  /** Forgets what was meant for a worker that has left. */
+  /** Drops the instructions for a worker that has left. */
   dropWorker(worker: WorkerRecord): void {
     clearWorker(worker);
     this._told = this._told.filter(other => other !== worker);

@@ -1,6 +1,6 @@
 /**
- * What the shell is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what to drop
- * before it is told what to run, for a task may be both when it comes back to the same worker.
+ * What the scheduler's process is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what
+ * to drop before it is told what to run, since a task that comes back to the same worker may be in both lists.
  */
 export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
 
@@ -32,7 +32,7 @@ export type Assign = {
   readonly runIds: Uint32Array;
 };
 
-/** Tell the client what became of keys that it wants. */
+/** Tell the client the outcomes of keys that it wants. */
 export type Report = {
   readonly type: 'report';
   readonly client: number;

@@ -15,8 +15,8 @@ import { TransitionLog } from './transition-log';
 import { type WorkerRecord, WorkerTable } from './worker-table';
 
 /**
- * All that a scheduler knows, and the small moves that keep its parts consistent with each other. Decides nothing: `transitions.ts`,
- * `tasks-ahead.ts` and `balance.ts` do.
+ * The scheduler's state, and the small moves that keep its parts consistent with each other. Decisions are made in `transitions.ts`,
+ * `tasks-ahead.ts` and `balance.ts`.
  */
 export class SchedulerState {
   readonly tasks = new TaskTable();
@@ -36,7 +36,7 @@ export class SchedulerState {
   readonly noWorker = new Int32Queue();
   /** The present time in seconds: that of the present event. */
   now = 0;
-  /** Tasks that have failed, or been finished for the first time: a run that only makes up for a loss is no step ahead. */
+  /** Tasks that have failed, or been finished for the first time: a run that only makes up for a loss is no progress. */
   stepsAhead = 0;
   /** The run id of the next assignment. */
   nextRunId = 1;

@@ -36,7 +36,7 @@ export type SchedulerSetup = {
   readonly options?: Partial<SchedulerOptions>;
   /** Where tasks with inputs go; the cheapest place when not given. */
   readonly policy?: IPlacementPolicy;
-  /** Of the generator behind every choice by chance. */
+  /** Seed of the generator behind every random choice. */
   readonly seed?: number;
 };
 
@@ -65,17 +65,17 @@ export class Scheduler {
     return this._state.options;
   }
 
-  /** What is known of each task; to be read only, and between events (but `unfinishedSince`, which see). */
+  /** The scheduler's columns per task; to be read only, and between events (except `unfinishedSince`, see there). */
   get tasks(): TaskTable {
     return this._state.tasks;
   }
 
-  /** What is known of each worker; to be read only, and between events. */
+  /** The scheduler's facts per worker; to be read only, and between events. */
   get workers(): WorkerTable {
     return this._state.workers;
   }
 
-  /** Tasks that could run and lie in a queue, for want of room at the workers. */
+  /** Tasks that could run but lie in a queue, since no worker has room. */
   get queuedCount(): number {
     let count = this._state.commonCount;
     for (const worker of this._state.workers.all) {
@@ -100,7 +100,7 @@ export class Scheduler {
   }
 
   /**
-   * Takes note of what has happened and decides what follows. Instructions gather until {@link Scheduler.takeInstructions}.
+   * Applies an event and decides what follows. Instructions gather until {@link Scheduler.takeInstructions}.
    *
    * @throws InvalidTransition when the scheduler is wrong.
    */

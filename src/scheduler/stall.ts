@@ -1,5 +1,5 @@
 /**
- * What waits for workers that are full.
+ * Tasks that wait for workers that are full.
  *
  * A worker that is short of memory pauses: it starts nothing until something leaves its memory. What it has not started goes to others, if
  * there are any. When all are full and nothing runs, nothing will ever leave: that is a stall.
@@ -11,7 +11,7 @@ import { TaskFlag } from './task-table';
 import { blame, move } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
-/** Offers what paused workers have not started to those that go on: their queues at once, the rest when they give it back. */
+/** Moves the unstarted tasks of paused workers to others: their queues at once, the rest when they give it back. */
 export function relievePaused(s: SchedulerState): void {
   const workers = s.workers.all;
   if (workers.every(({ paused }) => paused === workers[0]!.paused)) {
@@ -42,7 +42,7 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
     task !== NONE;
     task = nextProcessing[task]!
   ) {
-    // What waits for an input here comes back with it.
+    // A task that waits for an input here comes back with that input.
     if (
       waitingOn[task] === 0 &&
       (flags[task]! & asked) === 0 &&
@@ -71,7 +71,7 @@ export function isStalled(s: SchedulerState): boolean {
   return waiting > 0 && s.workers.all.length > 0;
 }
 
-/** Fails what waits for a worker, and with it what waits for its results. */
+/** Fails the tasks that wait for a worker, and the tasks that depend on them. */
 export function giveUpStalled(s: SchedulerState): void {
   if (!isStalled(s)) {
     return;

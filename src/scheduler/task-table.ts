@@ -179,15 +179,15 @@ export class TaskTable {
     this._size--;
   }
 
-  /** Whether somebody needs the result: a client, or a dependent that is to run. */
+  /** Whether the result is needed: by a client, or by a dependent that is to run. */
   isNeeded(task: number): boolean {
     return this.firstWant[task] !== EMPTY_LIST || this.waiters[task]! > 0;
   }
 
   /**
-   * Whether a task starts only once its graph is complete. Before, nobody knows which of its inputs others will use too, so that these would
-   * be dropped and made again, or in which order few results are held. A task that needs nothing of its graph may start: its result, which
-   * is wanted, is kept in any case.
+   * Whether a task starts only once its graph is complete. Before that it is not known which of its inputs later tasks use too (they would be
+   * dropped and made again), nor which order holds few results. A task that needs nothing of its graph may start: its result is wanted, and
+   * kept in any case.
    */
   waitsForItsGraph(task: number): boolean {
     if (!this.hasFlag(task, TaskFlag.Open)) {

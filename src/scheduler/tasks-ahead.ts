@@ -5,7 +5,7 @@ import { TaskState } from './task-state';
 import { assign, move } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
-/** Ships what was held back, to workers that have room again. */
+/** Ships the tasks that were held back to workers that have room again. */
 export function shipHeldBack(s: SchedulerState): void {
   for (const worker of s.workers.all) {
     const heldBack = worker.heldBack;

@@ -145,7 +145,7 @@ function isDue(
       if (from === Released) {
         return tasks.isNeeded(task);
       }
-      // An input was lost. Or given up: then a task shipped with it is of no use where it is.
+      // An input was lost, or given up: then a task shipped with it is useless where it is.
       return (
         tasks.waitingOn[task]! > 0 &&
         (from === Queued ||
@@ -153,7 +153,7 @@ function isDue(
           (from === Processing && !keepsItsInputs(s, task)))
       );
     case Queued:
-      // Also when nobody needs it just now: somebody may again before its release, recommended later, is judged.
+      // Also when nothing needs it now: that may change before its release, recommended later, is judged.
       return (
         (from === Waiting || from === NoWorker) && tasks.waitingOn[task] === 0
       );
@@ -183,7 +183,7 @@ function isDue(
   }
 }
 
-/** Recommends to let go of a task that nobody needs (any more). */
+/** Recommends the release of a task that is not needed (any more). */
 export function dropIfUnneeded(s: SchedulerState, task: number): void {
   const tasks = s.tasks;
   if (tasks.isNeeded(task)) {
@@ -212,7 +212,7 @@ export function keepsItsInputs(s: SchedulerState, task: number): boolean {
   return true;
 }
 
-/** Sets what a task failed of; {@link enterErred} tells clients and dependents. */
+/** Sets the cause of a task's failure; {@link enterErred} tells clients and dependents. */
 export function blame(
   s: SchedulerState,
   task: number,
@@ -410,7 +410,7 @@ function leaveQueueErred(s: SchedulerState, task: number): void {
 
 function stopErred(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
-  // A task that failed of itself has ended there; one that fails of an input is still to be struck off.
+  // A task that failed itself has ended there; one that fails because of an input must still be taken off its worker.
   if (s.tasks.cause[task] !== task) {
     s.output.release(worker, task, false);
   }

@@ -15,7 +15,7 @@ import { TaskFlag } from './task-table';
 import { blame, move } from './transitions';
 import { WorkerRecord } from './worker-table';
 
-/** What workers do and what becomes of them. Nothing here settles the moves that it leads to; `Scheduler.handle` does. */
+/** Handles workers' events. The moves that these recommend are settled by `Scheduler.handle`, not here. */
 
 export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
   s.workers.add(
@@ -66,7 +66,7 @@ function giveUpRuns(
   const tasks = s.tasks;
   while (worker.firstProcessing !== NONE) {
     const task = worker.firstProcessing;
-    // What still lacked an input cannot have been running.
+    // A task that still lacked an input cannot have been running.
     const mayHaveRun = tasks.waitingOn[task] === 0;
     if (why !== 'closed' && mayHaveRun) {
       tasks.suspicious[task]!++;
@@ -123,7 +123,7 @@ function loseReplica(
   }
 }
 
-/** What was sent to a worker because an input lies there would wait for it for ever. */
+/** A task that was sent to a worker because an input lies there would wait for that input for ever. */
 function recallUsers(
   s: SchedulerState,
   input: number,
@@ -214,7 +214,7 @@ function inputMissing(s: SchedulerState, task: number, workerId: number): void {
     s.tasks.state[task] === TaskState.Memory &&
     s.hasReplica(task, worker)
   ) {
-    // Should the holder have it after all (its connection broke), it must not keep what nobody knows of.
+    // If the holder has the result after all (its connection broke), it must drop it: the scheduler no longer knows of that copy.
     s.output.release(worker, task, true);
     loseReplica(s, task, worker);
   }
@@ -238,7 +238,7 @@ export function replicasChanged(
       state[task] !== TaskState.Processing ||
       place[task] !== worker.id
     ) {
-      // A copy of what has been given up meanwhile. (Where the task itself is running, a release would end its run.)
+      // A copy of a result that was given up meanwhile. (Where the task itself is running, a release would end its run.)
       s.output.release(worker, task, false);
     }
   }

@@ -48,12 +48,12 @@ export class WorkerRecord {
 
   private readonly _names: ReadonlySet<string>;
 
-  /** Whether a restriction that says this means it. */
+  /** Whether a restriction's word names this worker. */
   answersTo(named: number | string): boolean {
     return named === this.id || this._names.has(String(named));
   }
 
-  /** Estimated seconds until it has done all that is assigned to it or waits for it. */
+  /** Estimated seconds until it has finished all tasks that are assigned to it or wait for it. */
   get load(): number {
     return (this.occupancy + this.queuedSeconds) / this.threads;
   }

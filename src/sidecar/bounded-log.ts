@@ -1,6 +1,6 @@
 /**
  * Keeps a log file short that this program and its children write as their standard error: a task that prints for ever must not fill the
- * disk. People read the log's end, when something failed, and it is what is kept.
+ * disk. The end of the log is kept: it is what people read after a failure.
  */
 import {
   closeSync,

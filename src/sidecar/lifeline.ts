@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 64 * 2 ** 20;
 export class Lifeline {
   /** The first line, as JSON. Rejects with a sentence. */
   readonly settings: Promise<unknown>;
-  /** The owner has gone, or says that it is over; also before anybody asked. */
+  /** Resolved when the owner has gone or says that it is over, even if that was before the first call. */
   readonly ended: Promise<void>;
 
   constructor(input: Readable) {

@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 void main(process.argv.slice(2)).then(code => {
-  // Links that are closing flush first; whatever else is open must not keep the process.
+  // Closing links flush first; anything else that is open must not keep the process alive.
   process.exitCode = code;
   setTimeout(() => process.exit(code), 1000).unref();
 });

@@ -3,8 +3,8 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Removes what a program and those who started it put into its folder, and the folder itself if nothing else lies in it. Whatever else is
- * there stays: `--folder` is a word on a command line, and may name a folder that holds somebody's work.
+ * Removes what a program and its parent put into its folder, and the folder itself if that leaves it empty. All other entries stay:
+ * `--folder` comes from a command line, and may name a folder that holds somebody's work.
  *
  * @param ours - whether an entry of this name was made by Spanwise.
  */
@@ -20,7 +20,7 @@ export async function removeOwnFolder(
     }
     await rmdir(folder);
   } catch (error) {
-    // Its owner was faster, or something of somebody else's lies there.
+    // Its owner was faster, or the folder holds entries that are not Spanwise's.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') {
       throw error;

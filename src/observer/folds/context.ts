@@ -2,7 +2,7 @@ import type { TimeRange } from '../../wire/panel-link';
 import type { CompiledFilter } from '../filter';
 import type { LogStore } from '../store/log-store';
 
-/** What every fold is given. Folds are pure: the same context and rows give the same answer. */
+/** The input of every fold. Folds are pure: the same context and rows give the same answer. */
 export type FoldContext = {
   readonly log: LogStore;
   readonly filter: CompiledFilter;

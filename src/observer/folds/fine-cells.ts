@@ -26,8 +26,8 @@ export type FineCells = {
 };
 
 /**
- * The whole run by span and function is what the log keeps up to date anyway; a range of time, workers or a status need a scan of the
- * runs, which books in the same way and cuts runs at the borders.
+ * The log keeps the sums of the whole run by span and function up to date; a range of time, workers or a status need a scan of the runs,
+ * which books in the same way and cuts runs at the borders.
  */
 export function* fineCells(context: FoldContext): Slices<FineCells> {
   const { log, filter, time } = context;

@@ -56,7 +56,7 @@ export function* foldFineMetrics(
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
   const fine = yield* fineSums(context);
   const known = new LockWaits(log, fine);
-  // Workers tell it of all runs together: those of one status are not known, so their blocked time stays whole.
+  // Workers report it for all runs together: the share of one status is not known, so its blocked time stays whole.
   const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
   const byFunction = sumByFunction(context, cells.held, waits, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
@@ -260,7 +260,7 @@ function backgroundOf(
     return {
       activity: activity as string,
       seconds: ns / 1e9,
-      // Parts of 0 bytes are those whose bytes nobody counted.
+      // A part of 0 bytes is one whose bytes were not counted.
       bytes: bytes > 0 ? bytes : null,
       count
     };

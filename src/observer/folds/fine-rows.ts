@@ -16,7 +16,7 @@ export function* fineSums(context: FoldContext): Slices<FineSums> {
   const { from, to } =
     time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
   const sums = new FineSums();
-  // What comes or goes between two slices changes nothing: the newest chunk may be given larger columns meanwhile.
+  // Rows that come or go between two slices change nothing: the newest chunk may get larger columns meanwhile.
   for (const chunk of [...log.fine.chunks]) {
     const { second, worker, context, activity, unit, span, value, ...rest } =
       chunk.columns;

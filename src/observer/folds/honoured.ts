@@ -106,7 +106,7 @@ export const HONOURED: Readonly<
   }
 };
 
-/** What the log itself leaves open; the rows that are gone by table, each view names what else holds for it. */
+/** What the log itself leaves open: by table, the rows that are gone. Each view adds its own limits. */
 const EXCEPTIONS = {
   runs: approximate('The oldest tasks are kept only as totals.'),
   parts: approximate('The parts of the oldest tasks are kept only as totals.'),

@@ -350,7 +350,7 @@ class GapWalk {
     }
   }
 
-  /** Leaves behind what ends before `from`: later calls for the lane ask for later times. */
+  /** Skips what ends before `from`: later calls for the lane ask for later times. */
   private _forward(lane: LaneWalk, from: number): void {
     const { stretches } = lane.capacity;
     while (
@@ -443,7 +443,7 @@ class Shares {
   private readonly _bySpan: (Coverage | undefined)[] = [];
   private _allBins: Float64Array | undefined;
   private readonly _hasParts: boolean;
-  /** All idle time is the selection's: the filter chooses among workers at most. */
+  /** All idle time belongs to the selection: the filter chooses by workers at most. */
   private readonly _isUndivided: boolean;
 
   constructor(
@@ -516,7 +516,7 @@ class Shares {
         running.started,
         range.to,
         1,
-        // How it ends is not known.
+        // Its status is not known before its end.
         !filter.byStatus
       );
     }

@@ -91,7 +91,7 @@ export class LineThinner {
 
   drawn(): DrawnLine {
     if (this._before !== null) {
-      // Nothing has changed within the range: what was before it holds in all of it.
+      // No sample lies within the range: the value from before it holds throughout.
       this.add(this._range.from, this._before);
     }
     if (this._samples <= this._points) {

@@ -191,7 +191,7 @@ function* figuresInTime(
   const due = new RankedHeap();
   const push = (index: number): void => {
     const { t, left, next } = cursors[index]!;
-    // What is measured of a worker after it has left is of nobody.
+    // A sample of a worker that has left belongs to no worker.
     if (next < t.length && !(t[next]! >= left)) {
       due.push(index, t[next]!);
     } else if (next <= t.length && !Number.isNaN(left)) {
@@ -235,8 +235,8 @@ function drawn({ t, bytes }: Samples, range: Range, points: number): DrawnLine {
 }
 
 /**
- * Results kept of the selection: the running sum of what was stored and released in its spans. What a worker kept is gone when it leaves,
- * and nobody says so result by result.
+ * Results kept of the selection: the running sum of what was stored and released in its spans. When a worker leaves, all that it kept is
+ * gone, without a row per result.
  */
 function selectionSeries(context: FoldContext, range: Range): Series {
   const { log, filter } = context;
@@ -340,7 +340,7 @@ function memoryRuns(log: LogStore): MemoryResult['runs'] {
   });
 }
 
-/** Of all samples that are known, with straight lines between neighbours: what was held where one is not known counts for nothing. */
+/** Over all known samples, with straight lines between neighbours; stretches without a known sample do not count. */
 function figuresOf({
   t,
   bytes

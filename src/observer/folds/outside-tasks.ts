@@ -4,7 +4,7 @@ import type { FineSums } from '../store/fine-sums';
 import type { FoldContext } from './context';
 import { isLockWait } from './lock-waits';
 
-/** null: of this nothing was measured. */
+/** null: not measured. */
 type Sum = {
   seconds: number | null;
   bytes: number | null;

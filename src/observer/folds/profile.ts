@@ -153,7 +153,7 @@ function* lockSharesOf(
 ): Slices<ReadonlyMap<number, number>> {
   const { log } = context;
   const shares = new Map<number, number>();
-  // Neither samples nor estimates know how a task ends.
+  // Neither samples nor estimates have a status.
   const filter: CompiledFilter = {
     ...context.filter,
     statuses: allStatuses(),

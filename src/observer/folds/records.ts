@@ -12,9 +12,9 @@ type RecordsParams = {
   /** Where the answer before this one ended: its `next` and `end`. */
   readonly after?: readonly [row: number, part: number] | undefined;
   readonly end?: number | undefined;
-  /** No more runs than so many … */
+  /** At most this many runs … */
   readonly limit?: number | undefined;
-  /** … which are the newest of those in the range, not the oldest. For the first answer: the next ones begin where it ended. */
+  /** … which are the newest in the range, not the oldest. Only for the first answer: the next ones begin where it ended. */
   readonly newest?: boolean;
 };
 
@@ -190,7 +190,7 @@ class RecordsPage {
     this._bytes += BYTES_PER_RUN + key.length * 3;
     const parts = log.partRows(run);
     let at = firstPart;
-    // One at least, so that every answer gets on.
+    // At least one, so that every answer makes progress.
     while (at < parts.length && (at === firstPart || !this.isFull)) {
       this._part(parts[at]!);
       at += 1;

@@ -97,7 +97,7 @@ function partDetail(log: LogStore, row: number): RunDetail['parts'][number] {
   };
 }
 
-/** What the run raised: its traceback, or of that the last line, which says it in short. */
+/** The run's error: its traceback, or in short the last line of that. */
 function errorOf(
   log: LogStore,
   run: number,

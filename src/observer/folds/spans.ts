@@ -68,7 +68,7 @@ export function* foldSpans(
   };
 }
 
-/** The rows, what no described span owns, and the idle account behind them. */
+/** The rows, the sums that no described span owns, and the idle account behind them. */
 export function* spanRows(context: FoldContext): Slices<{
   readonly rows: readonly SpanRow[];
   readonly unattributedNanoseconds: number;

@@ -138,7 +138,7 @@ function* scanStrip(
         const lane = log.shape.laneIndex(columns.lane[j]!);
         const worker = log.shape.lanes[lane]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
-        // A run that was given back for want of an input is no trouble of the user's: it runs again, and has no mark.
+        // A run that was given back for want of an input gets no mark: it runs again, and the user need not care.
         if (
           columns.status[j] !== RunStatus.Ok &&
           columns.status[j] !== RunStatus.Missing
@@ -306,7 +306,7 @@ function functionsOf(
     sum.executions += held.executions(cell);
   }
   const whole = log.totalNanoseconds / 1e9;
-  // Sorted first: of several that wait for a colour, the largest takes one.
+  // Sorted first: of several functions that wait for a colour, the largest takes it.
   return [...sums]
     .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
     .map(([name, sum]) => ({

@@ -76,7 +76,7 @@ function passingZones(
   return context.log.runZones.zones(from, to);
 }
 
-/** What was given back for want of an input is no task that ran, here as in every other count: it runs again. */
+/** A run that was given back for want of an input does not count, here as everywhere: it runs again. */
 function counts(log: LogStore, row: number): boolean {
   const status = log.runs.chunkOf(row)?.columns.status[row & CHUNK_MASK];
   return status !== RunStatus.Missing;

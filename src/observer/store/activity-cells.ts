@@ -36,7 +36,7 @@ export const TRANSFER = indexOf('transfer');
 export const OTHER = indexOf('other');
 export const LOST = indexOf('lost');
 
-/** {@link PartKind} → activity, which has its word; compute is divided by CPU time instead. */
+/** {@link PartKind} → the activity of the same name; compute is divided by CPU time instead. */
 export const ACTIVITY_OF_PART: readonly number[] = wordsOf(PartKind).map(
   word => (word === undefined ? OTHER : indexOf(word))
 );

@@ -2,10 +2,10 @@ import { TABLES } from '../../records/tables';
 import type { TableName } from '../../records/tables';
 import type { BlockRows } from './ingest';
 
-/** No log lasts 30 years: what says so is broken, and would stretch every axis and every walk over time. */
+/** No log lasts 30 years: a time beyond that is broken, and would stretch every axis and every walk over time. */
 const MOST_SECONDS = 1e9;
 
-/** Times that are always there; where the log could not know one, its row would not be. */
+/** Times that are always known: without them the log would not have the row. */
 const TIMES: Partial<Record<TableName, readonly string[]>> = {
   header: ['t'],
   spans: ['opened'],
@@ -33,7 +33,7 @@ const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   memoryRuns: ['stopped'],
   transfers: ['duration']
 };
-/** Sizes and sums; NaN where they are not known. They are added up, and one that is endless would stay in the sum for good. */
+/** Sizes and sums; NaN where they are not known. They are added up, and an infinite one would stay in the sum for good. */
 const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   workers: ['memoryLimit'],
   runs: ['outBytes'],
@@ -45,10 +45,10 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   memorySamples: ['bytes'],
   transfers: ['bytes']
 };
-/** 2^80: more bytes, or nanoseconds, than there are; sums of them stay finite. */
+/** 2^80: more bytes or nanoseconds than can be; their sums stay finite. */
 const MOST_AMOUNT = 2 ** 80;
 
-/** A block that can be read and cannot be true. */
+/** A block that can be read but cannot be true. */
 export class ImplausibleBlock extends Error {
   override readonly name = 'ImplausibleBlock';
 }

@@ -58,7 +58,7 @@ export type LaneCapacity = {
 /** Numbers of threads that one worker may have had: each makes groups of threads of its own. */
 const MOST_LEVELS = 64;
 
-/** What the cluster consists of, and what it is doing now: workers, lanes, capacity over time, running tasks. */
+/** The cluster's workers, lanes, capacity over time and running tasks. */
 export class ClusterShape {
   readonly workers = new Map<number, WorkerRow>();
   readonly running = new Map<number, RunningRow>();
@@ -131,7 +131,7 @@ export class ClusterShape {
       if (steps.length < 3) {
         return false;
       }
-      // The first lasts longer; many at a time, for each time all others move.
+      // The first ones last longest; dropped many at a time, since each drop moves all others.
       const merged = Math.ceil(steps.length / 4);
       steps.splice(1, merged);
       this._steps -= merged;
@@ -179,7 +179,7 @@ export class ClusterShape {
    *     thread 1, lane 1:           0 ──────────── 5
    *     threads 2 and 3, no lane:   0 ──────────── 5
    *
-   * Threads without a lane that could work at the same times are one entry: what a source says of threads costs nothing by their number.
+   * Threads without a lane that could work at the same times are one entry, so that a source's number of threads costs no memory.
    */
   laneCapacities(now: number): LaneCapacity[] {
     const lanes = this._lanesOfWorkers();
@@ -261,7 +261,7 @@ export class ClusterShape {
   }
 }
 
-/** Behind all that are not later; nearly always the end. */
+/** Behind all entries that are not later: nearly always the end. */
 function placeOf(steps: readonly CapacityStep[], t: number): number {
   let low = 0;
   let high = steps.length;

@@ -19,7 +19,7 @@ export function dropOverdueRuns(log: LogStore): void {
         continue;
       }
       const length = duration[i]! > 0 ? duration[i]! : 0;
-      // What was given back before it began is not drawn while it is here either.
+      // A run that was given back before it began is not drawn while its row is here either.
       if (status[i] !== RunStatus.Missing || length > 0) {
         const index = log.shape.laneIndex(lane[i]!);
         log.retired.add(index, fn[i]!, start[i]!, length);

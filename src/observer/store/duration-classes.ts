@@ -135,7 +135,7 @@ export class DurationClasses {
     return this._classes[number]!;
   }
 
-  /** At most so many rows shorter than 2^level µs reach into [from, to). */
+  /** An upper bound of the rows shorter than 2^level µs that reach into [from, to). */
   countShorter(level: number, from: number, to: number): number {
     let count = 0;
     const end = Math.min(level, CLASS_COUNT);

@@ -1,6 +1,6 @@
 import { OTHER_FUNCTION } from './activity-cells';
 
-/** Which sums there may be; beyond them rows are added up under {@link OTHER_FUNCTION} of span 0. */
+/** Bounds of the sums; beyond them rows are added up under {@link OTHER_FUNCTION} of span 0. */
 const MOST_SUMS = 200_000;
 /** A key is span × 2^32 + function. */
 const SPAN = 0x100000000;

@@ -33,7 +33,7 @@ export class IdIndex {
     return page === undefined ? UNKNOWN : page[id & PAGE_MASK]! - 1;
   }
 
-  /** Gives up the pages whose rows all lie below `row`. */
+  /** Drops the pages whose rows all lie below `row`. */
   dropBelow(row: number): void {
     for (const [number, page] of this._pages) {
       if (page.every(entry => entry <= row)) {

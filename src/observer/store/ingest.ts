@@ -52,8 +52,8 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
 }
 
 /**
- * A block that cannot be read: its rows are missing from here on, and the log goes on. Its number counts only if it is the next one: what
- * cannot be read may say anything.
+ * A block that cannot be read: its rows are missing from here on, and the log goes on. Its number counts only if it is the next one: an
+ * unreadable header may hold any number.
  */
 export function ingestBroken(log: LogStore, seq: number, why: string): void {
   if (seq === log.seq + 1) {
@@ -62,7 +62,7 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   noteLost(log, why);
 }
 
-/** Rows that never came; of which tables is not known. */
+/** Rows that never came; their tables are not known. */
 function noteLost(log: LogStore, why: string): void {
   log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
   log.lostBefore = Math.max(log.lostBefore, log.now);
@@ -149,7 +149,7 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
       const started = column(block, 'started')[i]!;
       const stop = log.laneStops[log.shape.laneIndex(lane)] ?? -Infinity;
       log.shape.setRunning(lane, {
-        // A worker may say that a task runs just after it said that the task ended.
+        // A worker may report a task as running just after it reported its end.
         node: started < stop - 1e-6 ? NONE_U32 : column(block, 'node')[i]!,
         function: column(block, 'function')[i]!,
         span: column(block, 'span')[i]!,
@@ -476,7 +476,7 @@ function takeBack(log: LogStore, row: number): void {
   columns.status[i] = STATUS_REPLACED;
 }
 
-/** A task that was given back for want of an input has run no more than one that was never sent. */
+/** A task that was given back for want of an input has not run. */
 function countRun(
   log: LogStore,
   span: number,

@@ -63,7 +63,7 @@ export class LogStore {
   readonly events = new ColumnTable('events');
 
   readonly names = new Map<number, string>();
-  /** Names that keys have begun with: the one kind that every graph brings new ones of. */
+  /** Names of groups: the only kind of which every graph brings new ones. */
   readonly groupNames = new Set<number>();
   /** Grows when a name comes or goes. */
   namesVersion = 0;
@@ -132,12 +132,12 @@ export class LogStore {
   /** Runs dropped, and the time before which they lie. */
   droppedRuns = 0;
   droppedBefore = -Infinity;
-  /** Runs that the source could not send any more, and the time before which rows never came; −∞: all came. */
+  /** Runs that the source could no longer send, and the time before which rows are missing; −∞: none are. */
   lostRuns = 0;
   lostBefore = -Infinity;
   /** Grows when a row arrives that lies in a stretch of time which was said to be settled. */
   lateRows = 0;
-  /** The block that brought the newest of them: tiles that were made before it may lack rows. */
+  /** The block that brought the newest such row: tiles made before it may lack rows. */
   lateSeq = 0;
   private _settledBefore = -Infinity;
 
@@ -218,7 +218,7 @@ export class LogStore {
   }
 
   /**
-   * Rows that a table's bound has cost: one gap per table and reason, however often it happens.
+   * Rows that were dropped at a table's bound: one gap per table and reason, however often it happens.
    *
    * @param to - no row that was dropped is newer.
    */
@@ -234,7 +234,7 @@ export class LogStore {
   }
 
   /**
-   * Nothing before this time will change any more: everything that could still report a run there has reported.
+   * Nothing before this time will change: all workers that could still report a run there have reported.
    *
    * A running task will report from its start on; a task that started and ended since the newest reports is at most `slackSeconds` old
    * (workers report every 50 to 100 ms, and say what runs at least once a second). A row that comes later all the same counts in
@@ -253,7 +253,7 @@ export class LogStore {
     return this._settledBefore;
   }
 
-  /** The log had ended, as far as anybody knew, and goes on: what was said to be settled at its end is not. */
+  /** The log was believed to have ended and goes on: tiles that were settled by its end are not. */
   reopen(): void {
     if (this._settledBefore === Infinity) {
       this._settledBefore = -Infinity;

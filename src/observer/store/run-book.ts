@@ -10,7 +10,7 @@ import {
   THREAD_NONCPU
 } from './activity-cells';
 
-/** Whether a thread had it. Tasks that could not begin have a row that says so, which takes no time on any lane. */
+/** Whether it ran on a thread. A task that could not begin has a row, which takes no time on any lane. */
 export function hasBegun(duration: number, waitThread: number): boolean {
   return duration > 0 || !Number.isNaN(waitThread);
 }

@@ -1,7 +1,7 @@
 import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
-/** Figures per span that are not seconds: tasks submitted by how their span is known, and the extent in time of what ran. */
+/** Figures per span that are not seconds: the tasks submitted, by how their span is known, and the time from the first start to the last stop. */
 export class SpanFigures {
   private _tasks = new Float64Array(16);
   private _exact = new Float64Array(16);

@@ -12,7 +12,7 @@ const ORIGINS = wordsOf(SpanOrigin);
 export const DEFAULT_SPAN = 0;
 export const DEFAULT_TAG = 'default';
 
-/** Spans within spans. Deeper ones would take memory by the square of their depth: each has its whole path. */
+/** Levels of spans. Each span has its whole path, so deeper ones would take memory by the square of their depth. */
 const DEEPEST = 256;
 
 type Span = {
@@ -35,8 +35,7 @@ type Span = {
  *     2  1      data load      ["notebook.ipynb", "data load"]
  *     3  2      read           ["notebook.ipynb", "data load", "read"]
  *
- * A row whose own id is its parent, whose parent is 0, whose parents would form a ring or would be too many is a root: a broken log must
- * not hang a walk.
+ * A row is a root if its parent is itself or 0, or if its parents would form a ring or be too many: a broken log must not hang a walk.
  */
 export class SpanTree {
   private readonly _spans = new Map<number, Span>();
@@ -136,7 +135,7 @@ export class SpanTree {
     return depth + this._height(span) > DEEPEST ? null : parent;
   }
 
-  /** Spans on the longest way down, less this one. */
+  /** Levels below this span. */
   private _height(span: number): number {
     let height = 0;
     for (const child of this.childrenOf(span)) {

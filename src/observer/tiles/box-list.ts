@@ -17,7 +17,7 @@ export type TileColumns = {
 
 /** In the function column: no one function (cells of one kind, several functions). */
 const NO_FUNCTION = NONE_U16;
-/** Cells beyond the tile's borders that a box may reach; float32 still resolves 1/16 of a cell there. */
+/** How many cells a box may reach beyond the tile's borders: there float32 still resolves 1/16 of a cell. */
 const REACH = 2 ** 19;
 
 /** The boxes of a tile under construction. Functions get numbers of the tile's own, in order of appearance. */

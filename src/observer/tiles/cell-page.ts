@@ -3,7 +3,7 @@ import { BoxKind, membersOf, PartKind } from '../../records/enumerations';
 /** Cells of a tile, and of a page. */
 export const TILE_CELLS = 512;
 
-/** {@link PartKind} → {@link BoxKind}: as what a part is drawn and counted. */
+/** {@link PartKind} → {@link BoxKind}, the kind that a part is drawn and counted as. */
 const BOX_OF_PART_KIND: Readonly<Record<PartKind, BoxKind>> = {
   [PartKind.Transfer]: BoxKind.Transfer,
   [PartKind.DiskRead]: BoxKind.Disk,
@@ -23,8 +23,8 @@ export const BOX_OF_PART: readonly (BoxKind | undefined)[] = Array.from(
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
 
 /**
- * What a cell is coloured by, in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing is told apart by
- * function: sixty transfers of sixty functions are one colour.
+ * A cell's colour in one number: kind in the upper 4 bits, function name id in the lower 28. Only computing is told apart by
+ * function: sixty transfers of sixty functions have one colour.
  */
 export function category(kind: number, fn: number): number {
   const shown =
@@ -34,7 +34,7 @@ export function category(kind: number, fn: number): number {
   return kind * 0x10000000 + shown;
 }
 
-/** Weight of what took no time. */
+/** Weight of a run that took no time. */
 const TINY = 1e-6;
 
 export function kindOf(value: number): number {
@@ -94,7 +94,7 @@ export class CellPlane {
     if (cell >= 0 && cell < TILE_CELLS) {
       this.count[origin + cell]! += 1;
       if (to <= from) {
-        // No time at all: it still shows its colour where nothing else is.
+        // A run without any duration still shows its colour where nothing else is.
         this.vote(origin + cell, value, TINY);
       }
       if (to <= (cell + 1) * cellMicroseconds) {
@@ -149,7 +149,7 @@ export function emptyPage(lanes: number): CellPage {
   return { lanes, runs: null, held: null, strip: null };
 }
 
-/** A page without a plane: the object, its key and its place in a map. */
+/** Bytes of a page without a plane: the object, its key and its place in a map. */
 const PAGE_BYTES = 300;
 
 export function pageBytes(page: CellPage): number {

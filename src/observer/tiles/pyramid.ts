@@ -13,7 +13,7 @@ import type { CellPage } from './cell-page';
 import { classesBetween, scanParts, scanRuns, shorterThan } from './scan-rows';
 import type { ClassSpan } from './scan-rows';
 
-/** Up to so many rows a page is made from the rows themselves: some 10 ms, and most pages of most logs need no finer ones. */
+/** Up to this many rows a page is made from the rows themselves: some 10 ms, and most pages of most logs need no finer ones. */
 const FEW_ROWS = 131_072;
 const DEFAULT_BUDGET_BYTES = 48 * 2 ** 20;
 
@@ -110,7 +110,7 @@ export class Pyramid {
       }
       this._addRetired(page, level, from, to);
     }
-    // Made in slices: rows may have come late meanwhile, or the same page been made for somebody else.
+    // Made in slices: meanwhile late rows may have come, or the same page may have been made for another asker.
     this._forgetIfOutdated();
     if (
       to <= settledBefore &&
@@ -185,7 +185,7 @@ export class Pyramid {
     }
     const ownCell = 2 ** level;
     const cell = 2 ** retired.level;
-    // A page may reach far beyond the log: the cells that are looked at are those that can be.
+    // A page may reach far beyond the log: only cells within the log are looked at.
     const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
     const lastSeconds = Math.min(to, droppedBefore);
     const endCell = Math.ceil((lastSeconds * 1e6) / cell);

@@ -23,11 +23,11 @@ type PartSink = (
   duration: number,
   category: number,
   held: boolean,
-  /** Drawn in place of its run, and not over it. */
+  /** Drawn instead of its run, not over it. */
   isExecution: boolean
 ) => void;
 
-/** Yield about so often. */
+/** Rows between two yields, about. */
 const ROWS_PER_SLICE = 8192;
 
 /** Duration classes [from, to). */

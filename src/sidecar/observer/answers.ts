@@ -1,4 +1,4 @@
-/** Answers of views, computed once for however many watches ask the same. In the observer process. */
+/** Answers of views, computed once for all watches that ask the same. In the observer process. */
 import { BoundedMap } from '../../base/bounded-map';
 import type { FoldContext, Slices } from '../../observer/folds/context';
 import { foldView } from '../../observer/folds/fold-view';
@@ -31,7 +31,7 @@ const ALWAYS: Asker = { owner: {}, isWanted: () => true };
 /** Running tasks grow without any new row: while tasks run, an answer given again is no older than this. */
 const FRESH_MILLISECONDS = 250;
 
-/** A fold under way, the newest block that was in when it began, and who waits for it. */
+/** A fold under way, the newest block that was in when it began, and the askers that wait for it. */
 type Computing = {
   readonly logSeq: number;
   readonly job: Job<ViewAnswer>;

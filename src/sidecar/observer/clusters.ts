@@ -21,7 +21,7 @@ const DEFAULT_BUDGET_BYTES = 2 ** 30;
 const OVERHEAD = 1.6;
 /** Ended clusters with their history: panels are sent the list of all, half a kilobyte each, in one message. */
 const MOST_ENDED = 200;
-/** Clusters whose history was dropped are still listed, so many of them. */
+/** Clusters whose history was dropped are still listed: at most this many. */
 const FORGOTTEN_LISTED = 20;
 
 export type ClusterEntry = {
@@ -93,10 +93,10 @@ export class Clusters {
   }
 
   /**
-   * The link to the source is gone, and nobody said why. If its process is gone too, that is the end; else it has some time to come back.
+   * The source's link broke without an `end`. If its process is gone too, the cluster has ended; else the source has some time to reconnect.
    */
   linkLost(cluster: ObservedCluster): void {
-    // Of a log that another one has replaced nobody hears any more.
+    // A log that another one has replaced is listed no more.
     if (cluster.ended || this.get(cluster.id)?.cluster !== cluster) {
       return;
     }

@@ -69,7 +69,7 @@ export class ObservedCluster {
       : Math.max(this.store.now, Date.now() / 1000 - this._open.wallEpoch);
   }
 
-  /** Called after rows came in or the state changed; returns how to stop. */
+  /** `listener` is called after rows came in or the state changed; returns a function that unsubscribes it. */
   onChange(listener: () => void): () => void {
     this._listeners.add(listener);
     return () => this._listeners.delete(listener);
@@ -85,7 +85,7 @@ export class ObservedCluster {
     this._changed();
   }
 
-  /** Blocks as they came. What cannot be read leaves a gap, and the rest goes on. Returns what was wrong, for the log. */
+  /** Takes blocks in. One that cannot be read leaves a gap, and the rest go on. Returns what was wrong, for the log. */
   take(blobs: readonly Uint8Array[]): string[] {
     const broken: string[] = [];
     for (const blob of blobs) {

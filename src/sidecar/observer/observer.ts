@@ -1,4 +1,4 @@
-/** The observer: a door for sources and panels, and what it knows of their clusters. In the observer process, and in its tests. */
+/** The observer: a door for sources and panels, and the clusters that it knows. In the observer process, and in its tests. */
 import { warmUp } from '../../observer/warm-up';
 import { Door } from '../../link/door';
 import type { AcceptedLink } from '../../link/door';

@@ -41,7 +41,7 @@ type Awaiting = {
 
 export class PanelSession {
   private readonly _watches = new Map<number, RunningWatch>();
-  /** Watches of clusters that will be known, by their ids. */
+  /** Watches of clusters that are expected, by cluster id. */
   private readonly _awaiting = new Map<number, Awaiting>();
   private readonly _stopListening: () => void;
   private _clustersTimer: NodeJS.Timeout | undefined;
@@ -86,7 +86,7 @@ export class PanelSession {
   /** Takes requests; the page's socket rests while there are more than one turn takes, or more answers than the page reads. */
   private _work(): void {
     if (this._next !== undefined) {
-      // In the next turn: one share of a turn, however often the socket has room meanwhile.
+      // In the next turn: one share per turn, however often the socket has room meanwhile.
       return;
     }
     const end = performance.now() + REQUESTS_MILLISECONDS;
@@ -283,7 +283,7 @@ export class PanelSession {
     }
   }
 
-  /** One tile after another, so that the rest can still be given up, and other pages have their turns. */
+  /** One tile at a time, so that the rest can still be cancelled and other pages get their turns. */
   private _makeTiles(): void {
     if (this._makingTile || this._closed || this._isFull) {
       return;

@@ -11,7 +11,7 @@ import { removeOwnFolder } from '../own-folder';
 import { Observer } from './observer';
 
 const PROTOCOL = 1;
-/** What is watched comes first: with every core busy, the observer has a quarter of the share of a worker. Free cores it uses as before. */
+/** Computation comes first: with every core busy, the observer gets a quarter of a worker's share. It still uses free cores fully. */
 const NICENESS = 5;
 /** What the owner puts there, and the observer's socket (docs/contracts.md §8). */
 const OURS = /^(observer\.(log|sock)|secret|address)$/;

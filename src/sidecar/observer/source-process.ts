@@ -1,12 +1,12 @@
 /** The process that a log comes from, as far as this machine can tell. In the observer process. */
 import { readFileSync } from 'node:fs';
 
-/** Process numbers are positive and at most so large; 0 and negative ones would mean groups of processes. */
+/** Process numbers are positive and at most this large; 0 and negative ones would mean groups of processes. */
 const LARGEST_PID = 2 ** 31 - 1;
 
 /**
- * Looks at the process once while it surely lives, when it says hello, and compares later: a number may be given to another process, and
- * one of another machine or container is not seen here at all. Then nothing is known.
+ * Looks at the process once while it surely lives, when it says hello, and compares later: its number may be given to another process. A
+ * process of another machine or container is not visible here; of that one nothing is known.
  */
 export class SourceProcess {
   private readonly _atHello: string | null;
@@ -15,12 +15,12 @@ export class SourceProcess {
     this._atHello = this._looks();
   }
 
-  /** Whether it can be told if it lives. */
+  /** Whether its life can be seen from here. */
   get isSeen(): boolean {
     return this._atHello !== null;
   }
 
-  /** It has ended, or is about to: a killed process whose parent has not asked for its end yet counts. */
+  /** It has ended or is about to: a killed process that its parent has not waited for counts as ended. */
   get isGone(): boolean {
     return this._atHello !== null && this._looks() !== this._atHello;
   }

@@ -49,7 +49,7 @@ export class TileMaker {
       index,
       this._store.settledBefore(ended)
     );
-    // Made in slices: rows may have come late meanwhile, or the same tile been made for somebody else.
+    // Made in slices: meanwhile late rows may have come, or the same tile may have been made for another asker.
     this._forgetIfOutdated();
     if (
       tile.settled &&

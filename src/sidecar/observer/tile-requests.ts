@@ -13,8 +13,8 @@ export type TileRequest = {
 };
 
 /**
- * Newest first: who drags a view wants what is in it now. A tile that is asked for again while it waits is one request, and of too many
- * the oldest are given up, for a page that asks for so much has moved on from them.
+ * Newest first: a user who drags a view wants what is in it now. A tile that is asked for again while it waits stays one request. Of too
+ * many requests the oldest are given up: a page that asks for so much has moved on from them.
  */
 export class TileRequests {
   /** By tile, the oldest first. */
@@ -26,7 +26,7 @@ export class TileRequests {
     return this._waiting.size;
   }
 
-  /** @returns the request that was given up for it, if there were too many. */
+  /** @returns the request that was given up to make room, if there were too many. */
   add(request: TileRequest): TileRequest | undefined {
     const key = keyOf(request);
     this._waiting.delete(key);
@@ -58,7 +58,7 @@ export class TileRequests {
     }
   }
 
-  /** Nobody waits for the tiles of this watch any more. */
+  /** Drops the requests of a watch that has ended. */
   forget(watch: number): void {
     for (const [key, request] of this._waiting) {
       if (request.watch === watch) {

@@ -15,7 +15,7 @@ const DEFAULT_HZ = 4;
 const REST_PER_WORK = 4;
 /** A timer takes 24 days at most, and runs at once if it is given more. */
 const LONGEST_TIMER_MILLISECONDS = 3_600_000;
-/** Answers under way to a panel that has not said that it drew the ones before. */
+/** Answers that may be under way before the panel acknowledges that it drew one. */
 const MOST_UNACKNOWLEDGED = 2;
 /** How long a query waits for what it must not miss: a block, or the cluster itself. */
 export const ARRIVAL_MILLISECONDS = 10_000;
@@ -34,9 +34,9 @@ type WatchOutput = {
   failure(id: number, sentence: string): void;
   /** A query has had its answer: nothing more will come. */
   done(id: number): void;
-  /** The viewer does not take what was sent: `wake` is called when it does again. */
+  /** The viewer does not read what was sent: `wake` is called when it reads again. */
   isFull(): boolean;
-  /** Whose turn the folds take. */
+  /** The asker whose turn the folds take. */
   readonly owner: object;
 };
 
@@ -100,7 +100,7 @@ export class RunningWatch {
     };
     this._sentVersion = undefined;
     this._generation++;
-    // The user waits for this one, whatever is still on its way, and however long the answer before it rests.
+    // The user waits for this answer: it is sent at once, whatever is on its way and however short the time since the last one.
     this._nextAt = 0;
     clearTimeout(this._timer);
     this._timer = undefined;
@@ -130,7 +130,7 @@ export class RunningWatch {
     return this._entry.cluster.store.seq >= (this._request.afterSeq ?? 0);
   }
 
-  /** Look again whether there is something to answer. */
+  /** Checks again whether there is something to answer. */
   wake(): void {
     if (
       this._disposed ||
@@ -179,7 +179,7 @@ export class RunningWatch {
       }
       this._computing = false;
       if (this._output.isFull()) {
-        // Others' answers came between. This one is kept for a while; a newer one is better.
+        // Other clients' answers were computed meanwhile, and this one was kept for a while: a newer one is better.
         return;
       }
       this._sentVersion = answer.version;
@@ -189,7 +189,7 @@ export class RunningWatch {
       const { logId } = this._entry.cluster.store;
       const seq = this._seq + 1;
       this._output.snapshot(this._request.id, seq, logId, answer);
-      // Only now: nobody acknowledges an answer that was too long to be sent.
+      // Only now: an answer that was too long to send is never acknowledged.
       this._seq = seq;
     } catch (error) {
       if (this._disposed || generation !== this._generation) {

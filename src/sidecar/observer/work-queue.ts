@@ -6,7 +6,7 @@ import type { Slices } from '../../observer/folds/context';
 const TURN_MILLISECONDS = 8;
 /** How long one asker's folds go on before the next asker's do: of twenty pages each waits 40 ms at most for its turn. */
 const SHARE_MILLISECONDS = 2;
-/** Of so many turns of an asker one goes to what is not urgent, if it has both. */
+/** One in this many turns of an asker goes to a job that is not urgent, if the asker has both kinds. */
 const ORDINARY_EVERY = 4;
 
 /** The asker has gone, or asks for something else by now. Nobody waits for this error: it is caught and dropped. */
@@ -100,7 +100,7 @@ const NOBODY = {};
 export type Asker = {
   /** Whose turn it takes: a page, say. */
   readonly owner: object;
-  /** Looked at before each turn; what nobody wants any more is dropped. */
+  /** Checked before each turn; a job that no asker wants any more is dropped. */
   isWanted(): boolean;
 };
 const ALWAYS: Asker = { owner: NOBODY, isWanted: () => true };
@@ -126,7 +126,7 @@ export class WorkQueue {
     return job.result;
   }
 
-  /** Somebody waits for this job: it stands in their line as well. */
+  /** Another asker waits for this job: it stands in that asker's line as well. */
   join<R>(job: Job<R>, urgent: boolean, owner: object): void {
     let line = this._lines.get(owner);
     if (line === undefined) {
@@ -163,7 +163,7 @@ export class WorkQueue {
       line.endTurn();
       this._lines.delete(owner);
       if (line.next() !== undefined) {
-        // Behind the others; this very loop comes to it again if there is time.
+        // Behind the others; this loop comes to it again if there is time.
         this._lines.set(owner, line);
       }
     }

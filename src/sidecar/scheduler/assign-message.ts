@@ -28,12 +28,12 @@ type DependencyColumns = {
   nbytes: Float64Array;
 };
 
-/** A worker under a memory limit takes in one message at a time: so many bytes of blobs, and one blob more, are in one. */
+/** Bytes of blobs in one message, exceeded by one blob at most: a worker under a memory limit takes in one message at a time. */
 const BLOB_BYTES = 8 << 20;
 
 /** A message to be sent at once: the next one is built in the same columns. */
 type AssignMessage = {
-  /** Where in the list of tasks the next message begins. */
+  /** Index in the list of tasks of the next message's first one. */
   readonly end: number;
   readonly fields: {
     readonly templates: readonly { id: number; blob: number }[];

@@ -1,5 +1,5 @@
 /**
- * The pickled parts of tasks, who needs them, and which worker has which. In the scheduler process, which never opens them.
+ * The pickled parts of tasks, what still needs them, and which worker has which. In the scheduler process, which never opens them.
  *
  * ```
  *   template   needed by   its tasks, until each is forgotten
@@ -23,17 +23,17 @@ export type WorkerBlobs = {
   readonly chunks: Set<number>;
 };
 
-/** What nobody needs any more: copies at the workers are to be dropped. */
+/** What is no longer needed: workers are to drop their copies. */
 type FreedBlobs = {
   readonly templates: readonly number[];
   readonly chunks: readonly number[];
 };
 
-/** Templates that no task needs are kept for the client to name again: so many, and so many bytes. */
+/** Templates that no task needs are kept for the client to name again: at most this many, and this many bytes. */
 const IDLE_TEMPLATES = 1_000;
 const IDLE_BYTES = 8 << 20;
 
-/** Keeps each blob for as long as somebody needs it, and not longer. */
+/** Keeps each blob exactly as long as it is needed. */
 export class BlobStore {
   private readonly _templates = new Map<number, Blob>();
   private readonly _chunks = new Map<number, Blob>();
@@ -73,7 +73,7 @@ export class BlobStore {
     return this._chunks.get(id)?.bytes;
   }
 
-  /** So many tasks more need a template. */
+  /** Adds tasks that need a template. */
   useTemplate(id: number, tasks: number): void {
     const found = this._templates.get(id);
     if (found !== undefined) {
@@ -84,7 +84,7 @@ export class BlobStore {
     }
   }
 
-  /** So many tasks that needed it are forgotten. */
+  /** Subtracts tasks that needed it and are forgotten. */
   unuseTemplate(id: number, tasks: number): void {
     const found = this._templates.get(id);
     if (found === undefined || (found.uses -= tasks) > 0) {

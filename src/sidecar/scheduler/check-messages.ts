@@ -1,6 +1,6 @@
 /**
- * What a message of the right form must fulfil beside it: offsets that lie within what they point into, ids that can be, times that are
- * numbers. Checked before anything of the message is taken in, so that one that is refused has changed nothing. In the scheduler process.
+ * What a message of the right form must fulfil besides: offsets that lie within what they point into, possible ids, times that are
+ * numbers. Checked before any of the message is taken in, so that a refused message has changed nothing. In the scheduler process.
  */
 import { NONE_U32, SubmitFlag } from '../../records/enumerations';
 import { MAX_DENSE_IDS } from '../../base/versioned-ids';
@@ -10,8 +10,8 @@ import type { BlobStore } from './blob-store';
 import { type TaskRows } from './task-rows';
 
 /**
- * Ids are dense: each next one takes room for those before it. A client that gave up a submission while another thread of it scattered data
- * has left out as many as that had, which is no more than there can be.
+ * Ids are dense: each one takes room for all before it. A client that gave up a submission while another of its threads scattered data
+ * has skipped the submission's ids, which are no more than there can be.
  */
 const MOST_SKIPPED_IDS = MAX_DENSE_IDS;
 /** Likewise names; each side announces them in turn. */
@@ -88,7 +88,7 @@ function checkSubmit(
     const stop =
       i + 1 < tasks.rows ? tasks.firstDependency[i + 1]! : dependencies.rows;
     for (let k = tasks.firstDependency[i]!; k < stop; k++) {
-      // Others' loops cannot be said: a row knows those before it.
+      // Longer loops cannot be expressed: a row only names rows before it.
       if (dependencies.id[k] === tasks.id[i]) {
         throw new BrokenFrame(
           `"submit": task ${tasks.id[i]} depends on itself.`
@@ -100,7 +100,7 @@ function checkSubmit(
   let known: number | null = null;
   for (let i = 0; i < tasks.rows; i++) {
     const template = tasks.template[i]!;
-    // An alias runs nothing; so what it names says nothing of the next row's.
+    // An alias runs nothing, so its function and span tell nothing about the next row's.
     if ((tasks.flags[i]! & SubmitFlag.Alias) === 0 && template !== known) {
       if (!here.has(template) && kept.template(template) === undefined) {
         throw new BrokenFrame(
@@ -294,7 +294,7 @@ function checkThreads(
   }
 }
 
-/** Of one result: a pebibyte. Sums of larger ones lose the small, and stay wrong when the large have gone. */
+/** Of one result: a pebibyte. Sums with larger results lose small ones, and stay wrong when the large ones have gone. */
 const MOST_BYTES = 2 ** 50;
 
 function checkSizes(

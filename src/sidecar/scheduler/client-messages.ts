@@ -1,4 +1,4 @@
-/** What the client says. In the scheduler process. */
+/** Handles the client's messages. In the scheduler process. */
 import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import { FailureReason, NONE, TaskState } from '../../scheduler';
@@ -30,7 +30,7 @@ export type ExtraReport = readonly [
 export interface IClientHost {
   readonly memoryRuns: MemoryRuns;
   reportAlso(report: ExtraReport): void;
-  /** Answers once all that was measured is with the observer. */
+  /** Answers once the observer has everything that was measured. */
   flush(request: number): void;
   /** How often workers measure memory may have to change. */
   memoryRatesChanged(): void;

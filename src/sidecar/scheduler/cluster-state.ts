@@ -1,4 +1,4 @@
-/** What the parts of the scheduler's process share. In the scheduler process. */
+/** State that the parts of the scheduler process share. */
 import {
   Scheduler,
   type SchedulerEvent,
@@ -30,9 +30,9 @@ export class ClusterState {
   readonly errors = new Map<number, TaskError>();
   /** Small results of this turn; `rows.inline` counts them from 1. */
   readonly inlines: InlineResult[] = [];
-  /** Counts what has moved: runs that ended, workers that go on again. */
+  /** Counts signs of progress: runs that ended, workers that continue. */
   moves = 0;
-  /** Why the last worker died, and why the last stall was given up: for those who fail of it. */
+  /** Why the last worker died, and why the last stall was given up: for the errors of tasks that fail because of it. */
   deathSentence = '';
   stallSentence = '';
   launch: Launch | null = null;

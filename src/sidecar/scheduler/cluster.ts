@@ -55,7 +55,7 @@ type ClusterOptions = {
   readonly clock: () => number;
   /** For the program's own log. */
   note(sentence: string): void;
-  /** Makes the workers; tests give some of their own. */
+  /** Creates the workers; tests pass their own. */
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
   /** {@link FLUSH_SECONDS} if left out. */
   readonly flushSeconds?: number;
@@ -115,7 +115,7 @@ export class Cluster implements IClientHost, IRosterHost {
     this.ended = new Promise(resolve => (this._resolveEnded = resolve));
   }
 
-  /** Where clients and workers dial. */
+  /** The address that clients and workers dial. */
   get address(): string {
     return this._door?.address ?? '';
   }
@@ -135,7 +135,7 @@ export class Cluster implements IClientHost, IRosterHost {
     const stopped = sessions.filter(isStopped).map(({ id }) => id);
     const asked = sessions.filter(session => !isStopped(session));
     requests.flush(asked, limit, unanswered => {
-      // What the workers have just sent is part of this turn: it is in the log when the turn is over.
+      // What the workers have just sent belongs to this turn: it is in the log when the turn is over.
       setImmediate(() => {
         const seq = log.seal(clock());
         this._client?.link.send('flushed', {
@@ -453,7 +453,7 @@ export class Cluster implements IClientHost, IRosterHost {
       this._performer.giveBackIds();
       this._client?.askForUnused();
     } catch (error) {
-      // A bug: nothing that is kept can be relied upon any more.
+      // A bug: the state can no longer be trusted.
       const text = error instanceof Error ? (error.stack ?? '') : String(error);
       this._options.note(text);
       this._problem(
@@ -492,7 +492,7 @@ export class Cluster implements IClientHost, IRosterHost {
   }
 }
 
-/** What a client is to tell with figures in which something is missing; empty: nothing is. */
+/** What the client says beside incomplete figures; empty if they are complete. */
 function unansweredSentence(
   workers: readonly number[],
   seconds: number
@@ -515,7 +515,7 @@ function stoppedSentence(workers: readonly number[]): string {
   return `${names} is stopped (SIGSTOP or a debugger): what ran there last is missing in these figures.`;
 }
 
-/** Without an observer nobody would ever see what is written down. */
+/** Without an observer nobody would ever read the log. */
 function isRecorded({ recording, observer }: ClusterSettings): boolean {
   return recording && observer !== null;
 }

@@ -1,4 +1,4 @@
-/** Tells the user once that the disk is full, however many workers find it so. In the scheduler process. */
+/** Tells the user once that the disk is full, however many workers report it. In the scheduler process. */
 
 /** How long after the last failure a next one is news again. */
 const QUIET_SECONDS = 60;

@@ -21,7 +21,7 @@ export class InstructionPerformer {
 
   /**
    * Carries out all instructions of a turn. The ids of forgotten tasks stay taken until {@link InstructionPerformer.giveBackIds}: the log
-   * may still have to say something of them.
+   * may still need rows about them.
    *
    * @param client - where reports go, if there is a client.
    */
@@ -155,7 +155,7 @@ export class InstructionPerformer {
       if (held[i] === 1) {
         log.stored(worker, task, rows, StoredKind.Released, -nbytes[task]!);
       } else {
-        // Should a thread have begun it, its run is reported when it ends, however long that takes.
+        // If a thread has begun it, its run is reported when it ends, however long that takes.
         log.givenUp.keep(rows.ids.outer(task), {
           node: rows.node[task]!,
           functionId: rows.functionId[task]!,

@@ -1,8 +1,8 @@
 /**
  * Which workers have stopped. In the scheduler process.
  *
- * A worker says something five times a second (its memory), unless a task keeps the interpreter lock in compiled code: that one is not
- * dead, and only the system can tell the two apart.
+ * A worker sends a message five times a second (its memory), unless a task keeps the interpreter lock in compiled code. Such a worker is not
+ * dead, and only the system can tell it from a stopped one.
  *
  * ```
  *   heard of since the last look ─────────────────────────────────► alive
@@ -19,7 +19,7 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 1;
 /** Silence after which a worker that cannot be looked at is said to be silent. */
 const SILENT_SECONDS = 5;
-/** A worker that is silent, but may be at work for all that can be told, has so many times longer. */
+/** A silent worker that may be at work, for all that is known, has this many times longer. */
 export const SILENT_TTLS = 10;
 
 interface ILivenessHost {
@@ -29,7 +29,7 @@ interface ILivenessHost {
   takeOut(session: WorkerSession, why: string): void;
 }
 
-/** What is remembered of a worker from look to look. */
+/** What is remembered of a worker between two looks. */
 type Seen = {
   heard: number;
   cpuTicks: number;
@@ -62,7 +62,7 @@ export class Liveness {
 
   /** Looks at those that have said nothing since the last look. */
   look(sessions: Iterable<WorkerSession>, now: number): void {
-    // This process may have been stopped too: its absence is not the workers'.
+    // This process may have been stopped too: its own absence must not count as the workers' silence.
     const passed = Math.min(
       now - (this._lookedAt ?? now),
       2 * this.lookSeconds

@@ -4,7 +4,7 @@ import type { ClusterState } from './cluster-state';
 
 /** Each graph brings new group names: at some 150 bytes each, 15 MB. */
 const MOST_NAMES = 100_000;
-/** Clients send no longer texts than 1,000 characters, and workers likewise. */
+/** Clients and workers send texts of at most 1,000 characters. */
 const MOST_CHARACTERS = 16 << 20;
 
 /**
@@ -26,7 +26,7 @@ export class NameKeeper {
     this._boundCharacters = _mostCharacters;
   }
 
-  /** Call now and then; mostly one comparison. */
+  /** To be called now and then; mostly costs one comparison. */
   keepBound(): void {
     const { log, clock } = this._cluster;
     const { names } = log;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 export type ProcessState = {
-  /** It gets no time until somebody continues it: SIGSTOP, Ctrl-Z, a debugger. */
+  /** It gets no CPU time until it is continued: after SIGSTOP, Ctrl-Z, or by a debugger. */
   readonly isStopped: boolean;
   /** It is on a core, waits for one, or for the disk. */
   readonly isBusy: boolean;

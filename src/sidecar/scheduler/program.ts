@@ -12,7 +12,7 @@ import { Cluster } from './cluster';
 import { monotonicClock } from '../../link/monotonic';
 import { checkClusterSettings } from '../../wire/cluster-settings';
 
-/** The log that the client opens, the scheduler's socket, and what workers that were killed leave (docs/contracts.md §8). */
+/** The log that the client opens, the scheduler's socket, and what killed workers leave behind (docs/contracts.md §8). */
 const OURS = /^(scheduler\.(log|sock)|worker-\d+\.sock|spill-\d+)$/;
 
 /** Runs until the cluster has ended; the exit code. */
@@ -43,7 +43,7 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   if (hasFailed) {
     return 1;
   }
-  // The client does it too; but it may be dead. After a failure the log is still needed.
+  // The client removes it too, but may be dead. After a failure the log is still needed.
   await removeOwnFolder(folder, OURS);
   return 0;
 }

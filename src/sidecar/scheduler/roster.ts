@@ -1,4 +1,4 @@
-/** Who works here: workers that join and leave, and who is told of it. In the scheduler process. */
+/** The workers of the cluster: their joining and leaving, and who is told of it. In the scheduler process. */
 import { CapacityState, RunStatus } from '../../records/enumerations';
 import { hostname } from 'node:os';
 import { BrokenFrame } from '../../wire/broken-frame';
@@ -44,16 +44,15 @@ export interface IRosterHost {
   workersChanged(): void;
   /** A worker has paused, or goes on. */
   stateChanged(): void;
-  /** Whether a worker that died need not be replaced by one that does the same again. */
+  /** Whether a dead worker must not be replaced, since the next one would die likewise. */
   isHopeless(session: WorkerSession): boolean;
   warn(sentence: string): void;
   note(sentence: string): void;
 }
 
 /**
- * A worker is there from its first word until its link has ended: what it sent before it died is still heard. Its process ends first as a
- * rule, and says why; where it does not follow its link, or the link not the process (a child of a task may hold the socket), it is
- * ended.
+ * A worker counts from its first message until its link has ended: what it sent before it died is still handled. As a rule its process ends
+ * first, and its exit code says why. If only one of the two ends (a child of a task may hold the socket), the other is ended too.
  */
 export class Roster {
   /** How the processes ended whose links have not. */
@@ -118,7 +117,7 @@ export class Roster {
     });
   }
 
-  /** A worker that says what cannot be is let go, like one whose link breaks: what it ran runs elsewhere. */
+  /** A worker that sends an impossible message is dropped, like one whose link breaks: its tasks run elsewhere. */
   private _take(
     session: WorkerSession,
     batch: readonly Message<'worker', 'up'>[]
@@ -182,12 +181,12 @@ export class Roster {
     }));
   }
 
-  /** No more is looked after the workers. */
+  /** Stops looking after the workers. */
   close(): void {
     clearInterval(this._lookTimer);
   }
 
-  /** Waits until all have left, at most `limitSeconds`; who is still there then is let go. */
+  /** Waits until all have left, at most `limitSeconds`; workers that are still there then are dropped. */
   async emptied(limitSeconds: number): Promise<void> {
     const { workers } = this._cluster;
     if (workers.size > 0) {
@@ -204,7 +203,7 @@ export class Roster {
     }
   }
 
-  /** What a worker tells is in the log; of some of it the user is told, or it decides what its end means. */
+  /** All events of a worker go into the log; some are also told to the user, or decide what its end means. */
   private _said(
     session: WorkerSession,
     { kind, text }: { readonly kind: string; readonly text: string }
@@ -262,7 +261,7 @@ export class Roster {
     });
   }
 
-  /** One that is stopped is given nothing more to do, until it goes on. */
+  /** A stopped worker gets no more tasks until it continues. */
   private _standingChanged(session: WorkerSession): void {
     const { workers, log, clock, at } = this._cluster;
     const worker = session.id;
@@ -289,7 +288,7 @@ export class Roster {
     this._host.workersChanged();
   }
 
-  /** Its tasks run elsewhere, another takes its place; when it goes on, it finds that it is not needed, and ends. */
+  /** Its tasks run elsewhere, another worker takes its place; when it continues, it finds that it is not needed, and ends. */
   private _takeOut(session: WorkerSession, why: string): void {
     if (this._cluster.workers.get(session.id) === session) {
       this._host.note(`Worker ${session.id} ${why}: another takes its place.`);

@@ -17,9 +17,9 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 1;
 /** A worker that ended is replaced within this time as a rule. */
 const NO_WORKER_SECONDS = 5;
-/** As many workers as would convict a task on each of them, times this, may end for nothing. */
+/** Times the deaths that convict one task, on each worker: so many workers may end without progress. */
 const MOST_FRUITLESS = 2;
-/** So many kinds of results are named. */
+/** How many kinds of results are named. */
 const MOST_KINDS = 3;
 
 interface IStallHost {
@@ -36,20 +36,20 @@ interface IStallHost {
 export class StallWatch {
   private readonly _timer: NodeJS.Timeout;
   private readonly _interval: number;
-  /** Since when nothing has moved, and how much had then. */
+  /** Since when there was no progress, and the count of progress then. */
   private _since: number | null = null;
   private _moves = -1;
-  /** For how much of that time the client has waited, as far as it has said so; and what passed between the last two looks. */
+  /** How much of that time the client has waited, as far as it has said so; and the time between the last two looks. */
   private _waited = 0;
   private _unanswered = 0;
   private _lookedAt = 0;
-  /** The client owes an answer: one that is stopped is asked once. */
+  /** The client has not answered yet: a stopped client is asked only once. */
   private _isAsked = false;
   private _hasWarned = false;
-  /** Workers that have ended for want of memory since the work was last a step ahead, and where it was then. */
+  /** Workers that have ended for want of memory since the last progress, and the count of progress then. */
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
-  /** Since when some task has had no worker; Infinity: the user has been told. */
+  /** Since when some task has had no worker that may run it; Infinity: the user has been told. */
   private _lonelySince: number | null = null;
 
   /**
@@ -72,8 +72,8 @@ export class StallWatch {
   }
 
   /**
-   * Whether a worker that has ended was one too many: many have needed more memory than they may use, no task among those that ran was
-   * found guilty, and none of them has brought the work a step ahead. What one does is lost with it, and done again by the next.
+   * Whether a worker that has ended was one too many: many have exceeded their memory limit, no task that ran on them was found guilty, and
+   * none of them has made progress. The work of each is lost with it, and repeated by the next.
    */
   isHopeless({ isOutOfMemory }: WorkerSession): boolean {
     const { stepsAhead, options } = this._cluster.core;
@@ -120,7 +120,7 @@ export class StallWatch {
     this._lookedAt = now;
   }
 
-  /** The client's answer: the time since the look before counts if it waits. What works on a result may release it, and need not hurry. */
+  /** The client's answer: the time since the previous look counts if it waits. A client that works on a result may release it later. */
   clientWaits(waiting: boolean): void {
     const { core, moves, clock } = this._cluster;
     this._isAsked = false;
@@ -135,7 +135,7 @@ export class StallWatch {
         this._giveUp();
       }
     } else if (!this._hasWarned && clock() - this._since >= this._seconds) {
-      // Once per cluster: each result that is worked on for long would tell it again.
+      // Once per cluster: every long pause between two computations would repeat it.
       this._hasWarned = true;
       this._host.warn(
         `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`

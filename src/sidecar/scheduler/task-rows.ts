@@ -1,5 +1,5 @@
 /**
- * What the scheduler's process knows of tasks beside the core: by which id the client calls them, what runs, where the key's text is.
+ * What the scheduler's process knows of tasks beside the core: the client's ids, what runs, where the key's text is.
  * In the scheduler process.
  */
 import { NONE_U32 } from '../../records/enumerations';
@@ -52,7 +52,7 @@ export class TaskRows implements TaskFacts {
   inline = new Uint32Array(0);
   private _keyTexts: (KeyTexts | undefined)[] = [];
   private readonly _aliases = new ValueLists();
-  /** Outer ids; of tasks that are forgotten no more. */
+  /** Outer ids; those of forgotten tasks are no longer valid. */
   private readonly _byClientId = new ClientIds(NONE_U32);
   /** Head of the list of all ids that stand for the task besides `clientId`. */
   private _firstName = new Int32Array(0);
@@ -92,7 +92,7 @@ export class TaskRows implements TaskFacts {
     return this._byClientId.pages;
   }
 
-  /** Lets `clientId`, which stands for none, stand for a task too. */
+  /** Makes the unused `clientId` another id of a task. */
   bind(clientId: number, task: number): void {
     this._byClientId.bind(clientId, this.ids.outer(task));
     this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
@@ -118,7 +118,7 @@ export class TaskRows implements TaskFacts {
 
   // ---- wants, under each of the client's ids
 
-  /** @returns whether nobody wanted the task before. */
+  /** @returns whether the task was not wanted before. */
   want(clientId: number, task: number): boolean {
     const isFirst = !this.isWanted(task);
     if (this.clientId[task] === clientId) {

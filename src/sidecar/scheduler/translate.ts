@@ -36,7 +36,7 @@ export type SubmitContext = {
 /** A submission for the core. */
 type Submission = {
   readonly event: GraphSubmitted;
-  /** Earlier tasks that the client wants from now on, under an alias: to be told to the core before the event. */
+  /** Earlier tasks that the client wants from now on, under an alias: the core has to know before the event. */
   readonly newlyWanted: readonly number[];
   /** Aliases (client id, task) of tasks that the client wants already: the core will not report these again. */
   readonly alsoWanted: readonly (readonly [number, number])[];
@@ -178,7 +178,7 @@ export function translateScattered(
     const clientId = tasks.id[i]!;
     const task = takeRow(context, clientId);
     taskIds[i] = task;
-    // The row's last owner may have had some.
+    // The row may still hold its last owner's values.
     rows.template[task] = NONE_U32;
     rows.chunk[task] = NONE_U32;
     rows.functionId[task] = names.logId(tasks.function[i]!);

@@ -1,6 +1,6 @@
 /**
- * Runs throw-away graphs through everything that a real one goes through, so that the first real one finds compiled code: it costs a third of
- * what it costs cold. In the scheduler process, while its workers are still starting.
+ * Runs throw-away graphs through everything that a real one goes through, so that the first real graph finds compiled code and costs a third
+ * of what it costs cold. In the scheduler process, while its workers are still starting.
  */
 import { NONE_U32 } from '../../records/enumerations';
 import { FrameDecoder, FrameEncoder } from '../../wire/frame';
@@ -15,7 +15,7 @@ import { takeWorkerMessage } from './worker-messages';
 import { WorkerSession } from './worker-session';
 
 const ROUNDS = 12;
-/** A tree of so many leaves: 2 * 512 − 1 tasks take about 5 ms cold and 2 ms warm, which nobody notices in between. */
+/** Leaves of the tree: its 2 * 512 − 1 tasks take about 5 ms cold and 2 ms warm, too short to disturb other work. */
 const LEAVES = 512;
 const WORKERS = 2;
 const TASK_SECONDS = 20e-6;

@@ -1,7 +1,7 @@
 /**
  * The worker processes of a cluster: starts them, replaces those that die, ends them. In the scheduler process.
  *
- * Each child's standard input is its lifeline: it ends when this process does, however that comes about.
+ * Each child's standard input is its lifeline: the child ends when this process does, for whatever reason.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -16,9 +16,9 @@ const MOST_FAILED_STARTS = 3;
 const CLOSE_SECONDS = 5;
 /** How long a worker may take from its start to its first message. */
 const START_SECONDS = 60;
-/** One that ends sooner after it has joined, and has finished no task, has lived for nothing. */
+/** A worker that ends sooner after it joined, without having finished a task, has lived in vain. */
 const SHORT_LIFE_SECONDS = 10;
-/** So many in a row are replaced at once; then each waits twice as long as the one before. */
+/** This many in a row are replaced at once; then each pause is twice as long as the one before. */
 const SHORT_LIVES_AT_ONCE = 3;
 const FIRST_PAUSE_SECONDS = 0.25;
 const LONGEST_PAUSE_SECONDS = 10;
@@ -52,7 +52,7 @@ type Child = {
   isReplaced: boolean;
 };
 
-/** Makes workers and knows which of them live. */
+/** Starts workers and knows which of them live. */
 export interface IWorkerFleet {
   start(count: number): void;
   has(worker: number): boolean;
@@ -72,11 +72,11 @@ export class WorkerFleet implements IWorkerFleet {
   private readonly _children = new Map<number, Child>();
   private _nextWorker = 0;
   private _failedStarts = 0;
-  /** Workers in a row that have lived for nothing. */
+  /** Workers in a row that have lived in vain. */
   private _shortLives = 0;
-  /** Starts that wait. */
+  /** Starts that wait for the end of a pause. */
   private readonly _pauses = new Set<NodeJS.Timeout>();
-  /** What ended workers have left is being removed. */
+  /** Removals of what ended workers left behind. */
   private readonly _removals = new Set<Promise<void>>();
   private _isClosing = false;
 
@@ -129,7 +129,7 @@ export class WorkerFleet implements IWorkerFleet {
     }
     child.isReplaced = true;
     this._start();
-    // They hold memory: no more of them are kept than there are workers.
+    // They hold memory: at most as many of them are kept as there are workers.
     const replaced = [...this._children].filter(
       ([, { isReplaced }]) => isReplaced
     );
@@ -223,7 +223,7 @@ export class WorkerFleet implements IWorkerFleet {
     if (!this._children.delete(worker)) {
       return;
     }
-    // A process that it started may hold the other end; nothing is said to that one.
+    // A child of the worker may hold the other end; it is told nothing.
     child.process.stdin?.destroy();
     this._removeWhatIsLeft(worker);
     this._options.onExit(worker, why);
@@ -240,7 +240,7 @@ export class WorkerFleet implements IWorkerFleet {
     this._startAfter(this._pauseSeconds(child));
   }
 
-  /** How long to wait before one that has ended is replaced: not to start one after the other where all end at once. */
+  /** How long to wait before an ended worker is replaced, so that workers that all end at once are not restarted without pause. */
   private _pauseSeconds({ joinedAt, hasWorked }: Child): number {
     const hadTime =
       joinedAt !== null &&

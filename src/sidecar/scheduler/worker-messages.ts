@@ -1,4 +1,4 @@
-/** What workers say. In the scheduler process. */
+/** Handles the workers' messages. In the scheduler process. */
 import {
   CapacityState,
   NONE_U32,
@@ -129,7 +129,7 @@ function takeFinished(
     const span =
       task < 0 ? log.givenUp.get(runs.taskId[row]!)?.span : rows.span[task];
     if (span !== undefined) {
-      // Also of a run that was given up: it is in the log too.
+      // Also for a run that was given up: it is in the log too.
       log.taskFailed(
         cluster.clock(),
         worker,
@@ -149,7 +149,7 @@ function takeFinished(
     const isOk = runs.status[row] === RunStatus.Ok;
     if (!isOk || !isPresent(row)) {
       if (runs.status[row] === RunStatus.Missing && !isPresent(row)) {
-        // It was recalled before it had its inputs: not worth a row.
+        // It was recalled before it had its inputs: it gets no row.
         tasks[row] = -1;
       }
       continue;
@@ -178,7 +178,7 @@ function takeReplicas(
   const added = known(tables.added.taskId, tables.added.rows);
   const removed = known(tables.removed.taskId, tables.removed.rows);
   if (added.length < tables.added.rows) {
-    // Copies of what is forgotten: the core does not know these ids any more, and would not have them dropped.
+    // Copies of forgotten results: the core no longer knows these ids, and would not have them dropped.
     workers.get(worker)?.link.send(
       'release',
       {},

@@ -1,13 +1,13 @@
 /**
  * What users may call a worker in `workers=`. In the scheduler process.
  *
- * A worker that starts where another has died takes its place: it answers to all that those before it were called, so that a task for
- * `worker-0`, for number 0, or for the address of a worker that is gone runs on its successor.
+ * A worker that replaces a dead one takes its place: it has all names of its predecessors, so that a task for
+ * `worker-0`, for number 0, or for the address of a dead worker runs on its successor.
  */
 import { hostname } from 'node:os';
 import type { WorkerIntro } from '../../wire/worker-link';
 
-/** Of one place; beyond that the oldest but the first, which is the place's own, are forgotten. */
+/** Names of one place; beyond that the oldest are forgotten, except the first, which is the place's own. */
 const MOST_NAMES = 256;
 /** What users call this machine. */
 const THIS_MACHINE = ['localhost', '127.0.0.1', '::1'];
@@ -43,7 +43,7 @@ export class WorkerPlaces {
     }
   }
 
-  /** All that a worker answers to, its place's number first. */
+  /** All names of a worker, its place's number first. */
   namesOf({ worker, host }: WorkerIntro): string[] {
     const isHere = host === '' || host === hostname();
     return [

@@ -7,7 +7,7 @@ type Pending = {
   answered(answer: Message<'worker', 'up', 'runResult'> | null): void;
 };
 
-/** Numbers `run` and `flush` messages and finds back to who asked. */
+/** Numbers `run` and `flush` messages and finds the caller of each answer. */
 export class WorkerRequests {
   private readonly _pending = new Map<number, Pending>();
   private _next = 1;

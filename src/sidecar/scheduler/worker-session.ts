@@ -1,4 +1,4 @@
-/** One worker that has joined: its link and what was told to it. In the scheduler process. */
+/** One worker that has joined: its link and what it was told. In the scheduler process. */
 import type { WorkerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import type { WorkerBlobs } from './blob-store';
@@ -13,7 +13,7 @@ export class WorkerSession {
   standing: 'well' | 'stopped' | 'silent' = 'well';
   /** It was seen stopped, and is given nothing to do. */
   isHeldUp = false;
-  /** Counts what was heard of it, and when that was last. */
+  /** Counts messages from it, and the time of the last one. */
   heard = 0;
   heardAt = 0;
   /** Why it is paused; empty: it is not. */
