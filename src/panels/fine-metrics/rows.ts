@@ -8,13 +8,11 @@
  */
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
-  englishNumerals,
   formatBytes,
   formatCount,
   formatDuration,
   formatShare,
   kindWords,
-  type Numerals,
   partWords,
   shareOf,
   unknown
@@ -195,24 +193,19 @@ function meaningOf(activity: string): Meaning {
   );
 }
 
-function formatUnit(
-  value: number,
-  unit: string,
-  numerals: Numerals = englishNumerals
-): string {
+function formatUnit(value: number, unit: string): string {
   return unit === 'seconds'
-    ? formatDuration(value, numerals)
+    ? formatDuration(value)
     : unit === 'bytes'
-      ? formatBytes(value, numerals)
-      : formatCount(value, numerals);
+      ? formatBytes(value)
+      : formatCount(value);
 }
 
 /** Activities added up to parts of a bar, in drawing order; those of 0 are left out. */
 export function partsOf(
   activities: ActivitySeconds,
   whole: number,
-  unit: string,
-  numerals: Numerals = englishNumerals
+  unit: string
 ): Part[] {
   const sums = new Map<string, { meaning: Meaning; value: number }>();
   for (const [activity, value] of Object.entries(activities)) {
@@ -246,7 +239,6 @@ export function partsOf(
         value,
         whole,
         unit,
-        numerals,
         meaning.title
       )
     );
@@ -255,14 +247,13 @@ export function partsOf(
 /** An estimate says how far off it may be: "18.7 s ±1.1 s". */
 function withError(
   parts: Part[],
-  { gilErrorSeconds }: FineMetricsResult,
-  numerals: Numerals
+  { gilErrorSeconds }: FineMetricsResult
 ): Part[] {
   return parts.map(item =>
     item.id === 'gil' && gilErrorSeconds > 0
       ? {
           ...item,
-          text: `${item.text} ±${formatDuration(gilErrorSeconds, numerals)}`
+          text: `${item.text} ±${formatDuration(gilErrorSeconds)}`
         }
       : item
   );
@@ -276,7 +267,6 @@ function part(
   value: number,
   whole: number,
   unit: string,
-  numerals: Numerals,
   title = ''
 ): Part {
   const share = shareOf(value, whole);
@@ -287,8 +277,8 @@ function part(
     group,
     value,
     share,
-    text: formatUnit(value, unit, numerals),
-    shareText: formatShare(share, numerals),
+    text: formatUnit(value, unit),
+    shareText: formatShare(share),
     title
   };
 }
@@ -317,7 +307,6 @@ type Headline = {
  */
 export function headlineOf(
   result: FineMetricsResult,
-  numerals: Numerals = englishNumerals,
   isRunning = false
 ): Headline {
   const { unit } = result;
@@ -327,12 +316,12 @@ export function headlineOf(
       (sum, value) => sum + value,
       0
     );
-    const parts = partsOf(activities, total, unit, numerals);
+    const parts = partsOf(activities, total, unit);
     return {
       parts,
-      groups: groupsOf(parts, unit, numerals),
+      groups: groupsOf(parts, unit),
       total,
-      totalText: formatUnit(total, unit, numerals)
+      totalText: formatUnit(total, unit)
     };
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
@@ -340,11 +329,7 @@ export function headlineOf(
   const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
   // Measures overlap by rounding at most; the bar is as long as what is in it.
   const total = Math.max(result.capacitySeconds, busy + idle + hidden);
-  const parts = withError(
-    partsOf(activities, total, unit, numerals),
-    result,
-    numerals
-  );
+  const parts = withError(partsOf(activities, total, unit), result);
   if (hidden > 0) {
     parts.push(
       part(
@@ -354,8 +339,7 @@ export function headlineOf(
         'filtered out',
         hidden,
         total,
-        unit,
-        numerals
+        unit
       )
     );
   }
@@ -369,35 +353,30 @@ export function headlineOf(
         isRunning ? 'still running' : 'other',
         rest,
         total,
-        unit,
-        numerals
+        unit
       )
     );
   }
-  parts.push(...idleParts(result, total, numerals));
+  parts.push(...idleParts(result, total));
   return {
     parts,
-    groups: groupsOf(parts, unit, numerals),
+    groups: groupsOf(parts, unit),
     total,
-    totalText: capacityText(result, numerals)
+    totalText: capacityText(result)
   };
 }
 
-function capacityText(result: FineMetricsResult, numerals: Numerals): string {
+function capacityText(result: FineMetricsResult): string {
   const { capacitySeconds, wallSeconds, threads } = result;
-  const capacity = formatDuration(capacitySeconds, numerals);
+  const capacity = formatDuration(capacitySeconds);
   // Workers that came or went: the mean number of threads is no whole one.
   const isWhole = Math.abs(threads - Math.round(threads)) < 0.005;
   return isWhole
-    ? `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${formatCount(Math.round(threads), numerals)} ${Math.round(threads) === 1 ? 'thread' : 'threads'}`
-    : `${capacity} = wall ${formatDuration(wallSeconds, numerals)} × ${threads.toFixed(2)} threads on average`;
+    ? `${capacity} = wall ${formatDuration(wallSeconds)} × ${formatCount(Math.round(threads))} ${Math.round(threads) === 1 ? 'thread' : 'threads'}`
+    : `${capacity} = wall ${formatDuration(wallSeconds)} × ${threads.toFixed(2)} threads on average`;
 }
 
-function groupsOf(
-  parts: readonly Part[],
-  unit: string,
-  numerals: Numerals
-): Headline['groups'] {
+function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
   const sums = new Map<Group, { value: number; share: number | null }>();
   for (const item of parts) {
     const sum = sums.get(item.group);
@@ -408,8 +387,8 @@ function groupsOf(
   }
   return [...sums].map(([group, { value, share }]) => ({
     group,
-    text: formatUnit(value, unit, numerals),
-    shareText: formatShare(share === null ? null : Math.min(1, share), numerals)
+    text: formatUnit(value, unit),
+    shareText: formatShare(share === null ? null : Math.min(1, share))
   }));
 }
 
@@ -426,23 +405,15 @@ function sumByActivity(result: FineMetricsResult): Record<string, number> {
 
 // -------------------------------------------------------------------- lists
 
-export function activityRows(
-  result: FineMetricsResult,
-  numerals: Numerals = englishNumerals
-): Part[] {
-  const { total } = headlineOf(result, numerals);
+export function activityRows(result: FineMetricsResult): Part[] {
+  const { total } = headlineOf(result);
   return withError(
-    partsOf(sumByActivity(result), total, result.unit, numerals),
-    result,
-    numerals
+    partsOf(sumByActivity(result), total, result.unit),
+    result
   ).sort((a, b) => b.value - a.value);
 }
 
-export function idleParts(
-  result: FineMetricsResult,
-  whole: number,
-  numerals: Numerals = englishNumerals
-): Part[] {
+export function idleParts(result: FineMetricsResult, whole: number): Part[] {
   return result.idle
     .filter(item => item.seconds > 0)
     .map(({ cause, seconds }) => {
@@ -457,8 +428,7 @@ export function idleParts(
         'idle',
         seconds,
         whole,
-        'seconds',
-        numerals
+        'seconds'
       );
     })
     .sort((a, b) => b.value - a.value);
@@ -484,11 +454,10 @@ export type FunctionOrder = 'time' | 'name' | 'executions';
 /** The functions shown, then "38 others" if there are more. */
 export function functionRows(
   result: FineMetricsResult,
-  order: FunctionOrder = 'time',
-  numerals: Numerals = englishNumerals
+  order: FunctionOrder = 'time'
 ): FunctionRow[] {
   const { unit, others } = result;
-  const whole = headlineOf(result, numerals).total;
+  const whole = headlineOf(result).total;
   const rows: FunctionRow[] = result.byFunction.map(item => {
     const share = item.share ?? shareOf(item.total, whole);
     return {
@@ -497,11 +466,11 @@ export function functionRows(
       round: item.round,
       isOthers: false,
       total: item.total,
-      text: formatUnit(item.total, unit, numerals),
+      text: formatUnit(item.total, unit),
       share,
-      shareText: formatShare(share, numerals),
+      shareText: formatShare(share),
       executions: item.executions,
-      parts: partsOf(item.activities, item.total, unit, numerals)
+      parts: partsOf(item.activities, item.total, unit)
     };
   });
   rows.sort((a, b) =>
@@ -514,24 +483,24 @@ export function functionRows(
   if (others !== null && others.functions > 0) {
     const share = shareOf(others.total, whole);
     rows.push({
-      name: othersName(others.functions, numerals),
+      name: othersName(others.functions),
       slot: -1,
       round: 0,
       isOthers: true,
       total: others.total,
-      text: formatUnit(others.total, unit, numerals),
+      text: formatUnit(others.total, unit),
       share,
-      shareText: formatShare(share, numerals),
+      shareText: formatShare(share),
       executions: others.executions,
-      parts: partsOf(others.activities, others.total, unit, numerals)
+      parts: partsOf(others.activities, others.total, unit)
     });
   }
   return rows;
 }
 
 /** "38 others" */
-function othersName(functions: number, numerals: Numerals): string {
-  return `${formatCount(functions, numerals)} ${functions === 1 ? 'other' : 'others'}`;
+function othersName(functions: number): string {
+  return `${formatCount(functions)} ${functions === 1 ? 'other' : 'others'}`;
 }
 
 /** The order that rows keep while the pointer is over them; new ones come last. */
@@ -600,10 +569,7 @@ function movedMeaning(activity: string): {
 }
 
 /** What ran behind other work; in the unit that is shown, "–" where that was not measured. */
-export function movedRows(
-  result: FineMetricsResult,
-  numerals: Numerals = englishNumerals
-): MovedRow[] {
+export function movedRows(result: FineMetricsResult): MovedRow[] {
   return result.background
     .map(item => {
       const value =
@@ -617,14 +583,13 @@ export function movedRows(
         id: item.activity,
         ...movedMeaning(item.activity),
         value: value ?? 0,
-        text:
-          value === null ? unknown : formatUnit(value, result.unit, numerals),
+        text: value === null ? unknown : formatUnit(value, result.unit),
         title: [
-          seconds === null ? '' : formatDuration(seconds, numerals),
-          bytes === null ? '' : formatBytes(bytes, numerals),
+          seconds === null ? '' : formatDuration(seconds),
+          bytes === null ? '' : formatBytes(bytes),
           count === null
             ? ''
-            : `${formatCount(count, numerals)} ${count === 1 ? 'time' : 'times'}`
+            : `${formatCount(count)} ${count === 1 ? 'time' : 'times'}`
         ]
           .filter(text => text !== '')
           .join(', ')
@@ -647,10 +612,7 @@ type Table = {
 };
 
 /** The twin: a row per function with a column per activity as it was measured, then totals and idle. */
-export function tableOf(
-  result: FineMetricsResult,
-  numerals: Numerals = englishNumerals
-): Table {
+export function tableOf(result: FineMetricsResult): Table {
   const { unit } = result;
   const names = result.byActivity
     .map(item => item.activity)
@@ -658,7 +620,7 @@ export function tableOf(
   const figure = (value: number | undefined): Cell =>
     value === undefined
       ? { text: unknown, value: null }
-      : { text: formatUnit(value, unit, numerals), value };
+      : { text: formatUnit(value, unit), value };
   const text = (value: string): Cell => ({ text: value, value });
   const row = (
     name: string,
@@ -666,12 +628,12 @@ export function tableOf(
     total: number,
     activities: ActivitySeconds
   ): Cell[] => {
-    const share = shareOf(total, headlineOf(result, numerals).total);
+    const share = shareOf(total, headlineOf(result).total);
     return [
       text(name),
-      { text: formatCount(executions, numerals), value: executions },
+      { text: formatCount(executions), value: executions },
       figure(total),
-      { text: formatShare(share, numerals), value: share },
+      { text: formatShare(share), value: share },
       ...names.map(activity => figure(activities[activity]))
     ];
   };
@@ -681,7 +643,7 @@ export function tableOf(
   if (result.others !== null) {
     rows.push(
       row(
-        othersName(result.others.functions, numerals),
+        othersName(result.others.functions),
         result.others.executions,
         result.others.total,
         result.others.activities
@@ -698,11 +660,7 @@ export function tableOf(
     )
   );
   if (unit === 'seconds') {
-    for (const item of idleParts(
-      result,
-      headlineOf(result, numerals).total,
-      numerals
-    )) {
+    for (const item of idleParts(result, headlineOf(result).total)) {
       rows.push(row(`idle: ${item.label}`, null, item.value, {}));
     }
   }
@@ -718,6 +676,6 @@ export function tableOf(
       ...names.map(name => ({ name, numeric: true }))
     ],
     rows,
-    note: headlineOf(result, numerals).totalText
+    note: headlineOf(result).totalText
   };
 }

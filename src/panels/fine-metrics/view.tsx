@@ -110,7 +110,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
 
 function Headline(props: FineMetricsViewProps): JSX.Element {
   const { result, trans, isRunning } = props;
-  const headline = headlineOf(result, undefined, isRunning);
+  const headline = headlineOf(result, isRunning);
   const isTime = result.unit === 'seconds';
   const title = isTime
     ? trans.__('Where the thread time went')

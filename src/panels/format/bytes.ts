@@ -1,11 +1,4 @@
-import {
-  englishNumerals,
-  minus,
-  type Numerals,
-  space,
-  threeFigures,
-  unknown
-} from './numerals';
+import { minus, space, threeFigures, unknown } from './numerals';
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
@@ -13,41 +6,30 @@ const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
  * Bytes in binary units and three figures, the next unit from 1,000 on:
  * 999 B, 0.98 KiB, 53.6 MiB, 7.01 GiB. `null` (not known) is "–".
  */
-export function formatBytes(
-  bytes: number | null,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatBytes(bytes: number | null): string {
   if (bytes === null || !Number.isFinite(bytes)) {
     return unknown;
   }
   if (bytes < 0) {
-    return minus + formatBytes(-bytes, numerals);
+    return minus + formatBytes(-bytes);
   }
   const { unit, divisor } = byteUnit(bytes);
   if (unit === 'B') {
     return `${Math.round(bytes)}${space}B`;
   }
-  return threeFigures(bytes / divisor, numerals) + space + unit;
+  return threeFigures(bytes / divisor) + space + unit;
 }
 
 /** "7.01 of 16.0 GiB": both in the unit of the second. */
-export function formatBytesOf(
-  bytes: number | null,
-  limit: number,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatBytesOf(bytes: number | null, limit: number): string {
   const { unit, divisor } = byteUnit(limit);
-  const part =
-    bytes === null ? unknown : threeFigures(bytes / divisor, numerals);
-  return `${part} of ${threeFigures(limit / divisor, numerals)}${space}${unit}`;
+  const part = bytes === null ? unknown : threeFigures(bytes / divisor);
+  return `${part} of ${threeFigures(limit / divisor)}${space}${unit}`;
 }
 
 /** Memory integrated over time: 128 GiB·s. */
-export function formatByteSeconds(
-  byteSeconds: number | null,
-  numerals: Numerals = englishNumerals
-): string {
-  const text = formatBytes(byteSeconds, numerals);
+export function formatByteSeconds(byteSeconds: number | null): string {
+  const text = formatBytes(byteSeconds);
   return text === unknown ? text : `${text}·s`;
 }
 

@@ -1,34 +1,21 @@
-import {
-  englishNumerals,
-  minus,
-  type Numerals,
-  space,
-  threeFigures,
-  unknown
-} from './numerals';
+import { minus, space, threeFigures, unknown } from './numerals';
 
 /** 456, 12,640, from a million 1.25 M, from a billion 1.25 G. */
-export function formatCount(
-  count: number | null,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatCount(count: number | null): string {
   if (count === null || !Number.isFinite(count)) {
     return unknown;
   }
   if (Math.abs(count) < 999_999.5) {
-    return formatExactCount(count, numerals);
+    return formatExactCount(count);
   }
   const [divisor, unit] = Math.abs(count) < 999.5e6 ? [1e6, 'M'] : [1e9, 'G'];
-  return threeFigures(count / divisor, numerals) + space + unit;
+  return threeFigures(count / divisor) + space + unit;
 }
 
 /** Every digit, grouped: 1,250,000. */
-export function formatExactCount(
-  count: number,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatExactCount(count: number): string {
   const digits = String(Math.abs(Math.round(count)));
-  const grouped = digits.replace(/\B(?=(\d{3})+$)/g, numerals.group);
+  const grouped = digits.replace(/\B(?=(\d{3})+$)/g, ',');
   return (count < 0 && digits !== '0' ? minus : '') + grouped;
 }
 
@@ -36,8 +23,7 @@ export function formatExactCount(
 export function formatCounted(
   count: number,
   one: string,
-  many = `${one}s`,
-  numerals: Numerals = englishNumerals
+  many = `${one}s`
 ): string {
-  return `${formatCount(count, numerals)}${space}${count === 1 ? one : many}`;
+  return `${formatCount(count)}${space}${count === 1 ? one : many}`;
 }

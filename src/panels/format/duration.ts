@@ -1,11 +1,4 @@
-import {
-  englishNumerals,
-  minus,
-  type Numerals,
-  space,
-  threeFigures,
-  unknown
-} from './numerals';
+import { minus, space, threeFigures, unknown } from './numerals';
 
 const minute = 60;
 const hour = 3600;
@@ -18,15 +11,12 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
  * 2 h 05 min, 3 d 04 h. Rounded before the unit is chosen, so 999.6 ms is
  * "1.00 s" and 119.7 s is "2 min 00 s". `null` (not known) is "–".
  */
-export function formatDuration(
-  seconds: number | null,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatDuration(seconds: number | null): string {
   if (seconds === null || !Number.isFinite(seconds)) {
     return unknown;
   }
   if (seconds < 0) {
-    return minus + formatDuration(-seconds, numerals);
+    return minus + formatDuration(-seconds);
   }
   if (seconds === 0) {
     return `0${space}s`;
@@ -35,13 +25,13 @@ export function formatDuration(
     return `<${space}1${space}µs`;
   }
   if (seconds < 0.9995e-3) {
-    return threeFigures(seconds * 1e6, numerals) + space + 'µs';
+    return threeFigures(seconds * 1e6) + space + 'µs';
   }
   if (seconds < 0.9995) {
-    return threeFigures(seconds * 1e3, numerals) + space + 'ms';
+    return threeFigures(seconds * 1e3) + space + 'ms';
   }
   if (seconds < 119.5) {
-    return threeFigures(seconds, numerals) + space + 's';
+    return threeFigures(seconds) + space + 's';
   }
   const wholeSeconds = Math.round(seconds);
   if (wholeSeconds < 2 * hour) {

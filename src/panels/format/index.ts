@@ -3,7 +3,7 @@ export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
 export { formatCount, formatCounted, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
-export { englishNumerals, type Numerals, unknown } from './numerals';
+export { unknown } from './numerals';
 export {
   formatClock,
   formatInstant,

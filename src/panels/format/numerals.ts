@@ -1,11 +1,4 @@
-/**
- * How a page writes numbers: the marks of its locale, and the signs every
- * format shares. Formats take `Numerals` as their last argument, so that a
- * report printed in Node and a panel in a German page use the same code.
- */
-export type Numerals = { readonly decimal: string; readonly group: string };
-
-export const englishNumerals: Numerals = { decimal: '.', group: ',' };
+/** The signs that every format shares, and how many figures it shows. */
 
 /** No-break space, between a figure and its unit. */
 export const space = '\u00a0';
@@ -15,14 +8,10 @@ export const enDash = '\u2013';
 export const unknown = enDash;
 
 /** `value` with exactly `decimals` places, without grouping: 7.5, 2 → 7.50 */
-export function fixed(
-  value: number,
-  decimals: number,
-  numerals: Numerals
-): string {
+export function fixed(value: number, decimals: number): string {
   const text = Math.abs(value).toFixed(decimals);
   const sign = value < 0 && Number(text) !== 0 ? minus : '';
-  return sign + text.replace('.', numerals.decimal);
+  return sign + text;
 }
 
 /** Places after the mark that show three figures: 1.23 → 2, 12.3 → 1, 123 → 0. */
@@ -33,6 +22,6 @@ export function placesForThreeFigures(value: number): number {
 }
 
 /** Three figures: 1.23, 12.3, 123; below 1 still two places (0.98). */
-export function threeFigures(value: number, numerals: Numerals): string {
-  return fixed(value, placesForThreeFigures(value), numerals);
+export function threeFigures(value: number): string {
+  return fixed(value, placesForThreeFigures(value));
 }

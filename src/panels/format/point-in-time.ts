@@ -1,30 +1,18 @@
-import {
-  enDash,
-  englishNumerals,
-  fixed,
-  minus,
-  type Numerals,
-  placesForThreeFigures,
-  space
-} from './numerals';
+import { enDash, fixed, minus, placesForThreeFigures, space } from './numerals';
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 /** A point since the start, with `places` after the mark: "21.310 s", "2 min 30 s". */
-function sinceStart(
-  seconds: number,
-  places: number,
-  numerals: Numerals
-): string {
+function sinceStart(seconds: number, places: number): string {
   if (seconds < 0) {
-    return minus + sinceStart(-seconds, places, numerals);
+    return minus + sinceStart(-seconds, places);
   }
   const rounded = Number(seconds.toFixed(places));
   if (rounded < 120) {
-    return fixed(rounded, places, numerals) + space + 's';
+    return fixed(rounded, places) + space + 's';
   }
   const allMinutes = Math.floor(rounded / 60);
-  const rest = fixed(rounded - allMinutes * 60, places, numerals);
+  const rest = fixed(rounded - allMinutes * 60, places);
   // Two digits before the mark: 2 min 05.250 s
   const restText = /^\d(\D|$)/.test(rest) ? `0${rest}` : rest;
   const minutesText =
@@ -35,32 +23,21 @@ function sinceStart(
 }
 
 /** In details: to the millisecond, "21.310 s". */
-export function formatInstant(
-  seconds: number,
-  numerals: Numerals = englishNumerals
-): string {
-  return sinceStart(seconds, 3, numerals);
+export function formatInstant(seconds: number): string {
+  return sinceStart(seconds, 3);
 }
 
 /** On an axis: as coarse as the distance of the ticks, "5 s", "0.25 s", "2 min 30 s". */
-export function formatTick(
-  seconds: number,
-  stepSeconds: number,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatTick(seconds: number, stepSeconds: number): string {
   if (stepSeconds >= 60) {
     return wholeMinutes(seconds);
   }
-  return sinceStart(seconds, placesForStep(stepSeconds), numerals);
+  return sinceStart(seconds, placesForStep(stepSeconds));
 }
 
 /** For aligned runs: "0 s", "+10 s". */
-export function formatOffsetTick(
-  seconds: number,
-  stepSeconds: number,
-  numerals: Numerals = englishNumerals
-): string {
-  const text = formatTick(seconds, stepSeconds, numerals);
+export function formatOffsetTick(seconds: number, stepSeconds: number): string {
+  const text = formatTick(seconds, stepSeconds);
   return seconds > 0 ? `+${text}` : text;
 }
 
@@ -89,11 +66,7 @@ function placesForStep(step: number): number {
  * A range: three figures each, "4.10 s – 21.3 s", and as many more as it takes
  * to tell its ends apart, "12.010 s – 12.012 s".
  */
-export function formatTimeRange(
-  from: number,
-  to: number,
-  numerals: Numerals = englishNumerals
-): string {
+export function formatTimeRange(from: number, to: number): string {
   const needed = Math.min(
     6,
     Math.max(0, Math.ceil(-Math.log10(Math.max(to - from, 1e-9) / 10)))
@@ -105,8 +78,7 @@ export function formatTimeRange(
           seconds,
           seconds >= 119.95
             ? Math.max(0, needed - 1)
-            : Math.max(placesForThreeFigures(seconds), needed - 1),
-          numerals
+            : Math.max(placesForThreeFigures(seconds), needed - 1)
         );
   return `${end(from)} ${enDash} ${end(to)}`;
 }

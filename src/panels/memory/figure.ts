@@ -2,11 +2,9 @@
 import type { MemoryResult } from '../../wire/panel-link';
 import {
   byteTicks,
-  englishNumerals,
   formatBytes,
   formatOffsetTick,
   formatTick,
-  type Numerals,
   timeTicks
 } from '../format';
 import { type Align, type Line } from './rows';
@@ -50,10 +48,8 @@ export function memoryFigure(
     readonly width: number;
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
-    readonly numerals?: Numerals;
   }
 ): MemoryFigure {
-  const numerals = options.numerals ?? englishNumerals;
   const highest = lines.reduce(
     (most, line) => Math.max(most, line.peak?.bytes ?? 0),
     0
@@ -119,7 +115,7 @@ export function memoryFigure(
       xaxis: {
         range: [left, right + (right - left) * 0.02],
         tickvals: seconds,
-        ticktext: seconds.map(at => formatSeconds(at, step, numerals)),
+        ticktext: seconds.map(at => formatSeconds(at, step)),
         showgrid: false,
         zeroline: false,
         fixedrange: false,
@@ -128,30 +124,27 @@ export function memoryFigure(
       yaxis: {
         range: [0, top],
         tickvals: ticks,
-        ticktext: ticks.map(bytes =>
-          bytes === 0 ? '0' : tickText(bytes, numerals)
-        ),
+        ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
         gridcolor: '--jp-border-color2',
         zeroline: false,
         fixedrange: true
       },
       shapes: showsLimits ? limitShapes(limits) : [],
       annotations: [
-        ...(showsLimits && !isNarrow ? limitNotes(limits, numerals) : []),
-        ...peakNotes(
-          lines,
-          align,
-          { left, right, width: options.width - margin.l - margin.r },
-          numerals
-        )
+        ...(showsLimits && !isNarrow ? limitNotes(limits) : []),
+        ...peakNotes(lines, align, {
+          left,
+          right,
+          width: options.width - margin.l - margin.r
+        })
       ]
     }
   };
 }
 
 /** Binary steps are whole: "4 GiB", not "4.00 GiB". */
-function tickText(bytes: number, numerals: Numerals): string {
-  return formatBytes(bytes, numerals).replace(/([.,])0+(?=\D*$)/, '');
+function tickText(bytes: number): string {
+  return formatBytes(bytes).replace(/([.,])0+(?=\D*$)/, '');
 }
 
 function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
@@ -167,10 +160,7 @@ function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
   }));
 }
 
-function limitNotes(
-  limits: NonNullable<MemoryResult['limits']>,
-  numerals: Numerals
-): object[] {
+function limitNotes(limits: NonNullable<MemoryResult['limits']>): object[] {
   return (['target', 'spill', 'pause'] as const).map(name => ({
     xref: 'paper',
     x: 1,
@@ -179,7 +169,7 @@ function limitNotes(
     y: limits[name],
     yanchor: 'middle',
     showarrow: false,
-    text: `${name} ${formatBytes(limits[name], numerals)}`,
+    text: `${name} ${formatBytes(limits[name])}`,
     font: { size: 11, color: '--jp-ui-font-color1' }
   }));
 }
@@ -187,10 +177,9 @@ function limitNotes(
 /** A run that only falls shows what the one before it has left, and no peak of its own. */
 function peakText(
   { bytes, isFromBefore }: NonNullable<Line['peak']>,
-  at: string,
-  numerals: Numerals
+  at: string
 ): string {
-  const size = formatBytes(bytes, numerals);
+  const size = formatBytes(bytes);
   return isFromBefore ? `began with ${size}, its highest` : `peak ${size}${at}`;
 }
 
@@ -203,8 +192,7 @@ function peakNotes(
     readonly right: number;
     /** In pixels. */
     readonly width: number;
-  },
-  numerals: Numerals
+  }
 ): object[] {
   return lines
     .filter(line => line.run !== null && line.peak !== null)
@@ -214,8 +202,7 @@ function peakNotes(
       const peak = line.peak as NonNullable<Line['peak']>;
       const at = (align === 'zero' ? formatOffsetTick : formatTick)(
         peak.t,
-        0.1,
-        numerals
+        0.1
       );
       // Beside the peak, where there is more room. All words take some 220 px: in a narrow chart the point itself says when.
       const share = (peak.t - axis.left) / (axis.right - axis.left);
@@ -224,7 +211,7 @@ function peakNotes(
       return {
         x: peak.t,
         y: peak.bytes,
-        text: `${plotText(line.label)}: ${peakText(peak, isNarrow ? '' : ` at ${at}`, numerals)}`,
+        text: `${plotText(line.label)}: ${peakText(peak, isNarrow ? '' : ` at ${at}`)}`,
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,
@@ -250,9 +237,8 @@ export function breakdownFigure(
     readonly t: readonly number[];
     readonly bytes: readonly (number | null)[];
   }[],
-  options: { readonly width: number; readonly numerals?: Numerals }
+  options: { readonly width: number }
 ): MemoryFigure {
-  const numerals = options.numerals ?? englishNumerals;
   const length = Math.max(0, ...parts.map(part => part.bytes.length));
   let highest = 0;
   for (let index = 0; index < length; index += 1) {
@@ -304,7 +290,7 @@ export function breakdownFigure(
       xaxis: {
         range: [left, to],
         tickvals: seconds,
-        ticktext: seconds.map(at => formatTick(at, step, numerals)),
+        ticktext: seconds.map(at => formatTick(at, step)),
         showgrid: false,
         zeroline: false,
         fixedrange: true
@@ -312,9 +298,7 @@ export function breakdownFigure(
       yaxis: {
         range: [0, Math.max(highest * 1.05, 1)],
         tickvals: ticks,
-        ticktext: ticks.map(bytes =>
-          bytes === 0 ? '0' : tickText(bytes, numerals)
-        ),
+        ticktext: ticks.map(bytes => (bytes === 0 ? '0' : tickText(bytes))),
         gridcolor: '--jp-border-color2',
         zeroline: false,
         fixedrange: true

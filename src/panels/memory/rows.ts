@@ -10,14 +10,12 @@
  */
 import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
-  englishNumerals,
   formatBytes,
   formatByteSeconds,
   formatChange,
   formatClock,
   formatDifference,
-  formatDuration,
-  type Numerals
+  formatDuration
 } from '../format';
 
 export type Align = 'zero' | 'clock';
@@ -138,18 +136,14 @@ function isPeakFromBefore(run: MemoryResult['runs'][number]): boolean {
 }
 
 /** Of the samples of the bin that `t` lies in: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
-export function binText(
-  line: Line,
-  t: number,
-  numerals: Numerals = englishNumerals
-): string | null {
+export function binText(line: Line, t: number): string | null {
   const { bins } = line;
   const index = bins?.from.findLastIndex(from => from <= t) ?? -1;
   if (bins === null || index < 0 || t >= bins.from[index]! + bins.seconds) {
     return null;
   }
   const [low, high, mean] = [bins.low, bins.high, bins.mean].map(column =>
-    formatBytes(column[index] ?? null, numerals)
+    formatBytes(column[index] ?? null)
   );
   return `${low} to ${high}, mean ${mean}`;
 }
@@ -193,21 +187,18 @@ const measureNames: Readonly<Record<string, string>> = {
 };
 
 /** "limit 16.0 GiB · sampled every 250 ms" */
-export function subtitleOf(
-  result: MemoryResult,
-  numerals: Numerals = englishNumerals
-): string {
+export function subtitleOf(result: MemoryResult): string {
   const parts: string[] = [];
   const others = result.runs.filter(run => run.measure !== result.measure);
   if (others.length > 0) {
     parts.push('runs keep the measure that they were recorded with');
   }
   if (result.limits !== null && result.limits.memoryLimit > 0) {
-    parts.push(`limit ${formatBytes(result.limits.memoryLimit, numerals)}`);
+    parts.push(`limit ${formatBytes(result.limits.memoryLimit)}`);
   }
   const interval = result.runs.at(-1)?.intervalSeconds;
   if (interval !== undefined) {
-    parts.push(`sampled every ${formatDuration(interval, numerals)}`);
+    parts.push(`sampled every ${formatDuration(interval)}`);
   }
   return parts.join(' · ');
 }
@@ -259,19 +250,14 @@ export function runRows(
 
 /** "after − before", when there are exactly two runs to compare. */
 export function differenceRow(
-  rows: readonly RunRow[],
-  numerals: Numerals = englishNumerals
+  rows: readonly RunRow[]
 ): { readonly label: string; readonly cells: readonly string[] } | null {
   const [a, b] = rows;
   if (a === undefined || b === undefined || rows.length !== 2) {
     return null;
   }
-  const cell = (
-    from: number,
-    to: number,
-    format: (value: number, numerals: Numerals) => string
-  ) =>
-    `${formatDifference(to - from, size => format(size, numerals))} ${formatChange(to - from, from)}`.trim();
+  const cell = (from: number, to: number, format: (value: number) => string) =>
+    `${formatDifference(to - from, size => format(size))} ${formatChange(to - from, from)}`.trim();
   return {
     label: `${b.label} − ${a.label}`,
     cells: [
@@ -290,8 +276,7 @@ type Cell = { readonly text: string; readonly value: string | number | null };
 export function tableOf(
   result: MemoryResult,
   startedAt: number,
-  now: number,
-  numerals: Numerals = englishNumerals
+  now: number
 ): {
   readonly columns: readonly {
     readonly name: string;
@@ -301,7 +286,7 @@ export function tableOf(
 } {
   const text = (value: string): Cell => ({ text: value, value });
   const bytes = (value: number | null): Cell => ({
-    text: formatBytes(value, numerals),
+    text: formatBytes(value),
     value
   });
   const none: Cell = { text: '–', value: null };
@@ -319,15 +304,15 @@ export function tableOf(
   const runs = runRows(result, startedAt, now).map(row => [
     text(row.isRecording ? `${row.label} (recording)` : row.label),
     text(row.started),
-    { text: formatDuration(row.duration, numerals), value: row.duration },
+    { text: formatDuration(row.duration), value: row.duration },
     bytes(row.first),
     bytes(result.runs[row.place]?.last ?? null),
     {
-      text: `${formatBytes(row.peak, numerals)}${row.isPeakFromBefore ? ', from before' : ''}`,
+      text: `${formatBytes(row.peak)}${row.isPeakFromBefore ? ', from before' : ''}`,
       value: row.peak
     },
     bytes(row.mean),
-    { text: formatByteSeconds(row.area, numerals), value: row.area },
+    { text: formatByteSeconds(row.area), value: row.area },
     text(row.measure)
   ]);
   return {

@@ -8,13 +8,7 @@
  *   3   fit    parent 0   n 2
  */
 import type { ProfileResult } from '../../wire/panel-link';
-import {
-  englishNumerals,
-  formatCount,
-  formatDuration,
-  formatShare,
-  type Numerals
-} from '../format';
+import { formatCount, formatDuration, formatShare } from '../format';
 
 export type FrameTree = {
   readonly result: ProfileResult;
@@ -160,39 +154,28 @@ export function placeOf(tree: FrameTree, node: number): string {
   return line > 0 ? `${name}:${line}` : name;
 }
 
-export function labelOf(
-  tree: FrameTree,
-  node: number,
-  numerals: Numerals = englishNumerals
-): string {
+export function labelOf(tree: FrameTree, node: number): string {
   const name = tree.result.nodes.name[node] ?? '';
-  return `${name} ${formatShare(shareOfNode(tree, node), numerals)}`;
+  return `${name} ${formatShare(shareOfNode(tree, node))}`;
 }
 
 /** Samples as time if the rate is known: "11.1 s", else "1,112 samples". */
-function samplesText(
-  result: ProfileResult,
-  samples: number,
-  numerals: Numerals = englishNumerals
-): string {
+function samplesText(result: ProfileResult, samples: number): string {
   return result.rateHz !== null && result.rateHz > 0
-    ? formatDuration(samples / result.rateHz, numerals)
-    : `${formatCount(samples, numerals)} samples`;
+    ? formatDuration(samples / result.rateHz)
+    : `${formatCount(samples)} samples`;
 }
 
 /** "12,640 samples · one per 10.0 ms per thread" */
-export function samplingText(
-  result: ProfileResult,
-  numerals: Numerals = englishNumerals
-): string {
-  const count = `${formatCount(result.samples, numerals)} samples`;
+export function samplingText(result: ProfileResult): string {
+  const count = `${formatCount(result.samples)} samples`;
   const rate =
     result.rateHz === null || result.rateHz <= 0
       ? ''
-      : ` · one per ${formatDuration(1 / result.rateHz, numerals)} per thread`;
+      : ` · one per ${formatDuration(1 / result.rateHz)} per thread`;
   const dropped =
     result.dropped > 0
-      ? ` · ${formatCount(result.dropped, numerals)} small frames left out`
+      ? ` · ${formatCount(result.dropped)} small frames left out`
       : '';
   return count + rate + dropped;
 }
@@ -203,11 +186,7 @@ export type Found = {
   readonly text: string;
 };
 
-export function search(
-  tree: FrameTree,
-  text: string,
-  numerals: Numerals = englishNumerals
-): Found | null {
+export function search(tree: FrameTree, text: string): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') {
     return null;
@@ -231,7 +210,7 @@ export function search(
   const noun = nodes.size === 1 ? 'frame' : 'frames';
   return {
     nodes,
-    text: `${formatCount(nodes.size, numerals)} ${noun} · ${formatShare(share, numerals)}`
+    text: `${formatCount(nodes.size)} ${noun} · ${formatShare(share)}`
   };
 }
 
@@ -267,22 +246,18 @@ type FrameFacts = {
   readonly caller: { readonly node: number; readonly name: string } | null;
 };
 
-export function factsOf(
-  tree: FrameTree,
-  node: number,
-  numerals: Numerals = englishNumerals
-): FrameFacts {
+export function factsOf(tree: FrameTree, node: number): FrameFacts {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
   const self = tree.self[node] ?? 0;
   const share = (value: number) => (n > 0 ? value / n : 0);
   const parent = nodes.parent[node] ?? -1;
-  const text = (samples: number) => samplesText(tree.result, samples, numerals);
+  const text = (samples: number) => samplesText(tree.result, samples);
   const ofAll = (samples: number) =>
-    formatShare(tree.total > 0 ? samples / tree.total : 0, numerals);
+    formatShare(tree.total > 0 ? samples / tree.total : 0);
   const states = threadStates.map(({ state, label, samples }) => {
     const value = share(nodes[samples][node] ?? 0);
-    return { state, label, share: value, text: formatShare(value, numerals) };
+    return { state, label, share: value, text: formatShare(value) };
   });
   return {
     name: nodes.name[node] ?? '',
@@ -293,12 +268,12 @@ export function factsOf(
     totalShare: ofAll(n),
     selfText: text(self),
     selfShare: ofAll(self),
-    samples: formatCount(n, numerals),
+    samples: formatCount(n),
     states,
     calls: (tree.children[node] ?? []).slice(0, 8).map(child => ({
       node: child,
       name: nodes.name[child] ?? '',
-      text: formatShare(share(nodes.n[child] ?? 0), numerals)
+      text: formatShare(share(nodes.n[child] ?? 0))
     })),
     caller: parent < 0 ? null : { node: parent, name: nodes.name[parent] ?? '' }
   };
@@ -330,8 +305,7 @@ export const frameColumns = [
 /** The frames whose callers are all open, in the order of the answer. */
 export function frameRows(
   tree: FrameTree,
-  isOpen: (node: number) => boolean,
-  numerals: Numerals = englishNumerals
+  isOpen: (node: number) => boolean
 ): FrameRow[] {
   const rows: FrameRow[] = [];
   const visit = (node: number): void => {
@@ -340,7 +314,7 @@ export function frameRows(
       node,
       depth: tree.depth[node] ?? 0,
       hasChildren: children.length > 0,
-      cells: frameCells(tree, node, numerals)
+      cells: frameCells(tree, node)
     });
     if (isOpen(node)) {
       children.forEach(visit);
@@ -350,11 +324,11 @@ export function frameRows(
   return rows;
 }
 
-function frameCells(tree: FrameTree, node: number, numerals: Numerals): Cell[] {
+function frameCells(tree: FrameTree, node: number): Cell[] {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
   const time = (samples: number): Cell => ({
-    text: samplesText(tree.result, samples, numerals),
+    text: samplesText(tree.result, samples),
     value: samples
   });
   const share = shareOfNode(tree, node);
@@ -362,7 +336,7 @@ function frameCells(tree: FrameTree, node: number, numerals: Numerals): Cell[] {
     { text: nodes.name[node] ?? '', value: nodes.name[node] ?? '' },
     { text: placeOf(tree, node), value: placeOf(tree, node) },
     time(n),
-    { text: formatShare(share, numerals), value: share },
+    { text: formatShare(share), value: share },
     time(tree.self[node] ?? 0),
     time(nodes.onCore[node] ?? 0),
     time(nodes.waiting[node] ?? 0),

@@ -8,29 +8,20 @@
  * canvas by a frame, so that ticks and boxes part while dragging. These orders
  * take well under a millisecond and are drawn in the same frame as the boxes.
  */
-import {
-  englishNumerals,
-  formatTick,
-  type Numerals,
-  timeTicks
-} from '../format';
+import { formatTick, timeTicks } from '../format';
 import type { BandRow, StripBar } from './rows';
 import { type Viewport, xOf } from './viewport';
 
 export type Tick = { readonly x: number; readonly text: string };
 
 /** Ticks whose label fits between 0 and `width`. */
-export function axisTicks(
-  view: Viewport,
-  width: number,
-  numerals: Numerals = englishNumerals
-): Tick[] {
+export function axisTicks(view: Viewport, width: number): Tick[] {
   const { step, ticks } = timeTicks(view.from, view.to, width);
   return ticks
     .filter(seconds => seconds >= 0)
     .map(seconds => ({
       x: xOf(view, width, seconds),
-      text: formatTick(seconds, step, numerals)
+      text: formatTick(seconds, step)
     }));
 }
 

@@ -10,7 +10,6 @@ import type {
   TaskStreamResult
 } from '../../wire/panel-link';
 import {
-  englishNumerals,
   formatBytes,
   formatCount,
   formatCounted,
@@ -21,7 +20,6 @@ import {
   kindWords,
   partWords,
   shareOf,
-  type Numerals,
   unknown
 } from '../format';
 
@@ -43,8 +41,7 @@ export function workerLabel(name: string): string {
 
 export function workerHeaders(
   result: TaskStreamResult,
-  standings: ReadonlyMap<number, string> = new Map(),
-  numerals: Numerals = englishNumerals
+  standings: ReadonlyMap<number, string> = new Map()
 ): WorkerHeader[] {
   return result.workers.map(worker => {
     const { capacity } = worker;
@@ -52,19 +49,19 @@ export function workerHeaders(
     const seconds = worker.busy + runningSeconds(result, worker.worker);
     const busy = shareOf(Math.min(seconds, capacity), capacity);
     const parts = [
-      formatCounted(worker.threads, 'thread', 'threads', numerals),
-      `busy ${formatShare(busy, numerals)}`
+      formatCounted(worker.threads, 'thread', 'threads'),
+      `busy ${formatShare(busy)}`
     ];
     // What a worker that left held last, and might have held, is nobody's any more.
     if (worker.memoryLimit > 0 && worker.left === null) {
       parts.push(
         worker.process > 0
-          ? `${formatBytes(worker.process, numerals)} of ${formatBytes(worker.memoryLimit, numerals)}`
-          : formatBytes(worker.memoryLimit, numerals)
+          ? `${formatBytes(worker.process)} of ${formatBytes(worker.memoryLimit)}`
+          : formatBytes(worker.memoryLimit)
       );
     }
     if (worker.left !== null) {
-      parts.push(`left at ${formatInstant(worker.left, numerals)}`);
+      parts.push(`left at ${formatInstant(worker.left)}`);
     }
     return {
       worker: worker.worker,
@@ -203,8 +200,7 @@ type LegendItem =
 /** Functions by time, then the kinds that occurred. */
 export function legendItems(
   result: TaskStreamResult,
-  colourBy: 'function' | 'kind',
-  numerals: Numerals = englishNumerals
+  colourBy: 'function' | 'kind'
 ): LegendItem[] {
   const items: LegendItem[] = [];
   if (colourBy === 'function') {
@@ -215,13 +211,8 @@ export function legendItems(
         slot: item.slot,
         round: item.round,
         seconds: item.seconds,
-        text: formatDuration(item.seconds, numerals),
-        title: formatCounted(
-          item.executions,
-          'execution',
-          'executions',
-          numerals
-        )
+        text: formatDuration(item.seconds),
+        title: formatCounted(item.executions, 'execution', 'executions')
       });
     }
   } else {
@@ -232,8 +223,8 @@ export function legendItems(
     items.push({
       kind: 'compute',
       name: 'compute',
-      text: formatDuration(seconds, numerals),
-      title: formatCounted(result.tasks, 'task', 'tasks', numerals)
+      text: formatDuration(seconds),
+      title: formatCounted(result.tasks, 'task', 'tasks')
     });
   }
   for (const kind of ['transfer', 'disk', 'import', 'serialize'] as const) {
@@ -243,7 +234,7 @@ export function legendItems(
         name: kindWords[kind],
         // Their seconds may overlap work and are Fine Performance Metrics' to tell.
         text: '',
-        title: formatCounted(result.kinds[kind], 'part', 'parts', numerals)
+        title: formatCounted(result.kinds[kind], 'part', 'parts')
       });
     }
   }
@@ -253,8 +244,8 @@ export function legendItems(
       items.push({
         kind: 'failed',
         name,
-        text: formatCount(result.kinds[name], numerals),
-        title: formatCounted(result.kinds[name], 'task', 'tasks', numerals)
+        text: formatCount(result.kinds[name]),
+        title: formatCounted(result.kinds[name], 'task', 'tasks')
       });
     }
   }
@@ -304,22 +295,17 @@ type Card = {
 };
 
 /** The hover card: at once from the box, with the rest when the run's detail is here. */
-export function cardOf(
-  box: HoveredBox,
-  detail: RunDetail | null,
-  numerals: Numerals = englishNumerals
-): Card {
-  const duration = (seconds: number | null) =>
-    formatDuration(seconds, numerals);
+export function cardOf(box: HoveredBox, detail: RunDetail | null): Card {
+  const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
   const where = `${box.worker}, thread ${box.thread + 1}`;
   if (box.tasks > 1) {
     rows.push(
       { label: 'where', text: where },
-      { label: 'between', text: rangeText(box.from, box.to, numerals) }
+      { label: 'between', text: rangeText(box.from, box.to) }
     );
     return {
-      title: `${formatExactCount(box.tasks, numerals)} ${kindNoun(box)}`,
+      title: `${formatExactCount(box.tasks)} ${kindNoun(box)}`,
       aside: box.function === '' ? '' : `mostly ${box.function}`,
       key: '',
       rows,
@@ -336,12 +322,12 @@ export function cardOf(
   const within = isPart ? null : fusedTaskOf(box, detail);
   if (box.running) {
     rows.push(
-      { label: 'since', text: formatInstant(box.from, numerals) },
+      { label: 'since', text: formatInstant(box.from) },
       { label: 'running', text: duration(box.to - box.from) }
     );
   } else if (detail === null || isPart || within !== null) {
     rows.push(
-      { label: 'ran', text: rangeText(box.from, box.to, numerals) },
+      { label: 'ran', text: rangeText(box.from, box.to) },
       { label: 'duration', text: duration(box.to - box.from) }
     );
     if (within !== null) {
@@ -350,18 +336,18 @@ export function cardOf(
   } else {
     rows.push({
       label: 'ran',
-      text: rangeText(detail.start, detail.start + detail.duration, numerals)
+      text: rangeText(detail.start, detail.start + detail.duration)
     });
     const cpu = detail.cpu === null ? '' : `, CPU ${duration(detail.cpu)}`;
     rows.push({ label: 'duration', text: duration(detail.duration) + cpu });
   }
   if (detail !== null) {
-    const waits = waitText(detail, numerals);
+    const waits = waitText(detail);
     if (waits !== '') {
       rows.push({ label: 'waited', text: waits });
     }
     if (detail.nbytes !== null) {
-      rows.push({ label: 'size', text: formatBytes(detail.nbytes, numerals) });
+      rows.push({ label: 'size', text: formatBytes(detail.nbytes) });
     }
   }
   return {
@@ -427,8 +413,8 @@ function asideText(box: HoveredBox, detail: RunDetail | null): string {
   return words.join(', ');
 }
 
-function rangeText(from: number, to: number, numerals: Numerals): string {
-  return `${formatInstant(from, numerals)} – ${formatInstant(to, numerals)}`;
+function rangeText(from: number, to: number): string {
+  return `${formatInstant(from)} – ${formatInstant(to)}`;
 }
 
 /** "Alice's workflow › Model training"; an inferred place says so. */
@@ -440,10 +426,7 @@ export function spanText(detail: RunDetail): string {
 }
 
 /** "inputs 12.4 ms, thread 0 s", what is unknown left out. */
-export function waitText(
-  detail: RunDetail,
-  numerals: Numerals = englishNumerals
-): string {
+export function waitText(detail: RunDetail): string {
   return (
     [
       ['queue', detail.waitReady],
@@ -452,36 +435,33 @@ export function waitText(
     ] as const
   )
     .filter(([, seconds]) => seconds !== null)
-    .map(([what, seconds]) => `${what} ${formatDuration(seconds, numerals)}`)
+    .map(([what, seconds]) => `${what} ${formatDuration(seconds)}`)
     .join(', ');
 }
 
 // -------------------------------------------------------------- whole chart
 
 /** What a screen reader hears for the picture. */
-export function summaryText(
-  result: TaskStreamResult,
-  numerals: Numerals = englishNumerals
-): string {
+export function summaryText(result: TaskStreamResult): string {
   const sentences = [
-    `${formatCounted(result.tasks, 'task', 'tasks', numerals)} on ${formatCounted(result.workers.length, 'worker', 'workers', numerals)} with ${formatCounted(result.lanes.length, 'thread', 'threads', numerals)} in ${formatDuration(result.to - result.from, numerals)}.`
+    `${formatCounted(result.tasks, 'task', 'tasks')} on ${formatCounted(result.workers.length, 'worker', 'workers')} with ${formatCounted(result.lanes.length, 'thread', 'threads')} in ${formatDuration(result.to - result.from)}.`
   ];
   if (result.executions !== result.tasks) {
     sentences.push(
-      `${formatCounted(result.executions, 'execution', 'executions', numerals)} of functions.`
+      `${formatCounted(result.executions, 'execution', 'executions')} of functions.`
     );
   }
   if (result.running.length > 0) {
-    sentences.push(`${formatCount(result.running.length, numerals)} running.`);
+    sentences.push(`${formatCount(result.running.length)} running.`);
   }
   for (const name of ['failed', 'lost'] as const) {
     if (result.kinds[name] > 0) {
-      sentences.push(`${formatCount(result.kinds[name], numerals)} ${name}.`);
+      sentences.push(`${formatCount(result.kinds[name])} ${name}.`);
     }
   }
   const most = result.functions
     .slice(0, 3)
-    .map(item => `${item.name} ${formatDuration(item.seconds, numerals)}`);
+    .map(item => `${item.name} ${formatDuration(item.seconds)}`);
   if (most.length > 0) {
     sentences.push(`Most time: ${most.join(', ')}.`);
   }
@@ -506,13 +486,10 @@ export const taskColumns = [
 
 type Cell = { readonly text: string; readonly value: string | number | null };
 
-export function taskRow(
-  run: RunDetail,
-  numerals: Numerals = englishNumerals
-): readonly Cell[] {
+export function taskRow(run: RunDetail): readonly Cell[] {
   const text = (value: string): Cell => ({ text: value, value });
   const seconds = (value: number | null): Cell => ({
-    text: formatDuration(value, numerals),
+    text: formatDuration(value),
     value
   });
   const waits = [run.waitReady, run.waitInputs, run.waitThread];
@@ -528,12 +505,12 @@ export function taskRow(
     text(
       run.attempt > 1 ? `${run.status}, attempt ${run.attempt}` : run.status
     ),
-    { text: formatInstant(run.start, numerals), value: run.start },
+    { text: formatInstant(run.start), value: run.start },
     seconds(run.duration),
     seconds(run.cpu),
     seconds(waited),
     {
-      text: run.nbytes === null ? unknown : formatBytes(run.nbytes, numerals),
+      text: run.nbytes === null ? unknown : formatBytes(run.nbytes),
       value: run.nbytes
     },
     text(run.error ?? '')

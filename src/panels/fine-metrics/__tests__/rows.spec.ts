@@ -127,7 +127,7 @@ describe('the bar over everything', () => {
 
   it('gives the rest to what still runs', () => {
     const half = { ...empty, capacitySeconds: 10, wallSeconds: 10, threads: 1 };
-    expect(headlineOf(half, undefined, true).groups).toMatchObject([
+    expect(headlineOf(half, true).groups).toMatchObject([
       { group: 'still running', shareText: '100\u00a0%' }
     ]);
     expect(headlineOf(half).groups).toMatchObject([{ group: 'other' }]);
