@@ -1,11 +1,11 @@
 /**
- * A map that holds so much and no more: what was used longest ago goes first.
+ * A map with a bound: entries that were used longest ago go first.
  *
  * ```
  *   most 3:   set a b c    [a b c]      get a   [b c a]      set d   [c a d], b is gone
  * ```
  *
- * The newest entry stays even if it alone costs more than `most`: who made it is about to use it.
+ * The newest entry stays even if it alone costs more than `most`: its maker is about to use it.
  *
  * Not `lru-cache`: it reserves its arrays for as many entries as it may hold (1.5 MB for the 65,536 of `GivenUpTasks`, mostly empty), takes
  * 18 kB of each bundle, and reads a clock, which pure folders do without; a Map's order of insertion is all that is needed here.

@@ -17,7 +17,7 @@ export class ByteRing<T> {
   private _nbytes = 0;
   private _droppedUpTo = -1;
 
-  /** @param _onDrop - hears of every entry that leaves. */
+  /** @param _onDrop - called with every entry that leaves. */
   constructor(
     private readonly _maxBytes: number,
     private readonly _onDrop: (entry: RingEntry<T>) => void = () => undefined

@@ -4,7 +4,7 @@
  */
 export type Shade = 'light' | 'dark';
 
-/** Each has a second channel beside its colour, so that no figure is told by colour alone. */
+/** Each has a second channel beside its colour, so that no figure depends on colour alone. */
 export type Pattern =
   'plain' | 'slash' | 'backslash' | 'horizontal' | 'vertical' | 'dots' | 'grid';
 

@@ -1,5 +1,5 @@
 /**
- * The little of plotly that Spanwise calls, and what a figure is: data and
+ * The part of plotly that Spanwise calls, and what a figure is: data and
  * layout as plain objects whose colours are roles, `'--sw-kind-transfer'` or
  * `'--jp-border-color2'`. Figures are made by pure code that knows no theme.
  */

@@ -8,7 +8,7 @@ import * as React from 'react';
 import { withColours } from './figure-colours';
 import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';
 
-/** What tells that the theme's colours have changed. */
+/** Signals that the theme's colours have changed. */
 type ThemeSource = {
   readonly changed: {
     connect(listener: () => void): boolean;

@@ -10,7 +10,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import type { IFeed } from './feed-types';
 
-/** Nothing given: the first cluster there is, and that one's notebook or name from then on. */
+/** Nothing given: the first cluster there is, and from then on that cluster's notebook or name. */
 export type ClusterTarget = {
   /** Path of the notebook, as the contents service writes it. */
   readonly notebook?: string;
@@ -18,10 +18,10 @@ export type ClusterTarget = {
   readonly name?: string;
 };
 
-/** How long a cluster that the observer has forgotten may take to be heard of again: its source comes back within 2 s of the next observer. */
+/** How long a cluster that a new observer does not know may take to be listed again: its source reconnects within 2 s of the observer's start. */
 const RETURN_LIMIT_MS = 10_000;
 
-/** How long a cluster that someone was told of may take until the page hears of it. */
+/** How long a requested cluster may take until the page hears of it. */
 const ARRIVAL_LIMIT_MS = 30_000;
 
 /** Path of the notebook a cluster was started from, as far as this page can tell. */
@@ -59,8 +59,8 @@ export class ClusterRef implements IDisposable {
   }
 
   /**
-   * Show this cluster as soon as the page hears of it: who asks for it knows of it from its kernel, which may be ahead of the page. Given up
-   * after a while.
+   * Shows this cluster as soon as the page hears of it: the caller knows it from its kernel, which may be ahead of the page. Given up after a
+   * while.
    *
    * @param cluster - its id or name.
    */
@@ -80,7 +80,7 @@ export class ClusterRef implements IDisposable {
     return this._awaited !== null;
   }
 
-  /** While there is no current one: a cluster of something else that has not ended. */
+  /** While there is no current one: a cluster of another target that has not ended. */
   get elsewhere(): ClusterInfo | null {
     return this._elsewhere;
   }
@@ -101,7 +101,7 @@ export class ClusterRef implements IDisposable {
     this._changed.emit();
   }
 
-  /** Look again; called when the page learned which notebook a kernel belongs to. */
+  /** Looks again which cluster the target means; called when the page learned which notebook a kernel belongs to. */
   refresh(): void {
     this._refresh();
   }
@@ -138,8 +138,8 @@ export class ClusterRef implements IDisposable {
     if (next !== null && isOpen(this._target)) {
       this._target = targetOf(next, this._notebookOf);
     }
-    // A cluster that the observer has forgotten (it was restarted) is shown as it was last seen until it is back or a newer one comes; an
-    // older one of the same notebook may only have been heard of first.
+    // A cluster that a restarted observer does not list yet is shown as it was last seen until it is back or a newer one comes: an older
+    // cluster of the same notebook may be listed before it.
     const current =
       next === null || (this._mayReturn && !isNewer(next, this._current))
         ? this._current
@@ -230,7 +230,7 @@ function isNewer(info: ClusterInfo, than: ClusterInfo | null): boolean {
   return than === null || info.startedAt > than.startedAt;
 }
 
-/** The lasting description of a cluster: its notebook if it has one, else its name. Where none was let in, the next one is meant. */
+/** The lasting description of a cluster: its notebook if it has one, else its name. If none was let in, the next cluster. */
 export function targetOf(
   info: ClusterInfo,
   notebookOf: NotebookOf
@@ -262,7 +262,7 @@ export function belongsTo(
   );
 }
 
-/** The newest that has not ended; if all have, the newest. One that was turned away only where there is nothing else to show. */
+/** The newest that has not ended; if all have, the newest. A cluster that was turned away only if there is no other. */
 export function newestOf(infos: readonly ClusterInfo[]): ClusterInfo | null {
   const byAge = infos
     .filter(info => info.cluster !== REFUSED_CLUSTER)

@@ -12,7 +12,7 @@ import type {
   ViewName
 } from '../wire/panel-link';
 
-/** How the page's one link to the observer is; everything but `open` is a state that panels show. */
+/** The state of the page's one link to the observer; panels show every state but `open`. */
 export type LinkStatus =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
@@ -29,7 +29,7 @@ export type WatchSpec = {
   readonly filter: Filter;
   readonly time: TimeRange;
   readonly params: Readonly<Record<string, unknown>>;
-  /** At most so many answers a second; 4 if left out. */
+  /** The most answers a second; 4 if left out. */
   readonly maxHz?: number;
 };
 
@@ -80,7 +80,7 @@ export interface IFeed extends IDisposable {
   readonly statusChanged: ISignal<IFeed, LinkStatus>;
   /** Starts a watch. `listener` is called after each snapshot or failure. */
   watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch;
-  /** One run whole; null if the observer has it no more. Rejects after 10 s or when the link breaks. */
+  /** One run with all details; null if the observer no longer has it. Rejects after 10 s or when the link breaks. */
   detail(cluster: string, run: number): Promise<RunDetail | null>;
   /** Connect for the first time, or now instead of after the pause. The first watch does it too: an unused extension opens nothing. */
   reconnect(): void;

@@ -110,10 +110,10 @@ export class Feed implements IFeed {
   private _onMessage(_sender: PageLink, message: ObserverFrame): void {
     switch (message.type) {
       case 'clusters':
-        // The wire checks that these are maps; their fields are the observer's word.
+        // The wire checks that these are maps; their fields are trusted.
         this._clusters = message.fields
           .clusters as unknown as readonly ClusterInfo[];
-        // An observer that was just started does not know a cluster until its source is back; then the watch can be answered.
+        // A new observer does not know a cluster until its source has reconnected; then it can answer the watch.
         for (const watch of this._watches.values()) {
           if (watch.failure !== null) {
             watch.askAgain();

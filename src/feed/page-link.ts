@@ -44,7 +44,7 @@ export class PageLink implements IDisposable {
     return this._received;
   }
 
-  /** A fresh socket is open; nothing of what was asked before is known at the other end. */
+  /** A new socket is open; the other end knows none of the earlier questions. */
   get opened(): ISignal<this, void> {
     return this._opened;
   }
@@ -166,7 +166,7 @@ export class PageLink implements IDisposable {
     }
   }
 
-  /** Let go of the socket without hearing of it again. */
+  /** Drops the socket and ignores its further events. */
   private _drop(): void {
     const socket = this._socket;
     this._socket = null;

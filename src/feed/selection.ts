@@ -30,9 +30,9 @@ export type Condition =
       readonly kind:
         SpanMatch | 'function' | 'not function' | 'worker' | 'status';
       readonly value: string;
-      /** Of a span by path: what the value begins with, "Alice › ". */
+      /** Of a span by path: the beginning of the value, "Alice › ". */
       readonly within?: string;
-      /** What the value means in more words. */
+      /** A longer explanation of the value. */
       readonly caption?: string;
     }
   | {
@@ -101,7 +101,7 @@ export class SelectionModel implements IDisposable {
     this._set({ ...this._state, selected });
   }
 
-  /** Match a span as `match`; again the same way takes it back; another way moves it there. */
+  /** Matches a span as `match`; the same call again takes it back; another `match` moves it there. */
   toggleSpan(term: SpanTerm, match: SpanMatch): void {
     const had = this.matchOf(term) === match;
     const spans = this._state.filter.spans ?? {};

@@ -3,7 +3,7 @@
  *
  * The observer's answers carry the watch's id and nothing of the filter, and a change takes a round trip. A tile that was on its way
  * when the filter changed must not be kept as one of the new filter; so a new filter takes a **new id**, and answers to the old one
- * find nobody.
+ * find no watch.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { Snapshot, ViewResult } from '../wire/panel-link';
@@ -102,7 +102,7 @@ export class Watch implements IWatch {
 
   onSnapshot({ fields }: SnapshotFrame): void {
     this._failure = null;
-    // Checked by the wire where it is routed; the rest is the observer's word, typed in panel-link.ts.
+    // The wire has checked what routing needs; the rest is trusted, and typed in panel-link.ts.
     this._snapshot = {
       type: 'snapshot',
       id: fields.id,
@@ -169,7 +169,7 @@ export class Watch implements IWatch {
     if (this._snapshot !== null) {
       return { logId: this._snapshot.logId, seq: this._snapshot.logSeq };
     }
-    // Kept: an observer that was just started lists none, and is to know that there is one.
+    // Kept: a new observer lists no clusters yet, and has to learn that this one exists.
     this._logId = this._host.logIdOf(this._spec.cluster) ?? this._logId;
     return this._logId === undefined
       ? undefined

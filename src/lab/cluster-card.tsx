@@ -1,4 +1,4 @@
-/** The cluster in front: what it is, how it is, how much memory it holds; and the choice of another. */
+/** The cluster in front: its name, state, workers and memory; and the choice of another. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { caretDownEmptyIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';

@@ -16,7 +16,7 @@ import type { IFeed } from '../feed/feed-types';
 import { SelectionModel, selectionFromJSON } from '../feed/selection';
 import type { ITheme, PanelContext } from '../panels/panel-context';
 
-/** A selection is written so long after its last change; typing in a filter is one write. */
+/** A selection is written this long after its last change, so that typing in a filter is one write. */
 const SAVE_AFTER_MS = 300;
 
 export class ContextPool implements IDisposable {
@@ -94,7 +94,7 @@ export class ContextPool implements IDisposable {
     selection: SelectionModel
   ): Promise<void> {
     const saved = await this._options.state?.fetch(saveKey(cluster.target));
-    // What the user has done meanwhile is newer.
+    // A change that the user made meanwhile is newer.
     if (saved !== undefined && !selection.isDisposed && !selection.isFiltered) {
       selection.restore(selectionFromJSON(saved));
     }

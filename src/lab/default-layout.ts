@@ -18,7 +18,7 @@ type Area = DockLayout.AreaConfig;
 
 export function defaultLayout(
   panels: Readonly<Partial<Record<PanelName, Widget>>>,
-  /** What stays at the left, in tabs; `front` of them is shown. */
+  /** The widgets that stay at the left, in tabs; `front` is shown. */
   others: readonly Widget[],
   front: Widget | null
 ): DockLayout.ILayoutConfig {

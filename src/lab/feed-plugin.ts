@@ -26,7 +26,7 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
       tiles
     );
     const { serverSettings } = app.serviceManager;
-    // Once it is known which kernel is whose, so that panels find their notebook's cluster at the first look.
+    // After the kernels' notebooks are known, so that panels find their notebook's cluster at the first look.
     void Promise.all([app.started, app.serviceManager.sessions.ready])
       .then(() => isObserverRunning(serverSettings))
       .then(isRunning => {

@@ -49,7 +49,7 @@ type NamedTarget = {
 };
 
 /**
- * The target that `{notebook}` or `{cluster}` name; undefined if they name nothing, and then what is in front counts.
+ * The target that `{notebook}` or `{cluster}` name; undefined if they name none: then the target is what is in front.
  *
  * A client's button in a notebook can be clicked before the page has heard of its cluster. The cluster is that of the button's kernel, or
  * of the notebook that the button is in; never just some other one.

@@ -64,7 +64,7 @@ async function startPanelDrag(
   });
   const onOver = (event: Event) => {
     const { clientX: x, clientY: y } = event as MouseEvent;
-    // The dock panel moves its overlay while it handles the event; look when it has.
+    // The dock panel moves its overlay while it handles the event: look at it afterwards.
     requestAnimationFrame(() => {
       question.textContent = placeText(x, y, options) ?? options.panel.question;
     });
@@ -94,7 +94,7 @@ function placeText(x: number, y: number, options: PanelDrag): string | null {
   return null;
 }
 
-/** Where the dock's overlay is going; it slides there for 150 ms, so its box now says less than the place it was given. */
+/** The final place of the dock's overlay; it slides there for 150 ms, so its present box is not yet right. */
 function overlayBox(dock: DockPanel): Parameters<typeof dropText>[0] {
   const whole = dock.node.getBoundingClientRect();
   const { left, top, right, bottom } = dock.overlay.node.style;

@@ -151,7 +151,7 @@ export namespace PanelOpener {
   }
 }
 
-/** What the shell does to a widget that it adds, for one that a dock panel takes by itself. */
+/** Does what the shell does to a widget that it adds, for a widget that a dock panel takes by itself. */
 function prepareForDock<W extends Widget>(widget: W): W {
   const { title } = widget;
   title.dataset = { ...title.dataset, id: widget.id };

@@ -91,7 +91,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         notebookOf: cluster => kernels.notebookOf(cluster)
       });
 
-    /** What the arguments name, else what is in front. */
+    /** The target that the arguments name, else the one in front. */
     const targetBy = (args: ReadonlyPartialJSONObject): ClusterTarget => {
       const named = namedTarget(args, {
         clusters: feed.clusters,

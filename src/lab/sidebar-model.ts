@@ -101,7 +101,7 @@ export class SidebarModel implements IDisposable {
       this.feed.clusters.filter(info => belongsTo(info, target, notebookOf))
     );
     this._hasChosen = true;
-    // One notebook can have several clusters at a time: an older one is told by its name.
+    // One notebook can have several clusters at a time: an older one is identified by its name.
     this.follow(
       newest?.cluster === cluster.cluster
         ? target

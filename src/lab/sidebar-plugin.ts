@@ -60,7 +60,7 @@ export const sidebarPlugin: JupyterFrontEndPlugin<void> = {
       },
       openLayout: () => {
         const { notebook, name } = model.target;
-        // A cluster without a notebook is told by its name, whatever notebook is open.
+        // A cluster without a notebook is identified by its name, whatever notebook is open.
         void app.commands.execute(
           CommandIDs.openLayout,
           notebook === undefined && name === undefined

@@ -44,7 +44,7 @@ export function spanTree(
   result: SpansResult,
   arrange: Arrange
 ): readonly SpanNode[] {
-  // What ran outside every span has a row of its own, but not before something did.
+  // The tasks outside every span have a row of their own, once there are any.
   const rows = result.rows.filter(
     row =>
       row.origin !== 'default' ||

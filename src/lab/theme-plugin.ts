@@ -14,7 +14,7 @@ export const themePlugin: JupyterFrontEndPlugin<ITheme> = {
   activate: (_app, themes: IThemeManager | null): ITheme => {
     const shade = new ThemeShade(document.body);
     themes?.themeChanged.connect(() => {
-      // The signal comes with the new style sheet; a frame later its properties are computed.
+      // The signal comes with the new style sheet, whose properties are computed a frame later.
       requestAnimationFrame(() => shade.refresh());
     });
     return shade;

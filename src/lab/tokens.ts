@@ -1,4 +1,4 @@
-/** What the plugins give each other. */
+/** The services that the plugins provide to each other. */
 import { Token } from '@lumino/coreutils';
 import type { IFeed } from '../feed/feed-types';
 import type { ITheme } from '../panels/panel-context';
@@ -16,7 +16,7 @@ export const IThemeToken = new Token<ITheme>(
   'The colours that fit the theme of the page.'
 );
 
-/** Panels open and to be opened, and the cluster and selection that those of one notebook share. */
+/** Opens panels, knows the open ones, and holds the cluster and selection that a notebook's panels share. */
 export interface IPanels {
   readonly contexts: ContextPool;
   readonly opener: PanelOpener;

@@ -1,4 +1,4 @@
-/** Go to another's door. Runs in the Node programs. */
+/** Connects to another process's door. Runs in the Node programs. */
 import { connect } from 'node:net';
 import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../wire/frame';
 import {
@@ -19,15 +19,15 @@ type DialOptions<R extends Role> = {
   readonly secret: Uint8Array;
   readonly role: R;
   readonly build: string;
-  /** What to say about oneself once the other side has proved who it is. */
+  /** What this side says of itself once the other side has proved that it holds the secret. */
   readonly intro?: Intro;
   /** For connecting and the whole handshake. */
   readonly timeoutSeconds?: number;
 };
 
 /**
- * @returns an open link whose `intro` is the other side's welcome; call its `start`.
- * @throws HandshakeRefused with a sentence for people; Error when nobody answers, or not in time.
+ * @returns an open link, whose `intro` is the other side's welcome; call its `start`.
+ * @throws HandshakeRefused with a sentence for people; Error when no answer comes in time.
  */
 export function dial<R extends Role>(
   options: DialOptions<R>

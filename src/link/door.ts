@@ -34,12 +34,12 @@ export type DoorOptions<R extends Role> = {
   welcome?(role: R, intro: Intro): Intro;
   /** Gets each open link and calls its `start`. */
   onLink(link: AcceptedLink<R>): void;
-  /** Somebody did not get in; for the log. */
+  /** A caller did not get in; for the log. */
   onRefused?(sentence: string, caller?: HandshakeRefused['caller']): void;
   readonly handshakeSeconds?: number;
 };
 
-/** Open doors; `close` lets nobody in any more, links that are open stay. */
+/** An open door; after `close` no caller gets in, while open links stay. */
 export class Door<R extends Role> {
   static async open<R extends Role>(options: DoorOptions<R>): Promise<Door<R>> {
     const where = await listenOptions(
@@ -61,7 +61,7 @@ export class Door<R extends Role> {
   private constructor(
     private readonly _options: DoorOptions<R>,
     private readonly _server: Server,
-    /** Where others dial. */
+    /** The address that others dial. */
     readonly address: string
   ) {
     _server.on('connection', socket => this._shakeHands(socket));

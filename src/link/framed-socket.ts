@@ -117,7 +117,7 @@ export class FramedSocket {
     this.flush();
     this._ended = true;
     this._socket.end(() => this._socket.destroy());
-    // One that does not read must not keep the socket for ever.
+    // A peer that does not read must not keep the socket for ever.
     setTimeout(() => this._socket.destroy(), FAREWELL_MS).unref();
   }
 

@@ -53,7 +53,7 @@ export class Link<L extends LinkName, S extends Direction> {
   /** Start to deliver; nothing that came before is lost. */
   start(handlers: LinkHandlers<L, S>): void {
     const socket = this._socket;
-    // It may have broken between the handshake and now: told like any other end, not within this call.
+    // The link may have broken since the handshake: that is reported like any other end, not within this call.
     const hasClosed = socket.closed;
     socket.handlers = hasClosed
       ? null
@@ -75,7 +75,7 @@ export class Link<L extends LinkName, S extends Direction> {
     return this._socket.closed;
   }
 
-  /** Bytes sent that the system has not taken yet: what a producer looks at before it makes more. */
+  /** Bytes sent that the system has not taken yet: producers look at this before they make more. */
   get queuedBytes(): number {
     return this._socket.queuedBytes;
   }
@@ -100,7 +100,7 @@ export class Link<L extends LinkName, S extends Direction> {
     this._socket.flush();
   }
 
-  /** Stop and go on reading: back-pressure on the other side. */
+  /** Stops and resumes reading: back-pressure on the other side. */
   pause(): void {
     this._socket.pause();
   }

@@ -1,6 +1,6 @@
 const LOOKS = 16;
 
-// One per thread, as the clocks are: two clocks of a thread must not differ by what looking takes.
+// One per thread, like the clocks: two clocks of one thread must not differ by the time that a measurement takes.
 let known: number | undefined;
 
 /**

@@ -36,13 +36,13 @@ const LASTING_TABLES = new Set<number>(
   LASTING.map(name => TABLES[name].number)
 );
 const LASTING_BYTES = 16 * 2 ** 20;
-/** Blocks wait in the ring while so much is on its way; then the observer is slow and nothing is gained by sending more. */
+/** Blocks wait in the ring while this much is on its way: then the observer is slow, and sending more gains nothing. */
 const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
 const LONGEST_PAUSE_SECONDS = 2;
 /** An observer that has opened its door says at once what it has. */
 const RESUME_SECONDS = 10;
-/** Refusals that do not pass by themselves; of others (a busy machine, a broken frame) the user hears when they have come so often. */
+/** Refusals that do not pass by themselves. Of others (a busy machine, a broken frame) the user is told after this many. */
 const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
 const PASSING_REFUSALS = 5;
 
@@ -68,7 +68,7 @@ type KeptBlock = {
   readonly bytes: Uint8Array;
   readonly at: number;
 };
-/** What is lost with a block. */
+/** The rows that are lost with a block. */
 type Loss = { readonly seq: number; readonly gap: LogGap };
 
 type ObserverLinkOptions = {
@@ -82,7 +82,7 @@ type ObserverLinkOptions = {
   note(sentence: string): void;
   /** The observer turned this source away: for the user, once for each reason. */
   onRefused(sentence: string): void;
-  /** In that sentence: who goes on computing, and what to do besides what the observer's own sentence says. */
+  /** For that sentence: the name of what goes on computing, and what to do besides the observer's own advice. */
   readonly who: string;
   remedy(code: string): string;
   /** How many bytes of blocks are kept. */
@@ -96,7 +96,7 @@ type ObserverLinkOptions = {
 export class ObserverLink {
   private readonly _ring: ByteRing<KeptBlock>;
   private readonly _lasting: ByteRing<KeptBlock>;
-  /** All that left the ring; by table. */
+  /** All rows that left the ring, by table. */
   private readonly _dropped = new Map<number, LogGap>();
   /** Of these, what this observer lacks and has not been told about. */
   private _untold = new Map<number, LogGap>();
@@ -141,7 +141,7 @@ export class ObserverLink {
   }
 
   /**
-   * Takes a block; sends it when there is somebody to send it to, in one message with those that were sealed together with it.
+   * Takes a block; sends it if an observer is connected, in one message with the blocks that were sealed together with it.
    *
    * @param at - seconds since the log's start.
    */
@@ -157,7 +157,7 @@ export class ObserverLink {
     }
   }
 
-  /** Waits until an observer is there, at most `limitSeconds`: the successor of one that has died, for one. */
+  /** Waits until an observer is connected, at most `limitSeconds`: for example, the successor of one that has died. */
   opened(limitSeconds: number): Promise<void> {
     return this._wait(
       () => this._isOpen || this._closed,
@@ -165,7 +165,7 @@ export class ObserverLink {
     );
   }
 
-  /** Waits until the observer has the blocks up to `seq`: at most `limitSeconds`, and no longer than there is somebody to wait for. */
+  /** Waits until the observer has the blocks up to `seq`: at most `limitSeconds`, and only while one is connected. */
   delivered(seq: number, limitSeconds: number): Promise<void> {
     return this._until(
       () => this._ackedSeq >= seq,
@@ -231,7 +231,7 @@ export class ObserverLink {
       link.send('open', open);
       const seconds = this._options.resumeSeconds ?? RESUME_SECONDS;
       this._resumeLimit = setTimeout(() => {
-        // It does not read: what is to be sent would never be.
+        // It does not read: what waits would never be sent.
         link.destroy(
           `The observer did not say within ${seconds} s from where to go on.`
         );
@@ -269,7 +269,7 @@ export class ObserverLink {
     }
   }
 
-  /** The observer has every block up to this one, and of those that were sent no other if the link is a new one. */
+  /** The observer has every block up to this one; on a new link, no later block either. */
   private _settle(haveSeq: number, isNewLink: boolean): void {
     const open = this._uncertain.filter(({ seq }) => seq > haveSeq);
     this._uncertain = isNewLink ? [] : open;
@@ -299,7 +299,7 @@ export class ObserverLink {
     this._changed();
   }
 
-  /** Writes into the log what its observer lacks: as the last, for its rows may push others out of the ring. */
+  /** Writes into the log what its observer lacks: last, since these rows may push others out of the ring. */
   private _tellGaps(): void {
     if (this._sentSeq < this._newestSeq || this._untold.size === 0) {
       return;
@@ -310,7 +310,7 @@ export class ObserverLink {
     this._options.onGap(gaps);
   }
 
-  /** All that is gone, less what the log says of it already. */
+  /** All gaps, less those that the log records already. */
   private _notInTheLog(): Map<number, LogGap> {
     const toldRows = new Map<number, number>();
     for (const { table, rows } of this._told.flatMap(({ gaps }) => gaps)) {
@@ -338,7 +338,7 @@ export class ObserverLink {
     if (!this._isOpen || link === null || link.queuedBytes > QUEUE_BYTES) {
       return;
     }
-    // What left the ring is older than what is in it.
+    // Blocks that left the ring are older than those in it.
     const entries = [
       ...this._lasting.after(this._sentSeq),
       ...this._ring.after(this._sentSeq)
@@ -410,7 +410,7 @@ export class ObserverLink {
     );
   }
 
-  /** Waits for a condition that the observer's messages may bring about; no longer than there is somebody to wait for. */
+  /** Waits for a condition that the observer's messages may fulfil, and only while one is connected. */
   private _until(condition: () => boolean, limit: number): Promise<void> {
     return this._wait(
       () => condition() || (!this._isOpen && !this._isConnecting),
@@ -468,7 +468,7 @@ function tally(gaps: Map<number, LogGap>, more: LogGap): void {
   );
 }
 
-/** Where the observer listens now: one that was started again says so beside its secret. */
+/** The observer's present address: a restarted observer writes it beside its secret. */
 async function currentAddress(place: ObserverPlace): Promise<string> {
   try {
     return await readFile(join(dirname(place.secretFile), 'address'), 'utf8');

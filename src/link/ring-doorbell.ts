@@ -11,7 +11,7 @@ export type Doorbell = {
   readonly secretFile: string;
 };
 
-/** @throws Error with the server's sentence, or because nobody answers. */
+/** @throws Error with the server's sentence, or because no answer comes. */
 export async function ringDoorbell(
   { address, secretFile }: Doorbell,
   build: string

@@ -5,7 +5,7 @@ const SECRET_BYTES = 32;
 /**
  * The secret in a file: 32 bytes, or their 64 hexadecimal digits.
  *
- * @throws Error for anything else: of a file that is empty or cut off, everybody would know the secret.
+ * @throws Error for anything else: anybody could guess the secret of an empty or truncated file.
  */
 export async function readSecret(path: string): Promise<Uint8Array> {
   const content = await readFile(path);

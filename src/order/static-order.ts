@@ -27,7 +27,7 @@ export class LoopFound extends Error {
 type OrderedGraph = {
   /** Of each id, each dependency once. */
   readonly dependencies: Edges;
-  /** Ids that are data and no tasks, by 1; null: none is. What several tasks use of these is taken to cost nothing. */
+  /** Ids that are data and no tasks, by 1; null: none is. Data that several tasks use is taken to cost nothing. */
   readonly data: Uint8Array | null;
   /** Ids from here on are outside the graph: they exist already and get no number. */
   readonly nodeCount: number;
@@ -75,7 +75,7 @@ class StaticOrder {
   /** Numbered dependencies, but not numbered itself. */
   private readonly _begun: Uint8Array;
   private _begunCount = 0;
-  /** On a way forward that is being looked at, or was. */
+  /** On a way forward that is or was looked at. */
   private readonly _followed: Uint8Array;
   private readonly _runnable: number[] = [];
   /** Empty but within `_take`: one list for all its calls. */

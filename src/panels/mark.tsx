@@ -49,14 +49,14 @@ export function markOf(
     };
   }
   if (mark.kind === 'compute') {
-    // On a CPU or not, nobody can say: its colour, and lines.
+    // On a CPU or not, which is unknown: the colour of CPU time, and lines.
     return {
       className: join(className, '', 'backslash'),
       style: style('--sw-kind-cpu')
     };
   }
   if (mark.kind === 'noncpu') {
-    // Off its core, for which of three reasons nobody can say: the colour of being blocked, and lines.
+    // Off its core for one of three reasons, unknown which: the colour of being blocked, and lines.
     return {
       className: join(className, '', 'horizontal'),
       style: style('--sw-kind-blocked')

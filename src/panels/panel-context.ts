@@ -11,7 +11,7 @@ import type { IFeed } from '../feed/feed-types';
 import type { SelectionModel } from '../feed/selection';
 import type { SpanwisePanel } from './panel';
 
-/** The colours that hold now. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
+/** The present colours. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
 export interface ITheme {
   readonly palette: Palette;
   readonly changed: ISignal<ITheme, Palette>;

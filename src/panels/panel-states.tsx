@@ -20,7 +20,7 @@ const START = 'client = Client()';
 /** Workers that are named in the details of a strip. */
 const MOST_NAMED = 4;
 
-/** What stands in the way of any figure, or null. */
+/** The state of a link that gives no figures, or null. */
 export function linkState(
   status: LinkStatus,
   trans: TranslationBundle,
@@ -50,7 +50,7 @@ export function linkState(
     case 'connecting':
     case 'open':
     case 'reconnecting':
-    // The observer starts with the first cluster: before that there is simply no cluster.
+    // The observer starts with the first cluster: without an observer there is no cluster.
     case 'no-observer':
       return null;
   }
@@ -140,7 +140,7 @@ function isReady(worker: ClusterInfo['workers'][number]): boolean {
   return worker.state !== 'starting';
 }
 
-/** The filter leaves nothing: say how many tasks are hidden and which conditions exclude each other. */
+/** The filter leaves nothing: says how many tasks are hidden and which conditions exclude each other. */
 export function filterEmptyState(
   selection: SelectionModel,
   hiddenTasks: number,
@@ -239,16 +239,16 @@ function named(
   return more > 0 ? [...lines, trans.__('… and %1 more.', more)] : lines;
 }
 
-/** What holds beside the figures: the link is down, workers are paused, the cluster ended, old tasks are only totals. */
+/** Remarks above the figures: the link is down, workers are paused, the cluster ended, old tasks are only totals. */
 export function strips(
   options: {
     readonly status: LinkStatus;
     readonly cluster: ClusterInfo | null;
     /** Seconds since the start up to which the figures go; null if there are none. */
     readonly figuresTo: number | null;
-    /** Since when the observer does not list the cluster any more, wall clock milliseconds; null: it does. */
+    /** Since when the observer no longer lists the cluster, wall clock milliseconds; null while it does. */
     readonly missingSince?: number | null;
-    /** A newer one of the same notebook is on its way. */
+    /** A newer cluster of the same notebook is expected. */
     readonly isAwaiting?: boolean;
     readonly failure: string | null;
     readonly now: number;

@@ -176,7 +176,7 @@ export abstract class SpanwisePanel<
     this.update();
   }
 
-  /** Something of `savedState` changed that is no param. */
+  /** Call after changing a part of `savedState` that is no param. */
   protected stateHasChanged(): void {
     this._stateChanged.emit();
   }
@@ -461,7 +461,7 @@ export abstract class SpanwisePanel<
   private readonly _stateChanged = new Signal<this, void>(this);
 }
 
-/** Draws inside the boundary around it; what the panel's own `render` threw would be caught by nobody. */
+/** Draws inside the boundary around it: an error of the panel's own `render` would not be caught. */
 function Drawn(props: { readonly draw: () => React.ReactNode }): JSX.Element {
   return <>{props.draw()}</>;
 }

@@ -31,7 +31,7 @@ export type PanelStrip = {
   /** `warning` is tinted; `neutral` is grey. */
   readonly tone: 'neutral' | 'warning';
   readonly sentence: string;
-  /** What to know of it, and what to do: opened by a button of the strip. */
+  /** Explanation and advice, opened by a button of the strip. */
   readonly details?: {
     readonly label: string;
     readonly lines: readonly string[];

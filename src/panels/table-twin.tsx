@@ -1,5 +1,5 @@
 /**
- * A panel's figures as a table of the panel's name: for screen readers, for copying, for who prefers figures. Headers sort; while the
+ * A panel's figures as a table of the panel's name: for screen readers, for copying, and for users who prefer figures. Headers sort; while the
  * pointer is over the rows their order does not change under it.
  */
 import * as React from 'react';

@@ -1,4 +1,4 @@
-/** Ctrl Z in a panel and in the sidebar: the filter's last step back. What one types in has an undo of its own. */
+/** Ctrl Z in a panel and in the sidebar undoes the filter's last step. Text fields have an undo of their own. */
 export function undoOnKey(
   event: Pick<
     KeyboardEvent,

@@ -1,6 +1,6 @@
 /**
- * Whether the pointer is over an element. React alone would not tell: what it calls leaving follows from an event of the element that the
- * pointer was on, and one that a click has taken out of the page has no events any more.
+ * Whether the pointer is over an element. React alone does not tell: it derives leaving from an event of the element that the pointer was on,
+ * and an element that a click has removed from the page sends no more events.
  */
 import * as React from 'react';
 

@@ -1,4 +1,4 @@
-/** Which workers begin no task, and why: what the cluster card, the strips above the panels and the Task Stream's lanes say of it. */
+/** Which workers begin no task, and why: for the cluster card, the strips above the panels and the Task Stream's lanes. */
 import type { ClusterInfo } from '../wire/panel-link';
 
 export type ClusterWorker = ClusterInfo['workers'][number];
@@ -12,7 +12,7 @@ type HeldUp = {
   readonly present: number;
 };
 
-/** Nobody where nothing is known: the cluster has ended, or its source is away. */
+/** None where nothing is known: the cluster has ended, or its source is away. */
 export function heldUp(cluster: ClusterInfo | null): HeldUp {
   if (cluster?.state !== 'starting' && cluster?.state !== 'running') {
     return { paused: [], stopped: [], present: 0 };
@@ -38,7 +38,7 @@ export function standings(
   ]);
 }
 
-/** A worker that is stopped says nothing of itself: one that pauses says what fills it. */
+/** A stopped worker sends nothing; a paused one says what fills its memory. */
 function standingOf({ state, why }: ClusterWorker): Standing | null {
   return state !== 'paused' ? null : why === undefined ? 'stopped' : 'paused';
 }

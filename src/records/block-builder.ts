@@ -41,7 +41,7 @@ export class BlockBuilder<T extends TableName> {
     return this._rows;
   }
 
-  /** About what the block will take. */
+  /** About how many bytes the block will take. */
   get byteLength(): number {
     return this._rows * this._rowBytes + this._textBytes;
   }

@@ -1,6 +1,6 @@
 /** Texts and their ids, counted from 0; an id is never given out twice. */
 export class Dictionary {
-  /** @param _onNew hears of every new text, in the order of the ids: where a log writes its row of `names`. */
+  /** @param _onNew called with every new text, in the order of the ids: there a log writes its row of `names`. */
   constructor(
     private readonly _onNew: (id: number, text: string) => void = () =>
       undefined

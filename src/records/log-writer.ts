@@ -7,9 +7,9 @@
 import { BlockBuilder } from './block-builder';
 import { TABLES, type TableName } from './tables';
 
-/** A table is sealed from here on … */
+/** Rows at which a table is sealed … */
 const SEAL_BYTES = 64 * 1024;
-/** … and every row within this time. */
+/** … and the longest that a row waits. */
 export const SEAL_SECONDS = 0.05;
 
 export type SealedBlock = {
@@ -27,7 +27,7 @@ export class LogWriter {
     );
   }
 
-  /** Of the newest sealed block; 0 before the first. */
+  /** The number of the newest sealed block; 0 before the first. */
   get seq(): number {
     return this._seq;
   }

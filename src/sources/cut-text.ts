@@ -1,4 +1,4 @@
-/** The beginning says where it was called, the end what went wrong. */
+/** Keeps the beginning, which says where it was called, and the end, which says what went wrong. */
 export function cutInTheMiddle(text: string, most: number): string {
   const half = most / 2;
   return text.length <= most

@@ -18,7 +18,7 @@ import { NamesOf } from './names-of';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
-/** Of a traceback in `events`. The first two thousand, 6 MB, are written down; of later ones, a hundred thousand tasks may fail, the last line. */
+/** Characters of a traceback in `events`. Two thousand, 6 MB, are written so; of later ones (a hundred thousand tasks may fail) the last line. */
 const TRACEBACK_CHARACTERS = 3000;
 const MOST_TRACEBACKS = 2000;
 const LINE_CHARACTERS = 200;
@@ -84,12 +84,12 @@ export type FinishedTables = {
 export class EmbeddedClusterLog {
   readonly names: Dictionary;
   private readonly _writer: LogWriter;
-  // Looked up once: these get a row per task, edge, run and part.
+  // Looked up once, since these tables get a row per task, edge, run and part.
   private readonly _nodes: BlockBuilder<'nodes'>;
   private readonly _edges: BlockBuilder<'edges'>;
   private readonly _runs: BlockBuilder<'runs'>;
   private readonly _parts: BlockBuilder<'parts'>;
-  /** What the workers measure beside runs goes through here. */
+  /** Takes what the workers measure beside runs. */
   readonly measured: MeasuredLog;
   /** Tasks that the scheduler may have forgotten and whose runs may still be reported. */
   readonly givenUp = new GivenUpTasks();
@@ -268,7 +268,7 @@ export class EmbeddedClusterLog {
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
         this._lostRun(logged.firstLane + thread, run, left);
-        // A task that is forgotten has left its place to another.
+        // The row of a forgotten task belongs to another task now.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
           unfinishedSince[run.task] = left;
@@ -344,7 +344,7 @@ export class EmbeddedClusterLog {
       const since =
         gone === undefined ? unfinishedSince[task]! : gone.unfinishedSince;
       if (hasBegun && gone === undefined) {
-        // Should it run again, it waits from here on.
+        // If it runs again, it waits from here on.
         unfinishedSince[task] = Math.max(since, start + duration);
       }
       const table = this._runs;

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../base/bounded-map';
 
-/** What rows about a task's runs say of the task. */
+/** The facts about a task that the rows of its runs need. */
 type GivenUpTask = {
   readonly node: number;
   readonly functionId: number;

@@ -1,6 +1,6 @@
 import { NONE_U32 } from '../records/enumerations';
 
-/** A run that a worker said was going on. */
+/** A run that a worker reported as going on. */
 export type GoingRun = {
   readonly run: number;
   /** The scheduler's dense id of its task, −1: not known any more. */
@@ -15,9 +15,9 @@ export type GoingRun = {
 };
 
 /**
- * What each thread of one worker was last said to be running: should the worker die, these are the runs that end with it.
+ * The run that each thread of one worker was last reported to be in: if the worker dies, these runs end with it.
  *
- * Workers say it of runs from a tenth of a second on, and what they say may come after the report that the run has ended:
+ * Workers report runs that last a tenth of a second or longer, and such a report may come after that of the run's end:
  *
  *     thread 0   told 7 ── reported 7 ── told 7 (late)            has ended, though what was told began after what was reported
  *                told 7 ── reported 7 ── reported 8 ── told 7     has ended: it began before the last one reported
@@ -36,7 +36,7 @@ export class LaneRuns {
     this.lastRuns = new Uint32Array(threads).fill(NONE_U32);
   }
 
-  /** @param run - null: the thread runs nothing that is worth telling. */
+  /** @param run - null: the thread is in no run that has lasted that long. */
   told(thread: number, run: GoingRun | null): void {
     if (thread < this._going.length) {
       this._going[thread] = run;

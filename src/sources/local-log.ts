@@ -88,7 +88,7 @@ export class LocalLog {
     this._spanRow(0, 0, 'default', 0, NaN, SpanOrigin.Default);
   }
 
-  /** The id of a name, new or not; of one that is new when there is no more room, that of all such ones. */
+  /** The id of a name, new or not; new names beyond the bound share one id. */
   nameId(text: string): number {
     const known = this._names.find(text);
     return (
@@ -163,7 +163,7 @@ export class LocalLog {
     });
   }
 
-  /** From now on so many tasks of the worker can run at a time. */
+  /** Sets how many tasks of the worker can run at a time from now on. */
   capacity(worker: number, threads: number, now: number): void {
     this._writer.table('capacity').append({
       t: this.since(now),
@@ -268,7 +268,7 @@ export class LocalLog {
     });
   }
 
-  /** Nothing runs for long in a lane any more. */
+  /** The long run of a lane has ended. */
   runningNothing(lane: number): void {
     this.running(lane, NONE_U32, 0, 0, this.start);
   }

@@ -13,7 +13,7 @@ export type MeasuredTable = { readonly rows: number } & Readonly<
   Record<string, ArrayLike<number> | number>
 >;
 
-/** What the log keeps of a worker that lives. */
+/** The log's facts about a living worker. */
 export type LoggedWorker = {
   readonly joined: JoinedWorker;
   readonly joinedAt: number;

@@ -54,12 +54,12 @@ const worker = v.looseObject({
   host: v.optional(text, ''),
   threads: u16,
   memoryLimit: v.number(),
-  /** running | paused (memory is short) | stopped (by a signal or a debugger) | silent (says nothing, and nothing can be seen of it). */
+  /** running | paused (memory is short) | stopped (by a signal or a debugger) | silent (sends nothing, and its process cannot be looked at). */
   state: text,
   why: v.optional(text),
-  /** When something was last heard of it. */
+  /** When its last message came. */
   lastSeen: v.optional(seconds),
-  /** What it answers to: its own number, name and address, those of the workers whose place it has, its host. */
+  /** Its names: its own number, name and address, those of the workers whose place it has, its host. */
   names: v.optional(v.array(text), [])
 });
 
@@ -109,7 +109,7 @@ export const CLIENT_LINK = {
     ),
     /** New spans, and spans that closed (same id again replaces). */
     spans: message({ ...newNames, spans }),
-    /** The answer to `stalled`: whether something waits for a task now. */
+    /** The answer to `stalled`: whether a caller waits for a task now. */
     waiting: message({ waiting: flag }),
     /** These templates are not named again. */
     forget: message({ templates: v.array(u32) }),
@@ -156,7 +156,7 @@ export const CLIENT_LINK = {
     close: message({})
   },
   down: {
-    /** What became of tasks; one per scheduler tick. Inline results stand in blob 0. */
+    /** Outcomes of tasks; one message per scheduler tick. Inline results stand in blob 0. */
     report: message(
       {
         errors: v.optional(
@@ -188,7 +188,7 @@ export const CLIENT_LINK = {
     ),
     /** No task needs these templates: `forget`, unless a graph after `generation` has named them. */
     unused: message({ generation: u32, templates: v.array(u32) }),
-    /** Nothing can move, for all workers are full: does somebody wait? → `waiting` */
+    /** Nothing can move, since all workers are full: does the client wait? → `waiting` */
     stalled: message({}),
     cluster: message({
       state: v.picklist(['starting', 'running', 'closing']),
@@ -205,7 +205,7 @@ export const CLIENT_LINK = {
       ok: flag,
       why: v.optional(text)
     }),
-    /** note: what is missing in the log up to `seq`, for the user; empty: nothing. */
+    /** note: what the log up to `seq` lacks, for the user; empty if it is complete. */
     flushed: message({
       request: u32,
       logId: text,

@@ -1,6 +1,5 @@
 /**
- * The settings that a client gives the scheduler that it starts, a line on its standard input; docs/contracts.md §8. Not a message, but as
- * much a border as one.
+ * The settings that a client gives the scheduler that it starts, a line on its standard input; docs/contracts.md §8. Checked like a message.
  */
 import * as v from 'valibot';
 import { PROTOCOL } from './handshake-messages';
@@ -31,7 +30,7 @@ const clusterSettings = v.object({
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
     null
   ),
-  /** After so long a worker that was stopped is taken out; 0: never. */
+  /** Seconds after which a stopped worker is removed; 0: never. */
   workerTtlSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 60),
   /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
   recording: v.optional(v.boolean(), true),
@@ -44,7 +43,7 @@ const clusterSettings = v.object({
     ),
     null
   ),
-  /** After so many seconds in which all workers are full and nothing moves, what waits fails; 0: never. */
+  /** Seconds in which all workers are full and nothing moves, after which waiting tasks fail; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
   /** The wall clock's seconds at about the scheduler's start. */
   wallEpoch: v.number()

@@ -15,14 +15,14 @@ export type MessageDescription = {
   readonly tables: Tables;
 };
 
-/** up: from who dialled to who answered; down: back. */
+/** up: from the dialling to the answering side; down: back. */
 export type Direction = 'up' | 'down';
 
 export type LinkDescription = Readonly<
   Record<Direction, Readonly<Record<string, MessageDescription>>>
 >;
 
-/** Describe one message; unknown fields of a newer build are dropped, so that adding an optional field breaks nobody. */
+/** Describes one message; unknown fields of a newer build are dropped, so that adding an optional field breaks no older build. */
 export function message<
   const F extends v.ObjectEntries,
   const T extends Tables = Readonly<Record<never, never>>

@@ -345,7 +345,7 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
   private readonly _msgpack = new Decoder({ mapKeyConverter: textKey });
 }
 
-/** Python refuses other keys too. Numbers would be found again as text. */
+/** Python refuses other keys too. Numbers would come back as text. */
 function textKey(key: unknown): string {
   if (typeof key !== 'string') {
     throw new TypeError(`A key is ${typeof key}, not text.`);

@@ -12,7 +12,7 @@ type FrameSample = {
   readonly link: LinkName;
   readonly direction: Direction;
   readonly type: string;
-  /** As given; what has a default may be left out. */
+  /** As given; fields with a default may be left out. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly tables: Readonly<
     Record<string, Readonly<Record<string, readonly number[]>>>

@@ -2,7 +2,7 @@
 import * as v from 'valibot';
 import { bytes, map, message, text, u32 } from './describe';
 
-/** Raised by one whenever a released build could misread another's messages; see docs/wire-changelog.md. */
+/** Raised by one whenever a released build could misread the new messages; see docs/wire-changelog.md. */
 export const PROTOCOL = 1;
 
 /** What the calling side can be. */
@@ -31,7 +31,7 @@ export const HANDSHAKE = {
       nonce: bytes,
       proof: bytes
     }),
-    /** What stands in it depends on the role; checked by the link's own code. */
+    /** Its content depends on the role, and is checked by the link's own code. */
     welcome: message({ intro: v.optional(map, {}) }),
     refused
   }

@@ -20,11 +20,11 @@ export interface IHandshakeCrypto {
   equal(a: Uint8Array, b: Uint8Array): boolean;
 }
 
-/** Somebody was turned away, with a sentence for people. */
+/** A caller was turned away, with a sentence for people. */
 export class HandshakeRefused extends Error {
   override readonly name = 'HandshakeRefused';
 
-  /** @param caller - what the one who was turned away said of itself, where that is the reason; nothing of it is proved. */
+  /** @param caller - what the refused caller said of itself, if that is the reason; unproved. */
   constructor(
     readonly code: string,
     readonly sentence: string,
@@ -37,9 +37,9 @@ export class HandshakeRefused extends Error {
 const NONCE_BYTES = 16;
 /** Seconds that a handshake may take. */
 export const HANDSHAKE_SECONDS = 10;
-/** Callers that may be within their handshakes at one door; one more, and the oldest goes. */
+/** Callers that may be within their handshakes at one door; beyond that the oldest is turned away. */
 export const MOST_STRANGERS = 64;
-/** Why a caller is turned away that has done nothing wrong. */
+/** Why a caller without any fault is turned away. */
 export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} callers were shaking hands at this door, and this one for the longest time. Try again.`;
 
 /** The calling and the answering side of each role, in words. */
@@ -75,7 +75,7 @@ export function protocolSentence(
   );
 }
 
-/** What only a holder of the secret can say; `side` keeps one's proof from being the other's. */
+/** The proof that only a holder of the secret can compute; `side` keeps the two sides' proofs apart. */
 function proofOf(
   crypto: IHandshakeCrypto,
   side: 'acceptor' | 'initiator',

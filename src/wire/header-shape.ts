@@ -4,7 +4,7 @@
  */
 import { BrokenFrame } from './broken-frame';
 
-/** Maps and lists in each other. Our own messages nest 8 deep (a result of the tasks view); what is deeper is an attack on recursion. */
+/** Levels of nested maps and lists. Our own messages nest 8 deep (a result of the tasks view); much deeper ones attack recursion. */
 const MOST_NESTED = 64;
 
 /** Bytes that hold a length: of bytes 8, 16, 32 and of text 8, 16, 32. */
@@ -17,7 +17,7 @@ const LENGTH_BYTES = [1, 2, 4] as const;
 export function checkShape(bytes: Uint8Array): void {
   const end = bytes.length;
   let at = 0;
-  /** Items that are still promised, on all levels together: each takes a byte at least. */
+  /** Items that are still promised, on all levels together: each takes at least one byte. */
   let owed = 1;
   /** By depth: items of that level which have not begun. */
   const left = [1];

@@ -186,7 +186,7 @@ export type TaskStreamResult = {
     readonly span: number;
     readonly started: number;
   }[];
-  /** How many more run that the filter hides. Under a filter by status it hides all: how they end is not known. */
+  /** How many more running tasks the filter hides. A filter by status hides all: their status is not known before they end. */
   readonly othersRunning: number;
   /** Whole-run strip: 240 equal bins over from…to; thread seconds per bin of compute, transfer, disk, other; failed: how many failed or lost. */
   readonly strip: {
@@ -359,7 +359,7 @@ export type FineMetricsResult = {
   readonly otherSpansSeconds: number;
   /** Idle time that is not the selection's share; selection + idle + otherSpansSeconds + otherIdleSeconds = capacitySeconds. */
   readonly otherIdleSeconds: number;
-  /** How far off `gil` may be: that much of it may be blocked, or the other way round. */
+  /** The error of `gil`: so much of it may be blocked, or the other way round. */
   readonly gilErrorSeconds: number;
   readonly attributedNanoseconds: number;
   readonly totalNanoseconds: number;

@@ -42,11 +42,11 @@ export const PANEL_LINK = {
       filter: v.optional(filter, {}),
       time: v.optional(time, 'all'),
       params: v.optional(map, {}),
-      /** At most so many answers a second; 4 if left out; 0: answer once (a query). */
+      /** The most answers a second; 4 if left out; 0: answer once (a query). */
       maxHz: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60))),
       /**
-       * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. Who knows its log waits up to
-       * 10 s for a cluster that is not known here: the observer before this one may have died, and the source is on its way back.
+       * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. With a log, the
+       * watch waits up to 10 s for a cluster that the observer does not know: the observer may be new, and the source about to reconnect.
        */
       have: v.optional(v.object({ logId: text, seq: count })),
       /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
@@ -74,7 +74,7 @@ export const PANEL_LINK = {
       ),
       count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))
     }),
-    /** One run whole: answered by `detail`. */
+    /** One run with all details: answered by `detail`. */
     detail: message({ request: u32, cluster: text, run: u32 }),
     ack: message({ id: u32, seq: count }),
     unwatch: message({ id: u32 })

@@ -1,6 +1,6 @@
 /**
  * The fields of a header, checked once, when they come in; inside, the types are trusted. Columns need no check beyond their lengths
- * (frame.ts): what a value means (an id that exists, an offset in range) is for the one who reads it to refuse.
+ * (frame.ts): their reader refuses values that cannot be (an unknown id, an offset out of range).
  */
 import * as v from 'valibot';
 import { BrokenFrame } from './broken-frame';
@@ -8,7 +8,7 @@ import type { Direction, MessageDescription } from './describe';
 import type { LinkName } from './schema';
 import { LINKS } from './schema';
 
-/** Characters of what came that a refusal repeats. */
+/** Characters of the wrong value that a refusal repeats. */
 const MOST_QUOTED = 200;
 
 /**
@@ -40,7 +40,7 @@ export function check<S extends v.GenericSchema>(
   if (!result.success) {
     const issue = result.issues[0];
     const where = v.getDotPath(issue) ?? 'the fields';
-    // The message repeats what came, and the sentence goes back to who sent it.
+    // The message repeats the wrong value, and the sentence goes back to the sender.
     const message = issue.message.slice(0, MOST_QUOTED);
     throw new BrokenFrame(
       `${what}: ${where.slice(0, MOST_QUOTED)}: ${message}`

@@ -18,7 +18,7 @@ import {
 
 export const WORKER_LINK = {
   up: {
-    /** Everything that ended since the last message. Blob 0: inline payloads, one after another; then error payloads. */
+    /** All runs that ended since the last message. Blob 0: inline payloads, one after another; then error payloads. */
     finished: message(
       {
         ...newNames,

@@ -57,11 +57,11 @@ export type Part = {
   readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
   readonly group: Group;
   readonly value: number;
-  /** Of the capacity; null where the unit has none. */
+  /** Share of the capacity; null where the unit has none. */
   readonly share: number | null;
   readonly text: string;
   readonly shareText: string;
-  /** What the label does not say; empty if nothing. */
+  /** A remark beside the label; may be empty. */
   readonly title: string;
 };
 
@@ -70,7 +70,7 @@ type Meaning = {
   label: string;
   kind: ActivityRole;
   group: Group;
-  /** What the label does not say. */
+  /** A remark beside the label. */
   title?: string;
 };
 

@@ -191,7 +191,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   const [card, setCard] = React.useState<string | null>(null);
   const timer = React.useRef(0);
   let rows = functionRows(result, order);
-  // New answers move no row from under the pointer; another unit or order was asked for.
+  // New answers move no row from under the pointer; another unit or order may, since the user asked for it.
   const by = `${result.unit} ${order}`;
   if (isOver && shown.current.by === by) {
     rows = keepOrder(rows, shown.current.names, row => row.name);

@@ -33,10 +33,10 @@ export type Line = {
   readonly peak: {
     readonly t: number;
     readonly bytes: number;
-    /** The highest is where the run begins: held from before, no doing of the run's. */
+    /** The highest sample is where the run begins: memory held from before, not caused by the run. */
     readonly isFromBefore: boolean;
   } | null;
-  /** What its points stand for, where it has too many samples to draw each; times as in `t`. */
+  /** What its points stand for, if it has too many samples to draw each; times as in `t`. */
   readonly bins: LineBins | null;
 };
 

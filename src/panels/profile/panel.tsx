@@ -91,7 +91,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
           icon: this.face.icon,
           title: trans.__('This source gives no samples.'),
           sentence:
-            // Those of Python have samples: this one is a Node program.
+            // Local sources of Python have samples: this one is a Node program.
             cluster.kind === 'local'
               ? trans.__(
                   'Node’s sampler works in the thread that computes, and would be measured with the tasks.'

@@ -30,7 +30,7 @@ export function frameTree(result: ProfileResult): FrameTree {
   const offset = new Float64Array(length);
   const self = Float64Array.from(n);
   const children: number[][] = Array.from({ length }, () => []);
-  // How much of a frame's width its children have taken so far; roots share one line.
+  // The part of a frame's width that its children have taken so far; roots share one line.
   const taken = new Float64Array(length);
   let rootsTaken = 0;
   let deepest = 0;

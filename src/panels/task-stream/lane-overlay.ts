@@ -220,7 +220,7 @@ export class LaneOverlay {
     context.fillText(text, x, y + height / 2 + ratio * 0.5);
   }
 
-  /** A tint between two lines, with its length at the foot where there is room; at the top are the workers' names. */
+  /** A tint between two lines, with its length at the foot if there is room: at the top are the workers' names. */
   private _drawRange(
     context: CanvasRenderingContext2D,
     scene: LaneScene

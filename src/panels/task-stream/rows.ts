@@ -52,7 +52,7 @@ export function workerHeaders(
       formatCounted(worker.threads, 'thread', 'threads'),
       `busy ${formatShare(busy)}`
     ];
-    // What a worker that left held last, and might have held, is nobody's any more.
+    // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
       parts.push(
         worker.process > 0
@@ -232,7 +232,7 @@ export function legendItems(
       items.push({
         kind,
         name: kindWords[kind],
-        // Their seconds may overlap work and are Fine Performance Metrics' to tell.
+        // Their seconds may overlap work; Fine Performance Metrics shows them.
         text: '',
         title: formatCounted(result.kinds[kind], 'part', 'parts')
       });
@@ -240,7 +240,7 @@ export function legendItems(
   }
   for (const name of ['failed', 'lost'] as const) {
     if (result.kinds[name] > 0) {
-      // One colour: neither gave a result. Which of the two a box is, its card says.
+      // One colour: neither gave a result. The card says which of the two a box is.
       items.push({
         kind: 'failed',
         name,
@@ -266,7 +266,7 @@ export function slotsByName(
 /** Words of a tile's column `kind`. */
 export const boxKinds = wordsOf(BoxKind);
 
-/** What the canvas found under the pointer. */
+/** The box that the canvas found under the pointer. */
 export type HoveredBox = {
   readonly run: number | null;
   readonly function: string;

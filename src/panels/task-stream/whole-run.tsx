@@ -174,7 +174,7 @@ export function WholeRun(props: {
   );
 }
 
-/** By style, not by React: it moves with every frame of a pan. */
+/** Set as a style, not through React: it moves with every frame of a pan. */
 function placeWindow(
   element: HTMLElement,
   whole: Viewport,
