@@ -13,7 +13,7 @@ import { complete } from '../src/observer/folds/context';
 import type { FoldContext } from '../src/observer/folds/context';
 import { foldView } from '../src/observer/folds/fold-view';
 import { ingestBlock } from '../src/observer/store/ingest';
-import type { BlockRows } from '../src/observer/store/ingest';
+import type { BlockRows } from '../src/observer/store/column-table';
 import { LogStore } from '../src/observer/store/log-store';
 import { Pyramid } from '../src/observer/tiles/pyramid';
 import { makeTile } from '../src/observer/tiles/tile';

@@ -1,9 +1,10 @@
 /**
  * Checks every import under src against scripts/import-table.json.
  *
- * Prints one line per import that is not allowed and exits 1; says how many
- * files it read otherwise. Specs (`__tests__`) and src/testing may import
- * anything; nothing shipped may import them.
+ * Prints one line per import that is not allowed and per circle of files that
+ * import each other (imports of types count), and exits 1; says how many files
+ * it read otherwise. Specs (`__tests__`) and src/testing may import anything; nothing
+ * shipped may import them.
  */
 import { readFileSync, readdirSync, existsSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -41,9 +42,56 @@ function shippedFiles(src) {
 }
 
 /**
+ * One sentence per circle of files.
+ *
+ * Files that reach each other are one knot; of each knot the shortest circle
+ * through its first file is told. When that is cut, the next one is.
+ *
+ * @param imports - file → the files that it imports
+ */
+function circles(imports) {
+  /** The shortest way from a file back to itself, or undefined. */
+  function circleThrough(start) {
+    const cameFrom = new Map();
+    const queue = [start];
+    for (const file of queue) {
+      for (const next of imports.get(file) ?? []) {
+        if (next === start) {
+          const way = [start];
+          for (let at = file; at !== start; at = cameFrom.get(at)) {
+            way.splice(1, 0, at);
+          }
+          return way;
+        }
+        if (!cameFrom.has(next)) {
+          cameFrom.set(next, file);
+          queue.push(next);
+        }
+      }
+    }
+    return undefined;
+  }
+
+  const told = new Set();
+  const sentences = [];
+  for (const file of imports.keys()) {
+    const way = told.has(file) ? undefined : circleThrough(file);
+    if (way !== undefined && !way.some(each => told.has(each))) {
+      sentences.push(
+        `circle: ${[...way, file].map(f => `src/${f}`).join(' → ')}`
+      );
+    }
+    for (const each of way ?? []) {
+      told.add(each);
+    }
+  }
+  return sentences;
+}
+
+/**
  * @param src - the folder to check
  * @param table - the contents of import-table.json
- * @returns how many files were read and one sentence per wrong import
+ * @returns how many files were read and one sentence per problem
  */
 export function checkImports(src, table) {
   const rows = table.rows.map(row => ({
@@ -53,7 +101,10 @@ export function checkImports(src, table) {
   const rowOf = path => rows.find(row => row.pattern.test(path));
   const files = shippedFiles(src);
   const problems = [];
+  const imports = new Map();
   for (const file of files) {
+    const imported = new Set();
+    imports.set(file, imported);
     const row = rowOf(file);
     if (row === undefined) {
       problems.push(
@@ -62,9 +113,9 @@ export function checkImports(src, table) {
       continue;
     }
     const text = readFileSync(join(src, file), 'utf8');
-    for (const imported of ts.preProcessFile(text, true, true).importedFiles) {
-      const specifier = imported.fileName;
-      const line = text.slice(0, imported.pos).split('\n').length;
+    for (const found of ts.preProcessFile(text, true, true).importedFiles) {
+      const specifier = found.fileName;
+      const line = text.slice(0, found.pos).split('\n').length;
       const at = `src/${file}:${line}`;
       if (!specifier.startsWith('.')) {
         if (!isListed(specifier, row.outside)) {
@@ -79,7 +130,9 @@ export function checkImports(src, table) {
         problems.push(`${at}: "${specifier}" leaves src`);
         continue;
       }
-      const targetRow = rowOf(resolveFile(src, target));
+      const targetFile = resolveFile(src, target);
+      const targetRow = rowOf(targetFile);
+      imported.add(targetFile);
       const known = { from: file, to: target };
       const allowed =
         targetRow !== undefined &&
@@ -93,6 +146,7 @@ export function checkImports(src, table) {
       }
     }
   }
+  problems.push(...circles(imports));
   return { files: files.length, problems };
 }
 
@@ -116,10 +170,10 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   }
   if (problems.length > 0) {
     console.error(
-      `${problems.length} imports against the table in ARCHITECTURE.md ("Who may import whom").`
+      `${problems.length} imports against the table in ARCHITECTURE.md ("Who may import whom"), or in circles.`
     );
     process.exitCode = 1;
   } else {
-    console.log(`imports: ${files} files follow the table`);
+    console.log(`imports: ${files} files follow the table, without circles`);
   }
 }

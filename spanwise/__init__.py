@@ -26,7 +26,7 @@ _PUBLIC: dict[str, str] = {
     "default_client": "spanwise.client.current",
     "get_client": "spanwise.client.current",
     "observe": "spanwise.local.observe",
-    "span": "spanwise.spans",
+    "span": "spanwise.graph.spans",
     "wait": "spanwise.client.waiting",
 }
 

@@ -24,24 +24,26 @@ from spanwise.client.dask_collections import (
     split_collections,
 )
 from spanwise.client.entries import ERROR, Entry
-from spanwise.client.failures import open_error
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.gathering import open_result
+from spanwise.client.html import client_html
 from spanwise.client.launch import worker_ttl_seconds
 from spanwise.client.memory_sampler import ClusterMemoryRun
+from spanwise.client.observed import Observed
+from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
+from spanwise.client.start_scheduler import start_scheduler
 from spanwise.errors import ClusterError
+from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
 from spanwise.graph.task_options import TaskOptions
 from spanwise.observed.find_observer import find_observer
-from spanwise.observed.html import client_html
 from spanwise.observed.observer_address import ObserverAddress
-from spanwise.observed.questions import FineMetrics, Observed, SpanInfo, level_of_asker
+from spanwise.observed.questions import FineMetrics, SpanInfo, level_of_asker
 from spanwise.processes.abandoned import remove_spilled
 from spanwise.processes.node import NodeNotFound
-from spanwise.processes.node_process import NodeProcess, start_scheduler
-from spanwise.spans import span as _span  # noqa: F401  (re-exported by the package)
+from spanwise.processes.node_process import NodeProcess
 from spanwise.wire import payload
 from spanwise.wire.link import dial
 

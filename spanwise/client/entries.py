@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from spanwise.client.reason import Reason
 from spanwise.errors import with_remote_traceback
-
-if TYPE_CHECKING:
-    from spanwise.client.failures import Reason
 
 PENDING = "pending"
 FINISHED = "finished"

@@ -13,7 +13,7 @@ from dask._task_spec import TaskRef
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 
 if TYPE_CHECKING:
-    from spanwise.client.client import Client
+    from spanwise.client.needs import Holder
 
 
 class Future(TaskRef):
@@ -32,7 +32,7 @@ class Future(TaskRef):
 
     __slots__ = ("__weakref__", "_entry", "client")
 
-    def __init__(self, entry: Entry, client: Client) -> None:
+    def __init__(self, entry: Entry, client: Holder) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
         self.client = client

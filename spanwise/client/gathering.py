@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, PENDING, Entry
-from spanwise.client.failures import open_error
 from spanwise.client.peers import Unreachable
+from spanwise.client.reason import open_error
 from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, NONE_U16
 from spanwise.wire import payload
@@ -22,7 +22,7 @@ from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.foreign import is_ctrl_c, said
 
 if TYPE_CHECKING:
-    from spanwise.client.session import Session
+    from spanwise.client.needs import Locating
 
 #: A result that no worker has is asked for again for this long before it is an error.
 LOST_RESULT_SECONDS = 120.0
@@ -36,7 +36,7 @@ _ONE_PART = struct.Struct("<IId")
 class Gathering:
     """Fetches the results of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Locating) -> None:
         self._session = session
 
     def gather(

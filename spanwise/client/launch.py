@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,11 @@ import psutil
 from dask.utils import parse_bytes, parse_timedelta
 
 from spanwise.client.imported import FIRST, is_wanted
+from spanwise.processes.this_process import versions
 
 #: As the settings say that name it; see docs/scheduler.md.
 WORKER_TTL_SECONDS = 60.0
 _UNSET = object()
-
-#: Packages whose versions must agree between the client and the workers.
-VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
 
 #: Variables that belong to one kernel or one process, not to its workers.
 _OWN_VARIABLES = (
@@ -59,17 +56,6 @@ def launch_spec() -> dict[str, Any]:
         "versions": versions(),
         "modules": [name for name in FIRST if name in sys.modules] if is_wanted() else [],
     }
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages above that are installed."""
-    found = {"python": ".".join(map(str, sys.version_info[:3]))}
-    for name in VERSIONED:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue  # an optional package, or a checkout
-    return found
 
 
 def cpu_count() -> int:
@@ -124,26 +110,3 @@ def stall_seconds() -> float:
     """How long all workers may be full and nothing move before what waits fails; 0: for ever."""
     found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
     return max(0.0, float(parse_timedelta(found, "s") or 0.0))
-
-
-def kernel_id() -> str | None:
-    """The id of the Jupyter kernel that this process is, or None."""
-    kernel = sys.modules.get("ipykernel.kernelapp")
-    if kernel is None or not kernel.IPKernelApp.initialized():
-        return None
-    name = Path(kernel.IPKernelApp.instance().connection_file).stem
-    return name.removeprefix("kernel-")
-
-
-def notebook_path() -> str | None:
-    """The path of the notebook as the Jupyter server told its kernel, or None."""
-    return os.environ.get("JPY_SESSION_NAME")
-
-
-def default_name() -> str:
-    """The notebook's or script's name, as panels show it."""
-    path = notebook_path()
-    if path is None and kernel_id() is None:
-        main = sys.modules.get("__main__")
-        path = getattr(main, "__file__", None)
-    return Path(path).stem if path else "python"

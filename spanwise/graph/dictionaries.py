@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from spanwise.graph.provenance import Annotation
+from spanwise.graph.spans import SpanRecord, record_of
 from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
-from spanwise.spans import SpanRecord, record_of
 
 #: Span ids are u16; the last one stands for all that come after.
 LAST_SPAN = LARGEST_U16

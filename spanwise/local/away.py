@@ -32,7 +32,7 @@ from spanwise.local.lane_watch import LaneWatch
 from spanwise.local.meter import Lane, Meter
 from spanwise.local.work import Done, Taken, Work
 from spanwise.measure.names import Names
-from spanwise.worker.library import Opened
+from spanwise.measure.opened import Opened
 
 #: [NAMES, texts]; [DONE, *Done]; [PROFILE, stacks, frames, samples]; [RUNNING, *Running]
 NAMES, DONE, PROFILE, RUNNING = 0, 1, 2, 3

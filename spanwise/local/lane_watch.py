@@ -8,10 +8,10 @@ from typing import Any
 import dask._task_spec
 
 from spanwise.local.meter import Lane, Meter
+from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.records.enumerations import NONE_U32
-from spanwise.worker.watch import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 
 _CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})
 

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
-from spanwise.client.launch import kernel_id, notebook_path, versions
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.dictionaries import BoundedTexts, Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.packs import PartNaming, outer_key
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done, Work
+from spanwise.measure.parts import Part
+from spanwise.processes.this_process import kernel_id, notebook_path, versions
 from spanwise.records.enumerations import (
     CAPACITY_RUNNING,
     NONE_U16,
@@ -34,7 +35,6 @@ from spanwise.records.enumerations import (
     RUN_FAILED,
 )
 from spanwise.records.log_writer import LogWriter, SealedBlock
-from spanwise.worker.report import Part
 
 #: The worker that is the observing process.
 HOME = 0

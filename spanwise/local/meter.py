@@ -21,11 +21,10 @@ from typing import Any
 
 from spanwise.local.work import Done, Work
 from spanwise.measure.clocks import CoreWait
+from spanwise.measure.parts import Part
 from spanwise.measure.sizes import Sizes
-from spanwise.measure.steps import run_parts
+from spanwise.measure.steps import LONG_SECONDS, run_parts
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
-from spanwise.worker.executor import LONG_SECONDS
-from spanwise.worker.report import Part
 
 #: Of a traceback; the beginning says where it was called, the end what went wrong.
 _TRACEBACK_CHARACTERS = 3000

@@ -11,7 +11,6 @@ from typing import Any
 import dask
 from dask.callbacks import Callback
 
-from spanwise.client.launch import default_name
 from spanwise.errors import ClusterError
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.local.memory_run import LocalMemoryRun
@@ -23,6 +22,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import FineMetrics, Questions, SpanInfo
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import NodeNotFound
+from spanwise.processes.this_process import default_name
 
 
 class Observation:

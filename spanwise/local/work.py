@@ -9,10 +9,10 @@ from dask._expr import ProhibitReuse
 from dask._task_spec import GraphNode, Task, _execute_subgraph
 
 from spanwise.graph.places import PartNames, shape_of
+from spanwise.measure.opened import Opened
+from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
 from spanwise.records.enumerations import ORIGIN_DEFAULT
-from spanwise.worker.library import Opened
-from spanwise.worker.report import Part
 
 #: So many templates of a run are kept for tasks that are like those before them.
 TEMPLATES = 1_000

@@ -37,7 +37,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from math import floor, isnan
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.stacks import StackTree
@@ -47,9 +47,6 @@ from spanwise.records.enumerations import (
     SAMPLE_UNKNOWN,
     SAMPLE_WAITING,
 )
-
-if TYPE_CHECKING:
-    from spanwise.worker.worker import Worker
 
 #: Seconds that one sample stands for.
 INTERVAL = 0.01
@@ -304,32 +301,3 @@ def _pay(
     paid = owed.index(max(owed))
     owed[paid] -= n
     return paid
-
-
-class Sampler(ThreadSampler):
-    """Samples of all executors of one worker.
-
-    Parameters
-    ----------
-    worker
-        Whose executors, started already.
-    epoch
-        perf_counter value at which second 0 began.
-    """
-
-    def __init__(self, worker: Worker, epoch: float) -> None:
-        base = type(worker.executors[0]).run.__code__
-        super().__init__(StackTree(worker.names, base), epoch)
-        self._library = worker.library
-        for executor in worker.executors:
-            self.add(executor)
-
-    def called(self, row: Any) -> object:
-        """Return the function of the task's template."""
-        opened = self._library.templates.get(row[2])
-        return opened.template.function if opened is not None else None
-
-    def last_part(self, row: Any) -> Any:
-        """Return the last part of the task's template."""
-        opened = self._library.templates.get(row[2])
-        return opened.parts[-1] if opened is not None and opened.parts else None

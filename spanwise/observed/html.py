@@ -1,33 +1,14 @@
-"""How a client shows itself in a notebook."""
+"""How a cluster and a local observation show themselves in a notebook."""
 
 from __future__ import annotations
 
 import json
 from html import escape
-from typing import Any
 
-from dask.utils import format_bytes
-
-from spanwise.client.launch import kernel_id
+from spanwise.processes.this_process import kernel_id
 
 #: JupyterLab runs a command when an element with these attributes is clicked.
 COMMAND = "spanwise:open-layout"
-
-
-def client_html(client: Any) -> str:
-    """The cluster's name, state, workers, threads, memory, and a button for the panels."""
-    session = client._session
-    workers = session.running_workers()
-    threads = sum(worker["threads"] for worker in workers)
-    limit = sum(worker["memoryLimit"] for worker in workers)
-    state = client.status if session.dead is None else "ended"
-    memory = format_bytes(int(limit)) if limit else "no limit"
-    facts = [
-        f"{len(workers)} {'worker' if len(workers) == 1 else 'workers'}",
-        f"{threads} {'thread' if threads == 1 else 'threads'}",
-        f"memory {memory}",
-    ]
-    return cluster_html(session.cluster_id, session.name, state, facts, session.dead or "")
 
 
 def cluster_html(

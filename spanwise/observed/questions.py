@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -18,7 +17,6 @@ from typing import Any, Protocol
 
 from dask.utils import parse_timedelta
 
-from spanwise.client.session import Session
 from spanwise.errors import ClusterError
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.task_records import TaskRecords
@@ -31,6 +29,8 @@ QUERY_SECONDS = 30.0
 #: So long a question is asked again if the observer dies of something else meanwhile.
 SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
+#: Modules between a question's asker and us.
+_OWN = ("spanwise.client.", "spanwise.observed.")
 
 #: Its entries divide seconds that other contexts hold already.
 DIVIDING_CONTEXT = "noncpu"
@@ -167,30 +167,6 @@ class Recorded(Protocol):
 
     def flush(self) -> int:
         """Wait until what was measured so far is on its way; returns the log's place."""
-
-
-class SessionLog:
-    """The log that a cluster's scheduler writes.
-
-    Parameters
-    ----------
-    session
-        The connection to it.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.cluster_id = session.cluster_id
-        self.wall_epoch = session.wall_epoch
-
-    def flush(self) -> int:
-        """As :meth:`Recorded.flush`; a dead scheduler has nothing more to say."""
-        if self._session.dead is not None:
-            return 0
-        answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
-        if answer.fields["note"]:
-            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=level_of_asker())
-        return int(answer.fields["seq"])
 
 
 @dataclass
@@ -441,29 +417,14 @@ def _moment(given: float | str | None) -> float | None:
 
 
 def level_of_asker() -> int:
-    """How far above the caller the first frame lies that is not the client's own."""
+    """How far above the caller the first frame lies that is not our own."""
     level = 1
     frame = sys._getframe(1)
     # (what exec() is given may have no name)
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("spanwise.client."):
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_OWN):
         frame = frame.f_back
         level += 1
     return level
-
-
-class Observed(Questions):
-    """Queries about one cluster.
-
-    Parameters
-    ----------
-    session
-        The cluster's connection.
-    find
-        Finds the observer when first needed.
-    """
-
-    def __init__(self, session: Session, find: Callable[[], ObserverAddress | None]) -> None:
-        super().__init__(SessionLog(session), find)
 
 
 def _span_term(span: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Starts the Node processes of a cluster and owns them.
+"""A Node process that this process started and owns.
 
 The child's stdin is its lifeline: after a line of settings, end of file, also by this
 process's death, means drain and exit. Its first line on stdout says where it listens.
@@ -7,35 +7,20 @@ process's death, means drain and exit. Its first line on stdout says where it li
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 import threading
-import time
-import uuid
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spanwise.client.launch import (
-    default_name,
-    kernel_id,
-    launch_spec,
-    memory_per_worker,
-    notebook_path,
-    processes_and_threads,
-    stall_seconds,
-)
 from spanwise.errors import ClusterError
-from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.abandoned import remove_abandoned
 from spanwise.processes.ending import Ending
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.processes.node import give_settings, node_program, start_node
 from spanwise.processes.process_state import is_stopped
-from spanwise.wire.addresses import default_transport
 from spanwise.wire.private_folder import make_anew, make_private_folder
-from spanwise.wire.schema import PROTOCOL
 
 READY_SECONDS = 30.0
 _LOG_TAIL = 12
@@ -157,44 +142,3 @@ def _let_go(owned: NodeProcess) -> None:
 
 
 _OWNED = ForkHook(_let_go)
-
-
-def start_scheduler(
-    n_workers: int | None,
-    threads_per_worker: int | None,
-    memory_limit: Any,
-    name: str | None,
-    observer: ObserverAddress | None,
-    recording: bool = True,
-    worker_ttl_seconds: float = 60.0,
-) -> tuple[NodeProcess, int]:
-    """Start a private cluster; returns its scheduler and the number of workers."""
-    count, threads = processes_and_threads(n_workers, threads_per_worker)
-    secret = secrets.token_bytes(32)
-    kernel = kernel_id()
-    notebook = None
-    if kernel is not None:
-        notebook = {"kernelId": kernel}
-        path = notebook_path()
-        if path:
-            notebook["path"] = path
-    config = {
-        "protocol": PROTOCOL,
-        "clusterId": uuid.uuid4().hex[:16],
-        "name": name or default_name(),
-        "secretHex": secret.hex(),
-        "transport": default_transport(),
-        "nWorkers": count,
-        "threadsPerWorker": threads,
-        "memoryLimit": memory_per_worker(memory_limit, count, threads),
-        "launch": launch_spec(),
-        "observer": None
-        if observer is None
-        else {"address": observer.address, "secretFile": observer.secret_file},
-        "recording": recording,
-        "workerTtlSeconds": worker_ttl_seconds,
-        "stallSeconds": stall_seconds(),
-        "notebook": notebook,
-        "wallEpoch": time.time(),
-    }
-    return NodeProcess("scheduler", config, secret), count

@@ -392,7 +392,7 @@ class LocalClient(Client):
         self._session = Session(link, self.fake.secret)
         stay_out_of_forks(self._session)
         self._calls = Calls(self._session)
-        from spanwise.observed.questions import Observed
+        from spanwise.client.observed import Observed
 
         self._observed = Observed(self._session, lambda: None)
         self.status = "running"

@@ -15,15 +15,17 @@ from typing import Any
 import pytest
 
 from spanwise.measure.fine import Ledger
+from spanwise.measure.looks import RUNNING_SECONDS
 from spanwise.measure.names import Names
+from spanwise.measure.parts import Part
 from spanwise.measure.steps import run_parts
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import KIND_COMPUTE, KIND_DESERIALIZE, NONE_U32, RUN_OK
 from spanwise.worker.executor import Executor
-from spanwise.worker.report import Part, Report
-from spanwise.worker.spill import Spent
+from spanwise.worker.report import Report
+from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Entry, Row
-from spanwise.worker.watch import RUNNING_SECONDS, Watch
+from spanwise.worker.watch import Watch
 from spanwise.worker.worker import Worker
 
 LIMIT_SECONDS = 60.0

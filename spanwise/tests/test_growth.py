@@ -25,7 +25,7 @@ from spanwise.graph import dictionaries
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.template import Constant, Slot, Template
 from spanwise.measure import names as worker_names
-from spanwise.measure import stacks, steps
+from spanwise.measure import stacks
 from spanwise.measure.fine import Ledger
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ
 from spanwise.tests.client_scheduler import LocalClient
@@ -33,6 +33,7 @@ from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of
 from spanwise.tests.test_client import increment, until
 from spanwise.wire import payload
+from spanwise.worker import opening
 from spanwise.worker.library import Kept
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.worker import Worker
@@ -353,7 +354,7 @@ def test_what_a_task_runs_is_read_from_disk_before_it_is_unpickled(tmp_path: Pat
 
     def opened() -> list[tuple[int, float]]:
         start, cpu = perf_counter(), thread_time()
-        *_, end, end_cpu, parts = steps.open_blobs(worker, row, start, start, cpu)
+        *_, end, end_cpu, parts = opening.open_blobs(worker.library, row, start, start, cpu)
         assert sum(part[4] for part in parts) == pytest.approx(end - start)
         assert sum(part[5] for part in parts) == pytest.approx(end_cpu - cpu)
         return [(part[0], part[7]) for part in parts]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanwise.observed.questions import FineKey, FineMetrics, SessionLog
+from spanwise.client.observed import SessionLog
+from spanwise.observed.questions import FineKey, FineMetrics
 
 NAPS: dict[FineKey, float] = {
     ("execute", "nap", "thread-cpu", "seconds"): 0.004,

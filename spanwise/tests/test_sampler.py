@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from spanwise.measure.clocks import ThreadClock
 from spanwise.measure.names import OWN, Names
-from spanwise.measure.sampler import INTERVAL, Sampler
+from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
+from spanwise.worker.executor_sampler import Sampler
 
 # Columns of a row as tasks.py describes it; what is not named here is never looked at.
 TEMPLATE, FUNCTION, SPAN = 2, 5, 6

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from spanwise.measure.steps import read_back
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
     KIND_DESERIALIZE,
@@ -22,6 +21,7 @@ from spanwise.records.enumerations import (
 )
 from spanwise.wire import payload
 from spanwise.worker.executor import Executor
+from spanwise.worker.opening import read_back
 from spanwise.worker.spill import PACK_BYTES, SMALLEST_BYTES
 from spanwise.worker.spill_file import LITTLE_BYTES, MODE, Spilled, SpillFiles
 from spanwise.worker.tasks import Row

@@ -9,7 +9,7 @@ import weakref
 import dask
 
 from spanwise.graph.observe_get import written_graphs
-from spanwise.spans import span
+from spanwise.graph.spans import span
 
 
 def test_a_graph_that_never_ran_is_forgotten_with_the_last_observer() -> None:

@@ -101,8 +101,9 @@ def _run(config: dict[str, Any]) -> int:
         link = wire_link.dial(config["scheduler"], secret, "worker", intro)
         fetching = Fetching(worker, secret)
         worker.connect(link.send, fetching.fetch, link.clock_offset)
-        worker.executors = [Executor(worker, i) for i in range(worker.threads)]
-        for executor in worker.executors:
+        executors = [Executor(worker, i) for i in range(worker.threads)]
+        worker.executors = [*executors]
+        for executor in executors:
             executor.start()
 
         def out_of_memory(sentence: str) -> None:

@@ -21,14 +21,9 @@ from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from spanwise.measure.clocks import CoreWait
-from spanwise.measure.steps import (
-    LONG_SECONDS,
-    UNMARKED_SECONDS,
-    open_blobs,
-    own_part,
-    read_back,
-    run_parts,
-)
+from spanwise.measure.opened import Opened
+from spanwise.measure.parts import Part
+from spanwise.measure.steps import LONG_SECONDS, UNMARKED_SECONDS, run_parts
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
 from spanwise.records.enumerations import (
@@ -43,13 +38,13 @@ from spanwise.records.enumerations import (
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
-from spanwise.worker.library import Opened, row_of
-from spanwise.worker.report import Part
+from spanwise.worker.library import row_of
+from spanwise.worker.opening import open_blobs, own_part, read_back
 from spanwise.worker.spill_file import Unreadable
 from spanwise.worker.tasks import Entry, Row
 
 if TYPE_CHECKING:
-    from spanwise.worker.worker import Worker
+    from spanwise.worker.needs import Executing
 
 #: Finished rows wait for more of them at most this long or this many. A message costs
 #: some 150 us in both processes, most of it for waking the other one; the scheduler
@@ -74,7 +69,7 @@ class Executor(threading.Thread):
         Its thread number, from 0.
     """
 
-    def __init__(self, worker: Worker, number: int) -> None:
+    def __init__(self, worker: Executing, number: int) -> None:
         super().__init__(name=f"spanwise-executor-{number}", daemon=True)
         self.worker = worker
         self.number = number
@@ -201,7 +196,7 @@ class Executor(threading.Thread):
                 literals = None if rows is None else row_of(rows, row[4])
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
-                    worker, row, start, begin, begin_cpu
+                    library, row, start, begin, begin_cpu
                 )
                 parts = [*parts, *opening] if parts else opening
             if worker.spill.used:

@@ -27,7 +27,7 @@ from spanwise.worker.errors import CannotOpen, Described, describe
 from spanwise.worker.tasks import Arrival, Fetch
 
 if TYPE_CHECKING:
-    from spanwise.worker.worker import Worker
+    from spanwise.worker.needs import Receiving
 
 #: A request asks for at most this much, so that tasks begin before everything is here.
 REQUEST_BYTES = 64 * 2**20
@@ -206,7 +206,7 @@ class Fetching:
         Of the peers' doors.
     """
 
-    def __init__(self, worker: Worker, secret: bytes) -> None:
+    def __init__(self, worker: Receiving, secret: bytes) -> None:
         self.worker = worker
         self._secret = secret
         self._lock = threading.Lock()

@@ -14,8 +14,8 @@ before it, or beside a held one (two peers at once), went on behind something el
 
 from __future__ import annotations
 
+from spanwise.measure.parts import Part
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_TRANSFER, NONE_U16
-from spanwise.worker.report import Part
 from spanwise.worker.tasks import Arrival, Row
 
 _NAN = float("nan")

@@ -21,12 +21,11 @@ from contextlib import suppress
 from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
 
-from spanwise.graph.binding import Run, bound
 from spanwise.graph.template import Call, Constant
 from spanwise.measure.imports import ImportTimes
 from spanwise.measure.names import Names
+from spanwise.measure.opened import Opened
 from spanwise.measure.sizes import Sizes
-from spanwise.measure.stacks import TextIds
 from spanwise.processes import forks
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire import payload
@@ -39,25 +38,6 @@ from spanwise.worker.spill_file import Spilled
 LARGE_BYTES = 64 * 1024
 
 T = TypeVar("T")
-
-
-class Opened:
-    """A template that has been opened, and what is known of its runs."""
-
-    __slots__ = ("parts", "quick", "run", "template")
-
-    def __init__(self, template: Any, names: TextIds) -> None:
-        self.template = template
-        self.run: Run = bound(template)
-        #: Its last run took less than QUICK_SECONDS: finished rows may wait behind it.
-        self.quick = False
-        #: For fused tasks: (run, drops, function id, span, part) each; else None.
-        self.parts: list[tuple[Any, tuple[int, ...], int, int, Any]] | None = None
-        if template.parts is not None:
-            self.parts = [
-                (bound(part), part.drops, names.id_of(part.name), part.span, part)
-                for part in template.parts
-            ]
 
 
 class DiskReads(threading.local):

@@ -12,7 +12,7 @@ from spanwise.worker.spill import TARGET
 from spanwise.worker.spill_file import Spilled
 
 if TYPE_CHECKING:
-    from spanwise.worker.worker import Worker
+    from spanwise.worker.needs import Executing
 
 
 class Pinned:
@@ -20,7 +20,7 @@ class Pinned:
 
     what = "functions and arguments of tasks"
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Executing) -> None:
         self._worker = worker
 
     def held_bytes(self) -> float:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from spanwise.measure.parts import Part
 from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING
 from spanwise.worker.errors import Described
-
-#: kind, function, span, offset, duration, cpu, coreWait, bytes, from, held
-Part = tuple[int, int, int, float, float, float, float, float, int, int]
 
 _NAN = float("nan")
 

@@ -19,15 +19,15 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spanwise.measure.fine import Ledger
 from spanwise.processes import forks
 from spanwise.wire import payload
-from spanwise.worker.spill_file import Piece, Spilled, SpillFile, SpillFiles
+from spanwise.worker.spill_file import Piece, Spent, Spilled, SpillFile, SpillFiles
 
 if TYPE_CHECKING:
-    from spanwise.worker.worker import Worker
+    from spanwise.worker.needs import Spilling
 
 #: Shares of the memory limit, as in Dask: of results kept, and of the whole process.
 TARGET, SPILL = 0.60, 0.70
@@ -57,14 +57,6 @@ class Source(Protocol):
 
         :meth:`SpillStore.put_away` writes what is needed again.
         """
-
-
-class Spent(NamedTuple):
-    """What making room took."""
-
-    serialize: float
-    disk_write: float
-    disk_bytes: int
 
 
 class SpillStore:
@@ -130,7 +122,7 @@ class SpillStore:
 
     # ── making room ───────────────────────────────────────────────────────
 
-    def set_target(self, worker: Worker) -> None:
+    def set_target(self, worker: Spilling) -> None:
         """Let results have what the sources leave; called every now and then."""
         if self.limit <= 0:
             return
@@ -139,7 +131,7 @@ class SpillStore:
             self.target = goal
         self._goal = goal
 
-    def make_room(self, worker: Worker, coming: float = 0.0) -> Spent:
+    def make_room(self, worker: Spilling, coming: float = 0.0) -> Spent:
         """Spill until the results kept, and what is coming, are below the target."""
         begin = perf_counter()
         serialize = 0.0
@@ -157,7 +149,7 @@ class SpillStore:
                 break
         return Spent(serialize, perf_counter() - begin - serialize, disk_bytes)
 
-    def spill(self, worker: Worker, wanted: float) -> Spent | None:
+    def spill(self, worker: Spilling, wanted: float) -> Spent | None:
         """Write the oldest results, of about so many bytes, to disk; None if nothing can be."""
         with self._writing:
             if not self.may_write:
@@ -197,7 +189,7 @@ class SpillStore:
                 pieces, values, size = [], [], 0
             return Spent(serialize, disk_write, disk_bytes)
 
-    def _oldest(self, worker: Worker, wanted: float) -> list[tuple[int, Any, float]]:
+    def _oldest(self, worker: Spilling, wanted: float) -> list[tuple[int, Any, float]]:
         """Return results that can be written: either one large one, or small ones.
 
         Small ones wait for others until a file can be filled, or nothing else is left.
@@ -224,7 +216,7 @@ class SpillStore:
                 break
         return found
 
-    def _put(self, worker: Worker, pieces: Sequence[Piece], values: Sequence[Any]) -> bool:
+    def _put(self, worker: Spilling, pieces: Sequence[Piece], values: Sequence[Any]) -> bool:
         """Write pieces and put markers into their values' places."""
         try:
             markers = self.files.write(pieces)
@@ -239,7 +231,7 @@ class SpillStore:
                     table.replace(task_id, marker, 0.0)
         return True
 
-    def put_away(self, worker: Worker, buffers: Sequence[payload.Buffer]) -> Spilled | None:
+    def put_away(self, worker: Spilling, buffers: Sequence[payload.Buffer]) -> Spilled | None:
         """Write what a source keeps; None if nothing can be written now."""
         if not self.may_write:
             return None
@@ -253,14 +245,14 @@ class SpillStore:
 
     # ── files that are mostly dead ────────────────────────────────────────
 
-    def compact(self, worker: Worker) -> None:
+    def compact(self, worker: Spilling) -> None:
         """Rewrite the living part of mostly dead files; those end with their last readers."""
         for file in self.files.mostly_dead():
             with self._writing:
                 if not self.may_write or not self._move(worker, file):
                     return
 
-    def _move(self, worker: Worker, file: SpillFile) -> bool:
+    def _move(self, worker: Spilling, file: SpillFile) -> bool:
         table = worker.table
         pieces: list[Piece] = []
         markers: list[Spilled] = []
@@ -294,7 +286,7 @@ class SpillStore:
 
     # ── when the disk is full ─────────────────────────────────────────────
 
-    def _failed(self, worker: Worker, error: OSError) -> None:
+    def _failed(self, worker: Spilling, error: OSError) -> None:
         self._retry_at = perf_counter() + self._retry_seconds
         self._retry_seconds = min(2 * self._retry_seconds, RETRY_SECONDS)
         is_told = bool(self.failing)
@@ -304,7 +296,7 @@ class SpillStore:
         if not is_told:
             worker.send("event", {"kind": "spill-failed", "text": self.failing})
 
-    def _written(self, worker: Worker) -> None:
+    def _written(self, worker: Spilling) -> None:
         self.used = True
         self._retry_seconds = FIRST_RETRY_SECONDS
         if self.failing:

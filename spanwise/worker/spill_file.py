@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from spanwise.wire import payload
 
@@ -31,6 +32,14 @@ LITTLE_BYTES = 2 * 2**20
 
 #: A piece to be written: the id and the bytes in memory of its value, and its payload.
 Piece = tuple[int, float, Sequence[payload.Buffer]]
+
+
+class Spent(NamedTuple):
+    """What making room took."""
+
+    serialize: float
+    disk_write: float
+    disk_bytes: int
 
 
 class Unreadable(Exception):

@@ -10,32 +10,33 @@ import gc
 import threading
 from collections.abc import Callable
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.memory import MemoryMonitor, give_back_free_memory
-from spanwise.measure.sampler import Sampler
 from spanwise.records.enumerations import NONE_U32
-from spanwise.worker.spill import SPILL, Spent
+from spanwise.worker.executor_sampler import Sampler
+from spanwise.worker.fetch import Fetching
+from spanwise.worker.spill import SPILL, SpillStore
+from spanwise.worker.spill_file import Spent
 from spanwise.worker.tasks import Row
 
 if TYPE_CHECKING:
-    from spanwise.worker.fetch import Fetching
-    from spanwise.worker.worker import Worker
+    from spanwise.worker.needs import Watched
+
+    class Spillable(Watched, Protocol):
+        """A worker, whose store the watch thread keeps in order."""
+
+        @property
+        def spill(self) -> SpillStore: ...
+
 
 #: Seconds between measurements of memory, until the scheduler sets another rate.
 MEMORY_SECONDS = 0.2
 #: Samples are sent this often.
 SAMPLES_SECONDS = 1.0
-#: Tasks from here on are shown while they run.
-RUNNING_SECONDS = 0.1
 #: After so many looks at idle threads the sampler rests.
 IDLE_LOOKS = 10
-#: Seconds between looks at threads that compute. A sample stands for 10 ms; looking a
-#: little more often makes up for wake-ups that come late on a busy machine.
-LOOK_SECONDS = 0.009
-#: Between looks at threads that stand still: a wake-up costs some 150 us on a virtual
-#: machine, so 100 of them a second would cost more than the tasks that they watch.
-STILL_SECONDS = 0.04
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
 
@@ -57,7 +58,7 @@ class Watch(threading.Thread):
 
     def __init__(
         self,
-        worker: Worker,
+        worker: Spillable,
         fetching: Fetching,
         epoch: float,
         end: Callable[[str], None],

@@ -34,8 +34,7 @@ from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
 
 if TYPE_CHECKING:
-    from spanwise.worker.executor import Executor
-    from spanwise.worker.watch import Watch
+    from spanwise.worker.needs import Lane, Watching
 
 #: Sends a message to the scheduler: type, fields, tables, blobs.
 Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
@@ -78,7 +77,7 @@ class Worker:
         self.table = TaskTable(number)
         self.report = Report()
         #: Executors that have nothing to do, each blocked on its `wakeup`.
-        self.idle: list[Executor] = []
+        self.idle: list[Lane] = []
         #: No new task is begun: memory is short.
         self.paused = False
         #: And nothing runs, and nothing leaves memory.
@@ -90,8 +89,8 @@ class Worker:
 
         #: Around everything that is sent to the scheduler.
         self.sending = threading.Lock()
-        self.executors: list[Executor] = []
-        self.watch: Watch | None = None
+        self.executors: list[Lane] = []
+        self.watch: Watching | None = None
         #: From this process's clock to the scheduler's, in seconds.
         self.clock_offset = 0.0
         self._send: Send | None = None

@@ -2,7 +2,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import { gripIcon } from '../panels/icons';
-import type { PanelDescription, PanelName } from '../panels/panel-context';
+import type { PanelName } from '../panels/panel-context';
+import type { PanelDescription } from '../panels/panel';
 import { openMenu } from '../panels/panel-menu';
 import { dragAfterMove, type PanelDrag } from './panel-drag';
 import type { PanelPlace } from './panel-opener';

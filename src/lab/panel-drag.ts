@@ -5,7 +5,7 @@
 import { MimeData } from '@lumino/coreutils';
 import { Drag } from '@lumino/dragdrop';
 import { DockPanel, type Widget } from '@lumino/widgets';
-import type { PanelDescription } from '../panels/panel-context';
+import type { PanelDescription } from '../panels/panel';
 import { dropText } from './drop-text';
 
 /** What the dock panel asks a drag for: a function that returns the widget. */

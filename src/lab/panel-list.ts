@@ -1,7 +1,7 @@
 /** The panels there are, in the order of the gallery. */
 import { fineMetricsPanel } from '../panels/fine-metrics';
 import { memoryPanel } from '../panels/memory';
-import type { PanelDescription } from '../panels/panel-context';
+import type { PanelDescription } from '../panels/panel';
 import { profilePanel } from '../panels/profile';
 import { taskStreamPanel } from '../panels/task-stream';
 

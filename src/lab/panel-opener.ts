@@ -5,8 +5,8 @@ import { LabIcon } from '@jupyterlab/ui-components';
 import { type JSONObject, UUID } from '@lumino/coreutils';
 import { type DockLayout, DockPanel, type Widget } from '@lumino/widgets';
 import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
-import type { SpanwisePanel } from '../panels/panel';
-import type { PanelDescription, PanelName } from '../panels/panel-context';
+import type { PanelDescription, SpanwisePanel } from '../panels/panel';
+import type { PanelName } from '../panels/panel-context';
 import type { ContextPool } from './context-pool';
 import { defaultLayout } from './default-layout';
 

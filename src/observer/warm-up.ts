@@ -3,7 +3,7 @@ import type { Filter } from '../wire/panel-link';
 import { compileFilter } from './filter';
 import type { Slices } from './folds/context';
 import { ingestBlock } from './store/ingest';
-import type { BlockRows } from './store/ingest';
+import type { BlockRows } from './store/column-table';
 import { LogStore } from './store/log-store';
 import { pageSeconds, Pyramid } from './tiles/pyramid';
 import { makeTile } from './tiles/tile';

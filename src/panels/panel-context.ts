@@ -9,7 +9,6 @@ import type { Palette } from '../charts/theme';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
 import type { SelectionModel } from '../feed/selection';
-import type { SpanwisePanel } from './panel';
 
 /** The present colours. Canvases redraw on `changed`; HTML uses the custom properties and need not. */
 export interface ITheme {
@@ -35,13 +34,12 @@ export type PanelOptions = {
 export type PanelName = 'task-stream' | 'fine-metrics' | 'profile' | 'memory';
 
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
-export type PanelDescription = {
+export type PanelFace = {
   readonly name: PanelName;
   readonly title: string;
   /** The question it answers, shown under the title. */
   readonly question: string;
   readonly icon: LabIcon;
-  create(options: PanelOptions): SpanwisePanel;
 };
 
 /** A figure of the table twin: the text shown, and what sorting and export use. */

@@ -29,7 +29,7 @@ import { LiveLine } from './live-line';
 import { PanelBoundary } from './panel-boundary';
 import type {
   PanelContext,
-  PanelDescription,
+  PanelFace,
   PanelOptions,
   TableData
 } from './panel-context';
@@ -42,7 +42,10 @@ import { TableTwin, tableAsCsv } from './table-twin';
 import { ToolButton } from './toolbar';
 import { undoOnKey } from './undo-key';
 
-export type PanelFace = Omit<PanelDescription, 'create'>;
+/** A panel as the gallery, the palette and the launcher know it. */
+export type PanelDescription = PanelFace & {
+  create(options: PanelOptions): SpanwisePanel;
+};
 
 export abstract class SpanwisePanel<
   R extends ViewResult = ViewResult

@@ -1,12 +1,22 @@
 import { NONE } from './edge-table';
-import type { SchedulerState } from './scheduler-state';
+import type { SeededRandom } from '../base/seeded-random';
+import type { SchedulerOptions } from './options';
+import type { TaskTable } from './task-table';
 import type { WorkerRecord } from './worker-table';
+
+/** What placing reads of the scheduler's state. */
+type PlacementState = {
+  readonly tasks: TaskTable;
+  readonly options: SchedulerOptions;
+  readonly random: SeededRandom;
+  hasReplica(task: number, worker: WorkerRecord): boolean;
+};
 
 /** Decides for which worker a task with inputs queues. Called once all its inputs are in memory. */
 export interface IPlacementPolicy {
   /** One of `candidates`, which are eligible for the task and at least one. */
   choose(
-    state: SchedulerState,
+    state: PlacementState,
     task: number,
     candidates: readonly WorkerRecord[]
   ): WorkerRecord;
@@ -21,7 +31,7 @@ export class CheapestPlacement implements IPlacementPolicy {
   private _heldInputs = new Int32Array(16);
 
   choose(
-    state: SchedulerState,
+    state: PlacementState,
     task: number,
     candidates: readonly WorkerRecord[]
   ): WorkerRecord {
@@ -84,7 +94,7 @@ export class CheapestPlacement implements IPlacementPolicy {
 
 /** Estimated seconds to move to `worker` those inputs of `task` that it does not hold. */
 export function transferSeconds(
-  state: SchedulerState,
+  state: PlacementState,
   task: number,
   worker: WorkerRecord
 ): number {

@@ -12,6 +12,7 @@ import {
 import { TABLES, type TableName } from '../records/tables';
 import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
+import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
 import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
@@ -22,17 +23,6 @@ import { nextAttempt, type TaskFacts } from './task-facts';
 const TRACEBACK_CHARACTERS = 3000;
 const MOST_TRACEBACKS = 2000;
 const LINE_CHARACTERS = 200;
-
-/** A worker as it joins. */
-export type JoinedWorker = {
-  readonly worker: number;
-  readonly pid: number;
-  readonly threads: number;
-  readonly memoryLimit: number;
-  readonly name: string;
-  readonly address: string;
-  readonly host: string;
-};
 
 /** A span as its client tells of it; times as the client reads its clock. */
 type SpanRow = {

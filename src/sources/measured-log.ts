@@ -2,7 +2,7 @@ import { NONE_U32 } from '../records/enumerations';
 import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
 import type { TableName } from '../records/tables';
-import type { JoinedWorker } from './embedded-cluster';
+import type { JoinedWorker } from './joined-worker';
 import type { GivenUpTasks } from './given-up-tasks';
 import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';

@@ -1,5 +1,5 @@
 import { blockRows } from '../observer/store/block-rows';
-import type { BlockRows } from '../observer/store/ingest';
+import type { BlockRows } from '../observer/store/column-table';
 import { decodeBlock, type Row as FullRow } from '../records/block';
 import { BlockBuilder } from '../records/block-builder';
 import { TABLES } from '../records/tables';

@@ -16,7 +16,7 @@ import {
   RunStatus,
   TaskOrigin
 } from '../records/enumerations';
-import type { BlockRows } from '../observer/store/ingest';
+import type { BlockRows } from '../observer/store/column-table';
 import { ingestBlock } from '../observer/store/ingest';
 import { LogStore } from '../observer/store/log-store';
 import type { StoreBounds } from '../observer/store/log-store';

@@ -1,5 +1,5 @@
 import { PartKind, RunStatus, TaskOrigin } from '../records/enumerations';
-import type { BlockRows } from '../observer/store/ingest';
+import type { BlockRows } from '../observer/store/column-table';
 import { SeededRandom } from '../base/seeded-random';
 import { rowsToBlock } from './rows-to-block';
 

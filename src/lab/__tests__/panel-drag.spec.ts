@@ -2,7 +2,7 @@ import './pointer-events';
 import type { Drag } from '@lumino/dragdrop';
 import { Widget } from '@lumino/widgets';
 import { taskStreamIcon } from '../../panels/icons';
-import type { PanelDescription } from '../../panels/panel-context';
+import type { PanelDescription } from '../../panels/panel';
 import { dropText } from '../drop-text';
 import { dragAfterMove, FACTORY_MIME, type PanelDrag } from '../panel-drag';
 

@@ -6,8 +6,6 @@
  *   KeyMap(2) { 'a' => 1, [ 'block', 0 ] => 3 }
  * ```
  */
-import type { Key } from './key';
-
 /** Consoles look for a method under this symbol (Node's, Deno's, Bun's). */
 export const shown: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
@@ -20,7 +18,7 @@ export type ShowArgs = [
 
 export function shownMap(
   name: string,
-  entries: Iterable<readonly [Key, unknown]>,
+  entries: Iterable<readonly [unknown, unknown]>,
   [depth, options, show]: ShowArgs
 ): string {
   return show(new Map(entries), { ...options, depth }).replace('Map', name);
@@ -28,7 +26,7 @@ export function shownMap(
 
 export function shownSet(
   name: string,
-  keys: Iterable<Key>,
+  keys: Iterable<unknown>,
   [depth, options, show]: ShowArgs
 ): string {
   return show(new Set(keys), { ...options, depth }).replace('Set', name);

@@ -1,4 +1,15 @@
-import type { TaskCall } from './executor';
+import type { Key, ReadonlyKeyMap } from '../graph/key';
+import type { TaskNode } from '../graph/nodes';
+
+/** A task together with the values that it needs. */
+export type TaskCall = {
+  /** The run's own number of the task, for nobody else. */
+  readonly id: number;
+  readonly key: Key;
+  readonly node: TaskNode;
+  /** The value of each dependency, by key. */
+  readonly inputs: ReadonlyKeyMap<unknown>;
+};
 
 /** One task as it ran, measured where it ran. Times are seconds of the clock that all processes of a machine share. */
 export type Execution = {

@@ -1,16 +1,6 @@
-import type { Key, ReadonlyKeyMap } from '../graph/key';
+import type { Key } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
-import type { RemoteWorkers } from './execution';
-
-/** A task together with the values that it needs. */
-export type TaskCall = {
-  /** The run's own number of the task, for nobody else. */
-  readonly id: number;
-  readonly key: Key;
-  readonly node: TaskNode;
-  /** The value of each dependency, by key. */
-  readonly inputs: ReadonlyKeyMap<unknown>;
-};
+import type { RemoteWorkers, TaskCall } from './execution';
 
 export type TaskValue = {
   readonly value: unknown;

@@ -5,9 +5,9 @@ import type {
   BatchDone,
   BatchOutcome,
   Executor,
-  TaskCall,
   TaskOutcome
 } from './executor';
+import type { TaskCall } from './execution';
 import { isThenable } from '../graph/thenable';
 import type { Keys } from './request';
 import {

@@ -2,13 +2,8 @@ import { Queue } from '../../base/queue';
 import type { Key } from '../graph/key';
 import type { TaskNode } from '../graph/nodes';
 import { callNode } from '../graph/references';
-import type {
-  BatchDone,
-  BatchOutcome,
-  Executor,
-  TaskCall,
-  TaskValue
-} from './executor';
+import type { BatchDone, BatchOutcome, Executor, TaskValue } from './executor';
+import type { TaskCall } from './execution';
 import type { RunPlan } from './plan';
 import type { RunTables } from './tables';
 import { isThenable } from '../graph/thenable';

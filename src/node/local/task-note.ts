@@ -2,7 +2,7 @@ import { BoundedMap } from '../../base/bounded-map';
 import type { Key } from '../graph/key';
 import { Task } from '../graph/nodes';
 import type { RunScope } from './callback';
-import type { TaskCall } from './executor';
+import type { TaskCall } from './execution';
 
 /**
  * What a run writes onto an error that a task threw: the error itself is what the caller gets.

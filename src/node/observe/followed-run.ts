@@ -4,23 +4,23 @@ import { DataNode, Task } from '../graph/nodes';
 import { callNode } from '../graph/references';
 import { isThenable } from '../graph/thenable';
 import { placeOf } from '../graph/written-in';
-import type { Execution, RemoteWorkers } from '../local/execution';
+import type { Execution, RemoteWorkers, TaskCall } from '../local/execution';
 import type {
   BatchDone,
   BatchOutcome,
   Executor,
-  TaskCall,
   TaskOutcome
 } from '../local/executor';
 import type { RunPlan } from '../local/plan';
 import type { FollowedRun } from '../local/run-follower';
-import type { FollowedRuns } from './followed-runs';
 import { HOME } from './home';
+import type { KeyCutter } from './key-parts';
 import type { LaneRange } from './lanes';
 import type { LiveLog } from './live-log';
 import type { ProcessSlot } from './process-slots';
 import { recordedError } from './recorded-error';
 import { resultBytes } from './result-bytes';
+import type { RunningBoard } from './running-board';
 import { currentSpan, type Span } from './span';
 
 /** Of executions that have not ended yet, and figures that are not known. */
@@ -41,6 +41,21 @@ type OpenCall = {
   isTold: boolean;
 };
 
+/** What all runs that are followed share. */
+export interface IFollowing {
+  readonly live: LiveLog;
+  readonly board: RunningBoard;
+  readonly keys: KeyCutter;
+  readonly cpuOfThread: () => number;
+  /** Never lets observing break a computation. */
+  harmless(write: () => void): void;
+  /** Lanes for a run that begins. */
+  takeLanes(executor: Executor): LaneRange | ProcessSlot[];
+  giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void;
+  /** The lane of a process. */
+  laneOfProcess(pool: object, pid: number): number;
+}
+
 export class FollowedRunOf implements FollowedRun {
   readonly executor: Executor;
   private readonly _live: LiveLog;
@@ -60,7 +75,7 @@ export class FollowedRunOf implements FollowedRun {
   private _openCount = 0;
 
   constructor(
-    private readonly _runs: FollowedRuns,
+    private readonly _runs: IFollowing,
     private readonly _plan: RunPlan,
     private readonly _inner: Executor
   ) {

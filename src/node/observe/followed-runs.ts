@@ -8,7 +8,7 @@ import {
   type FollowedRun,
   type RunFollower
 } from '../local/run-follower';
-import { FollowedRunOf } from './followed-run';
+import { FollowedRunOf, type IFollowing } from './followed-run';
 import { HOME } from './home';
 import { KeyCutter } from './key-parts';
 import { HomeLanes, type LaneRange } from './lanes';
@@ -19,7 +19,7 @@ import { threadCpuClock } from './thread-cpu';
 import { warn } from '../warning';
 
 /** A callback that follows every run in whose scope it is. */
-export class FollowedRuns extends Callback implements RunFollower {
+export class FollowedRuns extends Callback implements RunFollower, IFollowing {
   readonly lanes = new HomeLanes();
   readonly slots = new ProcessSlots(HOME + 1);
   readonly keys = new KeyCutter();

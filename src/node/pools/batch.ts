@@ -1,5 +1,6 @@
 import { monotonicOffset } from '../../link/monotonic';
-import type { BatchOutcome, TaskCall, TaskOutcome } from '../local/executor';
+import type { BatchOutcome, TaskOutcome } from '../local/executor';
+import type { TaskCall } from '../local/execution';
 import { type MeasureCount, Measures } from './task-meter';
 
 /** What the loop submitted together, and what has become of it. */

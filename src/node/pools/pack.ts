@@ -1,10 +1,9 @@
 import type { Execution } from '../local/execution';
 import type { Entry } from './batch';
-import type { PoolExecutor } from './pool-executor';
 import { type MeasureCount, Measures } from './task-meter';
 
-/** Tasks that one run has sent to one worker. */
-export class Pack {
+/** Tasks that one run, the owner, has sent to one worker. */
+export class Pack<Owner> {
   /** How many have an outcome; outcomes come in order. */
   received = 0;
   /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
@@ -15,7 +14,7 @@ export class Pack {
   /** @param taskMs - what a task of it is expected to take */
   constructor(
     readonly id: number,
-    readonly owner: PoolExecutor,
+    readonly owner: Owner,
     readonly entries: readonly Entry[],
     readonly cell: number,
     readonly taskMs: number,

@@ -1,6 +1,5 @@
 /** Which worker is given a run's next tasks, and how much it is given ahead. */
-import type { PoolExecutor } from './pool-executor';
-import type { PoolWorker } from './pool-worker';
+import type { IPoolRun, PoolWorker } from './pool-worker';
 import type { WorkerPool } from './worker-pool';
 
 /** Work that a worker is given before it has finished what it has: some twenty times what a message and a wake-up take. */
@@ -19,7 +18,7 @@ export const STUCK_MS = 5;
  */
 export function freestWorker(
   pool: WorkerPool,
-  run: PoolExecutor,
+  run: IPoolRun,
   hasServed: (worker: PoolWorker) => boolean
 ): PoolWorker | null {
   const now = performance.now();
@@ -60,7 +59,7 @@ export function freestWorker(
 function mayWaitIn(
   worker: PoolWorker,
   pool: WorkerPool,
-  run: PoolExecutor
+  run: IPoolRun
 ): boolean {
   return (
     worker.packs.size === 0 ||

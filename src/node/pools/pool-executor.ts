@@ -12,20 +12,15 @@
 import { type Key, keyText } from '../graph/key';
 import { Task, type TaskNode } from '../graph/nodes';
 import { NotPortableError } from '../graph/portable';
-import type {
-  BatchDone,
-  Executor,
-  TaskCall,
-  TaskOutcome
-} from '../local/executor';
-import type { Execution, RemoteWorkers } from '../local/execution';
+import type { BatchDone, Executor, TaskOutcome } from '../local/executor';
+import type { Execution, RemoteWorkers, TaskCall } from '../local/execution';
 import { Batch, type Entry, outcomes, settleValues } from './batch';
 import { encodeCall, visitFunctions } from './call-encoding';
 import type { ResultsMessage } from './messages';
 import { Pack } from './pack';
 import { AHEAD_MS, AHEAD_TASKS, freestWorker, STUCK_MS } from './placement';
 import { workerEnded, WorkerEndedError, workerNotStarted } from './pool-errors';
-import type { PoolWorker } from './pool-worker';
+import type { IPoolRun, PoolWorker, RunPack } from './pool-worker';
 import { unpackFailure } from './remote-error';
 import { type MeasureCount, Measures } from './task-meter';
 import { couldStick, retireHeld, takeBackStuck } from './stuck-packs';
@@ -50,7 +45,7 @@ type PoolExecutorOptions = {
   readonly signal: AbortSignal | undefined;
 };
 
-export class PoolExecutor implements Executor {
+export class PoolExecutor implements Executor, IPoolRun {
   readonly numWorkers: number;
   /** One batch of the size that was asked for per worker, neither more nor together. */
   readonly isExact: boolean;
@@ -223,7 +218,7 @@ export class PoolExecutor implements Executor {
   }
 
   /** Results of the next tasks of a pack. The pool has all runs dispatch afterwards. */
-  receive(worker: PoolWorker, pack: Pack, message: ResultsMessage): void {
+  receive(worker: PoolWorker, pack: RunPack, message: ResultsMessage): void {
     const { values, timings, failure } = message;
     const from = pack.received;
     const failed =
@@ -270,7 +265,12 @@ export class PoolExecutor implements Executor {
    *
    * @param mayRun - whether it may have been running a task of this pack
    */
-  lose(worker: PoolWorker, pack: Pack, end: WorkerEnd, mayRun: boolean): void {
+  lose(
+    worker: PoolWorker,
+    pack: RunPack,
+    end: WorkerEnd,
+    mayRun: boolean
+  ): void {
     const begun = worker.transport.begun(pack.cell);
     const rest = pack.entries.slice(pack.received, pack.end);
     worker.close(pack);

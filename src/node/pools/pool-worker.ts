@@ -1,13 +1,33 @@
 import type { FunctionTable } from './function-table';
 import type { Entry } from './batch';
 import type { Pack } from './pack';
-import type { PoolExecutor } from './pool-executor';
+import type { ResultsMessage } from './messages';
 import type { IWorkerTransport, WorkerEnd } from './worker-transport';
+
+/** A run on a pool, as the pool and its workers see it. */
+export interface IPoolRun {
+  readonly numWorkers: number;
+  /** One batch of the size that was asked for per worker, neither more nor together. */
+  readonly isExact: boolean;
+  readonly isStopped: boolean;
+  /** Whether it has tasks that no worker has. */
+  readonly isWaiting: boolean;
+  dispatch(): void;
+  receive(worker: PoolWorker, pack: RunPack, message: ResultsMessage): void;
+  lose(
+    worker: PoolWorker,
+    pack: RunPack,
+    end: WorkerEnd,
+    mayRun: boolean
+  ): void;
+}
+
+export type RunPack = Pack<IPoolRun>;
 
 /** A worker of a pool, and what it has been given. */
 export class PoolWorker {
   /** In the order in which they run. */
-  readonly packs = new Map<number, Pack>();
+  readonly packs = new Map<number, RunPack>();
   isReady = false;
   /** Why it is ended before it was ready, if its initializer failed. */
   startFailure: WorkerEnd | null = null;
@@ -39,7 +59,7 @@ export class PoolWorker {
     return !this.isEnding && this._freeCells.length > 0;
   }
 
-  worksFor(run: PoolExecutor): boolean {
+  worksFor(run: IPoolRun): boolean {
     for (const pack of this.packs.values()) {
       if (pack.owner === run) {
         return true;
@@ -49,7 +69,7 @@ export class PoolWorker {
   }
 
   /** Whether it has something of another run. */
-  worksForOthers(run: PoolExecutor): boolean {
+  worksForOthers(run: IPoolRun): boolean {
     for (const pack of this.packs.values()) {
       if (pack.owner !== run) {
         return true;
@@ -59,7 +79,7 @@ export class PoolWorker {
   }
 
   /** What it still runs, or may still begin, of a run that is over. */
-  leftOver(): Pack | undefined {
+  leftOver(): RunPack | undefined {
     for (const pack of this.packs.values()) {
       if (pack.owner.isStopped && pack.left > 0) {
         return pack;
@@ -74,7 +94,7 @@ export class PoolWorker {
   }
 
   /** The task that it should be at, and since when at the earliest. */
-  current(): { entry: Entry; owner: PoolExecutor; sinceMs: number } | null {
+  current(): { entry: Entry; owner: IPoolRun; sinceMs: number } | null {
     for (const { entries, received, end, owner } of this.packs.values()) {
       if (received < end) {
         return { entry: entries[received]!, owner, sinceMs: this._heardAtMs };
@@ -93,7 +113,7 @@ export class PoolWorker {
 
   /** Sends a pack and notes it. @throws if an argument cannot be sent; nothing is noted then. */
   post(
-    pack: Pack,
+    pack: RunPack,
     calls: readonly number[],
     args: readonly unknown[],
     isShared: boolean,
@@ -123,14 +143,14 @@ export class PoolWorker {
   }
 
   /** The next `count` tasks of a pack have outcomes. */
-  received(pack: Pack, count: number): void {
+  received(pack: RunPack, count: number): void {
     this._heardAtMs = performance.now();
     pack.received += count;
     this._count(pack, -count);
   }
 
   /** Takes back what has not begun. @returns how many entries from the pack's end, none if that cannot be known. */
-  takeBack(pack: Pack): number {
+  takeBack(pack: RunPack): number {
     const begun = this.transport.takeBack(pack.id, pack.cell);
     const kept = begun === null ? pack.end : Math.min(begun, pack.end);
     const taken = pack.end - kept;
@@ -140,7 +160,7 @@ export class PoolWorker {
   }
 
   /** The worker is done with the pack. */
-  close(pack: Pack): void {
+  close(pack: RunPack): void {
     this._count(pack, -pack.left);
     this.packs.delete(pack.id);
     this.freeCell(pack.cell);
@@ -171,7 +191,7 @@ export class PoolWorker {
     }
   }
 
-  private _count(pack: Pack, tasks: number): void {
+  private _count(pack: RunPack, tasks: number): void {
     this.aheadTasks += tasks;
     // Sums of fractions do not come back to zero by themselves.
     this.aheadMs =

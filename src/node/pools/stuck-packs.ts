@@ -1,7 +1,7 @@
 /** What waits in a worker behind a task that takes long, and workers that are held by a task of a run that is over. */
 import type { Entry } from './batch';
 import { STUCK_MS } from './placement';
-import type { PoolExecutor } from './pool-executor';
+import type { IPoolRun } from './pool-worker';
 import type { WorkerPool } from './worker-pool';
 
 /** How long a worker that still runs a task of a failed run is waited for before another takes its place. */
@@ -10,7 +10,7 @@ const LEFT_OVER_MS = 50;
 /** Whether tasks of the run wait behind another while somebody has time for them, or in its queue because of a run that is over. */
 export function couldStick(
   { workers, size }: WorkerPool,
-  run: PoolExecutor
+  run: IPoolRun
 ): boolean {
   if (run.isWaiting) {
     return workers.some(worker => worker.leftOver() !== undefined);
@@ -30,7 +30,7 @@ export function couldStick(
 }
 
 /** Takes back the run's tasks that wait in workers which have sent nothing for a while. @returns them, for the front of its queue */
-export function takeBackStuck(pool: WorkerPool, run: PoolExecutor): Entry[] {
+export function takeBackStuck(pool: WorkerPool, run: IPoolRun): Entry[] {
   const now = performance.now();
   const entries: Entry[] = [];
   for (const worker of pool.workers) {

@@ -9,8 +9,7 @@ import type {
   InitializedMessage,
   InitializeMessage
 } from './messages';
-import type { PoolExecutor } from './pool-executor';
-import { PoolWorker } from './pool-worker';
+import { type IPoolRun, PoolWorker } from './pool-worker';
 import { canEncode, decodedCopy } from './process-frames';
 import { ProcessWorker } from './process-worker';
 import { ClassLosses } from './sent-values';
@@ -89,7 +88,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   /** Ended for the pool but not yet gone. */
   private readonly _leaving = new Set<Promise<void>>();
   /** Runs, the one that was given a worker longest ago first. */
-  private readonly _executors = new Set<PoolExecutor>();
+  private readonly _executors = new Set<IPoolRun>();
   private _isClosed = false;
   private _isClosingWhenIdle = false;
   private _nextPack = 0;
@@ -162,7 +161,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   /** @internal */
-  attach(executor: PoolExecutor): void {
+  attach(executor: IPoolRun): void {
     if (this._isClosed) {
       throw new Error('The pool is closed.');
     }
@@ -170,7 +169,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   /** @internal */
-  detach(executor: PoolExecutor): void {
+  detach(executor: IPoolRun): void {
     this._executors.delete(executor);
     if (this._isClosingWhenIdle && this._executors.size === 0) {
       void this.close();
@@ -188,13 +187,13 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   /** The run was given a worker: others come first now. @internal */
-  served(executor: PoolExecutor): void {
+  served(executor: IPoolRun): void {
     this._executors.delete(executor);
     this._executors.add(executor);
   }
 
   /** Whether other runs wait for a worker. @internal */
-  isWantedByOthers(executor: PoolExecutor): boolean {
+  isWantedByOthers(executor: IPoolRun): boolean {
     for (const other of this._executors) {
       if (other !== executor && other.isWaiting) {
         return true;

@@ -28,6 +28,7 @@ import { plotlyText } from './plotly-text';
 import type { Plot } from './plots';
 import { summaryOf } from './summary';
 import { type Shade, type Theme, themes } from './theme';
+import type { View } from './view';
 
 /** What to draw, whatever the zoom. */
 export type Picture = {
@@ -35,14 +36,6 @@ export type Picture = {
   /** Right end of the x axis, seconds. */
   readonly end: number;
   readonly options: FigureOptions;
-};
-
-export type View = {
-  /** Seconds at the left and right border. */
-  readonly from: number;
-  readonly to: number;
-  readonly width: number;
-  readonly shade: Shade;
 };
 
 const DEFAULT_WIDTH = 800;

@@ -1,7 +1,7 @@
 /** What each kind of plot adds to a figure: its traces and its axes. */
 import { cacheTraces } from './cache-traces';
 import type { LabelStyle } from './colours';
-import type { View } from './figure';
+import type { View } from './view';
 import type { PlotPlace } from './page-plan';
 import type { Layout, Trace } from './plotly-figure';
 import { plotlyText } from './plotly-text';

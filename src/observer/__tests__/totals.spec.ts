@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import type { Filter } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
-import type { BlockRows } from '../store/ingest';
+import type { BlockRows } from '../store/column-table';
 import { LogStore } from '../store/log-store';
 import { ask } from './ask';
 

@@ -1,6 +1,6 @@
 import { TABLES } from '../../records/tables';
 import type { TableName } from '../../records/tables';
-import type { BlockRows } from './ingest';
+import type { BlockRows } from './column-table';
 
 /** No log lasts 30 years: a time beyond that is broken, and would stretch every axis and every walk over time. */
 const MOST_SECONDS = 1e9;

@@ -1,7 +1,6 @@
 import { TextColumn } from '../../records/block';
 import type { Block } from '../../records/block';
-import type { AnyColumn } from './column-table';
-import type { BlockRows } from './ingest';
+import type { AnyColumn, BlockRows } from './column-table';
 
 const NO_TEXT = new Uint8Array(0);
 

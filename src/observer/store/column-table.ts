@@ -30,13 +30,19 @@ export type ColumnsOf<T extends TableName> = ArraysOf<
 >;
 
 /** What a chunk is filled from: a decoded block, or rows that a fold coins. */
-export type Rows = {
+type Rows = {
   readonly rows: number;
   readonly columns: Readonly<Record<string, AnyColumn>>;
   /** Bytes that the text columns' end offsets point into. */
   readonly text: Uint8Array;
   /** Text column → offset in `text` at which its first row begins; 0 if left out. Each column's rows stand one after another. */
   readonly textStarts?: Readonly<Record<string, number>>;
+};
+
+/** A block of the record log, decoded. */
+export type BlockRows = Rows & {
+  readonly seq: number;
+  readonly table: TableName;
 };
 
 type Chunk<C> = {

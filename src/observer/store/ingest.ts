@@ -3,7 +3,7 @@ import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
 import type { TableName } from '../../records/tables';
 import { TABLES } from '../../records/tables';
 import { CHUNK_MASK } from './column-table';
-import type { AnyColumn, ColumnTable, Rows } from './column-table';
+import type { AnyColumn, BlockRows, ColumnTable } from './column-table';
 import { implausible, ImplausibleBlock } from './block-bounds';
 import type { ActivityCells } from './activity-cells';
 import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
@@ -20,12 +20,6 @@ import {
   undividedExecutions
 } from './run-book';
 import type { NanosecondSink, PartFigures } from './run-book';
-
-/** A block of the record log, decoded. */
-export type BlockRows = Rows & {
-  readonly seq: number;
-  readonly table: TableName;
-};
 
 /**
  * Takes a block in: rows are copied column by column, then what every question needs is brought up to date row by row (about half a

@@ -1,5 +1,5 @@
 import { fineMetricsIcon } from '../icons';
-import type { PanelDescription } from '../panel-context';
+import type { PanelDescription } from '../panel';
 import { FineMetricsPanel } from './panel';
 
 const face = {

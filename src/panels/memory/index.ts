@@ -1,5 +1,5 @@
 import { memoryIcon } from '../icons';
-import type { PanelDescription } from '../panel-context';
+import type { PanelDescription } from '../panel';
 import { MemoryPanel } from './panel';
 
 const face = {

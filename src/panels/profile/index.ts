@@ -1,5 +1,5 @@
 import { profileIcon } from '../icons';
-import type { PanelDescription } from '../panel-context';
+import type { PanelDescription } from '../panel';
 import { ProfilePanel } from './panel';
 
 const face = {

@@ -1,5 +1,5 @@
 import { taskStreamIcon } from '../icons';
-import type { PanelDescription } from '../panel-context';
+import type { PanelDescription } from '../panel';
 import { TaskStreamPanel } from './panel';
 
 const face = {

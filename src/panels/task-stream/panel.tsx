@@ -10,8 +10,8 @@ import type {
   TaskStreamResult
 } from '../../wire/panel-link';
 import { formatTimeRange } from '../format';
-import { type PanelFace, SpanwisePanel } from '../panel';
-import type { PanelOptions, TableData } from '../panel-context';
+import { SpanwisePanel } from '../panel';
+import type { PanelFace, PanelOptions, TableData } from '../panel-context';
 import { type MenuItem, openMenu } from '../panel-menu';
 import { SearchBox, ToolButton, ToolSelect } from '../toolbar';
 import { standings } from '../worker-standing';

@@ -49,13 +49,16 @@ describe('ARCHITECTURE.md', () => {
     expect(listed.sort()).toEqual(existing.sort());
   });
 
-  it('shows the import table that the check enforces', () => {
+  it.each([
+    ['import-table.json', 'src', 'Who may import whom'],
+    ['python-import-table.json', 'spanwise', 'Who may import whom in Python']
+  ])('shows the table %s that a check enforces', (file, inside, heading) => {
     const { rows } = JSON.parse(
-      readFileSync(path.join(root, 'scripts', 'import-table.json'), 'utf8')
-    ) as { rows: { folder: string; src: string[]; outside: string[] }[] };
-    const shown = tableUnder('Who may import whom').map(cells => ({
+      readFileSync(path.join(root, 'scripts', file), 'utf8')
+    ) as { rows: Record<string, string | string[]>[] };
+    const shown = tableUnder(heading).map(cells => ({
       folder: namesIn(cells[0])[0],
-      src: namesIn(cells[1]),
+      [inside]: namesIn(cells[1]),
       outside: namesIn(cells[2])
     }));
     expect(shown).toEqual(rows);

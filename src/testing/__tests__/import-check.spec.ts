@@ -22,12 +22,16 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
+function write(name: string, text: string): void {
+  const file = path.join(folder, 'src', name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
 /** Runs the check over drawn files and returns its complaints. */
 function complaintsAbout(files: Record<string, string>): string[] {
   for (const [name, text] of Object.entries(files)) {
-    const file = path.join(folder, 'src', name);
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, text);
+    write(name, text);
   }
   try {
     execFileSync(
@@ -76,6 +80,33 @@ describe('the import check', () => {
   it('asks for a row for a new folder', () => {
     expect(complaintsAbout({ 'fresh/a.ts': '' })).toEqual([
       'src/fresh/a.ts: its folder is not in scripts/import-table.json'
+    ]);
+  });
+
+  it('refuses a circle of files, of types too', () => {
+    expect(
+      complaintsAbout({
+        'base/a.ts': "import { b } from './b';",
+        'base/b.ts': "export { c } from './deep/c';",
+        'base/deep/c.ts': "import type { A } from '../a';",
+        'base/user.ts': "import { a } from './a';"
+      })
+    ).toEqual([
+      'circle: src/base/a.ts → src/base/b.ts → src/base/deep/c.ts → src/base/a.ts'
+    ]);
+  });
+
+  it('tells each knot of circles once', () => {
+    const complaints = complaintsAbout({
+      'base/a.ts': "import './b';",
+      'base/b.ts': "import './a'; import './c';",
+      'base/c.ts': "import './a';",
+      'records/a.ts': "import './b';",
+      'records/b.ts': "import './a';"
+    });
+    expect(complaints.map(each => each.split(' → ')[0])).toEqual([
+      'circle: src/base/a.ts',
+      'circle: src/records/a.ts'
     ]);
   });
 });

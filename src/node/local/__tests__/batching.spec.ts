@@ -1,5 +1,6 @@
 import { ref, task } from '../../graph/nodes';
-import type { BatchDone, BatchOutcome, Executor, TaskCall } from '../executor';
+import type { BatchDone, BatchOutcome, Executor } from '../executor';
+import type { TaskCall } from '../execution';
 import { getAsync } from '../get-async';
 import { getSync } from '../get-sync';
 import { runGraph } from '../run';

@@ -4,7 +4,8 @@
  */
 import bar from 'plotly.js/lib/bar';
 import plotly from 'plotly.js/lib/core';
-import { figureOf, type Picture, type View } from '../figure';
+import { figureOf, type Picture } from '../figure';
+import type { View } from '../view';
 import type { Shade } from '../theme';
 import { unpacked } from './unpack';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BlockRows } from '../../../observer/store/ingest';
+import type { BlockRows } from '../../../observer/store/column-table';
 import { encodeBlock } from '../../../records/block';
 import type { Snapshot } from '../../../wire/panel-link';
 import type { Message } from '../../../wire/schema';

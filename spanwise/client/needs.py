@@ -1,0 +1,77 @@
+"""What the parts of a client need of each other, so that none imports what is made of it.
+
+For type checkers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from spanwise.client.entries import Entry, Waiter
+from spanwise.client.peers import Peers
+from spanwise.wire.frame import Message
+
+
+class Locating(Protocol):
+    """A session, as what brings its results sees it."""
+
+    #: Of the cluster, by number.
+    workers: dict[int, dict[str, Any]]
+    peers: Peers
+
+    def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
+
+    def ask(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        tables: Any = None,
+        blobs: Sequence[Any] = (),
+        timeout: float | None = 30.0,
+    ) -> Message: ...
+
+
+class Awaited(Protocol):
+    """A session, as futures see it."""
+
+    def wait_for(self, entries: Sequence[Entry], timeout: float | None = None) -> None: ...
+
+    def watch(
+        self, entries: Sequence[Entry], notify: Callable[[], None], first: bool = False
+    ) -> Waiter | None: ...
+
+    def unwatch(self, entries: Iterable[Entry], waiter: Waiter) -> None: ...
+
+    def wait_first(self, entries: Sequence[Entry], timeout: float | None) -> bool: ...
+
+    def when_done(
+        self,
+        entry: Entry,
+        callback: Callable[[], None],
+        waits: Callable[[], bool] | None = None,
+    ) -> None: ...
+
+    def gather_one(self, entry: Entry, timeout: float | None = None) -> Any: ...
+
+    def drop_later(self, dropped: Entry | list[Entry]) -> None: ...
+
+
+class Holder(Protocol):
+    """A client, as its futures see it."""
+
+    asynchronous: bool
+
+    @property
+    def _session(self) -> Awaited: ...
+
+    def cancel(
+        self,
+        futures: Any,
+        asynchronous: bool | None = None,
+        force: bool = False,
+        reason: str | None = None,
+        msg: str | None = None,
+    ) -> Any: ...
+
+    def retry(self, futures: Any, asynchronous: bool | None = None) -> Any: ...

@@ -1,0 +1,49 @@
+"""Questions about one cluster: its scheduler sends what it holds, then the observer is asked."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+from spanwise.client.session import Session
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.observed.questions import QUERY_SECONDS, Questions, level_of_asker
+
+
+class SessionLog:
+    """The log that a cluster's scheduler writes.
+
+    Parameters
+    ----------
+    session
+        The connection to it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.cluster_id = session.cluster_id
+        self.wall_epoch = session.wall_epoch
+
+    def flush(self) -> int:
+        """As :meth:`Recorded.flush`; a dead scheduler has nothing more to say."""
+        if self._session.dead is not None:
+            return 0
+        answer = self._session.ask("flush", {}, timeout=QUERY_SECONDS)
+        if answer.fields["note"]:
+            warnings.warn(answer.fields["note"], RuntimeWarning, stacklevel=level_of_asker())
+        return int(answer.fields["seq"])
+
+
+class Observed(Questions):
+    """Queries about one cluster.
+
+    Parameters
+    ----------
+    session
+        The cluster's connection.
+    find
+        Finds the observer when first needed.
+    """
+
+    def __init__(self, session: Session, find: Callable[[], ObserverAddress | None]) -> None:
+        super().__init__(SessionLog(session), find)

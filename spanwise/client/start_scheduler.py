@@ -1,0 +1,61 @@
+"""Starts the scheduler of a private cluster."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import uuid
+from typing import Any
+
+from spanwise.client.launch import (
+    launch_spec,
+    memory_per_worker,
+    processes_and_threads,
+    stall_seconds,
+)
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.this_process import default_name, kernel_id, notebook_path
+from spanwise.wire.addresses import default_transport
+from spanwise.wire.schema import PROTOCOL
+
+
+def start_scheduler(
+    n_workers: int | None,
+    threads_per_worker: int | None,
+    memory_limit: Any,
+    name: str | None,
+    observer: ObserverAddress | None,
+    recording: bool = True,
+    worker_ttl_seconds: float = 60.0,
+) -> tuple[NodeProcess, int]:
+    """Start a private cluster; returns its scheduler and the number of workers."""
+    count, threads = processes_and_threads(n_workers, threads_per_worker)
+    secret = secrets.token_bytes(32)
+    kernel = kernel_id()
+    notebook = None
+    if kernel is not None:
+        notebook = {"kernelId": kernel}
+        path = notebook_path()
+        if path:
+            notebook["path"] = path
+    config = {
+        "protocol": PROTOCOL,
+        "clusterId": uuid.uuid4().hex[:16],
+        "name": name or default_name(),
+        "secretHex": secret.hex(),
+        "transport": default_transport(),
+        "nWorkers": count,
+        "threadsPerWorker": threads,
+        "memoryLimit": memory_per_worker(memory_limit, count, threads),
+        "launch": launch_spec(),
+        "observer": None
+        if observer is None
+        else {"address": observer.address, "secretFile": observer.secret_file},
+        "recording": recording,
+        "workerTtlSeconds": worker_ttl_seconds,
+        "stallSeconds": stall_seconds(),
+        "notebook": notebook,
+        "wallEpoch": time.time(),
+    }
+    return NodeProcess("scheduler", config, secret), count

@@ -1,0 +1,45 @@
+"""What this process is: its kernel, its notebook, its name, the versions of its packages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+#: Packages whose versions must agree between the client and the workers.
+VERSIONED = ("spanwise", "dask", "cloudpickle", "msgpack", "numpy", "pandas", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages above that are installed."""
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in VERSIONED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue  # an optional package, or a checkout
+    return found
+
+
+def kernel_id() -> str | None:
+    """The id of the Jupyter kernel that this process is, or None."""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    if kernel is None or not kernel.IPKernelApp.initialized():
+        return None
+    name = Path(kernel.IPKernelApp.instance().connection_file).stem
+    return name.removeprefix("kernel-")
+
+
+def notebook_path() -> str | None:
+    """The path of the notebook as the Jupyter server told its kernel, or None."""
+    return os.environ.get("JPY_SESSION_NAME")
+
+
+def default_name() -> str:
+    """The notebook's or script's name, as panels show it."""
+    path = notebook_path()
+    if path is None and kernel_id() is None:
+        main = sys.modules.get("__main__")
+        path = getattr(main, "__file__", None)
+    return Path(path).stem if path else "python"

@@ -1,0 +1,40 @@
+"""The sampler of a worker's executors: what their tasks call is known by their templates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spanwise.measure.sampler import ThreadSampler
+from spanwise.measure.stacks import StackTree
+
+if TYPE_CHECKING:
+    from spanwise.worker.needs import Executing
+
+
+class Sampler(ThreadSampler):
+    """Samples of all executors of one worker.
+
+    Parameters
+    ----------
+    worker
+        Whose executors, started already.
+    epoch
+        perf_counter value at which second 0 began.
+    """
+
+    def __init__(self, worker: Executing, epoch: float) -> None:
+        base = type(worker.executors[0]).run.__code__
+        super().__init__(StackTree(worker.names, base), epoch)
+        self._library = worker.library
+        for executor in worker.executors:
+            self.add(executor)
+
+    def called(self, row: Any) -> object:
+        """Return the function of the task's template."""
+        opened = self._library.templates.get(row[2])
+        return opened.template.function if opened is not None else None
+
+    def last_part(self, row: Any) -> Any:
+        """Return the last part of the task's template."""
+        opened = self._library.templates.get(row[2])
+        return opened.parts[-1] if opened is not None and opened.parts else None

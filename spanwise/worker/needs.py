@@ -1,0 +1,139 @@
+"""What the parts of a worker need of it, so that each is read and tested without the others.
+
+``Worker`` has all of this; a part that takes one of these protocols says how little it uses.
+For type checkers only: nothing imports it when a worker runs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from spanwise.measure.fine import Ledger
+from spanwise.measure.names import Names
+from spanwise.measure.sampler import Sampled
+from spanwise.measure.sizes import Sizes
+from spanwise.wire import payload
+from spanwise.worker.errors import Described
+from spanwise.worker.library import Library
+from spanwise.worker.report import Report
+from spanwise.worker.spill_file import Spent, Spilled
+from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, TaskTable
+
+
+class Lane(Sampled, Protocol):
+    """A thread that runs tasks, as the rest of the worker sees it."""
+
+    #: Held while the thread is parked; releasing it wakes the thread.
+    wakeup: threading.Lock
+
+    def run(self) -> None: ...
+
+
+class Watching(Protocol):
+    """The watch thread, as executors see it."""
+
+    parked: bool
+
+    def wake(self) -> None: ...
+
+    def pause_if_short(self) -> None: ...
+
+
+class Telling(Protocol):
+    """Tells the scheduler something."""
+
+    def send(
+        self,
+        kind: str,
+        fields: dict[str, Any] | None = None,
+        tables: dict[str, Any] | None = None,
+        blobs: list[Any] | None = None,
+    ) -> None: ...
+
+
+class Reading(Protocol):
+    """Reads results back from disk."""
+
+    library: Library
+    #: Around the table.
+    lock: threading.Lock
+    table: TaskTable
+
+
+class Spilling(Telling, Protocol):
+    """Puts results on disk."""
+
+    lock: threading.Lock
+    table: TaskTable
+
+    def lose(self, task_id: int, spilled: Spilled) -> None: ...
+
+
+class Room(Protocol):
+    """The spill store, as those see it who need room."""
+
+    limit: float
+    target: float
+    used: bool
+    failing: str
+
+    @property
+    def may_write(self) -> bool: ...
+
+    def make_room(self, worker: Spilling, coming: float = 0.0) -> Spent: ...
+
+    def put_away(self, worker: Spilling, buffers: Sequence[payload.Buffer]) -> Spilled | None: ...
+
+
+class Receiving(Telling, Protocol):
+    """Gets inputs from peers."""
+
+    number: int
+    library: Library
+
+    def arrived(self, items: list[tuple[Fetch, Any, float]], arrival: Arrival) -> None: ...
+
+    def not_there(self, fetches: list[Fetch]) -> None: ...
+
+    def unusable(self, fetch: Fetch, error: Described) -> None: ...
+
+
+class Executing(Reading, Spilling, Protocol):
+    """Runs tasks."""
+
+    number: int
+    names: Names
+    ledger: Ledger
+    sizes: Sizes
+    report: Report
+    #: Executors that have nothing to do.
+    idle: list[Lane]
+    executors: list[Lane]
+
+    @property
+    def spill(self) -> Room: ...
+
+    @property
+    def watch(self) -> Watching | None: ...
+
+    def take(self) -> Entry | None: ...
+
+    def wake(self, tasks: int) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def report_lacking(self, lacking: list[Lacking]) -> None: ...
+
+
+class Watched(Executing, Protocol):
+    """Is looked at, weighed, and paused when memory is short."""
+
+    memory_limit: float
+    paused: bool
+
+    @property
+    def managed(self) -> float: ...
+
+    def pause(self, paused: bool, why: str = "", stalled: bool = False) -> None: ...

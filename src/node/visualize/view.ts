@@ -1,0 +1,10 @@
+import type { Shade } from './theme';
+
+/** What of a picture is drawn, and how large. */
+export type View = {
+  /** Seconds at the left and right border. */
+  readonly from: number;
+  readonly to: number;
+  readonly width: number;
+  readonly shade: Shade;
+};
