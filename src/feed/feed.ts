@@ -59,8 +59,7 @@ export class Feed implements IFeed {
         unregister: id => {
           this._watches.delete(id);
         },
-        logIdOf: cluster =>
-          this._clusters.find(info => info.cluster === cluster)?.logId
+        lists: cluster => this._clusters.some(info => info.cluster === cluster)
       },
       spec,
       listener

@@ -10,22 +10,40 @@ import type { TileData } from './feed-types';
 const BYTES_PER_BOX = 23;
 const BYTES_PER_TILE = 200;
 
+/** Logs and filters whose tiles are told apart; of more, those used longest ago are asked for again. */
+const SCOPES_KEPT = 256;
+
 /** A 4 K wide view at 8 lanes is some 16 tiles; 48 MiB hold a few hundred full ones. */
 const DEFAULT_TILE_BYTES = 48 * 2 ** 20;
 
 export class TileCache {
   private readonly _tiles: BoundedMap<string, TileData>;
+  private readonly _scopes = new BoundedMap<
+    string,
+    { readonly number: number }
+  >(SCOPES_KEPT);
+  private _scopeCount = 0;
 
   constructor(budgetBytes: number = DEFAULT_TILE_BYTES) {
     this._tiles = new BoundedMap(budgetBytes, sizeOf);
   }
 
-  get(scope: string, level: number, index: number): TileData | null {
+  /** The number that stands for a scope: a long filter is no part of each tile's key. */
+  scope(name: string): number {
+    let scope = this._scopes.get(name);
+    if (scope === undefined) {
+      scope = { number: ++this._scopeCount };
+      this._scopes.set(name, scope);
+    }
+    return scope.number;
+  }
+
+  get(scope: number, level: number, index: number): TileData | null {
     return this._tiles.get(keyOf(scope, level, index)) ?? null;
   }
 
   /** Keep a tile unless a newer one is here: answers to two requests can overtake one another. */
-  put(scope: string, tile: TileData): void {
+  put(scope: number, tile: TileData): void {
     const key = keyOf(scope, tile.level, tile.index);
     const had = this._tiles.peek(key);
     if (had !== undefined) {
@@ -56,7 +74,7 @@ export class TileCache {
   }
 }
 
-function keyOf(scope: string, level: number, index: number): string {
+function keyOf(scope: number, level: number, index: number): string {
   return `${level}/${index}/${scope}`;
 }
 

@@ -50,11 +50,19 @@ export class Watch implements IWatch {
       return;
     }
     const before = this._spec;
+    const isOther = (part: 'filter' | 'time' | 'params'): boolean =>
+      change[part] !== undefined &&
+      JSON.stringify(change[part]) !== JSON.stringify(before[part]);
+    const [filter, time, params] = (['filter', 'time', 'params'] as const).map(
+      isOther
+    );
+    if (!filter && !time && !params) {
+      // The observer would fold the log once more for the same answer.
+      return;
+    }
     this._spec = { ...before, ...change };
-    if (
-      change.filter !== undefined &&
-      JSON.stringify(change.filter) !== JSON.stringify(before.filter)
-    ) {
+    if (filter) {
+      this._setScope();
       this._host.link.send('unwatch', { id: this._id });
       this._host.unregister(this._id);
       this._id = this._host.register(this);
@@ -65,15 +73,15 @@ export class Watch implements IWatch {
     }
     this._host.link.send('change', {
       id: this._id,
-      filter: change.filter && mutable(change.filter),
-      time: change.time,
-      params: change.params && { ...change.params }
+      ...(time && { time: change.time }),
+      ...(params && { params: change.params })
     });
   }
 
   tile(level: number, index: number): TileData | null {
-    const scope = this._scope();
-    return scope === null ? null : this._host.tiles.get(scope, level, index);
+    return this._scope === null
+      ? null
+      : this._host.tiles.get(this._scope, level, index);
   }
 
   requestTiles(level: number, first: number, count: number): void {
@@ -112,14 +120,14 @@ export class Watch implements IWatch {
       honoured: fields.honoured as unknown as Snapshot['honoured'],
       result: fields.result as unknown as ViewResult
     };
+    this._setScope();
     this._host.link.send('ack', { id: fields.id, seq: fields.seq });
     this._listener(this);
   }
 
   onTile({ fields, tables }: TileFrame): void {
     this._asked.delete(`${fields.level}/${fields.index}`);
-    const scope = this._scope();
-    if (scope === null) {
+    if (this._scope === null) {
       return;
     }
     const { boxes } = tables;
@@ -139,7 +147,7 @@ export class Watch implements IWatch {
       run: boxes.run,
       tasks: boxes.tasks
     };
-    this._host.tiles.put(scope, tile);
+    this._host.tiles.put(this._scope, tile);
     if (this._failure !== null) {
       // Too many were asked for, say. It works again, and of a run that is over no other snapshot would tell so.
       this._failure = null;
@@ -164,20 +172,10 @@ export class Watch implements IWatch {
     Signal.clearData(this);
   }
 
-  /** The log that an answer came from; without one, that which the observer last listed. */
-  private _known(): { logId: string; seq: number } | undefined {
-    if (this._snapshot !== null) {
-      return { logId: this._snapshot.logId, seq: this._snapshot.logSeq };
-    }
-    // Kept: a new observer lists no clusters yet, and has to learn that this one exists.
-    this._logId = this._host.logIdOf(this._spec.cluster) ?? this._logId;
-    return this._logId === undefined
-      ? undefined
-      : { logId: this._logId, seq: 0 };
-  }
-
   private _ask(): void {
     const { cluster, view, filter, time, params, maxHz } = this._spec;
+    // Kept: a new observer lists no clusters yet, and has to learn that this one exists.
+    this._isExpected ||= this._snapshot !== null || this._host.lists(cluster);
     this._host.link.send('watch', {
       id: this._id,
       cluster,
@@ -186,7 +184,7 @@ export class Watch implements IWatch {
       time,
       params: { ...params },
       maxHz,
-      have: this._known()
+      ...(this._isExpected && { expected: true })
     });
   }
 
@@ -199,11 +197,14 @@ export class Watch implements IWatch {
     return tile.logSeq >= (tile.settled ? lateSeq : logSeq);
   }
 
-  /** Tiles belong to a log and a filter; before the first answer the log is not known. */
-  private _scope(): string | null {
-    return this._snapshot === null
-      ? null
-      : `${this._snapshot.logId} ${JSON.stringify(this._spec.filter)}`;
+  /** Tiles belong to a log and a filter. The filter is turned into text here, and not for each tile of each frame. */
+  private _setScope(): void {
+    this._scope =
+      this._snapshot === null
+        ? null
+        : this._host.tiles.scope(
+            `${this._snapshot.logId} ${JSON.stringify(this._spec.filter)}`
+          );
   }
 
   private _want(level: number, index: number): void {
@@ -227,7 +228,10 @@ export class Watch implements IWatch {
 
   private _id: number;
   private _snapshot: Snapshot | null = null;
-  private _logId: string | undefined;
+  /** Of the tiles; null until the log and the filter of the answer are known. */
+  private _scope: number | null = null;
+  /** An observer has told of the cluster. */
+  private _isExpected = false;
   private _failure: string | null = null;
   private _isDisposed = false;
   /** Tiles on their way, and since when. */
@@ -244,8 +248,8 @@ export namespace Watch {
     /** Gives the watch an id under which it gets answers. */
     register(watch: Watch): number;
     unregister(id: number): void;
-    /** The log of a cluster that the observer lists. */
-    logIdOf(cluster: string): string | undefined;
+    /** Whether the observer last told of this cluster. */
+    lists(cluster: string): boolean;
   }
 }
 

@@ -44,16 +44,24 @@ export type CompiledFilter = {
   readonly byStatus: boolean;
 };
 
+/** Each tile asks for the key of its watch's filter, which may be 64 Ki characters long. */
+const KEYS = new WeakMap<Filter, string>();
+
 export function filterKey(filter: Filter): string {
-  return JSON.stringify([
-    filter.spans?.any ?? [],
-    filter.spans?.all ?? [],
-    filter.spans?.not ?? [],
-    filter.functions ?? [],
-    filter.notFunctions ?? [],
-    filter.workers ?? [],
-    filter.status ?? []
-  ]);
+  let key = KEYS.get(filter);
+  if (key === undefined) {
+    key = JSON.stringify([
+      filter.spans?.any ?? [],
+      filter.spans?.all ?? [],
+      filter.spans?.not ?? [],
+      filter.functions ?? [],
+      filter.notFunctions ?? [],
+      filter.workers ?? [],
+      filter.status ?? []
+    ]);
+    KEYS.set(filter, key);
+  }
+  return key;
 }
 
 /** Compiles a filter; good for as long as spans, names and lanes of the log do not change (`compiledFor`). */

@@ -129,12 +129,8 @@ export class PanelWatch implements IDisposable {
   }
 
   private _onSelection(): void {
-    const { filter, time } = this;
-    const key = JSON.stringify([filter, time]);
-    if (key !== this._sentKey) {
-      this._sentKey = key;
-      this._watch?.change({ filter, time });
-    }
+    // Of a selected run the watch hears too; what is as it was it does not send.
+    this._watch?.change({ filter: this.filter, time: this.time });
     this._changed.emit();
   }
 
@@ -143,7 +139,6 @@ export class PanelWatch implements IDisposable {
   private _failure: string | null = null;
   private _frozen: { filter: Filter; time: TimeRange } | null = null;
   private _clusterId: string | null = null;
-  private _sentKey = '';
   private _isWanted = false;
   private _isDisposed = false;
   private readonly _changed = new Signal<this, void>(this);

@@ -196,7 +196,8 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         time: { from: 1.5, to: 2 },
         params: { unit: 'seconds', top: 12 },
         maxHz: 4,
-        have: { logId: 'log', seq: 9007199254740991 }
+        expected: true,
+        afterSeq: 9007199254740991
       }
     ),
     tile: sample(

@@ -45,13 +45,6 @@ export type ViewName =
   | 'memory'
   | 'summary';
 
-/** New filter, time or params for a running watch; left out: as before. */
-export type Change = {
-  readonly filter?: Filter;
-  readonly time?: TimeRange;
-  readonly params?: Readonly<Record<string, unknown>>;
-};
-
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
 /** The id that stands in for clusters that were turned away: a sentence, no cluster. */
 export const REFUSED_CLUSTER = 'refused';
@@ -147,7 +140,7 @@ export type SpanRow = {
   readonly lastStop: number | null;
 };
 
-/** view `task-stream`: all but the boxes, which come as tiles. params: { laneBy: 'worker', colourBy: 'function' | 'kind' } */
+/** view `task-stream`: all but the boxes, which come as tiles. */
 export type TaskStreamResult = {
   readonly view: 'task-stream';
   /** Extent of the run and the scheduler's time now (a live right edge); seconds. */

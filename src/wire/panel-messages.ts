@@ -48,14 +48,13 @@ export const PANEL_LINK = {
        * What the viewer knows of it: the log, and the newest block of the answer that it has, 0 without one. With a log, the
        * watch waits up to 10 s for a cluster that the observer does not know: the observer may be new, and the source about to reconnect.
        */
-      have: v.optional(v.object({ logId: text, seq: count })),
+      expected: v.optional(flag, false),
       /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
       afterSeq: v.optional(count)
     }),
     /** New filter, time or params for a running watch; answered by a snapshot. */
     change: message({
       id: u32,
-      filter: v.optional(filter),
       time: v.optional(time),
       params: v.optional(map)
     }),

@@ -115,7 +115,7 @@ describe('Feed', () => {
     expect(sockets).toHaveLength(3);
     last().open();
     expect(last().taken()).toMatchObject([
-      { type: 'watch', fields: { id: 1, have: { logId: 'log-1', seq: 77 } } }
+      { type: 'watch', fields: { id: 1, expected: true } }
     ]);
     last().answer('clusters', { clusters: [] });
     expect(feed.status.kind).toBe('open');
@@ -299,6 +299,34 @@ describe('Feed', () => {
       // Back to no filter: the tiles of a watch that is shown twice are shared, these were never here.
       watch.change({ filter: {} });
       expect(watch.tile(4, 0)).toBeNull();
+    });
+
+    it('does not turn its filter into text for each tile of each frame', async () => {
+      const filter = { functions: ['inc'] };
+      watch.change({ filter });
+      last().answer('snapshot', snapshot(2, 1));
+      last().answer('tile', settledTile(2, 0), { boxes });
+      const told = jest.spyOn(JSON, 'stringify');
+      try {
+        for (let frame = 0; frame < 60; frame++) {
+          expect(watch.tile(4, 0)).not.toBeNull();
+          watch.requestTiles(4, 0, 3);
+          await Promise.resolve();
+        }
+        expect(told).not.toHaveBeenCalled();
+      } finally {
+        told.mockRestore();
+      }
+    });
+
+    it('sends nothing of what is as it was: the log would be folded once more', () => {
+      watch.change({ filter: {}, time: 'all' });
+      watch.change({ params: {} });
+      expect(last().taken()).toEqual([]);
+      watch.change({ filter: {}, time: { last: 5 } });
+      expect(last().taken()).toEqual([
+        { type: 'change', fields: { id: 1, time: { last: 5 } } }
+      ]);
     });
 
     it('changes time and params in place', () => {

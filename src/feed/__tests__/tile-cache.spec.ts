@@ -25,33 +25,46 @@ function tile(index: number, boxes = 1, extra: Partial<TileData> = {}) {
 describe('TileCache', () => {
   it('keeps scopes and levels apart', () => {
     const cache = new TileCache();
-    cache.put('a', tile(3));
-    expect(cache.get('a', 0, 3)).not.toBeNull();
-    expect(cache.get('b', 0, 3)).toBeNull();
-    expect(cache.get('a', 1, 3)).toBeNull();
+    cache.put(1, tile(3));
+    expect(cache.get(1, 0, 3)).not.toBeNull();
+    expect(cache.get(2, 0, 3)).toBeNull();
+    expect(cache.get(1, 1, 3)).toBeNull();
+  });
+
+  it('has a number for each scope, also for one that it has met long ago', () => {
+    const cache = new TileCache();
+    const names = Array.from({ length: 1000 }, (_, n) => `log ${n}`);
+    const numbers = names.map(name => cache.scope(name));
+    expect(new Set(numbers).size).toBe(1000);
+    expect(cache.scope('log 999')).toBe(numbers[999]);
+    // Forgotten: its tiles are asked for again, nobody else's are taken for them.
+    expect(numbers).not.toContain(cache.scope('log 0'));
   });
 
   it('never replaces a tile by an older one, nor a settled one by its like', () => {
     const cache = new TileCache();
-    cache.put('a', tile(0, 1, { settled: false, logSeq: 5 }));
-    cache.put('a', tile(0, 2, { settled: false, logSeq: 4 }));
-    expect(cache.get('a', 0, 0)?.lane).toHaveLength(1);
-    cache.put('a', tile(0, 3, { settled: true, logSeq: 5 }));
-    cache.put('a', tile(0, 4, { settled: false, logSeq: 5 }));
-    expect(cache.get('a', 0, 0)?.lane).toHaveLength(3);
+    cache.put(1, tile(0, 1, { settled: false, logSeq: 5 }));
+    cache.put(1, tile(0, 2, { settled: false, logSeq: 4 }));
+    expect(cache.get(1, 0, 0)?.lane).toHaveLength(1);
+    cache.put(1, tile(0, 3, { settled: true, logSeq: 5 }));
+    cache.put(1, tile(0, 4, { settled: false, logSeq: 5 }));
+    expect(cache.get(1, 0, 0)?.lane).toHaveLength(3);
     // Rows have come late.
-    cache.put('a', tile(0, 4, { settled: false, logSeq: 6 }));
-    expect(cache.get('a', 0, 0)?.lane).toHaveLength(4);
+    cache.put(1, tile(0, 4, { settled: false, logSeq: 6 }));
+    expect(cache.get(1, 0, 0)?.lane).toHaveLength(4);
   });
 
   it('throws away what was used longest ago', () => {
     const cache = new TileCache(3 * 300);
-    [0, 1, 2].forEach(index => cache.put('a', tile(index)));
-    cache.get('a', 0, 0);
-    cache.put('a', tile(3, 4));
-    expect(
-      [0, 1, 2, 3].map(index => cache.get('a', 0, index) !== null)
-    ).toEqual([true, false, true, true]);
+    [0, 1, 2].forEach(index => cache.put(1, tile(index)));
+    cache.get(1, 0, 0);
+    cache.put(1, tile(3, 4));
+    expect([0, 1, 2, 3].map(index => cache.get(1, 0, index) !== null)).toEqual([
+      true,
+      false,
+      true,
+      true
+    ]);
   });
 
   it('stays within its budget and counts right, whatever comes', () => {
@@ -62,10 +75,10 @@ describe('TileCache', () => {
         puts => {
           const cache = new TileCache(budget);
           for (const [index, boxes, settled, logSeq] of puts) {
-            cache.put('a', tile(index, boxes, { settled, logSeq }));
+            cache.put(1, tile(index, boxes, { settled, logSeq }));
             expect(cache.bytes).toBeLessThanOrEqual(budget);
             const kept = Array.from({ length: 21 }, (_, i) =>
-              cache.get('a', 0, i)
+              cache.get(1, 0, i)
             ).filter(found => found !== null);
             expect(kept).toHaveLength(cache.size);
             const counted = kept.reduce(

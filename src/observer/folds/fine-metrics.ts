@@ -23,12 +23,8 @@ import { accountIdle, IDLE_CAUSES } from './idle';
 import type { IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
+import type { ParamsOf } from './view-params';
 
-type FineMetricsParams = {
-  readonly unit?: string;
-  readonly top?: number;
-  readonly entries?: boolean;
-};
 type Unit = 'seconds' | 'bytes' | 'count';
 const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];
 const DEFAULT_TOP = 12;
@@ -47,7 +43,7 @@ type FunctionSum = {
  */
 export function* foldFineMetrics(
   context: FoldContext,
-  params: FineMetricsParams
+  params: ParamsOf<'fine-metrics'>
 ): Slices<{ readonly result: FineMetricsResult; readonly honoured: Honoured }> {
   const { log, filter } = context;
   const unit = UNITS.find(known => known === params.unit) ?? 'seconds';

@@ -13,11 +13,8 @@ import { LineThinner, type DrawnLine } from './line-thinner';
 import { honouredBy as ruleOf } from './honoured';
 import type { Exception } from './honoured';
 import { workerName } from './run-detail';
+import type { ParamsOf } from './view-params';
 
-type MemoryParams = {
-  readonly measure?: string;
-  readonly show?: string;
-};
 /**
  * Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point, and as many
  * for what its bin holds).
@@ -39,7 +36,7 @@ type Series = MemoryResult['series'][number];
  */
 export function* foldMemory(
   context: FoldContext,
-  params: MemoryParams
+  params: ParamsOf<'memory'>
 ): Slices<{ readonly result: MemoryResult; readonly honoured: Honoured }> {
   const { log, filter } = context;
   const measure =

@@ -12,12 +12,8 @@ import { fineSums } from './fine-rows';
 import { honouredBy } from './honoured';
 import { LockWaits } from './lock-waits';
 import { workerName } from './run-detail';
+import type { ParamsOf } from './view-params';
 
-type ProfileParams = {
-  readonly groupBy?: string;
-  readonly order?: string;
-  readonly maxNodes?: number;
-};
 const MOST_NODES = 5000;
 /** Characters of names and files in one answer: it must fit in one message of the panel link. */
 const MOST_TEXT = 600_000;
@@ -54,7 +50,7 @@ type Node = {
  */
 export function* foldProfile(
   context: FoldContext,
-  params: ProfileParams
+  params: ParamsOf<'profile'>
 ): Slices<{ readonly result: ProfileResult; readonly honoured: Honoured }> {
   const { log } = context;
   const root = newNode('all', '', 0);

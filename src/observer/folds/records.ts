@@ -7,16 +7,7 @@ import type { FoldContext, Honoured, Range, Slices } from './context';
 import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { passes } from './tasks';
-
-type RecordsParams = {
-  /** Where the answer before this one ended: its `next` and `end`. */
-  readonly after?: readonly [row: number, part: number] | undefined;
-  readonly end?: number | undefined;
-  /** At most this many runs … */
-  readonly limit?: number | undefined;
-  /** … which are the newest in the range, not the oldest. Only for the first answer: the next ones begin where it ended. */
-  readonly newest?: boolean;
-};
+import type { ParamsOf } from './view-params';
 
 /** An answer must fit in one message of the panel link, 1 MiB: texts are three bytes a character at most, a number nine bytes. */
 const MOST_BYTES = 512 * 1024;
@@ -31,7 +22,7 @@ const BYTES_PER_PART = 36;
  */
 export function* foldRecords(
   context: FoldContext,
-  params: RecordsParams
+  params: ParamsOf<'records'>
 ): Slices<{ readonly result: RecordsResult; readonly honoured: Honoured }> {
   const { log } = context;
   const end = Math.min(params.end ?? Infinity, log.runs.endRow);

@@ -8,14 +8,8 @@ import type { FoldContext, Honoured, Slices } from './context';
 import { honouredBy } from './honoured';
 import { runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
+import type { ParamsOf } from './view-params';
 
-type TasksParams = {
-  readonly sort?: string;
-  readonly descending?: boolean;
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly search?: string;
-};
 const MOST_ROWS = 500;
 const DEFAULT_ROWS = 100;
 
@@ -25,7 +19,7 @@ const DEFAULT_ROWS = 100;
  */
 export function* foldTasks(
   context: FoldContext,
-  params: TasksParams
+  params: ParamsOf<'tasks'>
 ): Slices<{ readonly result: TasksResult; readonly honoured: Honoured }> {
   const { log } = context;
   const rank = rankOf(log, params.sort ?? 'start');

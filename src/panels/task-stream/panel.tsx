@@ -68,10 +68,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     return 'task-stream' as const;
   }
 
-  protected override params() {
-    return { laneBy: 'worker', colourBy: this._model.colourBy };
-  }
-
   protected override onSnapshot(snapshot: Snapshot): void {
     const isOtherLog = this._logId !== null && this._logId !== snapshot.logId;
     this._logId = snapshot.logId;
@@ -269,8 +265,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
   }
 
   private _setColourBy(colourBy: ColourBy): void {
-    this._model.setColourBy(colourBy);
-    this.paramsChanged();
+    this._change(() => this._model.setColourBy(colourBy));
   }
 
   private _jumps(): readonly MenuItem[] {

@@ -14,6 +14,7 @@ export type Question = {
   readonly view: ViewName;
   readonly filter: Filter;
   readonly time: TimeRange;
+  /** As {@link paramsOf} gives them. */
   readonly params: Readonly<Record<string, unknown>>;
 };
 export type Answer = ViewAnswer & {
@@ -135,7 +136,8 @@ export class Answers {
   }
 }
 
-function questionKey(question: Question): string {
+/** Equal for questions with equal answers. */
+export function questionKey(question: Question): string {
   return JSON.stringify([
     question.view,
     filterKey(question.filter),

@@ -165,11 +165,10 @@ export class PanelSession {
     if (entry === undefined) {
       const absent = this._clusters.forgotten(fields.cluster);
       const why = absent?.dropped ?? absent?.why;
-      const isKnownThere =
-        (fields.afterSeq ?? 0) > 0 || fields.have !== undefined;
+      const isExpected = fields.expected || (fields.afterSeq ?? 0) > 0;
       const hasRoom = this._awaiting.size < MOST_WATCHES;
-      if (why === undefined && isKnownThere && hasRoom) {
-        // The page names the cluster's log, so the cluster exists: its source is about to connect, or to reconnect after an observer died.
+      if (why === undefined && isExpected && hasRoom) {
+        // The viewer was told of the cluster, so it exists: its source is about to connect, or to reconnect after an observer died.
         this._await(message);
       } else {
         this._fail(fields.id, why ?? unknownClusterSentence(fields.cluster));
@@ -199,7 +198,9 @@ export class PanelSession {
   }
 
   private _isTooLong(
-    fields: Pick<MessageOf<'change'>['fields'], 'id' | 'filter' | 'params'>
+    fields: Pick<Partial<MessageOf<'watch'>['fields']>, 'filter' | 'params'> & {
+      readonly id: number;
+    }
   ): boolean {
     const { id, filter, params } = fields;
     const { length } = JSON.stringify([filter, params]);
@@ -248,11 +249,7 @@ export class PanelSession {
     if (this._isTooLong(fields)) {
       return;
     }
-    if (fields.filter !== undefined) {
-      this._tileRequests.forget(fields.id);
-    }
     watch.change({
-      ...(fields.filter === undefined ? {} : { filter: fields.filter }),
       ...(fields.time === undefined ? {} : { time: fields.time }),
       ...(fields.params === undefined ? {} : { params: fields.params })
     });
@@ -304,15 +301,12 @@ export class PanelSession {
     if (watch === undefined) {
       return;
     }
-    const { filter } = watch;
     const isWanted = (): boolean =>
-      !this._closed &&
-      this._watches.get(id) === watch &&
-      watch.filter === filter;
+      !this._closed && this._watches.get(id) === watch;
     try {
       const { cluster } = watch.entry;
       const { value: tile } = await this._queue.run(
-        cluster.tiles(filter).tile(level, index, cluster.ended),
+        cluster.tiles(watch.filter).tile(level, index, cluster.ended),
         true,
         { owner: this, isWanted }
       );

@@ -1,11 +1,7 @@
 /** One watch of a panel: when it is answered, and with what. In the observer process. */
-import type {
-  Change,
-  Filter,
-  TimeRange,
-  ViewName
-} from '../../wire/panel-link';
-import { answerVersion } from './answers';
+import { paramsOf } from '../../observer/folds/view-params';
+import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
+import { answerVersion, questionKey } from './answers';
 import type { Answer, Question } from './answers';
 import type { ClusterEntry } from './clusters';
 import { foldFailedSentence, notArrivedSentence } from './sentences';
@@ -68,7 +64,7 @@ export class RunningWatch {
       view: _request.view,
       filter: _request.filter,
       time: _request.time,
-      params: _request.params
+      params: paramsOf(_request.view, _request.params)
     };
     this._stopListening = _entry.cluster.onChange(() => this.wake());
     if (!this._hasArrived) {
@@ -91,13 +87,20 @@ export class RunningWatch {
     return this._question.filter;
   }
 
-  change(change: Change): void {
-    this._question = {
-      view: this._question.view,
-      filter: change.filter ?? this._question.filter,
-      time: change.time ?? this._question.time,
-      params: change.params ?? this._question.params
+  /** A change after which the question is the same as before has no answer. */
+  change({ time, params }: Partial<Pick<Question, 'time' | 'params'>>): void {
+    const { view, filter } = this._question;
+    const question = {
+      view,
+      filter,
+      time: time ?? this._question.time,
+      params:
+        params === undefined ? this._question.params : paramsOf(view, params)
     };
+    if (questionKey(question) === questionKey(this._question)) {
+      return;
+    }
+    this._question = question;
     this._sentVersion = undefined;
     this._generation++;
     // The user waits for this answer: it is sent at once, whatever is on its way and however short the time since the last one.

@@ -153,7 +153,7 @@ describe('the observer', () => {
     });
   });
 
-  it('follows a change of filter, and draws tiles under it', async () => {
+  it('answers under another filter, and draws tiles under it', async () => {
     const source = await fixture.source();
     await source.open();
     await source.send(blocks);
@@ -162,14 +162,18 @@ describe('the observer', () => {
     const first = await panel.next('snapshot');
     const all = first.fields.result as unknown as TaskStreamResult;
     expect(all).toMatchObject({ from: 0, to: 6, tasks: 3, hidden: 0 });
-    panel.link.send('change', {
-      id: 2,
+    // Another filter is another watch: answers to the old one must not be taken for the new one's.
+    panel.link.send('unwatch', { id: 2 });
+    panel.link.send('watch', {
+      id: 3,
+      cluster: 'c1',
+      view: 'task-stream',
       filter: { spans: { any: [{ path: ['x'] }] } }
     });
-    const second = await panel.next('snapshot', ({ seq }) => seq === 2);
+    const second = await panel.next('snapshot', ({ id }) => id === 3);
     expect(second.fields.result).toMatchObject({ tasks: 1, hidden: 2 });
     // Level 17: cells of 131 ms, one tile for the whole run.
-    panel.link.send('tiles', { id: 2, level: 17, first: 0, count: 1 });
+    panel.link.send('tiles', { id: 3, level: 17, first: 0, count: 1 });
     const tile = await panel.next('tile');
     expect(tile.fields.functions).toEqual(['load']);
     expect(tile.tables.boxes.rows).toBe(1);
@@ -336,8 +340,12 @@ describe('the observer', () => {
 
   it('lets a viewer that knew a cluster wait until its source is back', async () => {
     const panel = await fixture.panel();
-    const have = { logId: 'log of c1', seq: 3 };
-    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks', have });
+    panel.link.send('watch', {
+      id: 1,
+      cluster: 'c1',
+      view: 'tasks',
+      expected: true
+    });
     panel.link.send('watch', { id: 2, cluster: 'c1', view: 'tasks' });
     // Answered in this order: the first is not refused.
     await panel.next('failure', ({ id }) => id === 2);

@@ -4,7 +4,9 @@ import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
 import type { TileAnswer } from '../../../observer/tiles/tile';
 import { drawBlocks } from '../../../testing/run-from-text';
+import { ObservedCluster } from '../observed-cluster';
 import { TileMaker } from '../tile-maker';
+import { encoded } from './observer-fixture';
 
 /** Runs of 8 µs, enough of them that a tile is made in several slices; boxes at level 3. */
 const blocks = drawBlocks(`0/0 ${'ab'.repeat(10_000)}`, {
@@ -85,4 +87,32 @@ describe('kept tiles', () => {
     expect(store.lateSeq).toBeGreaterThan(store.seq);
     expect(store.settledBefore(false)).toBeLessThan(store.now);
   });
+});
+
+it('are asked for without turning their filter into text for each', () => {
+  const cluster = new ObservedCluster({
+    logId: 'l',
+    clusterId: 'c',
+    name: 'n',
+    kind: 'embedded',
+    wallEpoch: 0,
+    pid: 1,
+    versions: {},
+    capabilities: {},
+    environmentId: ''
+  });
+  cluster.take(blocks.map(encoded));
+  const filter = { functions: ['a'] };
+  const maker = cluster.tiles(filter);
+  const stringify = jest.spyOn(JSON, 'stringify');
+  try {
+    for (let i = 0; i < 60; i++) {
+      expect(cluster.tiles(filter)).toBe(maker);
+    }
+    expect(stringify).not.toHaveBeenCalled();
+  } finally {
+    stringify.mockRestore();
+  }
+  // The same filter from another page.
+  expect(cluster.tiles({ functions: ['a'] })).toBe(maker);
 });

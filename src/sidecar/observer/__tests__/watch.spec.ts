@@ -84,6 +84,19 @@ describe('a watch', () => {
     await waitFor('an answer', () => fixture.sent.length === 2);
   });
 
+  it('asks for no other answer when nothing changes that the view depends on', async () => {
+    fixture = new WatchFixture({ maxHz: 60 });
+    await waitFor('the first answer', () => fixture.sent.length === 1);
+    const { length } = fixture.asked;
+    for (const params of [{ colourBy: 'kind' }, { sort: 7 }, { limit: NaN }]) {
+      fixture.watch.change({ params, time: 'all' });
+    }
+    expect(fixture.asked).toHaveLength(length);
+    fixture.watch.change({ params: { sort: 'duration' } });
+    await waitFor('an answer', () => fixture.sent.length === 2);
+    expect(fixture.asked).toHaveLength(length + 1);
+  });
+
   it('goes on after answers that could not be sent', async () => {
     jest.useFakeTimers();
     fixture = new WatchFixture({ maxHz: 60 });

@@ -1,0 +1,74 @@
+/** What a viewer may ask of each view beside filter and time. Params come from a viewer: what a view does not know, or not of this type, is left out. */
+import type { ViewName } from '../../wire/panel-link';
+
+type Reader = (value: unknown) => unknown;
+
+const READERS = {
+  spans: {},
+  'task-stream': {},
+  tasks: {
+    sort: textOf,
+    descending: flagOf,
+    offset: numberOf,
+    limit: numberOf,
+    search: textOf
+  },
+  records: {
+    /** Where the answer before this one ended: its `next` and `end`. */
+    after: pairOf,
+    end: numberOf,
+    /** At most this many runs … */
+    limit: numberOf,
+    /** … which are the newest in the range, not the oldest. Only for the first answer: the next ones begin where it ended. */
+    newest: flagOf
+  },
+  'fine-metrics': { unit: textOf, top: numberOf, entries: flagOf },
+  profile: { groupBy: textOf, order: textOf, maxNodes: numberOf },
+  memory: { measure: textOf, show: textOf },
+  summary: {}
+} as const satisfies Record<ViewName, Readonly<Record<string, Reader>>>;
+
+export type ParamsOf<V extends ViewName> = {
+  readonly [P in keyof (typeof READERS)[V]]?: (typeof READERS)[V][P] extends (
+    value: unknown
+  ) => infer T
+    ? T
+    : never;
+};
+
+/** The params that the answer depends on, in one order: equal for equal questions. */
+export function paramsOf<V extends ViewName>(
+  view: V,
+  given: Readonly<Record<string, unknown>>
+): ParamsOf<V> {
+  const readers: Readonly<Record<string, Reader>> = READERS[view];
+  return Object.fromEntries(
+    Object.entries(readers)
+      .map(([name, read]) => [name, read(given[name])] as const)
+      .filter(([, value]) => value !== undefined)
+  ) as ParamsOf<V>;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function flagOf(value: unknown): true | undefined {
+  return value === true ? true : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value)
+    ? value
+    : undefined;
+}
+
+/** Two whole numbers from 0 on. */
+function pairOf(value: unknown): readonly [number, number] | undefined {
+  const [first, second]: readonly unknown[] = Array.isArray(value) ? value : [];
+  return isPlace(first) && isPlace(second) ? [first, second] : undefined;
+}
+
+function isPlace(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
