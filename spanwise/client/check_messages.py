@@ -1,4 +1,4 @@
-"""What the scheduler says to its client, beyond its form; see :mod:`spanwise.wire.content`."""
+"""Checks what the scheduler's messages to its client mean; see :mod:`spanwise.wire.content`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_from_scheduler(message: Message) -> None:
 
 
 def check_rows(message: Message, status: Sequence[float], nbytes: Sequence[float]) -> None:
-    """Look over columns of a `report` that has rows; who takes them in has them as lists."""
+    """Check columns of a `report` that has rows; the caller has them as lists."""
     if min(status) < REPORT_MEMORY or max(status) > REPORT_CANCELLED:
         wrong = next(each for each in status if not REPORT_MEMORY <= each <= REPORT_CANCELLED)
         raise broken(

@@ -197,7 +197,7 @@ class Client:
         self._end_processes()
 
     def _kill_stopped(self) -> None:
-        """Those that are stopped hear no goodbye, and the scheduler would wait for its observer."""
+        """Stopped processes read no goodbye, and the scheduler would wait for its observer."""
         for owned in (self._scheduler, self._observer):
             if owned is not None:
                 owned.kill_if_stopped()
@@ -225,7 +225,7 @@ class Client:
 
     def __del__(self) -> None:
         if getattr(self, "status", "closed") == "running" and not sys.is_finalizing():
-            # The processes see their lifelines end; nothing is waited for here.
+            # The processes see their lifelines end; this waits for nothing.
             self.status = "closed"
 
     def _call(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -355,12 +355,12 @@ class Client:
         return TaskOptions(self._look_for, ambient) if ambient else None
 
     def _worker_ids(self, named: Iterable[Any]) -> list[int]:
-        """Numbers of the workers that live and answer to a number, name, host or address.
+        """Numbers of the living workers that have a number, name, host or address.
 
         Raises
         ------
         ValueError
-            Nobody answers to one of them.
+            No worker has one of them.
         """
         found: list[int] = []
         for one in named:
@@ -371,7 +371,7 @@ class Client:
         return found
 
     def _look_for(self, named: Sequence[int | str]) -> None:
-        """Warn if nobody answers to what a task is bound to: it waits, as in `distributed`."""
+        """Warn if no worker has the name that a task is bound to: it waits, as in `distributed`."""
         if not any(self._session.workers_called(one) for one in named):
             warnings.warn(
                 f"{self._no_worker_sentence(named)} The task waits until one comes.",
@@ -425,7 +425,7 @@ class Client:
         try:
             return rebuild_nested(layout, self._session.gather(entries))
         except KeyboardInterrupt:
-            # Not what a future or a persisted collection holds besides.
+            # Without the other keys that a future or a persisted collection holds.
             here = Counter(entries)
             own = [entry for entry, count in here.items() if entry.count == count]
             self._session.cancel(own, False)
@@ -669,7 +669,7 @@ class Client:
     # -- the cluster ------------------------------------------------------
 
     def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
-        """Wait until so many workers run."""
+        """Wait until this many workers run."""
         return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
 
     def scheduler_info(self) -> dict[str, Any]:
@@ -784,8 +784,8 @@ class Client:
             Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
             Of runs whose last part ended at `start` or later, and before `stop`.
         count
-            Not more than so many: the first ones from `start` on, or without `start` the last
-            ones (before `stop`). With both it says nothing.
+            At most this many: the first ones from `start` on, or without `start` the last
+            ones (before `stop`). With both it has no effect.
 
         Returns
         -------
@@ -824,7 +824,7 @@ class Client:
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("A client cannot be sent to workers; give tasks futures instead")
 
-    if not TYPE_CHECKING:  # names that exist nowhere are the checker's to find
+    if not TYPE_CHECKING:  # the type checker finds names that exist nowhere
 
         def __getattr__(self, name: str) -> Any:
             """Say what to use instead of what `distributed`'s clients have."""

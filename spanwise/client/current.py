@@ -73,7 +73,7 @@ def default_client(c: Any = None) -> Any:
 
 
 def sampled(c: Any = None) -> Any:
-    """Whose memory is sampled: `c`, the current client, or the newest observation that is on.
+    """Return what is sampled: `c`, the current client, or the newest observation that is on.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What `distributed` has and Spanwise has not, and what to use instead.
+"""Names of `distributed` that Spanwise lacks, and what to use instead.
 
 ``docs/distributed-names.md`` is made of this; a test fails when `distributed` has a public
 name that is neither here nor in Spanwise.
@@ -134,7 +134,7 @@ MODULE: dict[str, str] = {
 }
 
 
-#: Where a name of both means not quite the same, beside what the signatures tell.
+#: Names of both whose meaning differs, beyond what the signatures tell.
 NOTES: dict[str, str] = {
     "Client": "always starts a cluster of its own on this machine, whose workers use the "
     "client's interpreter, folder and sys.path",
@@ -158,7 +158,7 @@ NOTES: dict[str, str] = {
 
 
 def absent_attribute(name: str) -> AttributeError:
-    """The error of a name that a client has not."""
+    """The error of a name that a client lacks."""
     substitute = CLIENT.get(name)
     if substitute is None:
         return AttributeError(f"'Client' object has no attribute {name!r}")
@@ -168,7 +168,7 @@ def absent_attribute(name: str) -> AttributeError:
 
 
 def absent_name(name: str, imported: bool) -> AttributeError | ImportError | None:
-    """The error of a name of `distributed` that `spanwise` has not; None for any other.
+    """The error of a name of `distributed` that `spanwise` lacks; None for any other.
 
     Parameters
     ----------

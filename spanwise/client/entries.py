@@ -78,8 +78,8 @@ class Entry:
     def failure(self) -> BaseException:
         """The error to raise; opening it may run user code, so never under a lock.
 
-        It is the same object each time: without what earlier raises have hung on it, which
-        would grow, and keep the results alive that their frames held.
+        It is the same object each time, without the tracebacks of earlier raises: these would
+        grow, and keep the results alive that their frames held.
         """
         error, text = self.error, ""
         if error is None:

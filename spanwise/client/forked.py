@@ -29,7 +29,7 @@ def _refuse_from_now_on(session: Session) -> None:
     session.scattering = threading.RLock()
     session.lock = threading.Lock()
     session._changed = threading.Condition(session.lock)
-    # Spans that are open here are the parent's to close.
+    # The parent closes the spans that are open here.
     session._closing = True
     session.abandon_links()
 
@@ -69,7 +69,7 @@ class ForkedSession(Session):
     _check_alive: Any = _refuse
 
     def _nothing(self, *args: Any, **options: Any) -> None:
-        """Futures go, and the client is closed: here nothing follows from that."""
+        """Does nothing: releasing futures and closing the client is the parent's business."""
 
     withdraw: Any = _nothing
     close_request: Any = _nothing

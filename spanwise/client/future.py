@@ -141,7 +141,7 @@ class Future(TaskRef):
 
         async def wait() -> Any:
             await wait_async(session, [entry], timeout)
-            # Elsewhere, for opening an exception runs user code.
+            # In another thread, since opening an exception runs user code.
             return await asyncio.to_thread(look, entry)
 
         return wait()
@@ -206,7 +206,7 @@ async def wait_async(
     done = asyncio.Event()
 
     def notify() -> None:
-        # A loop that has ended has nobody left to tell.
+        # A loop that has ended needs no notice.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(done.set)
 

@@ -95,8 +95,8 @@ class Gathering:
 
         `until`: when the caller's patience ends, in seconds of the monotonic clock.
         """
-        # From when something is first missing: a transfer may take longer, and so may a worker
-        # that stalls, before anybody knows that its results have to be asked for elsewhere.
+        # Counted from the first missing result: a transfer may take longer, and so may a stalled
+        # worker, before it is known that its results have to be asked for elsewhere.
         give_up: float | None = None
         pause = 0.01
         while entries:

@@ -13,7 +13,7 @@ MOST_MODULES = 1000
 #: Slow to import and nearly always wanted: workers do these at once, and not only while they wait.
 FIRST = ("numpy", "pandas", "dask.array", "dask.bag", "dask.dataframe")
 
-#: What makes a notebook, a debugger or a test run; and what workers have anyway.
+#: Packages of notebooks, debuggers and test runners, and those that workers have anyway.
 _NOT_FOR_TASKS = frozenset(
     (
         *sys.stdlib_module_names,
@@ -53,7 +53,7 @@ def imported_modules() -> list[str]:
 
 
 def _is_for_tasks(name: object) -> bool:
-    """Also not what begins with an underscore: the package that it belongs to imports it."""
+    """Leave out names with a leading underscore: their package imports them."""
     if not isinstance(name, str):
         return False
     top, *inner = name.split(".")

@@ -98,7 +98,7 @@ def memory_per_worker(memory_limit: Any, n_workers: int, threads: int) -> int:
 
 
 def worker_ttl_seconds() -> float:
-    """After how long a stopped worker is taken out; 0: never."""
+    """Seconds after which a stopped worker is removed; 0: never."""
     for name in ("spanwise.scheduler.worker-ttl", "distributed.scheduler.worker-ttl"):
         value = dask.config.get(name, _UNSET)
         if value is not _UNSET:
@@ -107,6 +107,6 @@ def worker_ttl_seconds() -> float:
 
 
 def stall_seconds() -> float:
-    """How long all workers may be full and nothing move before what waits fails; 0: for ever."""
+    """Seconds without progress on full workers until waiting tasks fail; 0: no limit."""
     found = dask.config.get("spanwise.scheduler.stall-timeout", STALL_TIMEOUT)
     return max(0.0, float(parse_timedelta(found, "s") or 0.0))

@@ -196,7 +196,7 @@ class _Sampling:
         self._run = begin(self._label, self._measure, self._interval)
 
     def _end(self, error: BaseException | None) -> None:
-        """Stop; what fails in that is only a note to what failed in the block."""
+        """Stop; an error of stopping becomes a note of the block's own error."""
         assert self._run is not None
         try:
             self._sampler.samples[self._label] = self._run.stop()

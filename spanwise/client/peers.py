@@ -140,7 +140,7 @@ class Peers:
                 limit = min(limit, max(0.001, until - time.monotonic()))  # 0: not to wait at all
 
             def opening(link: Link) -> None:
-                peer.link = link  # so that who waits can be woken
+                peer.link = link  # so that a waiting thread can be woken
 
             return dial(address, self._secret, "peer", {"worker": None}, limit, opening=opening)
         return peer.link
@@ -152,7 +152,7 @@ class Peers:
             peer.link = None
 
     def gone(self, addresses: Iterable[str]) -> None:
-        """Forget workers that have left, and wake who waits for their answers."""
+        """Forget workers that have left, and wake the threads that wait for their answers."""
         with self._lock:
             left = [self._peers.pop(address, None) for address in addresses]
         for peer in left:
@@ -161,7 +161,7 @@ class Peers:
                 link.close()
 
     def abandon(self) -> None:
-        """In a fork: let go of all links; takes no locks, for nobody would give them back."""
+        """In a fork: drop all links. Takes no locks, since no thread would release them."""
         for peer in self._peers.values():
             if peer.link is not None:
                 peer.link.abandon()

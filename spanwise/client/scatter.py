@@ -88,7 +88,7 @@ def _targets(session: Any, workers: list[int] | None) -> list[Any]:
 def _held(
     session: Any, keys: list[Any], values: list[Any]
 ) -> tuple[dict[Any, Entry], dict[Any, Any]]:
-    """What the cluster has already, each counted once, and the values that it has not."""
+    """The entries that the cluster has already, each counted once, and the values that it lacks."""
     found: dict[Any, Entry] = {}
     fresh: dict[Any, Any] = {}
     with session.lock:
@@ -108,7 +108,7 @@ def _scatter_fresh(
 ) -> dict[Any, Entry]:
     """Move values to workers, then announce them; each entry is counted once.
 
-    Nobody finds the entries before: a task that named one would reach the scheduler first.
+    The entries are not found earlier: a task that named one would reach the scheduler first.
     """
     with session.lock:
         first = session.reserve_ids(len(fresh))
@@ -133,7 +133,7 @@ def _put(
 ) -> list[tuple[int, int]]:
     """Store the payloads on workers, in turn or on all; return (number, worker) of each.
 
-    What a worker that does not answer was to get goes to the others.
+    The other workers get the values meant for one that does not answer.
 
     Raises
     ------

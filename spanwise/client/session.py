@@ -64,7 +64,7 @@ ANSWER_TO = {"locate": "located", "flush": "flushed"}
 #: of submit and result would otherwise pay one message per task for it.
 RELEASE_PAUSE_SECONDS = 0.005
 CLOSE_SECONDS = 10.0
-#: How often it is looked meanwhile whether the scheduler has been stopped.
+#: How often the scheduler is looked at meanwhile: it may have been stopped.
 _LOOK_SECONDS = 0.25
 
 #: Up to here the codec packs rows into one buffer.
@@ -266,20 +266,20 @@ class Session:
                 self._by_id.pop(entry.id, None)
                 if self.by_key.get(entry.key) is entry:
                     del self.by_key[entry.key]
-                entry.id = -1  # which may be another's from now on
+                entry.id = -1  # which another entry may get from now on
                 entry.status = ERROR
                 entry.error = error
                 self._done(entry)
 
     def _give_back_ids(self, unheard: int, end: int) -> None:
-        """Use ids again that the scheduler was not told of: it takes room for those left out."""
+        """Reuse ids that the scheduler was not told: it takes room for skipped ones."""
         with self.lock:
             if self._next_id == end:  # else data that is being scattered has some beyond
                 self._next_id = unheard
 
     @staticmethod
     def _done(entry: Entry) -> None:
-        """Tell who waits; under the lock."""
+        """Wake the waiters of an entry; under the lock."""
         if entry.waiters is not None:
             waiters, entry.waiters = entry.waiters, None
             for waiter in waiters:
@@ -313,7 +313,7 @@ class Session:
         )
 
     def reserve_ids(self, count: int) -> int:
-        """Take so many ids for entries that are made later; under the lock."""
+        """Take ids for entries that are made later; under the lock."""
         first = self._next_id
         self._next_id = first + count
         return first
@@ -465,7 +465,7 @@ class Session:
         callback()
 
     def _is_waiting(self) -> bool:
-        """Whether something stands still until a task is done; under the lock.
+        """Whether any caller waits for a task; under the lock.
 
         Looked up only while nothing moves on a cluster that is full, so that waits need not
         be counted.
@@ -666,7 +666,7 @@ class Session:
             self.sending.release()
 
     def _count_down(self, entries: list[Entry]) -> list[int]:
-        """Ids of the entries that nobody holds any more; under the lock."""
+        """Ids of the entries that no future holds any more; under the lock."""
         ids = []
         for entry in entries:
             entry.count -= 1
@@ -762,7 +762,7 @@ class Session:
             self._changed.notify_all()
         gone = [row["address"] for number, row in before.items() if number not in self.workers]
         if gone:
-            # One that was stopped holds its connections; who waits for it would wait on.
+            # A stopped worker keeps its connections open; callers that wait for it would wait on.
             self.peers.gone(gone)
 
     def _on_unused(self, message: Message) -> None:
@@ -781,7 +781,7 @@ class Session:
     def _answer(self, message: Message, request: int) -> None:
         found = self._answers.get(request)
         if found is None:
-            return  # nobody waits for it any more
+            return  # no caller waits for it any more
         awaited, answers = found
         if awaited != message.type:
             raise broken(message, "request", f'{request} is answered by "{awaited}"')
@@ -803,7 +803,7 @@ class Session:
             self.state = "closed"
             self._changed.notify_all()
         if not self._closing:
-            # It may keep the connection open; who waits would wait on.
+            # It may keep the connection open; waiting callers would wait on.
             self._link.close()
             raise LinkClosed("it was told to end")
 
@@ -840,7 +840,7 @@ class Session:
         ]
 
     def workers_called(self, named: Any) -> list[int]:
-        """Numbers of the workers that answer to a number, name, host or address."""
+        """Numbers of the workers that have a number, name, host or address."""
         return [
             row["id"]
             for row in self.running_workers()
@@ -858,16 +858,16 @@ class Session:
         return int(row["id"])
 
     def last_seen(self, row: dict[str, Any]) -> float:
-        """When something was heard of a worker, in seconds of the wall clock.
+        """When a worker's last message came, in seconds of the wall clock.
 
-        A worker that runs is heard of several times a second, which the client is not told.
+        A running worker sends several messages a second, which the client is not told.
         """
         if row["state"] in ("running", "paused"):
             return time.time()
         return float(row["lastSeen"]) - self.scheduler_start + self.wall_epoch
 
     def wait_for_workers(self, count: int, timeout: float | None) -> None:
-        """Sleep until so many workers run.
+        """Sleep until this many workers run.
 
         Raises
         ------
@@ -923,7 +923,7 @@ class Session:
         self.peers.close()
 
 
-#: Stands for the scheduler's question whether somebody waits.
+#: Stands for the scheduler's question whether the client waits.
 _STALLED = object()
 
 

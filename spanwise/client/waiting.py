@@ -24,7 +24,7 @@ class DoneAndNotDone(NamedTuple):
 
 
 class _NothingToWaitFor(DoneAndNotDone):
-    """Of no futures, which know no client: an answer here and now, and to be awaited."""
+    """The answer for no futures: usable at once, and awaitable, since no client tells which."""
 
     __slots__ = ()
 
@@ -122,7 +122,7 @@ class as_completed:
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
-        #: How many stand still until the next is done.
+        #: How many threads sleep until the next is done.
         self._waiting = 0
         #: Wakes the coroutine that waits for the next, if one does.
         self._wake: Callable[[], None] | None = None
@@ -208,13 +208,13 @@ class as_completed:
         return await asyncio.to_thread(self._item, future) if self.with_results else future
 
     async def _next_async(self) -> Future:
-        """Wait in the event loop: a thread that waits would outlive a wait given up."""
+        """Wait in the event loop: a waiting thread would outlive a cancelled wait."""
         loop = asyncio.get_running_loop()
         while True:
             woken = asyncio.Event()
 
             def wake(woken: asyncio.Event = woken) -> None:
-                # A loop that has ended has nobody left to tell.
+                # A loop that has ended needs no notice.
                 with contextlib.suppress(RuntimeError):
                     loop.call_soon_threadsafe(woken.set)
 

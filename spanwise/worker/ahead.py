@@ -12,9 +12,9 @@ from time import sleep
 from spanwise.wire.foreign import cut, said
 from spanwise.worker.library import Library
 
-#: Names that a worker is ever told of: beyond these the task that needs a module imports it.
+#: Names that a worker takes in all: further modules are imported by the tasks that need them.
 MOST_NAMES = 10_000
-#: Between two looks whether the worker is idle; only while there is something to import.
+#: Seconds between two checks whether the worker is idle; only while there is something to import.
 LOOK_SECONDS = 0.05
 #: Characters of a name in the log.
 _SHOWN = 200
@@ -33,7 +33,7 @@ class ImportAhead(threading.Thread):
     is_idle
         Whether no task runs in this worker or waits for one of its threads.
     has_room
-        Whether the process is so small that modules nobody has asked for yet may come in.
+        Whether the process is so small that modules may be imported before a task needs them.
     at_once
         Modules to import now, whatever the worker does: nearly every task wants them.
     complain

@@ -1,4 +1,4 @@
-"""What the scheduler says to a worker, beyond its form; see :mod:`spanwise.wire.content`."""
+"""Checks what the scheduler's messages to a worker mean; see :mod:`spanwise.wire.content`."""
 
 from __future__ import annotations
 

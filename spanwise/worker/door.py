@@ -1,4 +1,4 @@
-"""Serves a worker's results to peers and clients, and takes what clients put there.
+"""Serves a worker's results to peers and clients, and takes the data that clients put.
 
 One thread per connected peer, which blocks: a busy worker answers within its thread
 switch interval (0.5 ms), and two workers that send each other large results cannot

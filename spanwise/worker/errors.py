@@ -23,7 +23,7 @@ _PACKAGE = Path(__file__).parent.parent
 _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("graph", "measure", "worker"))
 
 
-#: What hangs on an exception, past whatever its class makes of these names.
+#: Read attributes of an exception, whatever its class makes of these names.
 _CAUSE: Any = BaseException.__dict__["__cause__"]
 _CONTEXT: Any = BaseException.__dict__["__context__"]
 _SUPPRESSED: Any = BaseException.__dict__["__suppress_context__"]
@@ -75,7 +75,7 @@ class _TooLarge(Exception):
 
 
 class _BoundedFile:
-    """Takes so many bytes of a pickle and no more."""
+    """Takes the bytes of a pickle up to a limit."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit

@@ -1,7 +1,7 @@
 """A thread that runs tasks and measures them.
 
-Stamps.  One task's stop is the next one's start, so what lies between two stamps is
-always somebody's::
+Stamps.  One task's stop is the next one's start, so the time between two stamps always
+belongs to a task::
 
         stop A = start B                    stop B = start C
             │ bind │ run B            │ size │ │ store B, report B, take C, bind C …
@@ -64,7 +64,7 @@ class Executor(threading.Thread):
     Parameters
     ----------
     worker
-        Whose table it works on.
+        The owner of the table.
     number
         Its thread number, from 0.
     """
@@ -80,8 +80,8 @@ class Executor(threading.Thread):
         self.row: Row | None = None
         #: Of a fused task: the inner part (see `Opened.parts`) that is being run.
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
-        #: `row` has ended and is being reported: it is not to be told as running. (It stays
-        #: for the sampler, whose looks come when a thread sends: else short tasks had none.)
+        #: `row` has ended and is being reported: it no longer counts as running. (It stays for
+        #: the sampler, which mostly looks while a thread sends: else short tasks had no samples.)
         self.reporting = False
         #: Wall and CPU stamps at the start of `row`.
         self.clock = 0.0
@@ -167,7 +167,7 @@ class Executor(threading.Thread):
         worker = self.worker
         row = entry[2]
         if worker.table.running.get(row[0]) != row[1]:
-            # Released since it was taken: in between results may have been sent or written to disk.
+            # Released since it was taken: sending or writing results may have come in between.
             with worker.lock:
                 return worker.take()
         start = self.clock
@@ -357,7 +357,7 @@ class Executor(threading.Thread):
             if begin - wait.marked <= UNMARKED_SECONDS:
                 waited = wait.of_part(row[5], row[6], stop - begin, cpu)
             else:
-                # Short runs were before it, and whose the waits are cannot be told.
+                # Short runs came before it, and it is unknown which run the waits belong to.
                 wait.mark()
         return own_part(KIND_COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 

@@ -216,7 +216,7 @@ class Fetching:
         self._transfers: list[tuple[float, ...]] = []
 
     def peers(self, addresses: dict[int, str]) -> None:
-        """Say who lives; what was wanted from others is given up."""
+        """Set the living peers; requests to others are given up."""
         with self._lock:
             self._addresses = addresses
             gone = [
@@ -257,14 +257,14 @@ class Fetching:
         return wire_link.dial(address, self._secret, "peer", intro, opening=opening)
 
     def broke(self, peer: int, error: BaseException) -> None:
-        """Say that a peer could not be reached; its own death is the scheduler's to tell."""
+        """Report a peer that could not be reached; only the scheduler decides that it is dead."""
         self.worker.send(
             "event",
             {"kind": "peer-unreachable", "text": f"Worker {peer}: {error}"},
         )
 
     def ended(self, fetcher: PeerFetcher, peer: int, given_up: list[Fetch]) -> None:
-        """Forget a fetcher whose thread ends, and report what it owed."""
+        """Forget a fetcher whose thread ends, and report the inputs that it did not bring."""
         with self._lock:
             if self._fetchers.get(peer) is fetcher:
                 del self._fetchers[peer]

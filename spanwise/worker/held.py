@@ -1,4 +1,4 @@
-"""Where a task's transfers lie against its run: what held the thread, and what did not.
+"""Divides a task's transfers into those that held its thread and those behind other work.
 
 ::
 
@@ -27,9 +27,9 @@ def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: floa
     Parameters
     ----------
     arrivals
-        What came, and how many bytes of it are booked to this task.
+        The arrivals, and how many bytes of each are booked to this task.
     start
-        The run's start; what the thread waited for lies behind it.
+        The run's start; the thread's waits lie after it.
 
     Returns
     -------

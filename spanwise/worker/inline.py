@@ -23,7 +23,7 @@ def plain_inline(value: Any) -> bytes:
 def inline(value: Any) -> bytes | None:
     """Return the payload of a small result; None if large or not picklable.
 
-    What cannot be pickled is an error only when somebody asks for it (see door.py).
+    An unpicklable result is an error only when it is asked for (see door.py).
     """
     try:
         buffers = payload.dumps(value)

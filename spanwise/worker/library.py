@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class DiskReads(threading.local):
-    """What this thread has read back from disk since it was last asked."""
+    """What this thread has read back from disk since the last call."""
 
     def __init__(self) -> None:
         self.seconds = self.cpu = 0.0
@@ -56,16 +56,16 @@ class DiskReads(threading.local):
 
 
 class Kept(Generic[T]):
-    """Blobs of one sort by id: as received until first used, then what was in them.
+    """Blobs of one sort by id: as received until first used, then their content.
 
     Two threads may open the same blob at once; the first one's object is kept.
 
     Parameters
     ----------
     what
-        Begins the sentence that says that one cannot be opened.
+        Begins the error's sentence when one cannot be opened.
     read
-        Makes of a blob what is kept of it.
+        Turns a blob into the object that is kept.
     content, weigh
         Which part of that is pickled when it leaves memory, and how many bytes that is.
     disk_reads
@@ -329,7 +329,7 @@ class Library:
         chunks: Set[int],
         write: Callable[[list[Any]], Spilled | None] | None,
     ) -> float:
-        """Let about so many bytes leave memory, the oldest first, sparing those named.
+        """Let about `wanted` bytes leave memory, the oldest first, sparing those named.
 
         Returns
         -------
@@ -389,7 +389,7 @@ class Library:
     def _read(self, blob: Any) -> Any:
         """Return the object in a payload, and count what was imported for it."""
         times = self.import_times
-        # A thread that waits for a module that is being imported ahead imports as well.
+        # Waiting for a module that is being imported ahead counts as importing.
         begin = perf_counter() if self._is_importing_ahead else None
         with self.importing:
             if begin is not None:
@@ -402,7 +402,7 @@ class Library:
                     forks.leave(sys.exception())
 
     def import_ahead(self, module: str) -> None:
-        """Import a module that tasks will want; a task that comes meanwhile waits for it.
+        """Import a module that tasks will need; a task that comes meanwhile waits for it.
 
         Raises
         ------

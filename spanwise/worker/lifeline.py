@@ -62,16 +62,16 @@ def end_with_parent() -> None:
 
 #: A scheduler that has lost its client ends within this time, unless it was stopped.
 _SCHEDULER_SECONDS = 10.0
-#: How often it is looked.
+#: Seconds between two looks.
 _LOOK_SECONDS = 2.0
 
 
 def end_scheduler_without_client() -> None:
     """End the scheduler, and with it its workers, if it stays though its client has ended.
 
-    One that was stopped (SIGSTOP, a debugger) does not find out that its own lifeline has
-    ended, and whoever could continue or kill it is gone. That the client has ended shows in
-    the scheduler's parent: the system gives orphans to another. (Windows does not; nor does
+    A stopped scheduler (SIGSTOP, a debugger) does not notice the end of its own lifeline, and
+    the client that could continue or kill it is gone. The end of the client shows in the
+    scheduler's parent: the system gives orphans to another. (Windows does not; nor does
     it stop processes.)
     """
     if os.name != "posix":

@@ -1,4 +1,4 @@
-"""What tasks run, as something that takes memory: counted as managed, spilled when that is short.
+"""Counts functions and arguments of tasks as managed memory, and spills them when it is short.
 
 Results leave first: a task that has run does not need its arguments again unless its
 result is lost, but a function is mostly needed by the next task.
@@ -28,14 +28,14 @@ class Pinned:
         return self._worker.library.nbytes
 
     def give_up(self, wanted: float) -> float:
-        """Put about so many bytes away: what no task here will run, then what none runs now."""
+        """Spill about `wanted` bytes: first what no task here will run, then what none runs now."""
         worker = self._worker
         with worker.lock:
             running = [executor.row for executor in worker.executors]
             named = [row for row in running if row is not None]
             queued = list(worker.table.queued.values())
         gone = 0.0
-        # Without room on disk goes what is there already; to pickle the rest would be in vain.
+        # Without room on disk only those leave that are there already; pickling others is useless.
         write = self._write if worker.spill.may_write else None
         for rows in (named + queued, named):
             if gone < wanted:
@@ -44,7 +44,7 @@ class Pinned:
         return gone
 
     def keep_bound(self) -> None:
-        """Leave memory for results and for what runs: called when new ones have come."""
+        """Keep memory free for results and running tasks: called when new blobs have come."""
         worker = self._worker
         limit = worker.spill.limit
         if limit > 0 and (excess := worker.library.nbytes - TARGET * limit) > 0:

@@ -1,4 +1,4 @@
-"""What ended since the last message: the rows of the next `finished`."""
+"""Collects the runs that ended since the last message: the rows of the next `finished`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Report:
     def add_missing(
         self, task_id: int, run_id: int, lost: list[tuple[int, int]], now: float
     ) -> None:
-        """Report a task that did not run: (input, worker asked) of what it lacks."""
+        """Report a task that did not run, with (input, worker asked) for each missing input."""
         self._add_unrun(task_id, run_id, RUN_MISSING, now)
         self.missing += lost
 

@@ -1,4 +1,4 @@
-"""What the scheduler says, and what is done about it: the link thread of a worker."""
+"""Handles the scheduler's messages: the link thread of a worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 READY_AT = 9
 #: Memory is not measured more often than this.
 _LEAST_MEMORY_SECONDS = 0.001
-#: Nor less often, as the scheduler has it: a thread cannot sleep for any number of seconds.
+#: Nor less often, as in the scheduler: a thread cannot sleep arbitrarily long.
 _MOST_MEMORY_SECONDS = 86_400.0
 
 
@@ -174,7 +174,7 @@ class SchedulerLink:
 
 
 def _nothing(message: Message) -> None:
-    """The names are the log's, and nothing here is called by them yet."""
+    """Reserve the log's names, which this worker has not used yet."""
 
 
 def _takes_worker(function: Any) -> bool:

@@ -53,14 +53,14 @@ class Source(Protocol):
         """Bytes in memory now."""
 
     def give_up(self, wanted: float) -> float:
-        """Let about so many bytes go and return how many went; 0: no more can.
+        """Let about `wanted` bytes go and return how many went; 0: no more can.
 
         :meth:`SpillStore.put_away` writes what is needed again.
         """
 
 
 class SpillStore:
-    """What one worker has on disk.
+    """The results of one worker that are on disk.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ class SpillStore:
     def __init__(self, folder: Path, limit: float, ledger: Ledger) -> None:
         self.files = SpillFiles(folder)
         self.limit = limit
-        #: What else takes memory; it counts as if it were results.
+        #: Other users of memory, which count as if they were results.
         self.sources: list[Source] = []
         #: Results kept may take this much; more while nothing else can be spilled.
         self.target = self._goal = TARGET * limit if limit > 0 else float("inf")
-        #: Whether anything has ever been spilled: else nobody need look for markers.
+        #: Whether anything has ever been spilled: else there are no markers to look for.
         self.used = False
-        #: Why nothing can be written now; empty: it can, or nobody has tried.
+        #: Why nothing can be written now; empty: it can, or was not tried.
         self.failing = ""
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -109,11 +109,11 @@ class SpillStore:
         return perf_counter() >= self._retry_at
 
     def held_beside(self) -> float:
-        """Bytes of what is kept for tasks besides their results."""
+        """Bytes kept for tasks besides their results."""
         return sum(source.held_bytes() for source in self.sources)
 
     def give_up_beside(self, wanted: float) -> bool:
-        """Let about so many bytes of that go; False: no more can."""
+        """Let about `wanted` of these bytes go; False: no more can."""
         return any(source.give_up(wanted) for source in self.sources)
 
     def is_short(self, process: float) -> bool:
@@ -123,7 +123,7 @@ class SpillStore:
     # ── making room ───────────────────────────────────────────────────────
 
     def set_target(self, worker: Spilling) -> None:
-        """Let results have what the sources leave; called every now and then."""
+        """Set how much memory the sources leave to results; called now and then."""
         if self.limit <= 0:
             return
         goal = max(0.0, TARGET * self.limit - self.held_beside())
@@ -150,7 +150,7 @@ class SpillStore:
         return Spent(serialize, perf_counter() - begin - serialize, disk_bytes)
 
     def spill(self, worker: Spilling, wanted: float) -> Spent | None:
-        """Write the oldest results, of about so many bytes, to disk; None if nothing can be."""
+        """Write about `wanted` bytes of the oldest results; None if nothing can be written."""
         with self._writing:
             if not self.may_write:
                 return None
@@ -232,7 +232,7 @@ class SpillStore:
         return True
 
     def put_away(self, worker: Spilling, buffers: Sequence[payload.Buffer]) -> Spilled | None:
-        """Write what a source keeps; None if nothing can be written now."""
+        """Write buffers of a source; None if nothing can be written now."""
         if not self.may_write:
             return None
         try:
@@ -263,12 +263,12 @@ class SpillStore:
                     markers.append(marker)
                     pieces.append((task_id, marker.nbytes, ()))
         if not pieces:
-            return True  # those who are reading it are the last
+            return True  # its present readers are the last
         read: list[tuple[Piece, Spilled]] = []
         for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True):
             try:
                 read.append(((task_id, nbytes, [marker.read()]), marker))
-            except OSError:  # nobody else can read it either: it is made again
+            except OSError:  # unreadable for all: it is computed again
                 worker.lose(task_id, marker)
         if not read:
             return True
@@ -304,7 +304,7 @@ class SpillStore:
             worker.send("event", {"kind": "spill-resumed"})
 
     def book(self, spent: Spent) -> None:
-        """Write down what making room took outside tasks."""
+        """Record the time and bytes of making room outside tasks."""
         now = perf_counter()
         add = self._ledger.add
         add(now, CONTEXT, "serialize", "seconds", spent.serialize)

@@ -67,7 +67,7 @@ class SpillFile:
         self.starts = array("Q", [0])
         for _, _, buffers in pieces:
             self.starts.append(self.starts[-1] + payload.nbytes(buffers))
-        #: Pieces that somebody may still read, and their bytes.
+        #: Pieces that may still be read, and their bytes.
         self.living = len(pieces)
         self.living_bytes = self.disk_bytes
 
@@ -93,7 +93,7 @@ class SpillFile:
         return content
 
     def dead(self, index: int) -> None:
-        """Nobody will read this piece again. Safe at any place of any thread."""
+        """Mark this piece as never read again. Safe at any moment in any thread."""
         self._files.dead(self, index)
 
 
@@ -151,10 +151,10 @@ class SpillFiles:
         self._counting = threading.Lock()
         self._files: set[SpillFile] = set()
         self._ended: deque[tuple[SpillFile, int]] = deque()
-        #: Lengths of all files, and of the pieces in them that somebody may read.
+        #: Lengths of all files, and of the pieces in them that may still be read.
         self.disk_bytes = 0
         self.living_bytes = 0
-        #: Lengths of all files that there have ever been.
+        #: Total length of all files ever written.
         self.written_bytes = 0
 
     def write(self, pieces: Sequence[Piece]) -> list[Spilled]:

@@ -1,7 +1,7 @@
-"""What a worker knows about its tasks: assigned, waiting, runnable, kept.
+"""The worker's table of tasks: assigned, waiting, runnable, kept.
 
-No threads, no sockets, no clock: :class:`TaskTable` is told what happened and
-answers what follows. Its owner holds one lock around every call.
+No threads, no sockets, no clock: each call of :class:`TaskTable` tells it an event and
+returns what follows. Its owner holds one lock around every call.
 
 ::
 
@@ -55,7 +55,7 @@ class Waiting:
     def __init__(self, row: Row, inputs: tuple[int, ...], lacking: int) -> None:
         self.row = row
         self.inputs = inputs
-        #: How many inputs are lacking.
+        #: How many inputs are missing.
         self.lacking = lacking
         #: When the last input came.
         self.inputs_at = 0.0
@@ -108,8 +108,8 @@ class TaskTable:
         self.waiters: dict[int, list[Waiting]] = {}
         #: Lacking input → its fetch; disjoint from what is made here.
         self.fetches: dict[int, Fetch] = {}
-        #: Results that were released: their owner lets go of them when it holds no lock, for
-        #: that may run the user's `__del__`.
+        #: Released results: their owner drops them while it holds no lock, since that may run a
+        #: user's `__del__`.
         self.dropped: list[Any] = []
         self._serial = 0
 
@@ -199,7 +199,7 @@ class TaskTable:
         return task_id in self.queued or task_id in self.running or task_id in self.fetches
 
     def release(self, task_ids: Iterable[int]) -> list[Lacking]:
-        """Forget results, replicas and runs; what runs may end, its result is dropped.
+        """Forget results, replicas and runs; a running task may end, and its result is dropped.
 
         Returns
         -------
@@ -272,7 +272,7 @@ class TaskTable:
         return self._came(waiters, now)
 
     def failed(self, row: Row) -> list[Lacking]:
-        """End a run that has no result: what waited for it cannot run here."""
+        """End a run without a result: tasks that waited for it cannot run here."""
         task_id = row[0]
         if self.running.get(task_id) != row[1]:
             return []
@@ -337,7 +337,7 @@ class TaskTable:
     # ── inner ─────────────────────────────────────────────────────────────
 
     def replace(self, task_id: int, value: Any, nbytes: float) -> None:
-        """Put something else in the place of a value; it counts as the newest then."""
+        """Replace a value; the new one counts as the newest."""
         del self.values[task_id]
         self._keep(task_id, value, nbytes)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MEMORY_SECONDS = 0.2
 #: Samples are sent this often.
 SAMPLES_SECONDS = 1.0
-#: After so many looks at idle threads the sampler rests.
+#: Looks at idle threads after which the sampler rests.
 IDLE_LOOKS = 10
 #: Rows that an executor meant to send later leave at the latest now.
 OVERDUE_SECONDS = 0.004
@@ -47,13 +47,13 @@ class Watch(threading.Thread):
     Parameters
     ----------
     worker, fetching
-        Whose rows it collects.
+        The owners of the rows that it collects.
     epoch
         perf_counter value at which the scheduler began.
     end
         Called with a sentence if the worker must end for want of memory.
     recording
-        False: nobody looks at stacks and long tasks; memory is measured all the same.
+        False: stacks and long tasks are not looked at; memory still is.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class Watch(threading.Thread):
         self._lock = threading.Lock()
         self._memory_rows: list[tuple[float, float, float, float, float]] = []
         self._running_rows: list[tuple[int, int, int, int, int, float]] = []
-        #: Thread → the row that it was last said to be running.
+        #: Thread → the row that was last reported as running there.
         self._said: dict[int, Row] = {}
-        #: How much had been spilled when it last looked.
+        #: Bytes that had been spilled at the last look.
         self._written_bytes = 0
 
     def wake(self) -> None:
@@ -178,7 +178,7 @@ class Watch(threading.Thread):
         spill.set_target(worker)
         spill.compact(worker)
         if worker.table.managed > spill.target:
-            # What peers sent: no task of this worker was there to make room for it.
+            # Results from peers: no task of this worker made room for them.
             self._book(spill.make_room(worker))
         row = self._memory.measure(now, worker.managed, float(spill.disk_bytes))
         while spill.is_short(row[1]):
@@ -209,7 +209,7 @@ class Watch(threading.Thread):
         worker.pause(True, self._why(process), self._is_stalled())
 
     def _is_stalled(self) -> bool:
-        """Whether nothing that runs or is written can lead out of a pause."""
+        """Whether neither a running task nor a write can end a pause."""
         worker = self._worker
         before, self._written_bytes = self._written_bytes, worker.spill.written_bytes
         return (

@@ -1,6 +1,6 @@
 """The worker: one task table, its lock, and the threads that live on it.
 
-Who does what::
+The threads::
 
     link thread      reads the scheduler's messages, changes the table (scheduler.py)
     executor threads take, run, measure, store, report               (executor.py)
@@ -80,9 +80,9 @@ class Worker:
         self.idle: list[Lane] = []
         #: No new task is begun: memory is short.
         self.paused = False
-        #: And nothing runs, and nothing leaves memory.
+        #: Besides, nothing runs, and nothing leaves memory.
         self.stalled = False
-        #: Around what is said of both.
+        #: Around messages about both.
         self._pausing = threading.Lock()
         #: (client, dataId) → value and bytes of what clients put here.
         self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
@@ -102,7 +102,7 @@ class Worker:
         fetch: Callable[[list[Fetch]], None],
         clock_offset: float = 0.0,
     ) -> None:
-        """Say how messages reach the scheduler, how inputs are fetched, and how its clock goes.
+        """Set how messages reach the scheduler, how inputs are fetched, and its clock's offset.
 
         `clock_offset` is added to perf_counter to get it.
         """
@@ -182,7 +182,7 @@ class Worker:
     def adopt(self, data_id: int, client: int, task_id: int) -> bool:
         """Bind data that a client put here to a task id."""
         with self.lock:
-            # A client may not know its number when it puts, and then says 0.
+            # A client that does not know its number when it puts data sends 0.
             found = self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
             if found is None:
                 return False
@@ -207,7 +207,7 @@ class Worker:
         self.flush()
 
     def unusable(self, fetch: Fetch, error: Described) -> None:
-        """Fail the tasks one of whose inputs came but cannot be used: asking again is no help."""
+        """Fail tasks with an input that came but cannot be used: asking again would not help."""
         with self.lock:
             now = perf_counter()
             for row, lost in self.table.not_there(fetch):
@@ -219,7 +219,7 @@ class Worker:
 
     @property
     def managed(self) -> float:
-        """Bytes in memory of results, and of what tasks run."""
+        """Bytes in memory of results, and of functions and arguments."""
         return self.table.managed + self.spill.held_beside()
 
     def lose(self, task_id: int, spilled: Spilled) -> None:
@@ -246,8 +246,8 @@ class Worker:
             return len(self.idle) == len(self.executors) and not self.table.runnable
 
     def pause(self, paused: bool, why: str = "", stalled: bool = False) -> None:
-        """Stop or go on beginning tasks; `stalled`: nothing here can end the pause."""
-        # In the order in which it is decided: two threads may pause at once.
+        """Pause or resume the start of tasks; `stalled`: nothing here can end the pause."""
+        # In the order of the decisions: two threads may pause at once.
         with self._pausing:
             with self.lock:
                 if (self.paused, self.stalled) == (paused, stalled):
