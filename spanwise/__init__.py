@@ -21,6 +21,7 @@ _PUBLIC: dict[str, str] = {
     "MemorySampler": "spanwise.client.memory_sampler",
     "SchedulerLost": "spanwise.errors",
     "StallError": "spanwise.errors",
+    "TooManyTasks": "spanwise.errors",
     "TimeoutError": "builtins",
     "as_completed": "spanwise.client.waiting",
     "default_client": "spanwise.client.current",

@@ -14,6 +14,7 @@ __all__ = [
     "RemoteTaskError",
     "SchedulerLost",
     "StallError",
+    "TooManyTasks",
     "with_remote_traceback",
 ]
 
@@ -36,6 +37,10 @@ class KilledWorker(RuntimeError):
 
 class StallError(RuntimeError):
     """All workers were short of memory and nothing freed it; the message says what is full."""
+
+
+class TooManyTasks(ClusterError):
+    """The scheduler had no room for a graph; its tasks were not taken."""
 
 
 class AbsentAttribute(NotImplementedError, AttributeError):

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from spanwise.errors import KilledWorker, RemoteTaskError, StallError, with_remote_traceback
+from spanwise.errors import (
+    KilledWorker,
+    RemoteTaskError,
+    StallError,
+    TooManyTasks,
+    with_remote_traceback,
+)
 from spanwise.wire import payload
 from spanwise.wire.foreign import is_ctrl_c, said
 
@@ -61,6 +67,8 @@ class Reason:
             stand_in = KilledWorker(self.message)
         elif self.kind == "StallError":
             stand_in = StallError(self.message)
+        elif self.kind == "TooManyTasks":
+            stand_in = TooManyTasks(self.message)
         else:
             stand_in = RemoteTaskError(
                 f"{self.kind}: {self.message}" if self.kind else self.message

@@ -6,7 +6,7 @@ const DENSE_BITS = 22;
 const DENSE_MASK = (1 << DENSE_BITS) - 1;
 const VERSIONS = 1 << (32 - DENSE_BITS);
 
-/** The largest number of ids that can be handed out at once: 4,194,304. */
+/** The largest number of ids that can be handed out at a time: 4,194,304. */
 export const MAX_DENSE_IDS = 1 << DENSE_BITS;
 
 /**
@@ -26,6 +26,9 @@ export class VersionedIds {
   private _free = new Int32Queue();
   private _extent = 0;
 
+  /** @param limit - how many may be handed out at a time; {@link MAX_DENSE_IDS} at most. */
+  constructor(readonly limit = MAX_DENSE_IDS) {}
+
   /** One more than the largest dense id ever handed out: the length that columns indexed by it need. */
   get extent(): number {
     return this._extent;
@@ -36,12 +39,17 @@ export class VersionedIds {
     return this._extent - this._free.length;
   }
 
-  /** A dense id, or −1 when all {@link MAX_DENSE_IDS} are taken. */
+  /** How many more can be handed out. */
+  get room(): number {
+    return this.limit - this.size;
+  }
+
+  /** A dense id, or −1 when all are taken. */
   take(): number {
     let id: number;
     if (this._free.length > 0) {
       id = this._free.shift();
-    } else if (this._extent === MAX_DENSE_IDS) {
+    } else if (this._extent === this.limit) {
       return -1;
     } else {
       id = this._extent++;

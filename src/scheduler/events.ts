@@ -5,6 +5,7 @@
  */
 export type SchedulerEvent =
   | GraphSubmitted
+  | GraphRefused
   | DataPlaced
   | ClientWants
   | ClientReleases
@@ -59,6 +60,13 @@ export type GraphSubmitted = {
   readonly data: Uint8Array | null;
   /** 1: the client wants this row's result; null: none. */
   readonly wanted: Uint8Array | null;
+};
+
+/** There is no room for the rest of the client's present graph: what of it has no result fails, and no more of it comes. */
+type GraphRefused = {
+  readonly type: 'graphRefused';
+  readonly at: number;
+  readonly client: number;
 };
 
 /** A client has put data at workers: tasks that are in memory from the start and cannot be computed. */

@@ -5,9 +5,9 @@ import { staticOrder } from '../order/static-order';
 import { NONE } from './edge-table';
 import type { DataPlaced, GraphSubmitted } from './events';
 import type { SchedulerState } from './scheduler-state';
-import { FailureReason, TaskState } from './task-state';
+import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
-import { dropIfUnneeded, move } from './transitions';
+import { blame, dropIfUnneeded, move } from './transitions';
 
 /** User priorities are clamped to ± this, and tasks counted up to this, so that a rank is exact in 52 bits. */
 const MAX_USER_PRIORITY = 2047;
@@ -77,6 +77,27 @@ export class GraphIntake {
         dropIfUnneeded(s, task);
       }
     }
+  }
+
+  /** No more of the client's present graph comes: what of it has no result fails, as soon as it is needed. */
+  refuse(s: SchedulerState, client: number): void {
+    const graph = this._graphs.get(client);
+    if (graph === undefined) {
+      return;
+    }
+    const { flags, state } = s.tasks;
+    for (let i = 0; i < graph.tasks.length; i++) {
+      const task = graph.tasks.at(i);
+      if (state[task] === TaskState.Memory) {
+        continue; // it needed nothing else of the graph: its result is right, and can be computed again
+      }
+      flags[task]! |= TaskFlag.Refused;
+      if (holdsInputs(state[task]! as TaskState)) {
+        blame(s, task, task, FailureReason.NoRoom);
+        s.recommendations.push(task, TaskState.Erred);
+      }
+    }
+    this.close(s, client);
   }
 
   /** Ranks the tasks of a complete graph by its static order. Tasks that have started keep their rank, which is the order of their coming. */

@@ -142,6 +142,8 @@ export class Scheduler {
     switch (event.type) {
       case 'graphSubmitted':
         return this._intake.submit(s, event);
+      case 'graphRefused':
+        return this._intake.refuse(s, event.client);
       case 'dataPlaced':
         return this._intake.place(s, event);
       case 'clientWants':

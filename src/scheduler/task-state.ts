@@ -43,7 +43,9 @@ export enum FailureReason {
   /** Data that a client had placed was at workers that are gone, and nothing can compute it again. */
   LostData = 4,
   /** Every worker that could run it was full for so long that none of them ever will. */
-  Stalled = 5
+  Stalled = 5,
+  /** There was no room for the rest of its graph. */
+  NoRoom = 6
 }
 
 /** Whether a task in this state keeps its inputs: it counts among their waiters. */

@@ -18,7 +18,9 @@ export enum TaskFlag {
   /** It has been in memory before: its next run only makes up for a loss. */
   Again = 32,
   /** Data and no work, see `GraphSubmitted`. */
-  Data = 64
+  Data = 64,
+  /** There was no room for the rest of its graph: it cannot run. */
+  Refused = 128
 }
 
 /**

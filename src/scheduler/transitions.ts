@@ -247,6 +247,9 @@ function startWaiting(s: SchedulerState, task: number): void {
   if (s.tasks.hasFlag(task, TaskFlag.Placed)) {
     blame(s, task, task, FailureReason.LostData);
     s.recommendations.push(task, Erred);
+  } else if (s.tasks.hasFlag(task, TaskFlag.Refused)) {
+    blame(s, task, task, FailureReason.NoRoom);
+    s.recommendations.push(task, Erred);
   } else if (s.tasks.hasFlag(task, TaskFlag.Orphan)) {
     blame(s, task, task, FailureReason.LostDependencies);
     s.recommendations.push(task, Erred);
@@ -410,8 +413,11 @@ function leaveQueueErred(s: SchedulerState, task: number): void {
 
 function stopErred(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
-  // A task that failed itself has ended there; one that fails because of an input must still be taken off its worker.
-  if (s.tasks.cause[task] !== task) {
+  // A task that failed itself has ended there; one that fails because of an input, or with its graph, must still be taken off its worker.
+  if (
+    s.tasks.cause[task] !== task ||
+    s.tasks.reason[task] === FailureReason.NoRoom
+  ) {
     s.output.release(worker, task, false);
   }
   abandonErred(s, task);

@@ -44,6 +44,9 @@ export type FakeTask = {
   readonly isPlaced: boolean;
   /** It names an input that was gone when it was submitted. */
   readonly isOrphan: boolean;
+  readonly generation: number;
+  /** Its graph was refused when a part of it had come. */
+  isRefused: boolean;
   isWanted: boolean;
   raised: number;
   /** The last report, if any. */
@@ -159,6 +162,14 @@ export class FakeCluster implements IFakeSurroundings {
     }
   }
 
+  /** There is no room for what is still to come of the present graph. */
+  refuse(): void {
+    for (const task of this.tasks) {
+      task.isRefused ||= task.generation === this._generation;
+    }
+    this._handle({ type: 'graphRefused', at: this._now, client: CLIENT });
+  }
+
   release(task: FakeTask): void {
     task.isWanted = false;
     this._clientSays('clientReleases', task);
@@ -254,6 +265,8 @@ export class FakeCluster implements IFakeSurroundings {
       spec,
       isPlaced,
       isOrphan,
+      generation: isPlaced ? -1 : this._generation,
+      isRefused: false,
       isWanted: spec.wanted,
       raised: 0,
       reported: null,

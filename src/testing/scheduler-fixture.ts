@@ -215,6 +215,11 @@ export class SchedulerFixture {
     this.handle({ type: 'clientLeft', at: this._now, client });
   }
 
+  refuse(client = 0): void {
+    this._generation++;
+    this.handle({ type: 'graphRefused', at: this._now, client });
+  }
+
   handle(event: SchedulerEvent): void {
     this._now += 0.001;
     this.scheduler.handle(event);

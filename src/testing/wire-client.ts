@@ -11,6 +11,8 @@ type WireSubmitOptions = {
   readonly want?: string;
   /** Task → what it does. */
   readonly does?: Record<string, WireBehaviour>;
+  /** False: more of this graph follows. */
+  readonly last?: boolean;
   /** Alias → the task whose value it is. */
   readonly aliases?: Record<string, string>;
 };
@@ -91,7 +93,8 @@ export class WireClient {
     this.link.send(
       'submit',
       {
-        generation: this._generation++,
+        generation: this._generation,
+        last: options.last ?? true,
         firstName,
         names: this._texts.slice(firstName),
         spans: [{ id: 3, parent: 0, tag: 'load', opened: 0 }],
@@ -131,11 +134,17 @@ export class WireClient {
         ...newTemplates.map(behaviour => bytes(behaviour))
       ]
     );
+    this._generation += (options.last ?? true) ? 1 : 0;
   }
 
   release(names: string): void {
     const id = names.split(' ').map(name => this.id(name));
     this.link.send('release', {}, { ids: { id } });
+  }
+
+  retry(names: string): void {
+    const id = names.split(' ').map(name => this.id(name));
+    this.link.send('retry', {}, { ids: { id } });
   }
 
   /** Waits until a task is reported on. */

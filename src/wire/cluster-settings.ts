@@ -2,6 +2,7 @@
  * The settings that a client gives the scheduler that it starts, a line on its standard input; docs/contracts.md §8. Checked like a message.
  */
 import * as v from 'valibot';
+import { MAX_DENSE_IDS } from '../base/versioned-ids';
 import { PROTOCOL } from './handshake-messages';
 import { check } from './validate';
 
@@ -45,6 +46,10 @@ const clusterSettings = v.object({
   ),
   /** Seconds in which all workers are full and nothing moves, after which waiting tasks fail; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
+  /** How many tasks there may be at a time: as many as there are ids, unless fewer for tests. */
+  mostTasks: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_DENSE_IDS))
+  ),
   /** The wall clock's seconds at about the scheduler's start. */
   wallEpoch: v.number()
 });

@@ -121,3 +121,34 @@ describe('the order of a graph that comes in', () => {
     expect(runAll(s)).toEqual(['a', 'b']);
   });
 });
+
+describe('a graph for the rest of which there is no room', () => {
+  it('fails with all that has no result, and goes', () => {
+    const s = oneByOne();
+    s.submit('before');
+    s.finish(0, 'before');
+    s.submit('done; running; queued; before -> x -> y -> z', {
+      want: 'done running queued y z',
+      last: false
+    });
+    s.finish(0, 'done');
+    expect(s.states('done running queued')).toBe('Memory Processing Queued');
+    s.said();
+    s.refuse();
+    expect(s.states('before done running queued x y z')).toBe(
+      'Memory Memory Erred Erred Erred Erred Erred'
+    );
+    expect(s.said()).toEqual(
+      expect.arrayContaining([
+        'release 0: running',
+        'report 0: running Erred by running, NoRoom'
+      ])
+    );
+    s.retry('z');
+    expect(s.states('z')).toBe('Erred');
+    s.submit('before -> later');
+    expect(runAll(s)).toEqual(['later']);
+    s.release('before done running queued y z later');
+    expect(s.scheduler.tasks.size).toBe(0);
+  });
+});

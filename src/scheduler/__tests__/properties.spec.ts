@@ -177,6 +177,8 @@ function act(
         cluster.join((pick % 3) + 1, cluster.places.get(worker.id));
       }
       return;
+    case 12:
+      return pick % 4 === 0 ? cluster.refuse() : undefined;
     case 10:
       // All at once, now and then.
       return pick % 8 === 0
@@ -197,7 +199,7 @@ function act(
 function allowedOutcomes(cluster: FakeCluster, task: FakeTask): TaskState[] {
   const lineage = cluster.lineage(task);
   const mustFail = lineage.some(t => t.isOrphan || t.spec.raises === Infinity);
-  const mayFail = lineage.some(t => t.isPlaced || t.raised > 0);
+  const mayFail = lineage.some(t => t.isPlaced || t.isRefused || t.raised > 0);
   const outcomes = mustFail
     ? [TaskState.Erred]
     : mayFail

@@ -27,7 +27,7 @@ export class ClientIds {
   /** @param _none - the value of ids that are not bound. */
   constructor(private readonly _none: number) {}
 
-  /** One more than the largest id that was ever bound. */
+  /** One more than the largest id that was ever bound or skipped. */
   get end(): number {
     return this._end;
   }
@@ -46,6 +46,11 @@ export class ClientIds {
     if (id >= this._end) {
       this._end = id + 1;
     }
+  }
+
+  /** Counts ids below `end` as given, though none of them is bound. */
+  skipTo(end: number): void {
+    this._end = Math.max(this._end, end);
   }
 
   get(id: number): number {

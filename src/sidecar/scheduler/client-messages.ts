@@ -8,6 +8,7 @@ import type { AcceptedLink } from '../../link/door';
 import { checkFromClient } from './check-messages';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
+import type { Refusal } from './report-message';
 import {
   CLIENT,
   translateScattered,
@@ -30,6 +31,10 @@ export type ExtraReport = readonly [
 export interface IClientHost {
   readonly memoryRuns: MemoryRuns;
   reportAlso(report: ExtraReport): void;
+  /** Fails tasks that were not taken. */
+  refuse(refusal: Refusal): void;
+  /** Carries out what was decided so far: ids of tasks that are forgotten are free after that. */
+  freeIds(): void;
   /** Answers once the observer has everything that was measured. */
   flush(request: number): void;
   /** How often workers measure memory may have to change. */
@@ -45,6 +50,8 @@ export class ClientSession {
   private _generation = 0;
   /** The generation of a graph of which a part has come. */
   private _coming: number | null = null;
+  /** Whether there was no room for that graph: the rest of it is not taken either. */
+  private _refusing = false;
 
   constructor(
     readonly link: AcceptedLink<'client'>,
@@ -135,11 +142,15 @@ export class ClientSession {
     for (const { id, blob } of fields.templates) {
       cluster.blobs.addTemplate(id, blobs[blob]!);
     }
+    this._names.announce(fields.firstName, fields.names);
+    cluster.log.spans(CLIENT, fields.spans);
+    if (this._refusing || !this._hasRoom(message.tables.tasks.rows)) {
+      this._refuseGraph(message);
+      return;
+    }
     for (const { id, blob } of fields.chunks) {
       cluster.blobs.addChunk(id, blobs[blob]!);
     }
-    this._names.announce(fields.firstName, fields.names);
-    cluster.log.spans(CLIENT, fields.spans);
     const submission = translateSubmit(message, this._context());
     if (submission.newlyWanted.length > 0) {
       this._wants(Int32Array.from(submission.newlyWanted));
@@ -150,11 +161,60 @@ export class ClientSession {
     }
   }
 
+  /** Whether so many tasks more can be taken. */
+  private _hasRoom(count: number): boolean {
+    const { ids } = this._cluster.rows;
+    if (count > ids.room) {
+      // Results that were released in this turn have their ids still.
+      this._host.freeIds();
+    }
+    return count <= ids.room;
+  }
+
+  /**
+   * Takes no task of a message for which there is no room, and none of the rest of its graph. What later graphs may name is taken:
+   * templates, names, spans.
+   */
+  private _refuseGraph({
+    fields,
+    tables
+  }: Message<'client', 'up', 'submit'>): void {
+    const cluster = this._cluster;
+    if (!this._refusing) {
+      cluster.handle({ type: 'graphRefused', at: cluster.at, client: CLIENT });
+    }
+    this._refusing = !fields.last;
+    this._refuse(tables.tasks);
+  }
+
+  private _refuse({ id, flags, rows }: RefusedRows): void {
+    const clientIds: number[] = [];
+    let end = 0;
+    for (let i = 0; i < rows; i++) {
+      end = Math.max(end, id[i]! + 1);
+      if ((flags[i]! & SubmitFlag.Wanted) !== 0) {
+        clientIds.push(id[i]!);
+      }
+    }
+    this._cluster.rows.skipClientIds(end);
+    if (clientIds.length > 0) {
+      this._host.refuse({
+        clientIds,
+        type: 'TooManyTasks',
+        message: this._cluster.roomSentence
+      });
+    }
+  }
+
   private _scattered(message: Message<'client', 'up', 'scattered'>): void {
     const { fields, tables } = message;
     const cluster = this._cluster;
     this._names.announce(fields.firstName, fields.names);
     cluster.log.spans(CLIENT, fields.spans);
+    if (!this._hasRoom(tables.tasks.rows)) {
+      this._refuse(tables.tasks);
+      return;
+    }
     const event = translateScattered(message, this._context());
     for (const session of cluster.workers.values()) {
       const held = [...tables.holders.row].filter(
@@ -223,6 +283,15 @@ export class ClientSession {
   ): void {
     const cluster = this._cluster;
     const tasks = firstRows(ids).map(id => cluster.rows.resolve(id));
+    const unknown = firstRows(ids).filter((_, i) => tasks[i]! < 0);
+    if (type === 'clientRetries' && unknown.length > 0) {
+      this._host.refuse({
+        clientIds: unknown,
+        type: 'LostTask',
+        message:
+          'The cluster does not have this task (any more), and cannot try it again. Submit it again.'
+      });
+    }
     cluster.handle({
       type,
       at: cluster.at,
@@ -338,6 +407,12 @@ export class ClientSession {
     return { rows, names: this._names, log, blobs, now, at: now - start };
   }
 }
+
+type RefusedRows = {
+  readonly id: Uint32Array;
+  readonly flags: Uint8Array;
+  readonly rows: number;
+};
 
 function firstRows(ids: {
   readonly rows: number;

@@ -43,16 +43,18 @@ export class ClusterState {
    * @param clock - the monotonic clock in seconds.
    * @param start - what it said at the scheduler's start.
    * @param isRecording - false: see {@link EmbeddedClusterLog}.
+   * @param mostTasks - how many tasks there may be at a time; as many as there are ids if left out.
    */
   constructor(
     readonly clock: () => number,
     readonly start: number,
     emit: (block: SealedBlock) => void,
     isRecording = true,
-    options?: Partial<SchedulerOptions>
+    options?: Partial<SchedulerOptions>,
+    mostTasks?: number
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
-    this.rows = new TaskRows(this.core.tasks);
+    this.rows = new TaskRows(this.core.tasks, mostTasks);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }
 
@@ -63,6 +65,14 @@ export class ClusterState {
 
   handle(event: SchedulerEvent): void {
     this.core.handle(event);
+  }
+
+  /** Why a graph was refused. */
+  get roomSentence(): string {
+    return (
+      `The cluster has room for ${this.rows.ids.limit.toLocaleString('en')} tasks at a time, and this graph does not fit ` +
+      'beside those that it holds. Release results that you no longer need, or compute in several steps.'
+    );
   }
 
   /** A task's key as text. */

@@ -29,7 +29,8 @@ import { InstructionPerformer } from './instructions';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
 import { ObserverLink, type EndReason } from '../../link/observer-link';
-import { CLIENT, TooManyTasks } from './translate';
+import type { Refusal } from './report-message';
+import { CLIENT } from './translate';
 import {
   WorkerFleet,
   type FleetOptions,
@@ -89,6 +90,7 @@ export class Cluster implements IClientHost, IRosterHost {
   private _inbox: (() => void)[] = [];
   private _finished: FinishedRuns[] = [];
   private _extraReports: ExtraReport[] = [];
+  private _refusals: Refusal[] = [];
   private _sealTimer: NodeJS.Timeout | undefined;
   private _resolveEnded: (why: EndReason) => void = () => undefined;
 
@@ -98,7 +100,9 @@ export class Cluster implements IClientHost, IRosterHost {
       clock,
       clock(),
       block => this._observer?.push(block, this._state.at),
-      isRecorded(settings)
+      isRecorded(settings),
+      {},
+      settings.mostTasks
     );
     this._performer = new InstructionPerformer(this._state);
     this._roster = new Roster(this._state, this, settings.workerTtlSeconds);
@@ -124,6 +128,14 @@ export class Cluster implements IClientHost, IRosterHost {
 
   reportAlso(report: ExtraReport): void {
     this._extraReports.push(report);
+  }
+
+  refuse(refusal: Refusal): void {
+    this._refusals.push(refusal);
+  }
+
+  freeIds(): void {
+    this._carryOut();
   }
 
   flush(request: number): void {
@@ -422,10 +434,7 @@ export class Cluster implements IClientHost, IRosterHost {
           session.link.refuse('broken-frame', error.message);
           return;
         }
-        if (!(error instanceof TooManyTasks)) {
-          throw error;
-        }
-        this._problem(error.message);
+        throw error;
       }
     }
   }
@@ -446,11 +455,7 @@ export class Cluster implements IClientHost, IRosterHost {
       for (const act of acts) {
         act();
       }
-      const extraReports = this._extraReports;
-      this._extraReports = [];
-      this._performer.perform(this._client?.link ?? null, extraReports);
-      this._writeLog();
-      this._performer.giveBackIds();
+      this._carryOut();
       this._client?.askForUnused();
     } catch (error) {
       // A bug: the state can no longer be trusted.
@@ -462,6 +467,16 @@ export class Cluster implements IClientHost, IRosterHost {
       );
       void this.end('scheduler-lost');
     }
+  }
+
+  private _carryOut(): void {
+    const extraReports = this._extraReports;
+    const refusals = this._refusals;
+    this._extraReports = [];
+    this._refusals = [];
+    this._performer.perform(this._client?.link ?? null, extraReports, refusals);
+    this._writeLog();
+    this._performer.giveBackIds();
   }
 
   private _writeLog(): void {

@@ -7,7 +7,7 @@ import { AssignBuilder } from './assign-message';
 import { UseCounter } from './blob-store';
 import type { ExtraReport } from './client-messages';
 import type { ClusterState } from './cluster-state';
-import { ReportBuilder } from './report-message';
+import { ReportBuilder, type Refusal } from './report-message';
 import { outerIds } from './translate';
 
 export class InstructionPerformer {
@@ -27,7 +27,8 @@ export class InstructionPerformer {
    */
   perform(
     client: AcceptedLink<'client'> | null,
-    extraReports: readonly ExtraReport[]
+    extraReports: readonly ExtraReport[],
+    refusals: readonly Refusal[] = []
   ): void {
     const { core, rows, errors, inlines } = this._cluster;
     const report = new ReportBuilder(
@@ -43,6 +44,9 @@ export class InstructionPerformer {
     }
     for (const extra of extraReports) {
       report.addRow(...extra);
+    }
+    for (const refusal of refusals) {
+      report.addRefusal(refusal);
     }
     if (!report.isEmpty && client !== null) {
       const { fields, tables, blobs } = report.message();

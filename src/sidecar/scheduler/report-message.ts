@@ -24,6 +24,13 @@ export type InlineResult = {
   readonly bytes: Uint8Array;
 };
 
+/** Tasks of the client's that the scheduler does not have, and what they fail of. */
+export type Refusal = {
+  readonly clientIds: readonly number[];
+  readonly type: string;
+  readonly message: string;
+};
+
 type ErrorRow = NonNullable<
   FieldsInput<'client', 'down', 'report'>['errors']
 >[number];
@@ -43,6 +50,9 @@ export class ReportBuilder {
   private _inline: Uint8Array[] = [];
   private _inlineEnd = 0;
   private _errors = new Map<number, ErrorRow>();
+  private readonly _refusals: ErrorRow[] = [];
+  /** The cause of all whose graph was refused in this turn: a client keeps some thousand reasons. */
+  private _refusedCause = NONE;
   private _payloads: Uint8Array[] = [];
 
   /**
@@ -88,6 +98,11 @@ export class ReportBuilder {
     cause: number,
     reason: FailureReason
   ): void {
+    if (reason === FailureReason.NoRoom) {
+      this._refusedCause =
+        this._refusedCause === NONE ? cause : this._refusedCause;
+      cause = this._refusedCause;
+    }
     const { firstReplica, replicas, nbytes } = this._tasks;
     const out = this._columns;
     const isMemory = status === ReportStatus.Memory;
@@ -112,6 +127,23 @@ export class ReportBuilder {
     }
   }
 
+  /** Adds tasks that have no row. */
+  addRefusal({ clientIds, type, message }: Refusal): void {
+    const out = this._columns;
+    const cause = clientIds[0]!;
+    for (const clientId of clientIds) {
+      out.id.push(clientId);
+      out.taskId.push(0);
+      out.status.push(ReportStatus.Erred);
+      out.worker.push(NONE_U16);
+      out.nbytes.push(0);
+      out.inlineStart.push(NONE_U32);
+      out.inlineLength.push(NONE_U32);
+      out.cause.push(cause);
+    }
+    this._refusals.push({ cause, key: '', type, message, text: '', blob: -1 });
+  }
+
   /** The finished message: fields, tables, blobs. */
   message(): {
     fields: FieldsInput<'client', 'down', 'report'>;
@@ -123,7 +155,7 @@ export class ReportBuilder {
       blobs.push(this._joinedInline(), ...this._payloads);
     }
     return {
-      fields: { errors: [...this._errors.values()] },
+      fields: { errors: [...this._errors.values(), ...this._refusals] },
       tables: { tasks: this._columns },
       blobs
     };
@@ -172,12 +204,14 @@ type FailureFacts = {
   readonly deathSentence: string;
   /** Why nothing could move any more. */
   readonly stallSentence: string;
+  /** Why a graph was refused. */
+  readonly roomSentence: string;
 };
 
 function describe(
   reason: FailureReason,
   key: string,
-  { deathSentence, stallSentence }: FailureFacts
+  { deathSentence, stallSentence, roomSentence }: FailureFacts
 ): { type: string; message: string; text: string } {
   switch (reason) {
     case FailureReason.KilledWorker:
@@ -191,6 +225,8 @@ function describe(
       };
     case FailureReason.Stalled:
       return { type: 'StallError', message: stallSentence, text: '' };
+    case FailureReason.NoRoom:
+      return { type: 'TooManyTasks', message: roomSentence, text: '' };
     case FailureReason.LostDependencies:
       return {
         type: 'LostDependencies',

@@ -27,7 +27,7 @@ type KeyTexts = {
  * ```
  */
 export class TaskRows implements TaskFacts {
-  readonly ids = new VersionedIds();
+  readonly ids: VersionedIds;
   /** The client's own id of the task. */
   clientId = new Uint32Array(0);
   /** 1: the client wants the task under `clientId`. */
@@ -58,8 +58,16 @@ export class TaskRows implements TaskFacts {
   private _firstName = new Int32Array(0);
   private readonly _names = new ValueLists();
 
-  /** @param _core - the scheduler's own columns, by the same ids. */
-  constructor(private readonly _core: TaskTable) {}
+  /**
+   * @param _core - the scheduler's own columns, by the same ids.
+   * @param mostTasks - how many there may be at a time.
+   */
+  constructor(
+    private readonly _core: TaskTable,
+    mostTasks?: number
+  ) {
+    this.ids = new VersionedIds(mostTasks);
+  }
 
   get unfinishedSince(): Float64Array {
     return this._core.unfinishedSince;
@@ -85,6 +93,11 @@ export class TaskRows implements TaskFacts {
   /** One more than the largest id that the client has given. */
   get clientIds(): number {
     return this._byClientId.end;
+  }
+
+  /** The client has given ids below `end`; those that are not bound stand for nothing. */
+  skipClientIds(end: number): void {
+    this._byClientId.skipTo(end);
   }
 
   /** How many pages of the client's ids take memory. */

@@ -2,6 +2,7 @@
  * Columns of the wire ↔ columns of the core. In the scheduler process. The core knows dense task ids, functions and durations; spans,
  * templates, keys and the client's ids stay in {@link TaskRows}.
  */
+import { invariant } from '../../base/assert';
 import { NONE_U32, SubmitFlag, TaskOrigin } from '../../records/enumerations';
 import { Int32List } from '../../base/int-list';
 import type {
@@ -16,11 +17,6 @@ import { type TaskRows } from './task-rows';
 
 /** The one client of a cluster, as the core numbers clients. */
 export const CLIENT = 0;
-
-/** The cluster cannot take the graph; the sentence is for the user. */
-export class TooManyTasks extends Error {
-  override readonly name = 'TooManyTasks';
-}
 
 /** What the translation of a submission reads and fills. */
 export type SubmitContext = {
@@ -43,9 +39,8 @@ type Submission = {
 };
 
 /**
- * Takes up the tasks of a `submit`: gives them ids and rows, writes them into the log. Rows come after the rows that they depend on.
- *
- * @throws TooManyTasks
+ * Takes up the tasks of a `submit`, for which there is room: gives them ids and rows, writes them into the log. Rows come after the rows
+ * that they depend on.
  */
 export function translateSubmit(
   { fields, tables, blobs }: Message<'client', 'up', 'submit'>,
@@ -163,7 +158,7 @@ function dataAmong(flags: Uint8Array, picked: Int32Array): Uint8Array | null {
     : null;
 }
 
-/** Takes up data that a client has put to workers. */
+/** Takes up data that a client has put to workers, for which there is room. */
 export function translateScattered(
   { fields, tables, blobs }: Message<'client', 'up', 'scattered'>,
   context: SubmitContext
@@ -271,12 +266,7 @@ export function translateFinished(
 
 function takeRow({ rows, at }: SubmitContext, clientId: number): number {
   const task = rows.take(clientId);
-  if (task < 0) {
-    throw new TooManyTasks(
-      `The cluster holds ${rows.ids.size.toLocaleString('en')} tasks and can hold no more. ` +
-        'Release results that you no longer need, or compute in several steps.'
-    );
-  }
+  invariant(task >= 0, 'There is room for what is taken up.');
   return task;
 }
 

@@ -93,6 +93,8 @@ class Rehearsal implements IClientHost {
   // ---- IClientHost: a rehearsal has no use for it
 
   reportAlso(): void {}
+  refuse(): void {}
+  freeIds(): void {}
   flush(): void {}
   memoryRatesChanged(): void {}
   clientWaits(): void {}

@@ -134,6 +134,8 @@ class World implements IClientHost {
   }
 
   reportAlso(): void {}
+  refuse(): void {}
+  freeIds(): void {}
   flush(): void {}
   memoryRatesChanged(): void {}
   clientWaits(): void {}

@@ -1,0 +1,73 @@
+"""A graph for which the scheduler has no room fails alone, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from spanwise import Client, TooManyTasks
+from spanwise.processes import node_process
+from spanwise.tests.processes import wait_until
+from spanwise.tests.test_client import increment
+
+LIMIT = 60.0
+#: More than the first message of a graph holds, and fewer than the first two.
+ROOM = 4_000
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    give = node_process.give_settings
+
+    def give_less_room(process: Any, settings: Any) -> None:
+        give(process, {**settings, "mostTasks": ROOM})
+
+    monkeypatch.setattr(node_process, "give_settings", give_less_room)
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        yield client
+
+
+def chain(length: int) -> tuple[dict[str, Any], str]:
+    graph: dict[str, Any] = {
+        f"step-{length}-{i}": (increment, f"step-{length}-{i - 1}") for i in range(1, length)
+    }
+    graph[f"step-{length}-0"] = (increment, 0)
+    return graph, f"step-{length}-{length - 1}"
+
+
+def test_a_graph_that_is_too_large_fails_alone(client: Client) -> None:
+    before = client.submit(increment, 1)
+    assert before.result(LIMIT) == 2
+    # Twice: nothing of the first is left. Of its four messages the second is refused.
+    for _ in range(2):
+        futures = client.map(increment, range(3 * ROOM), pure=False)
+        with pytest.raises(TooManyTasks, match=r"room for 4,000 tasks .* Release results"):
+            futures[-1].result(LIMIT)
+        with pytest.raises(TooManyTasks):
+            client.gather(futures)
+        # What was refused ends when it is tried again, too.
+        with pytest.raises(RuntimeError, match="Submit it again"):
+            futures[-1].retry()
+            futures[-1].result(LIMIT)
+        del futures
+    assert before.result(LIMIT) == 2
+    assert client.submit(increment, before).result(LIMIT) == 3
+    assert client.gather(client.map(increment, range(ROOM - 100), pure=False))[-1] == ROOM - 100
+
+
+def test_a_graph_with_inputs_too(client: Client) -> None:
+    with pytest.raises(TooManyTasks):
+        client.get(*chain(2 * ROOM))
+    assert client.get(*chain(ROOM - 200)) == ROOM - 200
+
+
+def test_data_too(client: Client) -> None:
+    kept = client.map(increment, range(ROOM), pure=False)
+    assert kept[-1].result(LIMIT) == ROOM
+    with pytest.raises(TooManyTasks):
+        client.scatter([1])[0].result(LIMIT)
+    del kept[:10]
+    # Futures that are dropped reach the scheduler some milliseconds later, in order.
+    wait_until("there is room", lambda: client.scatter([2])[0].exception(LIMIT) is None)
