@@ -25,7 +25,8 @@ import type { NanosecondSink, PartFigures } from './run-book';
  * Takes a block in: rows are copied column by column, then what every question needs is brought up to date row by row (about half a
  * microsecond a run).
  *
- * A block that is here already (a source that replays after a break) changes nothing; blocks that are missing leave a row in `gaps`.
+ * A block that is here already (a source that replays after a break) changes nothing. Missing numbers tell nothing: the source says in rows
+ * of `gaps` what it could not keep.
  *
  * @throws ImplausibleBlock before anything of a block is taken in that cannot be true
  */
@@ -36,9 +37,6 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
   const why = implausible(block);
   if (why !== undefined) {
     throw new ImplausibleBlock(why);
-  }
-  if (block.seq > log.seq + 1) {
-    noteLost(log, 'blocks are missing');
   }
   log.seq = block.seq;
   INGEST[block.table](log, block);
@@ -53,11 +51,7 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   if (seq === log.seq + 1) {
     log.seq = seq;
   }
-  noteLost(log, why);
-}
-
-/** Rows that never came; their tables are not known. */
-function noteLost(log: LogStore, why: string): void {
+  // The source believes that the observer has it, so only the observer can tell. Its table is not known.
   log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
   log.lostBefore = Math.max(log.lostBefore, log.now);
 }
