@@ -143,3 +143,25 @@ def test_this_checkout_follows_its_table(checkout: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("spanwise.local.observe", ("spanwise.client", "spanwise.worker")),
+        ("spanwise.local.away", ("spanwise.client", "spanwise.worker", "spanwise.observed")),
+        (
+            "spanwise.worker.__main__",
+            ("spanwise.client", "spanwise.local", "spanwise.worker.needs"),
+        ),
+        ("spanwise.client.client", ("spanwise.worker", "spanwise.local", "spanwise.client.needs")),
+    ],
+)
+def test_what_a_program_leaves_out(module: str, absent: tuple[str, ...]) -> None:
+    program = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded = done.stdout.split()
+    assert module in loaded
+    assert [name for name in loaded if f"{name}.".startswith(tuple(f"{a}." for a in absent))] == []
