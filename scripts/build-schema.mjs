@@ -2,6 +2,7 @@
  * Writes what Python reads of the TypeScript descriptions, and the sample frames that both sides test:
  *
  *     src/wire/schema.ts    -> spanwise/wire/schema.json
+ *     src/wire/worker-link.ts -> spanwise/wire/rows.py
  *     src/records/tables.ts -> spanwise/records/tables.json
  *     src/records/enumerations.ts -> spanwise/records/enumerations.py, docs/contracts.md §11
  *     src/wire/gallery.ts, src/records/gallery.ts -> src/{wire,records}/gallery/*.{bin,json}

@@ -12,6 +12,7 @@ from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.records.enumerations import NONE_U32
+from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
 _CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})
 
@@ -65,7 +66,7 @@ class LaneWatch(ThreadSampler):
                 before = None
             if row is not None and before is None and now - started > RUNNING_SECONDS:
                 said[lane] = lane.number, row
-                rows.append((lane.number, row[0], row[5], row[6], started))
+                rows.append((lane.number, row[0], row[TASK_FUNCTION], row[TASK_SPAN], started))
         return rows
 
     def forget_ended(self) -> None:

@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
-#: kind, function, span, offset, duration, cpu, coreWait, bytes, from, held
-Part = tuple[int, int, int, float, float, float, float, float, int, int]
+from spanwise.wire.rows import PartRow
+
+Part = PartRow

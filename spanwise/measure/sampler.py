@@ -47,6 +47,7 @@ from spanwise.records.enumerations import (
     SAMPLE_UNKNOWN,
     SAMPLE_WAITING,
 )
+from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
 #: Seconds that one sample stands for.
 INTERVAL = 0.01
@@ -221,7 +222,9 @@ class ThreadSampler:
         if isnan(in_queue):
             in_queue = 0.0
         blocked = 1.0 - on_core - in_queue
-        span, function = (part[3], part[2]) if part is not None else (row[6], row[5])
+        span, function = (
+            (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
+        )
         if queued > 0.0:
             self._settle(lane, (queued - in_queue * (now - begin)) / INTERVAL)
             lane.doubts.clear()

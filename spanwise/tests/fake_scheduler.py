@@ -59,7 +59,7 @@ class Run(NamedTuple):
     cpu: float
     waitInputs: float
     waitThread: float
-    outBytes: float
+    nbytes: float
     parts: list[RunPart]
     inline: bytes | None
     error: dict[str, Any] | None

@@ -287,7 +287,7 @@ class TestParts:
                 task(tasks[2], str, (12,)),
             ]
         )
-        sizes = [single.task_run(each).outBytes for each in tasks]
+        sizes = [single.task_run(each).nbytes for each in tasks]
         assert sizes[0] == pytest.approx(8000, abs=200)
         assert sizes[2] == sys.getsizeof("12")
 

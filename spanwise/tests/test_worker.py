@@ -112,7 +112,7 @@ class TestResults:
         (a,) = ids()
         shared.assign([task(a, bytes, (100_000,))])
         run = shared.task_run(a)
-        assert run.inline is None and run.outBytes == sys.getsizeof(bytes(100_000))
+        assert run.inline is None and run.nbytes == sys.getsizeof(bytes(100_000))
         assert shared.value(a) == bytes(100_000)
 
     def test_fused_parts_run_in_order_and_drop_what_they_no_longer_need(self, shared):

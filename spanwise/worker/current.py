@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from spanwise.wire.rows import TASK_SPAN
+
 if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
 
@@ -30,4 +32,4 @@ def current_span() -> int | None:
     if part is not None:
         return int(part[3])
     row = getattr(thread, "row", None)
-    return None if row is None else int(row[6])
+    return None if row is None else int(row[TASK_SPAN])

@@ -35,6 +35,19 @@ from spanwise.records.enumerations import (
     RUN_FAILED,
     RUN_OK,
 )
+from spanwise.wire.rows import (
+    PART_DURATION,
+    PART_HELD,
+    TASK_CHUNK,
+    TASK_FLAGS,
+    TASK_FUNCTION,
+    TASK_ID,
+    TASK_READY_AT,
+    TASK_ROW,
+    TASK_RUN_ID,
+    TASK_SPAN,
+    TASK_TEMPLATE,
+)
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
@@ -166,7 +179,7 @@ class Executor(threading.Thread):
         """Run one task and return the next one, if there is one."""
         worker = self.worker
         row = entry[2]
-        if worker.table.running.get(row[0]) != row[1]:
+        if worker.table.running.get(row[TASK_ID]) != row[TASK_RUN_ID]:
             # Released since it was taken: sending or writing results may have come in between.
             with worker.lock:
                 return worker.take()
@@ -178,7 +191,7 @@ class Executor(threading.Thread):
         begin = start
         if waiting is not None and waiting.arrivals:
             parts = placed_arrivals(waiting.arrivals, row, start)
-            begin = start + sum(part[4] for part in parts if part[9])
+            begin = start + sum(part[PART_DURATION] for part in parts if part[PART_HELD])
         begin_cpu = cpu
         try:
             # Before anything that takes long: one that is cancelled meanwhile runs to its end.
@@ -188,12 +201,12 @@ class Executor(threading.Thread):
             except KeyError as gone:
                 return self._inputs_gone(row, gone.args[0])
             library = worker.library
-            opened = library.templates.get(row[2])
-            if row[3] == NONE_U32:
+            opened = library.templates.get(row[TASK_TEMPLATE])
+            if row[TASK_CHUNK] == NONE_U32:
                 literals: Any = ()
             else:
-                rows = library.chunks.get(row[3])
-                literals = None if rows is None else row_of(rows, row[4])
+                rows = library.chunks.get(row[TASK_CHUNK])
+                literals = None if rows is None else row_of(rows, row[TASK_ROW])
             if opened is None or literals is None:
                 opened, literals, begin, begin_cpu, opening = open_blobs(
                     library, row, start, begin, begin_cpu
@@ -231,7 +244,7 @@ class Executor(threading.Thread):
         # ── stamps, size, inline result ──
         small: bytes | None = None
         if nbytes is not None:
-            if row[7] & FLAG_WANTED:
+            if row[TASK_FLAGS] & FLAG_WANTED:
                 small = plain_inline(value)
             stop = perf_counter()
             stop_cpu = thread_time()
@@ -261,8 +274,8 @@ class Executor(threading.Thread):
                 report.since = stop
             report.runs.append(
                 (
-                    row[0],
-                    row[1],
+                    row[TASK_ID],
+                    row[TASK_RUN_ID],
                     RUN_OK,
                     self.number,
                     start,
@@ -306,7 +319,7 @@ class Executor(threading.Thread):
         forks.came_back()
         sized = perf_counter()
         small = None
-        if row[7] & FLAG_WANTED and nbytes <= INLINE_BYTES:
+        if row[TASK_FLAGS] & FLAG_WANTED and nbytes <= INLINE_BYTES:
             small = inline(value)
         stop = perf_counter()
         if parts is None and stop - computed <= PART_SECONDS:
@@ -355,7 +368,7 @@ class Executor(threading.Thread):
         wait = self.core_wait
         if stop - begin >= LONG_SECONDS and wait is not None:
             if begin - wait.marked <= UNMARKED_SECONDS:
-                waited = wait.of_part(row[5], row[6], stop - begin, cpu)
+                waited = wait.of_part(row[TASK_FUNCTION], row[TASK_SPAN], stop - begin, cpu)
             else:
                 # Short runs came before it, and it is unknown which run the waits belong to.
                 wait.mark()
@@ -389,8 +402,8 @@ class Executor(threading.Thread):
             report.errors.append((len(report.runs), described))
             report.runs.append(
                 (
-                    row[0],
-                    row[1],
+                    row[TASK_ID],
+                    row[TASK_RUN_ID],
                     RUN_FAILED,
                     self.number,
                     start,
@@ -430,7 +443,7 @@ class Executor(threading.Thread):
 def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:
     """Seconds from runnable to inputs here, and from there to the start."""
     if waiting is None:
-        return 0.0, max(0.0, start - row[9])
+        return 0.0, max(0.0, start - row[TASK_READY_AT])
     here = min(max(waiting.inputs_at, waiting.ready_at), start)
     return max(0.0, here - waiting.ready_at), start - here
 

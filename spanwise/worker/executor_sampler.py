@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanwise.measure.sampler import ThreadSampler
 from spanwise.measure.stacks import StackTree
+from spanwise.wire.rows import TASK_TEMPLATE
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
@@ -31,10 +32,10 @@ class Sampler(ThreadSampler):
 
     def called(self, row: Any) -> object:
         """Return the function of the task's template."""
-        opened = self._library.templates.get(row[2])
+        opened = self._library.templates.get(row[TASK_TEMPLATE])
         return opened.template.function if opened is not None else None
 
     def last_part(self, row: Any) -> Any:
         """Return the last part of the task's template."""
-        opened = self._library.templates.get(row[2])
+        opened = self._library.templates.get(row[TASK_TEMPLATE])
         return opened.parts[-1] if opened is not None and opened.parts else None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from spanwise.measure.parts import Part
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_TRANSFER, NONE_U16
+from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 from spanwise.worker.tasks import Arrival, Row
 
 _NAN = float("nan")
@@ -37,7 +38,7 @@ def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: floa
         Held ones do not overlap and follow one another from offset 0 on, so that
         their durations add up to the wait.
     """
-    function, span = row[5], row[6]
+    function, span = row[TASK_FUNCTION], row[TASK_SPAN]
     parts: list[Part] = []
     covered = start
     stretches = []

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.records.enumerations import KIND_DESERIALIZE, KIND_DISK_READ, KIND_IMPORT, NONE_U16
+from spanwise.wire.rows import TASK_CHUNK, TASK_FUNCTION, TASK_ROW, TASK_SPAN, TASK_TEMPLATE
 from spanwise.worker.library import Library
 from spanwise.worker.spill_file import Spilled, Unreadable
 from spanwise.worker.tasks import Row
@@ -42,8 +43,8 @@ def own_part(
     """Return a part that held the thread, with the function and span of the task."""
     return (
         kind,
-        row[5],
-        row[6],
+        row[TASK_FUNCTION],
+        row[TASK_SPAN],
         begin - start,
         stop - begin,
         cpu,
@@ -71,7 +72,7 @@ def open_blobs(
     # Left by one that could not be opened.
     imports.seconds = imports.cpu = reads.seconds = reads.cpu = 0.0
     reads.nbytes = 0
-    opened, literals, nbytes = library.open(row[2], row[3], row[4])
+    opened, literals, nbytes = library.open(row[TASK_TEMPLATE], row[TASK_CHUNK], row[TASK_ROW])
     end_cpu, end = thread_time(), perf_counter()
     cpu = end_cpu - begin_cpu
     if imports.seconds or reads.seconds:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from spanwise.wire.rows import TASK_CHUNK, TASK_TEMPLATE
 from spanwise.worker.spill import TARGET
 from spanwise.worker.spill_file import Spilled
 
@@ -39,7 +40,10 @@ class Pinned:
         write = self._write if worker.spill.may_write else None
         for rows in (named + queued, named):
             if gone < wanted:
-                templates, chunks = {row[2] for row in rows}, {row[3] for row in rows}
+                templates, chunks = (
+                    {row[TASK_TEMPLATE] for row in rows},
+                    {row[TASK_CHUNK] for row in rows},
+                )
                 gone += worker.library.put_away(wanted - gone, templates, chunks, write)
         return gone
 

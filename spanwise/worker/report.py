@@ -6,6 +6,7 @@ from typing import Any
 
 from spanwise.measure.parts import Part
 from spanwise.records.enumerations import NONE_U32, RUN_FAILED, RUN_MISSING
+from spanwise.wire.rows import RunRow
 from spanwise.worker.errors import Described
 
 _NAN = float("nan")
@@ -14,16 +15,13 @@ _NAN = float("nan")
 class Report:
     """Rows being collected; the owner's lock is held around every call.
 
-    ``runs`` are tuples in the order of the message's columns: taskId, runId, status,
-    thread, start, duration, cpu, waitInputs, waitThread, outBytes, inlineStart,
-    inlineLength, firstPart. A run's parts are those from its firstPart to the next
-    run's.
+    A run's parts are those from its firstPart to the next run's.
     """
 
     __slots__ = ("errors", "inline", "missing", "parts", "runs", "since")
 
     def __init__(self) -> None:
-        self.runs: list[tuple[Any, ...]] = []
+        self.runs: list[RunRow] = []
         self.parts: list[Part] = []
         self.missing: list[tuple[int, int]] = []
         self.errors: list[tuple[int, Described]] = []

@@ -12,6 +12,7 @@ from spanwise.wire import payload
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
+from spanwise.wire.rows import TASK_READY_AT
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.check_messages import check_from_scheduler
 from spanwise.worker.errors import describe
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from spanwise.worker.worker import Worker
 
 
-#: Place of the column `readyAt` in a row of `assign`, a moment of the scheduler's clock.
-READY_AT = 9
 #: Memory is not measured more often than this.
 _LEAST_MEMORY_SECONDS = 0.001
 #: Nor less often, as in the scheduler: a thread cannot sleep arbitrarily long.
@@ -103,7 +102,10 @@ class SchedulerLink:
         rows: list[Any] = list(message.table("tasks"))
         offset = self._worker.clock_offset
         if offset:
-            rows = [(*row[:READY_AT], row[READY_AT] - offset, *row[READY_AT + 1 :]) for row in rows]
+            rows = [
+                (*row[:TASK_READY_AT], row[TASK_READY_AT] - offset, *row[TASK_READY_AT + 1 :])
+                for row in rows
+            ]
         self._worker.assign(
             rows,
             dependencies["taskId"].tolist(),

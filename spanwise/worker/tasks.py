@@ -19,9 +19,18 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from spanwise.wire.rows import (
+    TASK_FIRST_DEPENDENCY,
+    TASK_ID,
+    TASK_PRIORITY,
+    TASK_READY_AT,
+    TASK_RUN_ID,
+    TaskRow,
+)
+
 #: One row of the message `assign`, in the order of its columns: taskId, runId,
 #: template, chunk, row, function, span, flags, priority, readyAt, firstDependency.
-Row = tuple[int, int, int, int, int, int, int, int, float, float, int]
+Row = TaskRow
 
 #: An entry of the runnable list: -priority, -serial, row, ids of the inputs, what
 #: it waited for (None: nothing). The list is kept ascending, so that the next
@@ -60,7 +69,7 @@ class Waiting:
         #: When the last input came.
         self.inputs_at = 0.0
         #: When it became runnable: readyAt, or when the last input made here was made.
-        self.ready_at: float = row[9]
+        self.ready_at: float = row[TASK_READY_AT]
         #: What was fetched for it: (arrival, bytes).
         self.arrivals: list[tuple[Arrival, float]] = []
 
@@ -146,20 +155,22 @@ class TaskTable:
         if not dependencies:
             for row in rows:
                 serial -= 1
-                queued[row[0]] = row
-                added.append((-row[8], serial, row, NO_INPUTS, None))
+                queued[row[TASK_ID]] = row
+                added.append((-row[TASK_PRIORITY], serial, row, NO_INPUTS, None))
         else:
             listed = list(rows)
             last = len(listed) - 1
             for index, row in enumerate(listed):
                 serial -= 1
-                first = row[10]
-                stop = listed[index + 1][10] if index < last else len(dependencies)
+                first = row[TASK_FIRST_DEPENDENCY]
+                stop = (
+                    listed[index + 1][TASK_FIRST_DEPENDENCY] if index < last else len(dependencies)
+                )
                 inputs = tuple(dependencies[first:stop])
                 absent = [i for i, each in enumerate(inputs) if each not in values]
                 if not absent:
-                    queued[row[0]] = row
-                    added.append((-row[8], serial, row, inputs, None))
+                    queued[row[TASK_ID]] = row
+                    added.append((-row[TASK_PRIORITY], serial, row, inputs, None))
                 else:
                     wanted = [(inputs[i], holders[first + i], nbytes[first + i]) for i in absent]
                     self._wait(row, inputs, wanted, fetches, lacking)
@@ -193,7 +204,7 @@ class TaskTable:
                 self.fetches[input_id] = fetch
                 fetches.append(fetch)
             self.waiters.setdefault(input_id, []).append(waiting)
-        self.queued[row[0]] = row
+        self.queued[row[TASK_ID]] = row
 
     def _comes(self, task_id: int) -> bool:
         return task_id in self.queued or task_id in self.running or task_id in self.fetches
@@ -235,7 +246,7 @@ class TaskTable:
     def take_back(self, task_id: int, run_id: int) -> tuple[bool, list[Lacking]]:
         """Give a task back if no thread has taken it."""
         row = self.queued.get(task_id)
-        if row is None or row[1] != run_id:
+        if row is None or row[TASK_RUN_ID] != run_id:
             return False, []
         del self.queued[task_id]
         return True, self.give_up(task_id, self.worker)
@@ -249,17 +260,17 @@ class TaskTable:
         while runnable:
             entry = runnable.pop()
             row = entry[2]
-            task_id = row[0]
+            task_id = row[TASK_ID]
             if queued.get(task_id) is row:
                 del queued[task_id]
-                self.running[task_id] = row[1]
+                self.running[task_id] = row[TASK_RUN_ID]
                 return entry
         return None
 
     def store(self, row: Row, value: Any, nbytes: float, now: float) -> int:
         """Keep the result of a run and return how many tasks became runnable."""
-        task_id = row[0]
-        if self.running.get(task_id) != row[1]:
+        task_id = row[TASK_ID]
+        if self.running.get(task_id) != row[TASK_RUN_ID]:
             return 0  # released while it ran
         del self.running[task_id]
         self._keep(task_id, value, nbytes)
@@ -273,8 +284,8 @@ class TaskTable:
 
     def failed(self, row: Row) -> list[Lacking]:
         """End a run without a result: tasks that waited for it cannot run here."""
-        task_id = row[0]
-        if self.running.get(task_id) != row[1]:
+        task_id = row[TASK_ID]
+        if self.running.get(task_id) != row[TASK_RUN_ID]:
             return []
         del self.running[task_id]
         return self.give_up(task_id, self.worker)
@@ -353,11 +364,11 @@ class TaskTable:
             if waiting.lacking:
                 continue
             row = waiting.row
-            if self.queued.get(row[0]) is not row:
+            if self.queued.get(row[TASK_ID]) is not row:
                 continue  # taken back or released meanwhile
             waiting.inputs_at = now
             self._serial -= 1
-            entry = (-row[8], self._serial, row, waiting.inputs, waiting)
+            entry = (-row[TASK_PRIORITY], self._serial, row, waiting.inputs, waiting)
             insort(self.runnable, entry)
             woken += 1
         return woken
@@ -370,11 +381,11 @@ class TaskTable:
             lost, asked = pending.pop()
             for waiting in self.waiters.pop(lost, ()):
                 row = waiting.row
-                if self.queued.get(row[0]) is not row:
+                if self.queued.get(row[TASK_ID]) is not row:
                     continue
-                del self.queued[row[0]]
+                del self.queued[row[TASK_ID]]
                 lacking.append((row, [(lost, asked)]))
-                pending.append((row[0], self.worker))
+                pending.append((row[TASK_ID], self.worker))
         return lacking
 
     def check(self) -> None:
@@ -389,7 +400,7 @@ class TaskTable:
         for task_id, waiters in self.waiters.items():
             assert task_id not in self.values, "waits for what is here"
             for each in waiters:
-                if self.queued.get(each.row[0]) is each.row:
+                if self.queued.get(each.row[TASK_ID]) is each.row:
                     waiting[id(each)] = waiting.get(id(each), 0) + 1
                     assert id(each.row) not in runnable
                     assert (

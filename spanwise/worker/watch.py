@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.memory import MemoryMonitor, give_back_free_memory
 from spanwise.records.enumerations import NONE_U32
+from spanwise.wire.rows import TASK_FUNCTION, TASK_ID, TASK_RUN_ID, TASK_SPAN
 from spanwise.worker.executor_sampler import Sampler
 from spanwise.worker.fetch import Fetching
 from spanwise.worker.spill import SPILL, SpillStore
@@ -164,7 +165,14 @@ class Watch(threading.Thread):
             if row is not None and before is None and now - started > RUNNING_SECONDS:
                 said[executor.number] = row
                 self._running_rows.append(
-                    (executor.number, row[0], row[1], row[5], row[6], started)
+                    (
+                        executor.number,
+                        row[TASK_ID],
+                        row[TASK_RUN_ID],
+                        row[TASK_FUNCTION],
+                        row[TASK_SPAN],
+                        started,
+                    )
                 )
 
     def _push_overdue(self, now: float) -> None:

@@ -25,6 +25,7 @@ from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
 from spanwise.wire.clock import in_their_clock
+from spanwise.wire.rows import TASK_ID, TASK_RUN_ID
 from spanwise.worker.errors import Described
 from spanwise.worker.library import Library
 from spanwise.worker.pinned import Pinned
@@ -212,7 +213,7 @@ class Worker:
             now = perf_counter()
             for row, lost in self.table.not_there(fetch):
                 if lost[0][0] == fetch.task_id:
-                    self.report.add_error(row[0], row[1], error, now)
+                    self.report.add_error(row[TASK_ID], row[TASK_RUN_ID], error, now)
                 else:
                     self.report_lacking([(row, lost)])
         self.flush()
@@ -268,4 +269,4 @@ class Worker:
         """Report tasks that cannot run here; the lock is held."""
         now = perf_counter()
         for row, lost in lacking:
-            self.report.add_missing(row[0], row[1], lost, now)
+            self.report.add_missing(row[TASK_ID], row[TASK_RUN_ID], lost, now)

@@ -78,7 +78,7 @@ const BLOCK_SAMPLES = {
       waitInputs: 0,
       waitThread: 0.125,
       cpu: 0.375,
-      outBytes: 28
+      nbytes: 28
     }))
   })
 } as const;

@@ -127,7 +127,7 @@ export const TABLES = {
       waitInputs: 'f32',
       waitThread: 'f32',
       cpu: 'f32',
-      outBytes: 'f32'
+      nbytes: 'f32'
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },

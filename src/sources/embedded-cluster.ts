@@ -10,6 +10,7 @@ import {
   type StoredKind
 } from '../records/enumerations';
 import { TABLES, type TableName } from '../records/tables';
+import type { TablesOf } from '../wire/schema';
 import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
@@ -34,36 +35,11 @@ type SpanRow = {
   readonly origin: number;
 };
 
-/** The tables of the worker link's message `finished`. */
-export type FinishedTables = {
-  readonly runs: {
-    readonly rows: number;
-    readonly taskId: Uint32Array;
-    readonly runId: Uint32Array;
-    readonly status: Uint8Array;
-    readonly thread: Uint16Array;
-    readonly start: Float64Array;
-    readonly duration: Float64Array;
-    readonly cpu: Float64Array;
-    readonly waitInputs: Float32Array;
-    readonly waitThread: Float32Array;
-    readonly outBytes: Float64Array;
-    readonly firstPart: Uint32Array;
-  };
-  readonly parts: {
-    readonly rows: number;
-    readonly kind: Uint8Array;
-    readonly function: Uint32Array;
-    readonly span: Uint16Array;
-    readonly offset: Float64Array;
-    readonly duration: Float64Array;
-    readonly cpu: Float64Array;
-    readonly coreWait: Float32Array;
-    readonly bytes: Float64Array;
-    readonly from: Uint16Array;
-    readonly held: Uint8Array;
-  };
-};
+/** What ended, as its worker says. */
+export type FinishedTables = Pick<
+  TablesOf<'worker', 'up', 'finished'>,
+  'runs' | 'parts'
+>;
 
 /**
  * Writes the record log of an embedded cluster.
@@ -361,7 +337,7 @@ export class EmbeddedClusterLog {
       out.waitInputs[row] = waitInputs;
       out.waitThread[row] = waitThread;
       out.cpu[row] = runs.cpu[i]!;
-      out.outBytes[row] = runs.outBytes[i]!;
+      out.nbytes[row] = runs.nbytes[i]!;
       const end = i + 1 < runs.rows ? runs.firstPart[i + 1]! : parts.rows;
       for (let k = runs.firstPart[i]!; k < end; k++) {
         this._part(logged, runs.runId[i]!, parts, k);
@@ -483,7 +459,7 @@ export class EmbeddedClusterLog {
       waitInputs: unknown,
       waitThread: unknown,
       cpu: unknown,
-      outBytes: unknown
+      nbytes: unknown
     });
   }
 

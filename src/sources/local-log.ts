@@ -232,7 +232,7 @@ export class LocalLog {
     columns.waitInputs[row] = 0;
     columns.waitThread[row] = run.start - ready;
     columns.cpu[row] = run.cpu;
-    columns.outBytes[row] = run.nbytes;
+    columns.nbytes[row] = run.nbytes;
     return id;
   }
 

@@ -2,16 +2,20 @@ import { NONE_U32 } from '../records/enumerations';
 import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
 import type { TableName } from '../records/tables';
+import type { TablesOf } from '../wire/schema';
 import type { JoinedWorker } from './joined-worker';
 import type { GivenUpTasks } from './given-up-tasks';
 import type { LaneRuns } from './lane-runs';
 import type { NamesOf } from './names-of';
 import { nextAttempt, type TaskFacts } from './task-facts';
 
-/** A table of the worker link's message `measured`: `rows`, and columns by name. */
-export type MeasuredTable = { readonly rows: number } & Readonly<
-  Record<string, ArrayLike<number> | number>
->;
+type Measured = TablesOf<'worker', 'up', 'measured'>;
+/** A table of the worker link's message `measured`. */
+export type MeasuredTable<T extends keyof Measured> = {
+  readonly rows: number;
+} & {
+  readonly [C in Exclude<keyof Measured[T], 'rows'>]: ArrayLike<number>;
+};
 
 /** The log's facts about a living worker. */
 export type LoggedWorker = {
@@ -39,40 +43,40 @@ export class MeasuredLog {
     private readonly _start: number
   ) {}
 
-  memory(worker: number, memory: MeasuredTable): void {
+  memory(worker: number, memory: MeasuredTable<'memory'>): void {
     this._copy('memory', memory, {
-      t: i => this._since(at(memory, 't', i)),
+      t: i => this._since(memory.t[i]!),
       worker: () => worker,
-      process: i => at(memory, 'process', i),
-      managed: i => at(memory, 'managed', i),
-      spilled: i => at(memory, 'spilled', i),
-      unmanagedOld: i => at(memory, 'unmanagedOld', i)
+      process: i => memory.process[i]!,
+      managed: i => memory.managed[i]!,
+      spilled: i => memory.spilled[i]!,
+      unmanagedOld: i => memory.unmanagedOld[i]!
     });
   }
 
-  fine(worker: number, fine: MeasuredTable): void {
+  fine(worker: number, fine: MeasuredTable<'fine'>): void {
     const names = this._workers.get(worker)?.names;
     if (names === undefined) {
       return;
     }
     this._copy('fine', fine, {
-      second: i => this._second(at(fine, 't', i)),
+      second: i => this._second(fine.t[i]!),
       worker: () => worker,
-      context: i => names.logId(at(fine, 'context', i)),
-      span: i => at(fine, 'span', i),
-      function: i => names.logId(at(fine, 'function', i)),
-      activity: i => names.logId(at(fine, 'activity', i)),
-      unit: i => names.logId(at(fine, 'unit', i)),
-      value: i => at(fine, 'value', i)
+      context: i => names.logId(fine.context[i]!),
+      span: i => fine.span[i]!,
+      function: i => names.logId(fine.function[i]!),
+      activity: i => names.logId(fine.activity[i]!),
+      unit: i => names.logId(fine.unit[i]!),
+      value: i => fine.value[i]!
     });
   }
 
   /** Frames before stacks before samples, as they refer to each other. */
   profile(
     worker: number,
-    frames: MeasuredTable,
-    stacks: MeasuredTable,
-    samples: MeasuredTable
+    frames: MeasuredTable<'frames'>,
+    stacks: MeasuredTable<'stacks'>,
+    samples: MeasuredTable<'samples'>
   ): void {
     const logged = this._workers.get(worker);
     if (logged === undefined) {
@@ -80,31 +84,31 @@ export class MeasuredLog {
     }
     const { names, frameIds, stackIds, firstLane } = logged;
     this._copy('frames', frames, {
-      frame: i => frameIds.of(at(frames, 'frame', i)),
-      function: i => names.logId(at(frames, 'function', i)),
-      file: i => names.logId(at(frames, 'file', i)),
-      line: i => at(frames, 'line', i)
+      frame: i => frameIds.of(frames.frame[i]!),
+      function: i => names.logId(frames.function[i]!),
+      file: i => names.logId(frames.file[i]!),
+      line: i => frames.line[i]!
     });
     this._copy('stacks', stacks, {
-      stack: i => stackIds.of(at(stacks, 'stack', i)),
-      parent: i => stackIds.of(at(stacks, 'parent', i)),
-      frame: i => frameIds.of(at(stacks, 'frame', i))
+      stack: i => stackIds.of(stacks.stack[i]!),
+      parent: i => stackIds.of(stacks.parent[i]!),
+      frame: i => frameIds.of(stacks.frame[i]!)
     });
     this._copy('samples', samples, {
-      second: i => this._second(at(samples, 't', i)),
-      lane: i => firstLane + at(samples, 'thread', i),
-      span: i => at(samples, 'span', i),
-      function: i => names.logId(at(samples, 'function', i)),
-      stack: i => stackIds.of(at(samples, 'stack', i)),
-      state: i => at(samples, 'state', i),
-      n: i => at(samples, 'n', i)
+      second: i => this._second(samples.t[i]!),
+      lane: i => firstLane + samples.thread[i]!,
+      span: i => samples.span[i]!,
+      function: i => names.logId(samples.function[i]!),
+      stack: i => stackIds.of(samples.stack[i]!),
+      state: i => samples.state[i]!,
+      n: i => samples.n[i]!
     });
   }
 
   /** @param taskOf - the dense id of a task named by a worker, or −1. */
   running(
     worker: number,
-    running: MeasuredTable,
+    running: MeasuredTable<'running'>,
     taskOf: (taskId: number) => number,
     facts: TaskFacts
   ): void {
@@ -115,17 +119,17 @@ export class MeasuredLog {
     const node = new Uint32Array(running.rows);
     const functionId = new Uint32Array(running.rows);
     for (let i = 0; i < running.rows; i++) {
-      const taskId = at(running, 'taskId', i);
+      const taskId = running.taskId[i]!;
       const task = taskOf(taskId);
       const gone = task < 0 ? this._givenUp.get(taskId) : undefined;
       node[i] = gone === undefined ? nodeOf(task, facts) : gone.node;
-      functionId[i] = logged.names.logId(at(running, 'function', i));
+      functionId[i] = logged.names.logId(running.function[i]!);
       const going = {
-        run: at(running, 'runId', i),
+        run: running.runId[i]!,
         task,
         node: node[i]!,
         functionId: functionId[i]!,
-        span: at(running, 'span', i),
+        span: running.span[i]!,
         attempt: nextAttempt(
           gone === undefined ? (facts.attempts[task] ?? 0) : gone.attempts
         ),
@@ -133,54 +137,51 @@ export class MeasuredLog {
           gone === undefined
             ? (facts.unfinishedSince[task] ?? NaN)
             : gone.unfinishedSince,
-        started: this._since(at(running, 'started', i))
+        started: this._since(running.started[i]!)
       };
-      logged.runs.told(
-        at(running, 'thread', i),
-        node[i] === NONE_U32 ? null : going
-      );
+      logged.runs.told(running.thread[i]!, node[i] === NONE_U32 ? null : going);
     }
     this._copy('running', running, {
-      lane: i => logged.firstLane + at(running, 'thread', i),
+      lane: i => logged.firstLane + running.thread[i]!,
       node: i => node[i]!,
       function: i => functionId[i]!,
-      span: i => at(running, 'span', i),
-      started: i => this._since(at(running, 'started', i))
+      span: i => running.span[i]!,
+      started: i => this._since(running.started[i]!)
     });
   }
 
-  spilled(worker: number, stored: MeasuredTable): void {
+  spilled(worker: number, stored: MeasuredTable<'stored'>): void {
     const names = this._workers.get(worker)?.names;
     if (names === undefined) {
       return;
     }
     this._copy('stored', stored, {
-      t: i => this._since(at(stored, 't', i)),
+      t: i => this._since(stored.t[i]!),
       worker: () => worker,
-      span: i => at(stored, 'span', i),
-      function: i => names.logId(at(stored, 'function', i)),
-      kind: i => at(stored, 'kind', i),
-      change: i => at(stored, 'change', i)
+      span: i => stored.span[i]!,
+      function: i => names.logId(stored.function[i]!),
+      kind: i => stored.kind[i]!,
+      change: i => stored.change[i]!
     });
   }
 
   /** @param taskOf - the dense id of a task named by a worker, or −1. */
   transfers(
     worker: number,
-    transfers: MeasuredTable,
+    transfers: MeasuredTable<'transfers'>,
     taskOf: (taskId: number) => number,
     facts: TaskFacts
   ): void {
     this._copy('transfers', transfers, {
-      start: i => this._since(at(transfers, 'start', i)),
-      duration: i => at(transfers, 'duration', i),
-      from: i => at(transfers, 'from', i),
+      start: i => this._since(transfers.start[i]!),
+      duration: i => transfers.duration[i]!,
+      from: i => transfers.from[i]!,
       to: () => worker,
-      bytes: i => at(transfers, 'bytes', i),
-      keys: i => at(transfers, 'keys', i),
-      firstNode: i => nodeOf(taskOf(at(transfers, 'firstTaskId', i)), facts),
-      span: i => at(transfers, 'span', i),
-      status: i => at(transfers, 'status', i)
+      bytes: i => transfers.bytes[i]!,
+      keys: i => transfers.keys[i]!,
+      firstNode: i => nodeOf(taskOf(transfers.firstTaskId[i]!), facts),
+      span: i => transfers.span[i]!,
+      status: i => transfers.status[i]!
     });
   }
 
@@ -194,7 +195,7 @@ export class MeasuredLog {
 
   private _copy<T extends TableName>(
     name: T,
-    source: MeasuredTable,
+    source: { readonly rows: number },
     columns: {
       [C in keyof BlockBuilder<T>['columns']]: (row: number) => number;
     }
@@ -237,8 +238,4 @@ export class LogIds {
 
 function nodeOf(task: number, facts: TaskFacts): number {
   return task < 0 ? NONE_U32 : facts.node[task]!;
-}
-
-function at(table: MeasuredTable, column: string, row: number): number {
-  return (table[column] as ArrayLike<number>)[row]!;
 }

@@ -216,7 +216,7 @@ class Drawing {
       duration: columns * this._seconds,
       ...waits,
       cpu: (task.cpu ?? columns) * this._seconds,
-      outBytes: task.bytes ?? 0
+      nbytes: task.bytes ?? 0
     };
     const parts = (task.parts ?? []).map(part => ({
       kind: part.kind,

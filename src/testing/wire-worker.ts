@@ -214,7 +214,7 @@ export class WireWorker {
           cpu: runs.map(() => 0.0005),
           waitInputs: runs.map(() => 0),
           waitThread: runs.map(() => 0),
-          outBytes: results.map(result => result.length),
+          nbytes: results.map(result => result.length),
           inlineStart: starts,
           inlineLength: runs.map((run, i) =>
             run.isWanted && status[i] === RunStatus.Ok

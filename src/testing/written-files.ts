@@ -9,6 +9,7 @@ import {
 import { galleryOfBlocks } from '../records/gallery';
 import { tablesForPython } from '../records/tables-json';
 import { galleryOfFrames } from '../wire/gallery';
+import { rowsForPython } from '../wire/rows-text';
 import { schemaForPython } from '../wire/schema-json';
 
 export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
@@ -16,6 +17,7 @@ export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
   return {
     'spanwise/wire/schema.json': json(schemaForPython()),
     'spanwise/records/tables.json': json(tablesForPython()),
+    'spanwise/wire/rows.py': rowsForPython(),
     'spanwise/records/enumerations.py': enumerationsForPython(),
     ...galleryOfFrames(),
     ...galleryOfBlocks()

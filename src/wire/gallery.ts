@@ -137,7 +137,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           cpu: [0.25, 0.0625, 0.5],
           waitInputs: [0, 0.5, 0],
           waitThread: [0.25, 0, 0],
-          outBytes: [28, 1e12, 0],
+          nbytes: [28, 1e12, 0],
           inlineStart: [0, 0, 0],
           inlineLength: [5, NONE_U32, NONE_U32],
           firstPart: [0, 0, 1]

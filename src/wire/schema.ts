@@ -84,7 +84,7 @@ export type FieldsInput<
   D extends Direction,
   T extends TypeOf<L, D>
 > = v.InferInput<DescriptionOf<L, D, T>['fields']>;
-type TablesOf<
+export type TablesOf<
   L extends LinkName,
   D extends Direction,
   T extends TypeOf<L, D>

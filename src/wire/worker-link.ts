@@ -46,7 +46,7 @@ export const WORKER_LINK = {
           cpu: 'f64',
           waitInputs: 'f32',
           waitThread: 'f32',
-          outBytes: 'f64',
+          nbytes: 'f64',
           inlineStart: 'u32',
           inlineLength: 'u32',
           firstPart: 'u32'

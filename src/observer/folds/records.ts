@@ -177,7 +177,7 @@ class RecordsPage {
     columns.attempt.push(runs.attempt[i]!);
     columns.start.push(runs.start[i]!);
     columns.duration.push(runs.duration[i]!);
-    columns.nbytes.push(known(runs.outBytes[i]!));
+    columns.nbytes.push(known(runs.nbytes[i]!));
     this._bytes += BYTES_PER_RUN + key.length * 3;
     const parts = log.partRows(run);
     let at = firstPart;

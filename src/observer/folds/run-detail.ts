@@ -59,7 +59,7 @@ export function runDetail(
     waitReady: known(columns.waitReady[i]!),
     waitInputs: known(columns.waitInputs[i]!),
     waitThread: known(columns.waitThread[i]!),
-    nbytes: known(columns.outBytes[i]!),
+    nbytes: known(columns.nbytes[i]!),
     ...(error === undefined ? {} : { error }),
     parts: longestParts(log, run, mostParts).map(part => partDetail(log, part))
   };

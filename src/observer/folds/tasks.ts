@@ -144,7 +144,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     return row => number(column(row, sort));
   }
   if (sort === 'nbytes') {
-    return row => number(column(row, 'outBytes'));
+    return row => number(column(row, 'nbytes'));
   }
   if (sort === 'worker') {
     const ranks = textRanks(

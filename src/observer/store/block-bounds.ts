@@ -36,7 +36,7 @@ const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
 /** Sizes and sums; NaN where they are not known. They are added up, and an infinite one would stay in the sum for good. */
 const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   workers: ['memoryLimit'],
-  runs: ['outBytes'],
+  runs: ['nbytes'],
   parts: ['bytes'],
   fine: ['value'],
   totals: ['value'],

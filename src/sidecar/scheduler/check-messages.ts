@@ -199,7 +199,7 @@ function checkFinished(
   );
   checkTimes('finished', 'start', runs.start, runs.rows);
   checkAmounts('finished', 'duration', runs.duration, runs.rows);
-  checkSizes('finished', 'outBytes', runs.outBytes, runs.rows);
+  checkSizes('finished', 'nbytes', runs.nbytes, runs.rows);
   checkTimes('finished', 'offset', parts.offset, parts.rows);
   checkAmounts('finished', 'duration', parts.duration, parts.rows);
 }

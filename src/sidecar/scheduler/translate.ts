@@ -257,7 +257,7 @@ export function translateFinished(
     taskIds: tasks,
     runIds: runs.runId,
     status: runs.status,
-    nbytes: runs.outBytes,
+    nbytes: runs.nbytes,
     duration: runs.duration,
     missingInputs: missingInputs.toArray(),
     missingWorkers: Uint16Array.from(missingWorkers)

@@ -209,7 +209,7 @@ class Rehearsal implements IClientHost {
           cpu: seconds,
           waitInputs: zeros,
           waitThread: zeros,
-          outBytes: taskIds.map(() => 28),
+          nbytes: taskIds.map(() => 28),
           inlineStart: zeros,
           inlineLength: zeros,
           firstPart: zeros

@@ -156,7 +156,7 @@ function takeFinished(
     }
     const task = tasks[row]!;
     const length = runs.inlineLength[row]!;
-    log.stored(worker, task, rows, StoredKind.Stored, runs.outBytes[row]!);
+    log.stored(worker, task, rows, StoredKind.Stored, runs.nbytes[row]!);
     if (length !== NONE_U32 && inlineBytes !== undefined) {
       const start = runs.inlineStart[row]!;
       const bytes = inlineBytes.subarray(start, start + length);

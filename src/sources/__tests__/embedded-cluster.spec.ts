@@ -67,7 +67,9 @@ function runsOf(runs: readonly Run[]): FinishedTables {
       cpu: Float64Array.from(column(() => 0)),
       waitInputs: Float32Array.from(column(run => run.waitThread ?? 0)),
       waitThread: Float32Array.from(column(run => run.waitThread ?? 0)),
-      outBytes: Float64Array.from(column(() => 0)),
+      nbytes: Float64Array.from(column(() => 0)),
+      inlineStart: new Uint32Array(1),
+      inlineLength: new Uint32Array(1),
       firstPart: new Uint32Array(runs.length)
     },
     parts: {
@@ -110,7 +112,7 @@ function running(
   rows: readonly Readonly<
     Record<'thread' | 'taskId' | 'runId' | 'started', number>
   >[]
-): MeasuredTable {
+): MeasuredTable<'running'> {
   return {
     rows: rows.length,
     thread: rows.map(row => row.thread),
@@ -144,7 +146,9 @@ describe('the log of an embedded cluster', () => {
         cpu: one,
         waitInputs: Float32Array.of(0.25, 0),
         waitThread: Float32Array.of(0.5, 0),
-        outBytes: one,
+        nbytes: one,
+        inlineStart: new Uint32Array(1),
+        inlineLength: new Uint32Array(1),
         firstPart: Uint32Array.of(0, 1)
       },
       parts: {

@@ -36,7 +36,9 @@ const ONE_RUN = {
   cpu: Float64Array.of(0.1),
   waitInputs: Float32Array.of(0),
   waitThread: Float32Array.of(0),
-  outBytes: Float64Array.of(28),
+  nbytes: Float64Array.of(28),
+  inlineStart: new Uint32Array(1),
+  inlineLength: new Uint32Array(1),
   firstPart: Uint32Array.of(0)
 };
 

@@ -20,7 +20,7 @@ const run = {
   cpu: [0.125],
   waitInputs: [0],
   waitThread: [0],
-  outBytes: [28],
+  nbytes: [28],
   inlineStart: [0],
   inlineLength: [5],
   firstPart: [0]
@@ -49,7 +49,7 @@ describe('a frame', () => {
     });
     expect(message.tables.runs.rows).toBe(1);
     expect([...message.tables.runs.taskId]).toEqual([7]);
-    expect([...message.tables.runs.outBytes]).toEqual([28]);
+    expect([...message.tables.runs.nbytes]).toEqual([28]);
     expect(message.tables.parts.rows).toBe(0);
     expect(message.blobs.map(blob => [...blob])).toEqual([[1, 2, 3, 4, 5]]);
   });

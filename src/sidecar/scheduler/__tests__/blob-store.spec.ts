@@ -325,7 +325,7 @@ class World implements IClientHost {
           cpu: one,
           waitInputs: one,
           waitThread: one,
-          outBytes: [8],
+          nbytes: [8],
           inlineStart: one,
           inlineLength: [NONE_U32],
           firstPart: one
