@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ObserverLink } from '../../../link/observer-link';
-import type { BlockRows } from '../../../observer/store/block-rows';
+import type { BlockRows } from '../../../observer/store/column-table';
 import { TABLES } from '../../../records/tables';
 import { rowsToBlock } from '../../../testing/rows-to-block';
 import { waitFor } from '../../../testing/wait-for';
