@@ -15,6 +15,27 @@ const testFiles = [
   'src/testing/**/*.{ts,tsx}',
   'ui-tests/**/*.{ts,tsx}'
 ];
+/** Roles begin with I, private members with _. */
+const names = [
+  {
+    selector: 'interface',
+    format: ['PascalCase'],
+    custom: { regex: '^I[A-Z]', match: true }
+  },
+  {
+    selector: 'memberLike',
+    modifiers: ['private'],
+    format: ['camelCase'],
+    leadingUnderscore: 'require'
+  }
+];
+/** A number, text or flag that stands for a whole file; tables and functions are named for what they are. */
+const constants = {
+  selector: 'variable',
+  modifiers: ['const', 'global'],
+  types: ['boolean', 'number', 'string'],
+  format: ['UPPER_CASE']
+};
 const why = 'Pure folders get time and chance from their caller.';
 
 export default tseslint.config(
@@ -49,14 +70,21 @@ export default tseslint.config(
         'error',
         { fixStyle: 'inline-type-imports' }
       ],
-      '@typescript-eslint/naming-convention': [
+      // Fields first, then what is done with them.
+      '@typescript-eslint/member-ordering': [
         'error',
         {
-          selector: 'interface',
-          format: ['PascalCase'],
-          custom: { regex: '^I[A-Z]', match: true }
+          default: 'never',
+          classes: {
+            memberTypes: [
+              'field',
+              ['static-initialization', 'constructor', 'method', 'get', 'set']
+            ],
+            order: 'as-written'
+          }
         }
       ],
+      '@typescript-eslint/naming-convention': ['error', ...names],
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': [
@@ -72,6 +100,7 @@ export default tseslint.config(
       curly: ['error', 'all'],
       eqeqeq: ['error', 'always'],
       'no-console': 'error',
+      'no-duplicate-imports': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
       'no-var': 'error',
       'prefer-arrow-callback': 'error',
@@ -94,6 +123,13 @@ export default tseslint.config(
           message: why
         }
       ]
+    }
+  },
+  {
+    files: ['src/**/*.{ts,tsx}'],
+    ignores: testFiles,
+    rules: {
+      '@typescript-eslint/naming-convention': ['error', ...names, constants]
     }
   },
   {

@@ -9,8 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { compileFilter } from '../src/observer/filter';
-import { complete } from '../src/observer/folds/context';
-import type { FoldContext } from '../src/observer/folds/context';
+import { complete, type FoldContext } from '../src/observer/folds/context';
 import { foldView } from '../src/observer/folds/fold-view';
 import { ingestBlock } from '../src/observer/store/ingest';
 import type { BlockRows } from '../src/observer/store/column-table';

@@ -13,10 +13,14 @@ const LIMIT_MILLISECONDS = 60_000;
 const QUIET_MILLISECONDS = 1500;
 
 export class RelayWatch {
-  constructor(private readonly _addedMilliseconds: number) {}
-
   /** When it was last told to forget, in ms of performance.now(). */
   since = performance.now();
+
+  private _asked: number | null = null;
+  private _answered: number | null = null;
+  private _lastTraffic = 0;
+
+  constructor(private readonly _addedMilliseconds: number) {}
 
   async attach(page: Page): Promise<void> {
     await page.routeWebSocket(/\/spanwise\/ws/, socket => {
@@ -81,8 +85,4 @@ export class RelayWatch {
       await pause(50);
     }
   }
-
-  private _asked: number | null = null;
-  private _answered: number | null = null;
-  private _lastTraffic = 0;
 }

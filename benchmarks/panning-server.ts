@@ -17,6 +17,9 @@ export type Connection = {
 };
 
 export class JupyterServer {
+  private _port = 0;
+  private _process: ChildProcess | null = null;
+
   constructor(
     private readonly _python: string,
     private readonly _folder: string
@@ -123,9 +126,6 @@ export class JupyterServer {
     const log = await readFile(join(this._folder, 'server.log'), 'utf8');
     throw new Error(`Waited in vain for ${what}.\n${log.slice(-3000)}`);
   }
-
-  private _port = 0;
-  private _process: ChildProcess | null = null;
 }
 
 /** What the process holds in memory now. */

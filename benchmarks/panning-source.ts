@@ -12,6 +12,9 @@ const ANSWER_SECONDS = 60;
 const QUEUE_BYTES = 4 * 2 ** 20;
 
 export class SyntheticSource {
+  private _ackedSeq = 0;
+  private _closedBecause: string | null = null;
+
   private constructor(private readonly _link: Link<'source', 'up'>) {
     _link.start({
       messages: batch => {
@@ -107,9 +110,6 @@ export class SyntheticSource {
       await pause(5);
     }
   }
-
-  private _ackedSeq = 0;
-  private _closedBecause: string | null = null;
 }
 
 async function secretIn(file: string): Promise<Uint8Array> {

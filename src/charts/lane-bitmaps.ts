@@ -11,9 +11,9 @@ import {
 } from './lane-raster';
 
 /** Lanes of one bitmap: rasterising a block is 1 to 3 ms, so that a frame can stop in time. */
-export const lanesPerBlock = 12;
+export const LANES_PER_BLOCK = 12;
 /** All bitmaps together: 20 M pixels are 80 MB. */
-const pixelBudget = 20e6;
+const PIXEL_BUDGET = 20e6;
 
 export type LaneBitmap = {
   readonly image: CanvasImageSource;
@@ -27,6 +27,11 @@ export type LaneBitmap = {
 type Kept = LaneBitmap & { readonly version: string };
 
 export class LaneBitmaps {
+  private readonly _kept = new BoundedMap<string, Kept>(
+    PIXEL_BUDGET,
+    ({ width, height }) => width * height
+  );
+
   /**
    * The bitmap of `key` if one is kept, of whatever scale; `isFresh` tells
    * whether it is drawn from `version` (data, scale and style) or an older one.
@@ -83,11 +88,6 @@ export class LaneBitmaps {
   get pixels(): number {
     return this._kept.cost;
   }
-
-  private readonly _kept = new BoundedMap<string, Kept>(
-    pixelBudget,
-    ({ width, height }) => width * height
-  );
 }
 
 function makeCanvas(

@@ -66,11 +66,11 @@ type LaneRaster = {
 };
 
 const patternOf = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
-const failedKind = 4;
+const FAILED_KIND = 4;
 /** From this width on (CSS pixels) a box shows its pattern. */
-const patternFrom = 5;
+const PATTERN_FROM = 5;
 /** From this width on (CSS pixels) a box leaves a pixel of air at its right. */
-const gapFrom = 3;
+const GAP_FROM = 3;
 
 export function rasteriseTile(
   boxes: BoxColumns,
@@ -114,7 +114,7 @@ function rowsByLane(
   for (let row = 0; row < boxes.lane.length; row += 1) {
     add(row);
     if (
-      boxes.kind[row] === failedKind &&
+      boxes.kind[row] === FAILED_KIND &&
       (boxes.to[row] as number) - (boxes.from[row] as number) < thin
     ) {
       thinFailed.push(row);
@@ -126,6 +126,16 @@ function rowsByLane(
 
 /** The scan lines of one lane; used again for each lane of a tile. */
 class LaneLines {
+  private readonly _work: Uint32Array;
+  private readonly _strip: Uint32Array;
+  private readonly _workPattern: Uint8Array;
+  private readonly _stripPattern: Uint8Array;
+  private readonly _topLines: Uint8Array;
+  private readonly _scan: Uint32Array;
+  private _hasWorkPattern = false;
+  private _hasTopLines = false;
+  private _hasStrip = false;
+
   constructor(
     private readonly _width: number,
     private readonly _x: number,
@@ -161,11 +171,11 @@ class LaneLines {
       Math.round(originPixels + (boxes.to[row] as number) * pixelsPerCell) -
       this._x;
     const size = right - left;
-    const isFailed = boxes.kind[row] === failedKind;
+    const isFailed = boxes.kind[row] === FAILED_KIND;
     // A part leaves no gap: under it is the box of its run, which would shine through.
     const isPart = boxes.tasks[row] === 0 && boxes.strip[row] !== 1;
     const gap =
-      !isPart && size >= gapFrom * pixelRatio ? Math.round(pixelRatio) : 0;
+      !isPart && size >= GAP_FROM * pixelRatio ? Math.round(pixelRatio) : 0;
     const smallest = isFailed ? 2 : 1;
     const from = Math.max(0, left);
     const to = Math.min(this._width, Math.max(left + smallest, right - gap));
@@ -178,7 +188,7 @@ class LaneLines {
     );
     const cover = boxes.cover[row] as number;
     const pattern =
-      size >= patternFrom * pixelRatio ? patternOf[fill.pattern] : 0;
+      size >= PATTERN_FROM * pixelRatio ? patternOf[fill.pattern] : 0;
     const isStrip = boxes.strip[row] === 1;
     const line = isStrip ? this._strip : this._work;
     if (cover === 255) {
@@ -278,16 +288,6 @@ class LaneLines {
       }
     }
   }
-
-  private readonly _work: Uint32Array;
-  private readonly _strip: Uint32Array;
-  private readonly _workPattern: Uint8Array;
-  private readonly _stripPattern: Uint8Array;
-  private readonly _topLines: Uint8Array;
-  private readonly _scan: Uint32Array;
-  private _hasWorkPattern = false;
-  private _hasTopLines = false;
-  private _hasStrip = false;
 }
 
 /** `red`, `green`, `blue` 0…255 and `alpha` 0…1 as one pixel. */

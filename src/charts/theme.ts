@@ -105,6 +105,8 @@ const PERIOD = 6;
 
 /** Pattern fills of one canvas and palette; make a new one when the theme changes. */
 export class PatternFills {
+  private readonly _made = new Map<string, string | CanvasPattern>();
+
   constructor(
     private readonly _context: CanvasRenderingContext2D,
     private readonly _palette: Palette,
@@ -168,8 +170,6 @@ export class PatternFills {
     fill?.setTransform(new DOMMatrix().scale(1 / this._pixelRatio));
     return fill;
   }
-
-  private readonly _made = new Map<string, string | CanvasPattern>();
 }
 
 function drawPattern(

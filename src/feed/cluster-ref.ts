@@ -28,6 +28,20 @@ const ARRIVAL_LIMIT_MS = 30_000;
 export type NotebookOf = (cluster: ClusterInfo) => string | undefined;
 
 export class ClusterRef implements IDisposable {
+  private readonly _feed: IFeed;
+  private readonly _notebookOf: NotebookOf;
+  private _target: ClusterTarget;
+  private _current: ClusterInfo | null = null;
+  private _elsewhere: ClusterInfo | null = null;
+  private _heldCluster: string | null = null;
+  private _awaited: string | null = null;
+  private _arrivalTimer: ReturnType<typeof setTimeout> | undefined;
+  private _missingSince: number | null = null;
+  private _mayReturn = false;
+  private _returnTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly _changed = new Signal<this, void>(this);
+  private _isDisposed = false;
+
   constructor(options: ClusterRef.IOptions) {
     this._feed = options.feed;
     this._notebookOf = options.notebookOf;
@@ -202,20 +216,6 @@ export class ClusterRef implements IDisposable {
       }, RETURN_LIMIT_MS);
     }
   }
-
-  private readonly _feed: IFeed;
-  private readonly _notebookOf: NotebookOf;
-  private _target: ClusterTarget;
-  private _current: ClusterInfo | null = null;
-  private _elsewhere: ClusterInfo | null = null;
-  private _heldCluster: string | null = null;
-  private _awaited: string | null = null;
-  private _arrivalTimer: ReturnType<typeof setTimeout> | undefined;
-  private _missingSince: number | null = null;
-  private _mayReturn = false;
-  private _returnTimer: ReturnType<typeof setTimeout> | undefined;
-  private readonly _changed = new Signal<this, void>(this);
-  private _isDisposed = false;
 }
 
 export namespace ClusterRef {

@@ -18,6 +18,19 @@ type Asked = {
 };
 
 export class Feed implements IFeed {
+  private _clusters: readonly ClusterInfo[] = [];
+  private _nextId = 1;
+  private _isStarted = false;
+  private _isDisposed = false;
+  private readonly _link: PageLink;
+  private readonly _tiles: TileCache;
+  private readonly _watches = new Map<number, Watch>();
+  private readonly _details = new Map<number, Asked>();
+  private readonly _clustersChanged = new Signal<this, readonly ClusterInfo[]>(
+    this
+  );
+  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
+
   constructor(options: PageLink.IOptions, tiles = new TileCache()) {
     this._link = new PageLink(options);
     this._tiles = tiles;
@@ -166,17 +179,4 @@ export class Feed implements IFeed {
     }
     this._details.clear();
   }
-
-  private _clusters: readonly ClusterInfo[] = [];
-  private _nextId = 1;
-  private _isStarted = false;
-  private _isDisposed = false;
-  private readonly _link: PageLink;
-  private readonly _tiles: TileCache;
-  private readonly _watches = new Map<number, Watch>();
-  private readonly _details = new Map<number, Asked>();
-  private readonly _clustersChanged = new Signal<this, readonly ClusterInfo[]>(
-    this
-  );
-  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
 }

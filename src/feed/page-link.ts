@@ -29,6 +29,18 @@ const OBSERVER_PAUSE_MS = 2_000;
 const OPEN_LIMIT_MS = 15_000;
 
 export class PageLink implements IDisposable {
+  private _status: LinkStatus = { kind: 'connecting' };
+  private _socket: ISocket | null = null;
+  private _isOpen = false;
+  private _isDisposed = false;
+  private _attempt = 0;
+  private _timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly _encoder = new FrameEncoder('panel', 'up');
+  private readonly _decoder = new FrameDecoder('panel', 'down');
+  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
+  private readonly _received = new Signal<this, ObserverFrame>(this);
+  private readonly _opened = new Signal<this, void>(this);
+
   constructor(private readonly _options: PageLink.IOptions) {}
 
   get status(): LinkStatus {
@@ -191,18 +203,6 @@ export class PageLink implements IDisposable {
     this._status = status;
     this._statusChanged.emit(status);
   }
-
-  private _status: LinkStatus = { kind: 'connecting' };
-  private _socket: ISocket | null = null;
-  private _isOpen = false;
-  private _isDisposed = false;
-  private _attempt = 0;
-  private _timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly _encoder = new FrameEncoder('panel', 'up');
-  private readonly _decoder = new FrameDecoder('panel', 'down');
-  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
-  private readonly _received = new Signal<this, ObserverFrame>(this);
-  private readonly _opened = new Signal<this, void>(this);
 }
 
 export namespace PageLink {

@@ -46,6 +46,11 @@ const EMPTY: SelectionState = { filter: {}, time: 'all', selected: null };
 const UNDO_STEPS = 50;
 
 export class SelectionModel implements IDisposable {
+  private _state: SelectionState;
+  private readonly _past: SelectionState[] = [];
+  private readonly _changed = new Signal<this, SelectionState>(this);
+  private _isDisposed = false;
+
   constructor(state: SelectionState = EMPTY) {
     this._state = state;
   }
@@ -237,11 +242,6 @@ export class SelectionModel implements IDisposable {
     this._state = next;
     this._changed.emit(next);
   }
-
-  private _state: SelectionState;
-  private readonly _past: SelectionState[] = [];
-  private readonly _changed = new Signal<this, SelectionState>(this);
-  private _isDisposed = false;
 }
 
 /** What a span term's row is called: its tag, of a path the last one. */

@@ -20,6 +20,20 @@ type SnapshotFrame = Extract<ObserverFrame, { type: 'snapshot' }>;
 type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
 
 export class Watch implements IWatch {
+  private _id: number;
+  private _snapshot: Snapshot | null = null;
+  /** Of the tiles; null until the log and the filter of the answer are known. */
+  private _scope: number | null = null;
+  /** An observer has told of the cluster. */
+  private _isExpected = false;
+  private _failure: string | null = null;
+  private _isDisposed = false;
+  /** Tiles on their way, and since when. */
+  private readonly _asked = new Map<string, number>();
+  /** Tiles to ask for at the end of this turn, by level. */
+  private readonly _wanted = new Map<number, number[]>();
+  private readonly _tileArrived = new Signal<IWatch, TileData>(this);
+
   constructor(
     private readonly _host: Watch.IHost,
     private _spec: WatchSpec,
@@ -225,20 +239,6 @@ export class Watch implements IWatch {
     }
     this._wanted.clear();
   }
-
-  private _id: number;
-  private _snapshot: Snapshot | null = null;
-  /** Of the tiles; null until the log and the filter of the answer are known. */
-  private _scope: number | null = null;
-  /** An observer has told of the cluster. */
-  private _isExpected = false;
-  private _failure: string | null = null;
-  private _isDisposed = false;
-  /** Tiles on their way, and since when. */
-  private readonly _asked = new Map<string, number>();
-  /** Tiles to ask for at the end of this turn, by level. */
-  private readonly _wanted = new Map<number, number[]>();
-  private readonly _tileArrived = new Signal<IWatch, TileData>(this);
 }
 
 export namespace Watch {

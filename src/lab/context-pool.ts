@@ -20,6 +20,9 @@ import type { ITheme, PanelContext } from '../panels/panel-context';
 const SAVE_AFTER_MS = 300;
 
 export class ContextPool implements IDisposable {
+  private readonly _entries = new Map<string, Entry>();
+  private _isDisposed = false;
+
   constructor(private readonly _options: ContextPool.IOptions) {}
 
   /** The context of a target, made at first use; its saved selection comes in a moment (see `restored`). */
@@ -112,9 +115,6 @@ export class ContextPool implements IDisposable {
       );
     }, SAVE_AFTER_MS);
   }
-
-  private readonly _entries = new Map<string, Entry>();
-  private _isDisposed = false;
 }
 
 type Entry = {

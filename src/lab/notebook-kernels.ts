@@ -10,6 +10,10 @@ import type { ClusterInfo } from '../wire/panel-link';
 export type SessionList = Pick<Session.IManager, 'running' | 'runningChanged'>;
 
 export class NotebookKernels implements IDisposable {
+  private readonly _paths = new Map<string, string>();
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+
   /** @param _rootPath - the folder that paths in the page are relative to, as kernels see it; '' if the server does not say. */
   constructor(
     private readonly _sessions: SessionList,
@@ -77,10 +81,6 @@ export class NotebookKernels implements IDisposable {
     }
     return whole;
   }
-
-  private readonly _paths = new Map<string, string>();
-  private _isDisposed = false;
-  private readonly _changed = new Signal<this, void>(this);
 }
 
 /** The path in a `file:` address, '' for anything else. */

@@ -18,6 +18,20 @@ import type { ContextPool } from './context-pool';
 import type { Arrange } from './span-tree-rows';
 
 export class SidebarModel implements IDisposable {
+  private _context: PanelContext;
+  private _front: ClusterTarget | null = null;
+  /** The user chose a cluster since the last turn to a notebook or panel. */
+  private _hasChosen = false;
+  private _watch: IWatch | null = null;
+  private _watchedCluster: string | null = null;
+  private _lastSpans: SpansResult | null = null;
+  private _isVisible = false;
+  private _isDisposed = false;
+  private _arrange: Arrange = 'path';
+  private _search = '';
+  private _collapsed: ReadonlySet<string> = new Set();
+  private readonly _changed = new Signal<this, void>(this);
+
   constructor(private readonly _options: SidebarModel.IOptions) {
     this._context = _options.contexts.get({});
     this._connect();
@@ -240,20 +254,6 @@ export class SidebarModel implements IDisposable {
       );
     }
   }
-
-  private _context: PanelContext;
-  private _front: ClusterTarget | null = null;
-  /** The user chose a cluster since the last turn to a notebook or panel. */
-  private _hasChosen = false;
-  private _watch: IWatch | null = null;
-  private _watchedCluster: string | null = null;
-  private _lastSpans: SpansResult | null = null;
-  private _isVisible = false;
-  private _isDisposed = false;
-  private _arrange: Arrange = 'path';
-  private _search = '';
-  private _collapsed: ReadonlySet<string> = new Set();
-  private readonly _changed = new Signal<this, void>(this);
 }
 
 export namespace SidebarModel {

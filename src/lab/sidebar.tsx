@@ -19,6 +19,8 @@ import type { SidebarModel } from './sidebar-model';
 import { SpansSection } from './spans-section';
 
 export class Sidebar extends ReactWidget {
+  private readonly _shown = new Signal<this, void>(this);
+
   constructor(private readonly _options: Sidebar.IOptions) {
     super();
     const { model, trans } = _options;
@@ -125,8 +127,6 @@ export class Sidebar extends ReactWidget {
   private _redraw(): void {
     this.update();
   }
-
-  private readonly _shown = new Signal<this, void>(this);
 }
 
 export namespace Sidebar {

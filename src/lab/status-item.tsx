@@ -10,6 +10,8 @@ import { taskStreamIcon } from '../panels/icons';
 import { memoryOf, workersOf } from './cluster-card';
 
 export class StatusItem extends ReactWidget {
+  private readonly _hasClusterChanged = new Signal<this, void>(this);
+
   constructor(
     private readonly _feed: IFeed,
     private readonly _trans: TranslationBundle,
@@ -72,6 +74,4 @@ export class StatusItem extends ReactWidget {
     this._hasClusterChanged.emit();
     this.update();
   }
-
-  private readonly _hasClusterChanged = new Signal<this, void>(this);
 }

@@ -4,6 +4,9 @@ import { type Palette, readPalette } from '../charts/theme';
 import type { ITheme } from '../panels/panel-context';
 
 export class ThemeShade implements ITheme {
+  private _palette: Palette;
+  private readonly _changed = new Signal<this, Palette>(this);
+
   constructor(private readonly _body: HTMLElement) {
     this._palette = this._read();
   }
@@ -28,7 +31,4 @@ export class ThemeShade implements ITheme {
     this._body.dataset.swShade = palette.shade;
     return palette;
   }
-
-  private _palette: Palette;
-  private readonly _changed = new Signal<this, Palette>(this);
 }

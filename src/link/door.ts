@@ -41,6 +41,12 @@ export type DoorOptions<R extends Role> = {
 
 /** An open door; after `close` no caller gets in, while open links stay. */
 export class Door<R extends Role> {
+  /** Callers within their handshake, oldest first, and how to turn each away. */
+  private readonly _entering = new Map<
+    FramedSocket,
+    (code: string, sentence: string) => void
+  >();
+
   static async open<R extends Role>(options: DoorOptions<R>): Promise<Door<R>> {
     const where = await listenOptions(
       options.transport,
@@ -156,10 +162,4 @@ export class Door<R extends Role> {
       }
     };
   }
-
-  /** Callers within their handshake, oldest first, and how to turn each away. */
-  private readonly _entering = new Map<
-    FramedSocket,
-    (code: string, sentence: string) => void
-  >();
 }

@@ -23,6 +23,14 @@ function room(length: number): Buffer {
 }
 
 export class FrameSplitter {
+  private _chunks: Buffer[] = [];
+  /** Read position in the first chunk. */
+  private _at = 0;
+  private _available = 0;
+  private _body: Buffer | null = null;
+  private _filled = 0;
+  private readonly _prefix = Buffer.alloc(PREFIX_BYTES);
+
   /** @param limit longest body to accept, in bytes. */
   constructor(public limit: number) {}
 
@@ -93,12 +101,4 @@ export class FrameSplitter {
     }
     this._available -= count;
   }
-
-  private _chunks: Buffer[] = [];
-  /** Read position in the first chunk. */
-  private _at = 0;
-  private _available = 0;
-  private _body: Buffer | null = null;
-  private _filled = 0;
-  private readonly _prefix = Buffer.alloc(PREFIX_BYTES);
 }

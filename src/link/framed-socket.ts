@@ -19,6 +19,16 @@ type FramedSocketHandlers = {
 };
 
 export class FramedSocket {
+  handlers: FramedSocketHandlers | null = null;
+
+  private readonly _splitter: FrameSplitter;
+  private _outgoing: Uint8Array[] = [];
+  private _outgoingBytes = 0;
+  /** Closing was asked for here: nothing more is read or written. */
+  private _ended = false;
+  private _closed = false;
+  private _why = 'The other side closed the connection.';
+
   constructor(
     private readonly _socket: Socket,
     limit: number
@@ -43,8 +53,6 @@ export class FramedSocket {
       handlers?.closed(this._why);
     });
   }
-
-  handlers: FramedSocketHandlers | null = null;
 
   get closed(): boolean {
     return this._closed || this._socket.destroyed;
@@ -134,12 +142,4 @@ export class FramedSocket {
   unref(): void {
     this._socket.unref();
   }
-
-  private readonly _splitter: FrameSplitter;
-  private _outgoing: Uint8Array[] = [];
-  private _outgoingBytes = 0;
-  /** Closing was asked for here: nothing more is read or written. */
-  private _ended = false;
-  private _closed = false;
-  private _why = 'The other side closed the connection.';
 }

@@ -36,6 +36,9 @@ type LinkHandlers<L extends LinkName, S extends Direction> = {
  * @typeParam S what this side sends: `up` if it dialled.
  */
 export class Link<L extends LinkName, S extends Direction> {
+  private readonly _encoder: FrameEncoder<L, S>;
+  private readonly _decoder: FrameDecoder<L, Back<S>>;
+
   /** @param intro what the other side said about itself: in `proof`, or in `welcome`. */
   constructor(
     private readonly _socket: FramedSocket,
@@ -162,9 +165,6 @@ export class Link<L extends LinkName, S extends Direction> {
       this._socket.destroy(sentence);
     }
   }
-
-  private readonly _encoder: FrameEncoder<L, S>;
-  private readonly _decoder: FrameDecoder<L, Back<S>>;
 }
 
 /** `refused` is the same on every link and in both directions. */

@@ -5,8 +5,7 @@ import {
 } from '../records/enumerations';
 import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
 import { DEFAULT_SPAN } from './store/span-tree';
-import type { LogStore } from './store/log-store';
-import { STATUS_REPLACED } from './store/log-store';
+import { STATUS_REPLACED, type LogStore } from './store/log-store';
 
 /** By the filter's word. A run that was given back for want of an input has no status: it runs again, and that run has one. */
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {

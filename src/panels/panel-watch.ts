@@ -9,6 +9,15 @@ import type { Filter, Snapshot, TimeRange, ViewName } from '../wire/panel-link';
 import type { PanelContext } from './panel-context';
 
 export class PanelWatch implements IDisposable {
+  private _watch: IWatch | null = null;
+  private _snapshot: Snapshot | null = null;
+  private _failure: string | null = null;
+  private _frozen: { filter: Filter; time: TimeRange } | null = null;
+  private _clusterId: string | null = null;
+  private _isWanted = false;
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+
   constructor(private readonly _options: PanelWatch.IOptions) {
     const { cluster, selection } = _options.context;
     cluster.changed.connect(this._onCluster, this);
@@ -133,15 +142,6 @@ export class PanelWatch implements IDisposable {
     this._watch?.change({ filter: this.filter, time: this.time });
     this._changed.emit();
   }
-
-  private _watch: IWatch | null = null;
-  private _snapshot: Snapshot | null = null;
-  private _failure: string | null = null;
-  private _frozen: { filter: Filter; time: TimeRange } | null = null;
-  private _clusterId: string | null = null;
-  private _isWanted = false;
-  private _isDisposed = false;
-  private readonly _changed = new Signal<this, void>(this);
 }
 
 export namespace PanelWatch {

@@ -50,6 +50,18 @@ export type PanelDescription = PanelFace & {
 export abstract class SpanwisePanel<
   R extends ViewResult = ViewResult
 > extends ReactWidget {
+  readonly face: PanelFace;
+
+  // ------------------------------------------------------------ what a panel may use
+
+  protected readonly context: PanelContext;
+  protected readonly trans: TranslationBundle;
+
+  private _watching: PanelWatch | null = null;
+  private _showsTable: boolean;
+  private _savedTarget = '';
+  private readonly _stateChanged = new Signal<this, void>(this);
+
   constructor(face: PanelFace, options: PanelOptions) {
     super();
     this.face = face;
@@ -61,8 +73,6 @@ export abstract class SpanwisePanel<
     this.title.closable = true;
     this.title.className = 'sw-tab';
   }
-
-  readonly face: PanelFace;
 
   /** Something that `savedState` holds changed; the layout restorer saves it. */
   get stateChanged(): ISignal<this, void> {
@@ -156,11 +166,6 @@ export abstract class SpanwisePanel<
   protected liveLine(_result: R): string {
     return '';
   }
-
-  // ------------------------------------------------------------ what a panel may use
-
-  protected readonly context: PanelContext;
-  protected readonly trans: TranslationBundle;
 
   /** The running watch, for `requestTiles`; null while hidden. */
   protected get watch(): IWatch | null {
@@ -457,11 +462,6 @@ export abstract class SpanwisePanel<
 
   private readonly _onKeyDown = (event: KeyboardEvent) =>
     undoOnKey(event, () => this.context.selection.undo());
-
-  private _watching: PanelWatch | null = null;
-  private _showsTable: boolean;
-  private _savedTarget = '';
-  private readonly _stateChanged = new Signal<this, void>(this);
 }
 
 /** Draws inside the boundary around it: an error of the panel's own `render` would not be caught. */

@@ -23,6 +23,15 @@ const FIRST_ROWS = 64;
 type OpenText = { bytes: Uint8Array; length: number; rows: number };
 
 export class BlockBuilder<T extends TableName> {
+  private readonly _types: readonly (readonly [string, ColumnType])[];
+  private readonly _columns: Record<string, ColumnArray[ColumnType]>;
+  private readonly _texts = new Map<string, OpenText>();
+  private readonly _utf8 = new TextEncoder();
+  private _rows = 0;
+  private _capacity = FIRST_ROWS;
+  private _rowBytes = 0;
+  private _textBytes = 0;
+
   constructor(readonly table: T) {
     const types = TABLES[table].columns as Readonly<Record<string, ColumnType>>;
     this._types = Object.entries(types);
@@ -157,13 +166,4 @@ export class BlockBuilder<T extends TableName> {
     }
     ends[text.rows++] = text.length;
   }
-
-  private readonly _types: readonly (readonly [string, ColumnType])[];
-  private readonly _columns: Record<string, ColumnArray[ColumnType]>;
-  private readonly _texts = new Map<string, OpenText>();
-  private readonly _utf8 = new TextEncoder();
-  private _rows = 0;
-  private _capacity = FIRST_ROWS;
-  private _rowBytes = 0;
-  private _textBytes = 0;
 }

@@ -1,5 +1,11 @@
 /** Texts and their ids, counted from 0; an id is never given out twice. */
 export class Dictionary {
+  private _next = 0;
+  private _characters = 0;
+  // In the order of the ids.
+  private readonly _texts = new Map<number, string>();
+  private readonly _ids = new Map<string, number>();
+
   /** @param _onNew called with every new text, in the order of the ids: there a log writes its row of `names`. */
   constructor(
     private readonly _onNew: (id: number, text: string) => void = () =>
@@ -74,10 +80,4 @@ export class Dictionary {
     }
     return before - this._texts.size;
   }
-
-  private _next = 0;
-  private _characters = 0;
-  // In the order of the ids.
-  private readonly _texts = new Map<number, string>();
-  private readonly _ids = new Map<string, number>();
 }

@@ -18,6 +18,13 @@ export type SealedBlock = {
 };
 
 export class LogWriter {
+  private readonly _builders: ReadonlyMap<
+    TableName,
+    Pick<BlockBuilder<TableName>, 'rows' | 'byteLength' | 'seal'>
+  >;
+  private _seq = 0;
+  private _openSince: number | null = null;
+
   /** @param _emit takes blocks; seq counts 1, 2, 3 … */
   constructor(private readonly _emit: (block: SealedBlock) => void) {
     this._builders = new Map(
@@ -77,11 +84,4 @@ export class LogWriter {
     this._openSince = null;
     return this._seq;
   }
-
-  private readonly _builders: ReadonlyMap<
-    TableName,
-    Pick<BlockBuilder<TableName>, 'rows' | 'byteLength' | 'seal'>
-  >;
-  private _seq = 0;
-  private _openSince: number | null = null;
 }

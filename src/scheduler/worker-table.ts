@@ -35,6 +35,7 @@ export class WorkerRecord {
   readonly takeBackRuns = new Int32List();
   /** Whether the lists above are in the buffer's list of workers to tell. */
   isTold = false;
+  private readonly _names: ReadonlySet<string>;
 
   constructor(
     readonly id: number,
@@ -45,8 +46,6 @@ export class WorkerRecord {
   ) {
     this._names = new Set(names);
   }
-
-  private readonly _names: ReadonlySet<string>;
 
   /** Whether a restriction's word names this worker. */
   answersTo(named: number | string): boolean {

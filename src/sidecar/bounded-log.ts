@@ -17,6 +17,9 @@ const MOST_BYTES = 16 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
 
 export class BoundedLog {
+  private _dropped = 0;
+  private readonly _timer: NodeJS.Timeout;
+
   /**
    * @param path - the file that `descriptor` writes, opened for appending, so that other writers go on at its new end.
    */
@@ -67,7 +70,4 @@ export class BoundedLog {
     );
     writeSync(this._descriptor, end);
   }
-
-  private _dropped = 0;
-  private readonly _timer: NodeJS.Timeout;
 }

@@ -7,9 +7,9 @@ declare const SPANWISE_VERSION: string | undefined;
 declare const SPANWISE_BUILD: string | undefined;
 
 /** The version in package.json. */
-export const version =
+export const VERSION =
   typeof SPANWISE_VERSION === 'string' ? SPANWISE_VERSION : '0.0.0';
 
 /** First 12 hex digits of the SHA-256 of the bundle's text. */
-export const build =
+export const BUILD =
   typeof SPANWISE_BUILD === 'string' ? SPANWISE_BUILD : 'unbundled';

@@ -6,7 +6,7 @@
  *   node spanwise.mjs observer --folder DIR
  *   node spanwise.mjs --version
  */
-import { build, version } from './build';
+import { BUILD, VERSION } from './build';
 import { runObserver } from './observer/program';
 import { runScheduler } from './scheduler/program';
 
@@ -20,7 +20,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 async function main(args: readonly string[]): Promise<number> {
   const [first = '', ...rest] = args;
   if (first === '--version') {
-    console.log(`spanwise ${version} (build ${build})`);
+    console.log(`spanwise ${VERSION} (build ${BUILD})`);
     return 0;
   }
   const program = PROGRAMS[first];

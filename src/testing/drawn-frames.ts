@@ -8,8 +8,12 @@ import type { NumberType } from '../base/typed-arrays';
 import { BrokenFrame } from '../wire/broken-frame';
 import type { Direction, MessageDescription } from '../wire/describe';
 import { FrameDecoder, FrameEncoder } from '../wire/frame';
-import type { LinkName, Message, TypeOf } from '../wire/schema';
-import { LINKS } from '../wire/schema';
+import {
+  LINKS,
+  type LinkName,
+  type Message,
+  type TypeOf
+} from '../wire/schema';
 import type { Loose } from '../wire/schema-json';
 
 const EDGES: Readonly<Record<NumberType, readonly number[]>> = {
@@ -25,6 +29,12 @@ const EDGES: Readonly<Record<NumberType, readonly number[]>> = {
 type Known = Readonly<Record<string, (() => unknown) | undefined>>;
 
 export class DrawnFrames<L extends LinkName, D extends Direction> {
+  /** What was drawn and is not even a message. */
+  refused = 0;
+
+  private readonly _encoder: FrameEncoder<L, D>;
+  private readonly _decoder: FrameDecoder<L, D>;
+
   constructor(
     private readonly _link: L,
     private readonly _direction: D,
@@ -34,9 +44,6 @@ export class DrawnFrames<L extends LinkName, D extends Direction> {
     this._encoder = new FrameEncoder(_link, _direction);
     this._decoder = new FrameDecoder(_link, _direction);
   }
-
-  /** What was drawn and is not even a message. */
-  refused = 0;
 
   /** A message of one of these types, through the codec. */
   draw(types: readonly TypeOf<L, D>[]): Message<L, D> {
@@ -223,9 +230,6 @@ export class DrawnFrames<L extends LinkName, D extends Direction> {
         );
     }
   }
-
-  private readonly _encoder: FrameEncoder<L, D>;
-  private readonly _decoder: FrameDecoder<L, D>;
 }
 
 /** What views take as parameters, so that content of any kind stands where they look. */

@@ -71,6 +71,8 @@ export class FakeCluster implements IFakeSurroundings {
   private _generation = 0;
   private _now = 0;
   private _unperformed = 0;
+  /** By worker, those that have left too. */
+  readonly places = new Map<number, string>();
 
   /** @param _batch - how many events are handled before the instructions are carried out, as in a turn of a busy process. */
   constructor(
@@ -79,9 +81,6 @@ export class FakeCluster implements IFakeSurroundings {
   ) {
     this.scheduler = new Scheduler(setup);
   }
-
-  /** By worker, those that have left too. */
-  readonly places = new Map<number, string>();
 
   // ---- the cluster's events
 

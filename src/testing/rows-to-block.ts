@@ -2,8 +2,7 @@ import { blockRows } from '../observer/store/block-rows';
 import type { BlockRows } from '../observer/store/column-table';
 import { decodeBlock, type Row as FullRow } from '../records/block';
 import { BlockBuilder } from '../records/block-builder';
-import { TABLES } from '../records/tables';
-import type { TableName } from '../records/tables';
+import { TABLES, type TableName } from '../records/tables';
 
 export type Row = Readonly<Record<string, number | string>>;
 

@@ -18,11 +18,9 @@ import {
 } from '../records/enumerations';
 import type { BlockRows } from '../observer/store/column-table';
 import { ingestBlock } from '../observer/store/ingest';
-import { LogStore } from '../observer/store/log-store';
-import type { StoreBounds } from '../observer/store/log-store';
+import { LogStore, type StoreBounds } from '../observer/store/log-store';
 import type { TableName } from '../records/tables';
-import { rowsToBlock } from './rows-to-block';
-import type { Row } from './rows-to-block';
+import { rowsToBlock, type Row } from './rows-to-block';
 
 type DrawnPart = {
   readonly kind: PartKind;

@@ -247,6 +247,7 @@ export class WireFleet implements IWorkerFleet {
   readonly workers = new Map<number, WireWorker>();
   private _known = new Set<number>();
   private _next = 0;
+  readonly startingCount = 0;
 
   constructor(private readonly _options: FleetOptions) {}
 
@@ -263,8 +264,6 @@ export class WireFleet implements IWorkerFleet {
   has(worker: number): boolean {
     return this._known.has(worker);
   }
-
-  readonly startingCount = 0;
 
   joined(): void {
     // Nothing waits for it here.

@@ -10,14 +10,14 @@ import { Decoder, Encoder } from '@msgpack/msgpack';
 import { aligned, TYPED_ARRAYS, type NumberType } from '../base/typed-arrays';
 import { BrokenFrame, FrameTooLong } from './broken-frame';
 import type { Direction, Tables } from './describe';
-import type {
-  FieldsInput,
-  LinkName,
-  Message,
-  TablesInput,
-  TypeOf
+import {
+  LINKS,
+  type FieldsInput,
+  type LinkName,
+  type Message,
+  type TablesInput,
+  type TypeOf
 } from './schema';
-import { LINKS } from './schema';
 import { checkShape } from './header-shape';
 import { checkFields } from './validate';
 
@@ -89,6 +89,9 @@ export type EncodedFrame = {
 
 /** Writes the messages of one link in one direction. Holds msgpack's scratch buffer, so each sender has its own. */
 export class FrameEncoder<L extends LinkName, D extends Direction> {
+  private readonly _layouts: ReadonlyMap<string, Layout>;
+  private readonly _msgpack = new Encoder({ ignoreUndefined: true });
+
   constructor(
     link: L,
     direction: D,
@@ -210,9 +213,6 @@ export class FrameEncoder<L extends LinkName, D extends Direction> {
     }
     return body;
   }
-
-  private readonly _layouts: ReadonlyMap<string, Layout>;
-  private readonly _msgpack = new Encoder({ ignoreUndefined: true });
 }
 
 function rowsOf(table: Layout[number], source: LooseTable | undefined): number {
@@ -235,6 +235,9 @@ function firstOf(values: ArrayLike<number>, n: number): ArrayLike<number> {
 
 /** Reads the messages of one link in one direction. */
 export class FrameDecoder<L extends LinkName, D extends Direction> {
+  private readonly _layouts: ReadonlyMap<string, Layout>;
+  private readonly _msgpack = new Decoder({ mapKeyConverter: textKey });
+
   constructor(
     private readonly _link: L,
     private readonly _direction: D
@@ -340,9 +343,6 @@ export class FrameDecoder<L extends LinkName, D extends Direction> {
     }
     return header as Readonly<Record<string, unknown>>;
   }
-
-  private readonly _layouts: ReadonlyMap<string, Layout>;
-  private readonly _msgpack = new Decoder({ mapKeyConverter: textKey });
 }
 
 /** Python refuses other keys too. Numbers would come back as text. */

@@ -120,15 +120,18 @@ type FromAcceptor = Message<'doorbell', 'down'>;
 
 /** The side that dialled. */
 export class Initiator {
+  /** What the other side said about itself; null until the link is open. */
+  welcome: Intro | null = null;
+
+  private readonly _nonce: Uint8Array;
+  private _proved = false;
+
   constructor(
     private readonly _crypto: IHandshakeCrypto,
     private readonly _options: InitiatorOptions
   ) {
     this._nonce = _crypto.random(NONCE_BYTES);
   }
-
-  /** What the other side said about itself; null until the link is open. */
-  welcome: Intro | null = null;
 
   hello(): InitiatorAnswer {
     const { role, build } = this._options;
@@ -178,9 +181,6 @@ export class Initiator {
     }
     throw outOfOrder(message.type);
   }
-
-  private readonly _nonce: Uint8Array;
-  private _proved = false;
 }
 
 type AcceptorOptions = {
@@ -200,15 +200,19 @@ type Challenge = {
 
 /** The side that was dialled. It sends `welcome` itself once {@link known} is there. */
 export class Acceptor {
+  /** The caller; null until it has proved that it holds the secret. */
+  known: { readonly role: Role; readonly intro: Intro } | null = null;
+
+  private readonly _nonce: Uint8Array;
+  private _hello: { readonly role: Role; readonly nonce: Uint8Array } | null =
+    null;
+
   constructor(
     private readonly _crypto: IHandshakeCrypto,
     private readonly _options: AcceptorOptions
   ) {
     this._nonce = _crypto.random(NONCE_BYTES);
   }
-
-  /** The caller; null until it has proved that it holds the secret. */
-  known: { readonly role: Role; readonly intro: Intro } | null = null;
 
   /**
    * @returns the answer, or null: the other side is {@link known} and waits for `welcome`.
@@ -268,10 +272,6 @@ export class Acceptor {
     }
     throw outOfOrder(message.type);
   }
-
-  private readonly _nonce: Uint8Array;
-  private _hello: { readonly role: Role; readonly nonce: Uint8Array } | null =
-    null;
 }
 
 function outOfOrder(type: string): HandshakeRefused {

@@ -4,8 +4,8 @@
  *
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
-import type { FilteredStatus } from '../records/enumerations';
 import type {
+  FilteredStatus,
   RunStatus,
   SpanOrigin,
   TaskOrigin,

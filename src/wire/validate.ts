@@ -5,8 +5,7 @@
 import * as v from 'valibot';
 import { BrokenFrame } from './broken-frame';
 import type { Direction, MessageDescription } from './describe';
-import type { LinkName } from './schema';
-import { LINKS } from './schema';
+import { LINKS, type LinkName } from './schema';
 
 /** Characters of the wrong value that a refusal repeats. */
 const MOST_QUOTED = 200;

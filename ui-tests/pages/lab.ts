@@ -22,6 +22,8 @@ type OpenTerminal = {
 };
 
 export class Lab {
+  readonly sidebar: Sidebar;
+
   constructor(
     readonly page: IJupyterLabPageFixture,
     readonly troubles: TroubleRecord,
@@ -32,8 +34,6 @@ export class Lab {
   ) {
     this.sidebar = new Sidebar(page);
   }
-
-  readonly sidebar: Sidebar;
 
   /** Write a notebook of these cells and open it in an empty workspace. */
   async open(name: string, cells: readonly string[]): Promise<Notebook> {

@@ -6,6 +6,9 @@ const DEBUGGER_CUT_SHORT =
   /^Could not restore the debugger state: Canceled future for debug_request/;
 
 export class TroubleRecord {
+  private readonly _errors: string[] = [];
+  private readonly _dialogs: string[] = [];
+
   constructor(page: Page) {
     page.on('pageerror', error => {
       this._errors.push(`uncaught: ${error.message}`);
@@ -38,7 +41,4 @@ export class TroubleRecord {
   get dialogs(): readonly string[] {
     return this._dialogs;
   }
-
-  private readonly _errors: string[] = [];
-  private readonly _dialogs: string[] = [];
 }

@@ -40,16 +40,16 @@ export function clusterInfo(over: Partial<ClusterInfo> = {}): ClusterInfo {
 }
 
 class FakeWatch implements IWatch {
-  constructor(
-    public spec: WatchSpec,
-    private readonly _listener: (watch: IWatch) => void
-  ) {}
-
   snapshot: Snapshot | null = null;
   failure: string | null = null;
   isDisposed = false;
   readonly changes: WatchChange[] = [];
   readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
+
+  constructor(
+    public spec: WatchSpec,
+    private readonly _listener: (watch: IWatch) => void
+  ) {}
 
   answer(result: ViewResult, over: Partial<Snapshot> = {}): void {
     this.failure = null;
@@ -94,6 +94,10 @@ export class FakeFeed implements IFeed {
   status: LinkStatus = { kind: 'open' };
   isDisposed = false;
   readonly watches: FakeWatch[] = [];
+  private readonly _clustersChanged = new Signal<this, readonly ClusterInfo[]>(
+    this
+  );
+  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
 
   get clustersChanged(): ISignal<this, readonly ClusterInfo[]> {
     return this._clustersChanged;
@@ -135,9 +139,4 @@ export class FakeFeed implements IFeed {
   dispose(): void {
     this.isDisposed = true;
   }
-
-  private readonly _clustersChanged = new Signal<this, readonly ClusterInfo[]>(
-    this
-  );
-  private readonly _statusChanged = new Signal<this, LinkStatus>(this);
 }

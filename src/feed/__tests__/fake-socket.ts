@@ -11,6 +11,9 @@ export class FakeSocket implements ISocket {
   onmessage: ((event: MessageEvent) => void) | null = null;
   onclose: ((event: CloseEvent) => void) | null = null;
   isClosed = false;
+  private _sent: Up[] = [];
+  private readonly _decoder = new FrameDecoder('panel', 'up');
+  private readonly _encoder = new FrameEncoder('panel', 'down');
 
   send(data: Uint8Array<ArrayBuffer>): void {
     this._sent.push(this._decoder.decode(data));
@@ -47,8 +50,4 @@ export class FakeSocket implements ISocket {
     this._sent = [];
     return taken;
   }
-
-  private _sent: Up[] = [];
-  private readonly _decoder = new FrameDecoder('panel', 'up');
-  private readonly _encoder = new FrameEncoder('panel', 'down');
 }

@@ -1,5 +1,5 @@
 /** Unix time of this thread's clock reading 0; read once, so that a corrected wall clock cannot turn our clock back. */
-const originMs = performance.timeOrigin;
+const ORIGIN_MS = performance.timeOrigin;
 
 /** Seconds since the epoch on a clock that never goes back. */
 export function epochSeconds(): number {
@@ -8,5 +8,5 @@ export function epochSeconds(): number {
 
 /** The same, for a reading of this thread's `performance.now()`. */
 export function epochSecondsAt(ms: number): number {
-  return (originMs + ms) / 1000;
+  return (ORIGIN_MS + ms) / 1000;
 }

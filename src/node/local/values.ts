@@ -18,6 +18,15 @@ export type Values = {
 export class OwnValues implements Values {
   private readonly _values: unknown[];
   private readonly _held: Uint8Array;
+  readonly cache: Cache = {
+    get: key => {
+      const id = this._plan.graph.idOf(key);
+      return id < 0 ? undefined : this._values[id];
+    },
+    has: key => this._held[this._plan.graph.idOf(key)] === 1,
+    set: (key, value) => this.set(this._idOf(key), value),
+    delete: key => this.delete(this._idOf(key))
+  };
 
   constructor(private readonly _plan: RunPlan) {
     this._values = new Array<unknown>(_plan.graph.size);
@@ -41,16 +50,6 @@ export class OwnValues implements Values {
     this._values[id] = undefined;
     this._held[id] = 0;
   }
-
-  readonly cache: Cache = {
-    get: key => {
-      const id = this._plan.graph.idOf(key);
-      return id < 0 ? undefined : this._values[id];
-    },
-    has: key => this._held[this._plan.graph.idOf(key)] === 1,
-    set: (key, value) => this.set(this._idOf(key), value),
-    delete: key => this.delete(this._idOf(key))
-  };
 
   private _idOf(key: Key): number {
     const id = this._plan.graph.idOf(key);

@@ -33,6 +33,14 @@ export class LiveLog {
   private _sealedAt: number;
   private _timer: NodeJS.Timeout | undefined;
   private _isEnded = false;
+  private readonly _leaving: Leaving = {
+    say: why => {
+      if (!this._isEnded) {
+        this._sink.endNow?.(why, this._leave());
+      }
+    },
+    wait: limitMs => this._sink.waitNow?.(limitMs)
+  };
 
   constructor(
     name: string,
@@ -213,15 +221,6 @@ export class LiveLog {
   get isEnded(): boolean {
     return this._isEnded;
   }
-
-  private readonly _leaving: Leaving = {
-    say: why => {
-      if (!this._isEnded) {
-        this._sink.endNow?.(why, this._leave());
-      }
-    },
-    wait: limitMs => this._sink.waitNow?.(limitMs)
-  };
 
   private _seal(now: number): void {
     this._sealedAt = now;

@@ -38,8 +38,8 @@ const REMEDY =
 const port = parentPort!;
 const data = workerData as SenderData;
 const now = monotonicClock();
-const { start, ...open } = data.description;
-const since = (): number => now() - start;
+const { start: START, ...open } = data.description;
+const since = (): number => now() - START;
 const say = (message: FromSender): void => port.postMessage(message);
 
 /** All blocks of the log, from all writers, in the order in which they arrive. */
@@ -163,7 +163,7 @@ function lookWhatRuns(): void {
       node: task?.node ?? NONE_U32,
       function: task?.functionId ?? 0,
       span: task?.span ?? 0,
-      started: (task?.started ?? start) - start
+      started: (task?.started ?? START) - START
     })
   );
 }

@@ -103,7 +103,7 @@ export function settleValues(
 }
 
 /** Milliseconds of this thread's clock when that of all processes is at 0. */
-const zeroMs = -1000 * monotonicOffset();
+const ZERO_MS = -1000 * monotonicOffset();
 
 /**
  * Results as the loop takes them.
@@ -120,7 +120,7 @@ export function outcomes(
   }
   return values.map((value, at) => ({
     value,
-    startMs: zeroMs + 1000 * rows[measures * at]!,
-    stopMs: zeroMs + 1000 * rows[measures * at + 1]!
+    startMs: ZERO_MS + 1000 * rows[measures * at]!,
+    stopMs: ZERO_MS + 1000 * rows[measures * at + 1]!
   }));
 }

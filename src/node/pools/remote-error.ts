@@ -1,6 +1,5 @@
 /** Carries what a task threw from a worker to the caller: class name, message, code, cause and the stack over there. */
-import type { Key } from '../graph/key';
-import { keyText } from '../graph/key';
+import { keyText, type Key } from '../graph/key';
 import type { RemoteErrorRecord, RemoteFailure } from './messages';
 import { UnsendableError } from './unsendable';
 

@@ -1,12 +1,9 @@
 import { compileFilter } from '../filter';
-import { complete } from '../folds/context';
-import type { FoldContext } from '../folds/context';
-import { foldView } from '../folds/fold-view';
-import type { ViewAnswer } from '../folds/fold-view';
+import { complete, type FoldContext } from '../folds/context';
+import { foldView, type ViewAnswer } from '../folds/fold-view';
 import type { LogStore } from '../store/log-store';
 import { Pyramid } from '../tiles/pyramid';
-import { makeTile } from '../tiles/tile';
-import type { TileAnswer } from '../tiles/tile';
+import { makeTile, type TileAnswer } from '../tiles/tile';
 import type { Filter, TimeRange, ViewResult } from '../../wire/panel-link';
 
 export type Asked = {

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
-import { drawRuns } from '../../testing/run-from-text';
-import type { DrawnTask } from '../../testing/run-from-text';
+import { drawRuns, type DrawnTask } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
 import type { LogStore } from '../store/log-store';
 import { answer, ask, tile } from './ask';

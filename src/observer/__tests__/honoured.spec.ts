@@ -5,15 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SeededRandom } from '../../base/seeded-random';
-import { rowsToBlock } from '../../testing/rows-to-block';
-import type { Row } from '../../testing/rows-to-block';
+import { rowsToBlock, type Row } from '../../testing/rows-to-block';
 import type { Filter, TimeRange } from '../../wire/panel-link';
-import { CONDITIONS, HONOURED } from '../folds/honoured';
-import type { Condition } from '../folds/honoured';
+import { CONDITIONS, HONOURED, type Condition } from '../folds/honoured';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
-import { answer } from './ask';
-import type { Asked } from './ask';
+import { answer, type Asked } from './ask';
 
 const NONE = 0xffffffff;
 const NAMES = ['', 'f', 'g', 'x', 'y', 'noncpu', 'gil', 'seconds', 'get-data'];

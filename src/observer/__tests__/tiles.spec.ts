@@ -6,8 +6,7 @@ import { complete } from '../folds/context';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { pageSeconds, Pyramid } from '../tiles/pyramid';
-import { makeTile } from '../tiles/tile';
-import type { TileAnswer } from '../tiles/tile';
+import { makeTile, type TileAnswer } from '../tiles/tile';
 import { tile } from './ask';
 
 const AGGREGATE = 0xffffffff;

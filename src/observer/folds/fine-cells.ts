@@ -11,11 +11,16 @@ import {
   clippedNanoseconds,
   isExecution,
   nanoseconds,
-  undividedExecutions
+  undividedExecutions,
+  type Clip,
+  type NanosecondSink
 } from '../store/run-book';
-import type { Clip, NanosecondSink } from '../store/run-book';
-import { resolveRange, ROWS_PER_SLICE } from './context';
-import type { FoldContext, Slices } from './context';
+import {
+  resolveRange,
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Slices
+} from './context';
 
 /** Seconds on threads by (span, function, activity), of the runs that the filter's workers, status and time let pass. */
 export type FineCells = {

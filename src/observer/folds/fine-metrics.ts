@@ -7,20 +7,21 @@ import {
   COMPUTE,
   CORE,
   GIL,
-  THREAD_NONCPU
+  THREAD_NONCPU,
+  type ActivityCells
 } from '../store/activity-cells';
-import type { ActivityCells } from '../store/activity-cells';
 import { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
-import { resolveRange } from './context';
-import type { FoldContext, Honoured, Slices } from './context';
-import { cellPasses, fineCells } from './fine-cells';
-import type { FineCells } from './fine-cells';
+import {
+  resolveRange,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
+import { cellPasses, fineCells, type FineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
-import { hasMeters, honouredBy } from './honoured';
-import type { Exception } from './honoured';
-import { accountIdle, IDLE_CAUSES } from './idle';
-import type { IdleAccount } from './idle';
+import { hasMeters, honouredBy, type Exception } from './honoured';
+import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
 import type { ParamsOf } from './view-params';

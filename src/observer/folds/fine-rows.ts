@@ -1,6 +1,10 @@
 import { FineSums } from '../store/fine-sums';
-import { resolveRange, ROWS_PER_SLICE } from './context';
-import type { FoldContext, Slices } from './context';
+import {
+  resolveRange,
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Slices
+} from './context';
 
 /**
  * The rows of `fine` that the filter's workers and the range let pass, added up; spans and functions are told apart by the sums.

@@ -1,7 +1,6 @@
 import { NONE_U32 } from '../../records/enumerations';
 import type { ViewName } from '../../wire/panel-link';
-import type { FoldContext, Honoured } from './context';
-import { EXACT } from './context';
+import { EXACT, type FoldContext, type Honoured } from './context';
 import { isLockWait } from './lock-waits';
 
 /** What a selection may be narrowed by. */
@@ -15,7 +14,7 @@ export const CONDITIONS = [
 export type Condition = (typeof CONDITIONS)[number];
 
 type Rule = 'exact' | Honoured;
-const exact = 'exact';
+const WHOLLY = 'exact';
 const approximate = (why: string): Rule => ({ how: 'approximate', why });
 const notFiltered = (why: string): Rule => ({ how: 'not filtered', why });
 
@@ -39,55 +38,55 @@ export const HONOURED: Readonly<
     time: approximate(
       'Of what the range cuts, CPU time counts in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
     ),
-    span: exact,
-    function: exact,
-    worker: exact,
-    status: exact
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
+    status: WHOLLY
   },
   'task-stream': {
     time: approximate(
       'The chart shows the range in its place; legend and lanes count the whole run.'
     ),
-    span: exact,
-    function: exact,
-    worker: exact,
-    status: exact
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
+    status: WHOLLY
   },
   tasks: {
-    time: exact,
-    span: exact,
-    function: exact,
-    worker: exact,
-    status: exact
+    time: WHOLLY,
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
+    status: WHOLLY
   },
   records: {
-    time: exact,
-    span: exact,
-    function: exact,
-    worker: exact,
-    status: exact
+    time: WHOLLY,
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
+    status: WHOLLY
   },
   profile: {
     time: approximate(
       'Samples are kept by the second: all of each second that the range touches is shown.'
     ),
-    span: exact,
-    function: exact,
-    worker: exact,
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
     status: approximate('Samples do not know how a task ends.')
   },
   'memory: managed': {
-    time: exact,
-    span: exact,
-    function: exact,
-    worker: exact,
+    time: WHOLLY,
+    span: WHOLLY,
+    function: WHOLLY,
+    worker: WHOLLY,
     status: notFiltered('Results that are kept have no status.')
   },
   'memory: others': {
-    time: exact,
+    time: WHOLLY,
     span: PROCESS_MEMORY,
     function: PROCESS_MEMORY,
-    worker: exact,
+    worker: WHOLLY,
     status: PROCESS_MEMORY
   },
   spans: {
@@ -190,7 +189,7 @@ export function honouredBy(
     ...conditions.map(condition => HONOURED[view][condition]),
     ...[...gone, ...exceptions].map(name => EXCEPTIONS[name])
   ];
-  const limits = rules.filter(rule => rule !== exact);
+  const limits = rules.filter(rule => rule !== WHOLLY);
   if (limits.length === 0) {
     return EXACT;
   }

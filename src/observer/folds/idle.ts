@@ -1,15 +1,11 @@
 import { PartKind } from '../../records/enumerations';
-import { passesFunction, passesWorker } from '../filter';
-import type { CompiledFilter } from '../filter';
+import { passesFunction, passesWorker, type CompiledFilter } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
-import { CHUNK_MASK, CHUNK_SHIFT } from '../store/column-table';
-import type { ColumnsOf } from '../store/column-table';
+import { CHUNK_MASK, CHUNK_SHIFT, type ColumnsOf } from '../store/column-table';
 import type { LaneCapacity } from '../store/cluster-shape';
-import { STATUS_REPLACED } from '../store/log-store';
-import type { LogStore } from '../store/log-store';
+import { STATUS_REPLACED, type LogStore } from '../store/log-store';
 import { hasBegun } from '../store/run-book';
-import { ROWS_PER_SLICE } from './context';
-import type { Range, Slices } from './context';
+import { ROWS_PER_SLICE, type Range, type Slices } from './context';
 import { Coverage } from './coverage';
 
 /** Why a thread had nothing to do; `unknown` where the source gives no waits. */

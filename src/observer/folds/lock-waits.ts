@@ -1,5 +1,4 @@
-import { BLOCKED, GIL } from '../store/activity-cells';
-import type { ActivityCells } from '../store/activity-cells';
+import { BLOCKED, GIL, type ActivityCells } from '../store/activity-cells';
 import type { FineSums } from '../store/fine-sums';
 import type { LogStore } from '../store/log-store';
 import { nanoseconds } from '../store/run-book';

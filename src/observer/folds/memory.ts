@@ -7,11 +7,16 @@ import type { MemoryResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { resolveRange, runBegin } from './context';
-import type { FoldContext, Honoured, Range, Slices } from './context';
+import {
+  resolveRange,
+  runBegin,
+  type FoldContext,
+  type Honoured,
+  type Range,
+  type Slices
+} from './context';
 import { LineThinner, type DrawnLine } from './line-thinner';
-import { honouredBy as ruleOf } from './honoured';
-import type { Exception } from './honoured';
+import { honouredBy as ruleOf, type Exception } from './honoured';
 import { workerName } from './run-detail';
 import type { ParamsOf } from './view-params';
 

@@ -1,12 +1,16 @@
 import { NONE_U32, SampleState } from '../../records/enumerations';
 import type { ProfileResult } from '../../wire/panel-link';
-import { allStatuses, passesFunction } from '../filter';
-import type { CompiledFilter } from '../filter';
+import { allStatuses, passesFunction, type CompiledFilter } from '../filter';
 import { GIL } from '../store/activity-cells';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { resolveRange, ROWS_PER_SLICE } from './context';
-import type { FoldContext, Honoured, Slices } from './context';
+import {
+  resolveRange,
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
 import { fineCells } from './fine-cells';
 import { fineSums } from './fine-rows';
 import { honouredBy } from './honoured';

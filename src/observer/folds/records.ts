@@ -2,8 +2,14 @@ import { PartKind } from '../../records/enumerations';
 import type { RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { resolveRange, ROWS_PER_SLICE } from './context';
-import type { FoldContext, Honoured, Range, Slices } from './context';
+import {
+  resolveRange,
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Honoured,
+  type Range,
+  type Slices
+} from './context';
 import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { passes } from './tasks';

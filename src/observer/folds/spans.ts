@@ -3,11 +3,15 @@ import { compileFilter } from '../filter';
 import { THREAD_CPU, COMPUTE, TRANSFER } from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN, DEFAULT_TAG } from '../store/span-tree';
-import { runBegin, runEnd } from './context';
-import type { FoldContext, Honoured, Slices } from './context';
+import {
+  runBegin,
+  runEnd,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
 import { honouredBy } from './honoured';
-import { accountIdle } from './idle';
-import type { IdleAccount } from './idle';
+import { accountIdle, type IdleAccount } from './idle';
 
 /** A row is some 400 bytes: more would not fit in one message of the panel link. */
 const MOST_ROWS = 1500;

@@ -2,13 +2,18 @@ import { BoxKind, RunStatus } from '../../records/enumerations';
 import type { TaskStreamResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
-import { CHUNK_MASK } from '../store/column-table';
-import type { ColumnsOf } from '../store/column-table';
+import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import { DEFAULT_SPAN } from '../store/span-tree';
 import { BOX_OF_PART } from '../tiles/cell-page';
-import { ROWS_PER_SLICE, runBegin, runEnd } from './context';
-import type { FoldContext, Honoured, Slices } from './context';
+import {
+  ROWS_PER_SLICE,
+  runBegin,
+  runEnd,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
 import { Coverage } from './coverage';
 import { cellPasses, fineCells } from './fine-cells';
 import { honouredBy } from './honoured';

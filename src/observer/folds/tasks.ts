@@ -3,8 +3,13 @@ import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { resolveRange, ROWS_PER_SLICE } from './context';
-import type { FoldContext, Honoured, Slices } from './context';
+import {
+  resolveRange,
+  ROWS_PER_SLICE,
+  type FoldContext,
+  type Honoured,
+  type Slices
+} from './context';
 import { honouredBy } from './honoured';
 import { runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';

@@ -1,5 +1,4 @@
-import { TABLES } from '../../records/tables';
-import type { TableName } from '../../records/tables';
+import { TABLES, type TableName } from '../../records/tables';
 import type { BlockRows } from './column-table';
 
 /** No log lasts 30 years: a time beyond that is broken, and would stretch every axis and every walk over time. */

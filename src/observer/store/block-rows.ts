@@ -1,5 +1,4 @@
-import { TextColumn } from '../../records/block';
-import type { Block } from '../../records/block';
+import { TextColumn, type Block } from '../../records/block';
 import type { AnyColumn, BlockRows } from './column-table';
 
 const NO_TEXT = new Uint8Array(0);

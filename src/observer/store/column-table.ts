@@ -1,7 +1,6 @@
 import { COLUMN_ARRAYS, type ColumnArray } from '../../records/block';
 import { decodeText } from '../../records/decode-text';
-import { TABLES } from '../../records/tables';
-import type { ColumnType, TableName } from '../../records/tables';
+import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 
 /**
  * One table of the record log in memory: chunks of typed arrays, oldest chunk dropped first when the table's bound is reached.

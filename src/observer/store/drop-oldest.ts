@@ -1,6 +1,5 @@
 import { RunStatus } from '../../records/enumerations';
-import type { LogStore } from './log-store';
-import { STATUS_REPLACED } from './log-store';
+import { STATUS_REPLACED, type LogStore } from './log-store';
 
 /**
  * Keeps the bound of `runs`: the oldest rows go, and what the task stream shows of them stays as cells. Their seconds, counts and extents

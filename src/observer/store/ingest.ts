@@ -1,25 +1,27 @@
 import { decodeText } from '../../records/decode-text';
 import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
-import type { TableName } from '../../records/tables';
-import { TABLES } from '../../records/tables';
-import { CHUNK_MASK } from './column-table';
-import type { AnyColumn, BlockRows, ColumnTable } from './column-table';
+import { TABLES, type TableName } from '../../records/tables';
+import {
+  CHUNK_MASK,
+  type AnyColumn,
+  type BlockRows,
+  type ColumnTable
+} from './column-table';
 import { implausible, ImplausibleBlock } from './block-bounds';
-import type { ActivityCells } from './activity-cells';
-import { ACTIVITY_OF_PART, OTHER } from './activity-cells';
+import { ACTIVITY_OF_PART, OTHER, type ActivityCells } from './activity-cells';
 import { dropOverdueParts, dropOverdueRuns } from './drop-oldest';
 import type { IdIndex } from './id-index';
-import type { LogStore } from './log-store';
-import { STATUS_REPLACED } from './log-store';
+import { STATUS_REPLACED, type LogStore } from './log-store';
 import { makeRoomForName } from './name-bound';
 import {
   bookRun,
   hasBegun,
   isExecution,
   nanoseconds,
-  undividedExecutions
+  undividedExecutions,
+  type NanosecondSink,
+  type PartFigures
 } from './run-book';
-import type { NanosecondSink, PartFigures } from './run-book';
 
 /**
  * Takes a block in: rows are copied column by column, then what every question needs is brought up to date row by row (about half a

@@ -12,8 +12,7 @@ import type { PartFigures } from './run-book';
 import { SpanFigures } from './span-figures';
 import { SpanTree } from './span-tree';
 import { FunctionSlots } from '../function-slots';
-import { TABLES } from '../../records/tables';
-import type { TableName } from '../../records/tables';
+import { TABLES, type TableName } from '../../records/tables';
 
 /** status column of a run that a later row of the same run replaced; never in a log. */
 export const STATUS_REPLACED = 255;

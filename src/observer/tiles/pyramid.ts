@@ -7,11 +7,16 @@ import {
   layerOf,
   LAYERS,
   pageBytes,
-  TILE_CELLS
+  TILE_CELLS,
+  type CellPage
 } from './cell-page';
-import type { CellPage } from './cell-page';
-import { classesBetween, scanParts, scanRuns, shorterThan } from './scan-rows';
-import type { ClassSpan } from './scan-rows';
+import {
+  classesBetween,
+  scanParts,
+  scanRuns,
+  shorterThan,
+  type ClassSpan
+} from './scan-rows';
 
 /** Up to this many rows a page is made from the rows themselves: some 10 ms, and most pages of most logs need no finer ones. */
 const FEW_ROWS = 131_072;

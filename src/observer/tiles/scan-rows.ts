@@ -1,9 +1,7 @@
 import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
 import type { CompiledFilter } from '../filter';
-import { CHUNK_SHIFT, CHUNK_MASK } from '../store/column-table';
-import type { ColumnsOf } from '../store/column-table';
-import { CLASS_COUNT } from '../store/duration-classes';
-import type { ZonedRows } from '../store/duration-classes';
+import { CHUNK_SHIFT, CHUNK_MASK, type ColumnsOf } from '../store/column-table';
+import { CLASS_COUNT, type ZonedRows } from '../store/duration-classes';
 import type { LogStore } from '../store/log-store';
 import { BOX_OF_PART, category } from './cell-page';
 

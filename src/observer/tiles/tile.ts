@@ -1,12 +1,15 @@
 import { NONE_U32 } from '../../records/enumerations';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { functionOf, kindOf, SEVERAL_FUNCTIONS, TILE_CELLS } from './cell-page';
-import type { CellPlane } from './cell-page';
-import { BoxList } from './box-list';
-import type { TileColumns } from './box-list';
-import { pageSeconds } from './pyramid';
-import type { Pyramid } from './pyramid';
+import {
+  functionOf,
+  kindOf,
+  SEVERAL_FUNCTIONS,
+  TILE_CELLS,
+  type CellPlane
+} from './cell-page';
+import { BoxList, type TileColumns } from './box-list';
+import { pageSeconds, type Pyramid } from './pyramid';
 import { atLeast, scanParts, scanRuns } from './scan-rows';
 
 /** 26 bytes a box: a tile stays below the 1 MiB that the relay lets pass. */

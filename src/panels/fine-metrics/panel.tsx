@@ -14,6 +14,12 @@ type Unit = 'seconds' | 'bytes' | 'count';
 type Top = '12' | '25' | '500';
 
 export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
+  private _unit: Unit;
+  private _top: Top;
+  private _order: FunctionOrder;
+  /** The answer that stays while the panel is paused. */
+  private _paused: FineMetricsResult | null = null;
+
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     const { unit, top, order } = options.state ?? {};
@@ -160,10 +166,4 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
     this._paused = null;
     this.paramsChanged();
   }
-
-  private _unit: Unit;
-  private _top: Top;
-  private _order: FunctionOrder;
-  /** The answer that stays while the panel is paused. */
-  private _paused: FineMetricsResult | null = null;
 }

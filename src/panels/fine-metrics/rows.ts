@@ -15,7 +15,7 @@ import {
   kindWords,
   partWords,
   shareOf,
-  unknown
+  UNKNOWN
 } from '../format';
 
 type ActivityRole =
@@ -583,7 +583,7 @@ export function movedRows(result: FineMetricsResult): MovedRow[] {
         id: item.activity,
         ...movedMeaning(item.activity),
         value: value ?? 0,
-        text: value === null ? unknown : formatUnit(value, result.unit),
+        text: value === null ? UNKNOWN : formatUnit(value, result.unit),
         title: [
           seconds === null ? '' : formatDuration(seconds),
           bytes === null ? '' : formatBytes(bytes),
@@ -595,7 +595,7 @@ export function movedRows(result: FineMetricsResult): MovedRow[] {
           .join(', ')
       };
     })
-    .filter(row => row.value > 0 || row.text === unknown)
+    .filter(row => row.value > 0 || row.text === UNKNOWN)
     .sort((a, b) => b.value - a.value);
 }
 
@@ -619,7 +619,7 @@ export function tableOf(result: FineMetricsResult): Table {
     .filter(activity => !activity.startsWith('idle:'));
   const figure = (value: number | undefined): Cell =>
     value === undefined
-      ? { text: unknown, value: null }
+      ? { text: UNKNOWN, value: null }
       : { text: formatUnit(value, unit), value };
   const text = (value: string): Cell => ({ text: value, value });
   const row = (

@@ -1,4 +1,4 @@
-import { minus, space, threeFigures, unknown } from './numerals';
+import { MINUS, SPACE, threeFigures, UNKNOWN } from './numerals';
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
@@ -8,29 +8,29 @@ const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
  */
 export function formatBytes(bytes: number | null): string {
   if (bytes === null || !Number.isFinite(bytes)) {
-    return unknown;
+    return UNKNOWN;
   }
   if (bytes < 0) {
-    return minus + formatBytes(-bytes);
+    return MINUS + formatBytes(-bytes);
   }
   const { unit, divisor } = byteUnit(bytes);
   if (unit === 'B') {
-    return `${Math.round(bytes)}${space}B`;
+    return `${Math.round(bytes)}${SPACE}B`;
   }
-  return threeFigures(bytes / divisor) + space + unit;
+  return threeFigures(bytes / divisor) + SPACE + unit;
 }
 
 /** "7.01 of 16.0 GiB": both in the unit of the second. */
 export function formatBytesOf(bytes: number | null, limit: number): string {
   const { unit, divisor } = byteUnit(limit);
-  const part = bytes === null ? unknown : threeFigures(bytes / divisor);
-  return `${part} of ${threeFigures(limit / divisor)}${space}${unit}`;
+  const part = bytes === null ? UNKNOWN : threeFigures(bytes / divisor);
+  return `${part} of ${threeFigures(limit / divisor)}${SPACE}${unit}`;
 }
 
 /** Memory integrated over time: 128 GiB·s. */
 export function formatByteSeconds(byteSeconds: number | null): string {
   const text = formatBytes(byteSeconds);
-  return text === unknown ? text : `${text}·s`;
+  return text === UNKNOWN ? text : `${text}·s`;
 }
 
 /** The unit that `bytes` is written in, after rounding to three figures. */

@@ -1,4 +1,4 @@
-import { minus, space } from './numerals';
+import { MINUS, SPACE } from './numerals';
 
 /**
  * A difference is always signed: "−11.2 s", "+2.00 GiB", "0 s". `format`
@@ -9,7 +9,7 @@ export function formatDifference(
   format: (size: number) => string
 ): string {
   const size = format(Math.abs(difference));
-  return difference === 0 ? size : (difference < 0 ? minus : '+') + size;
+  return difference === 0 ? size : (difference < 0 ? MINUS : '+') + size;
 }
 
 /** Relative change in whole percent: "−27 %", "+3 %"; "" without a base. */
@@ -20,6 +20,6 @@ export function formatChange(difference: number, base: number): string {
   // Away from zero on both sides: −62.5 is −63 as 62.5 is 63.
   const percent =
     Math.sign(difference) * Math.round((Math.abs(difference) / base) * 100);
-  const sign = percent < 0 ? minus : percent > 0 ? '+' : '';
-  return `${sign}${Math.abs(percent)}${space}%`;
+  const sign = percent < 0 ? MINUS : percent > 0 ? '+' : '';
+  return `${sign}${Math.abs(percent)}${SPACE}%`;
 }

@@ -1,8 +1,8 @@
-import { minus, space, threeFigures, unknown } from './numerals';
+import { MINUS, SPACE, threeFigures, UNKNOWN } from './numerals';
 
-const minute = 60;
-const hour = 3600;
-const day = 86400;
+const MINUTE = 60;
+const HOUR = 3600;
+const DAY = 86400;
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 
@@ -13,35 +13,35 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
  */
 export function formatDuration(seconds: number | null): string {
   if (seconds === null || !Number.isFinite(seconds)) {
-    return unknown;
+    return UNKNOWN;
   }
   if (seconds < 0) {
-    return minus + formatDuration(-seconds);
+    return MINUS + formatDuration(-seconds);
   }
   if (seconds === 0) {
-    return `0${space}s`;
+    return `0${SPACE}s`;
   }
   if (seconds < 1e-6) {
-    return `<${space}1${space}µs`;
+    return `<${SPACE}1${SPACE}µs`;
   }
   if (seconds < 0.9995e-3) {
-    return threeFigures(seconds * 1e6) + space + 'µs';
+    return threeFigures(seconds * 1e6) + SPACE + 'µs';
   }
   if (seconds < 0.9995) {
-    return threeFigures(seconds * 1e3) + space + 'ms';
+    return threeFigures(seconds * 1e3) + SPACE + 'ms';
   }
   if (seconds < 119.5) {
-    return threeFigures(seconds) + space + 's';
+    return threeFigures(seconds) + SPACE + 's';
   }
   const wholeSeconds = Math.round(seconds);
-  if (wholeSeconds < 2 * hour) {
-    const minutes = Math.floor(wholeSeconds / minute);
-    return `${minutes}${space}min${space}${twoDigits(wholeSeconds % minute)}${space}s`;
+  if (wholeSeconds < 2 * HOUR) {
+    const minutes = Math.floor(wholeSeconds / MINUTE);
+    return `${minutes}${SPACE}min${SPACE}${twoDigits(wholeSeconds % MINUTE)}${SPACE}s`;
   }
-  const wholeMinutes = Math.round(seconds / minute);
-  if (wholeMinutes * minute < 2 * day) {
-    return `${Math.floor(wholeMinutes / 60)}${space}h${space}${twoDigits(wholeMinutes % 60)}${space}min`;
+  const wholeMinutes = Math.round(seconds / MINUTE);
+  if (wholeMinutes * MINUTE < 2 * DAY) {
+    return `${Math.floor(wholeMinutes / 60)}${SPACE}h${SPACE}${twoDigits(wholeMinutes % 60)}${SPACE}min`;
   }
-  const wholeHours = Math.round(seconds / hour);
-  return `${Math.floor(wholeHours / 24)}${space}d${space}${twoDigits(wholeHours % 24)}${space}h`;
+  const wholeHours = Math.round(seconds / HOUR);
+  return `${Math.floor(wholeHours / 24)}${SPACE}d${SPACE}${twoDigits(wholeHours % 24)}${SPACE}h`;
 }

@@ -3,7 +3,7 @@ export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
 export { formatCount, formatCounted, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
-export { unknown } from './numerals';
+export { UNKNOWN } from './numerals';
 export {
   formatClock,
   formatInstant,

@@ -1,16 +1,16 @@
 /** The signs that every format shares, and how many figures it shows. */
 
 /** No-break space, between a figure and its unit. */
-export const space = '\u00a0';
-export const minus = '\u2212';
-export const enDash = '\u2013';
+export const SPACE = '\u00a0';
+export const MINUS = '\u2212';
+export const EN_DASH = '\u2013';
 /** What stands where a figure is not known; never 0. */
-export const unknown = enDash;
+export const UNKNOWN = EN_DASH;
 
 /** `value` with exactly `decimals` places, without grouping: 7.5, 2 → 7.50 */
 export function fixed(value: number, decimals: number): string {
   const text = Math.abs(value).toFixed(decimals);
-  const sign = value < 0 && Number(text) !== 0 ? minus : '';
+  const sign = value < 0 && Number(text) !== 0 ? MINUS : '';
   return sign + text;
 }
 

@@ -1,15 +1,21 @@
-import { enDash, fixed, minus, placesForThreeFigures, space } from './numerals';
+import {
+  EN_DASH,
+  fixed,
+  MINUS,
+  placesForThreeFigures,
+  SPACE
+} from './numerals';
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 
 /** A point since the start, with `places` after the mark: "21.310 s", "2 min 30 s". */
 function sinceStart(seconds: number, places: number): string {
   if (seconds < 0) {
-    return minus + sinceStart(-seconds, places);
+    return MINUS + sinceStart(-seconds, places);
   }
   const rounded = Number(seconds.toFixed(places));
   if (rounded < 120) {
-    return fixed(rounded, places) + space + 's';
+    return fixed(rounded, places) + SPACE + 's';
   }
   const allMinutes = Math.floor(rounded / 60);
   const rest = fixed(rounded - allMinutes * 60, places);
@@ -18,8 +24,8 @@ function sinceStart(seconds: number, places: number): string {
   const minutesText =
     allMinutes < 120
       ? String(allMinutes)
-      : `${Math.floor(allMinutes / 60)}${space}h${space}${twoDigits(allMinutes % 60)}`;
-  return `${minutesText}${space}min${space}${restText}${space}s`;
+      : `${Math.floor(allMinutes / 60)}${SPACE}h${SPACE}${twoDigits(allMinutes % 60)}`;
+  return `${minutesText}${SPACE}min${SPACE}${restText}${SPACE}s`;
 }
 
 /** In details: to the millisecond, "21.310 s". */
@@ -44,11 +50,11 @@ export function formatOffsetTick(seconds: number, stepSeconds: number): string {
 function wholeMinutes(seconds: number): string {
   const minutes = Math.round(seconds / 60);
   if (minutes === 0) {
-    return `0${space}s`;
+    return `0${SPACE}s`;
   }
   return minutes < 120
-    ? `${minutes}${space}min`
-    : `${Math.floor(minutes / 60)}${space}h${space}${twoDigits(minutes % 60)}${space}min`;
+    ? `${minutes}${SPACE}min`
+    : `${Math.floor(minutes / 60)}${SPACE}h${SPACE}${twoDigits(minutes % 60)}${SPACE}min`;
 }
 
 /** Places needed to tell neighbours `step` apart: 5 → 0, 0.5 → 1, 0.25 → 2. */
@@ -73,14 +79,14 @@ export function formatTimeRange(from: number, to: number): string {
   );
   const end = (seconds: number) =>
     seconds === 0
-      ? `0${space}s`
+      ? `0${SPACE}s`
       : sinceStart(
           seconds,
           seconds >= 119.95
             ? Math.max(0, needed - 1)
             : Math.max(placesForThreeFigures(seconds), needed - 1)
         );
-  return `${end(from)} ${enDash} ${end(to)}`;
+  return `${end(from)} ${EN_DASH} ${end(to)}`;
 }
 
 /** By the page's clock: "09:21:40", with the date if it is not that of `nowEpochSeconds`. */

@@ -1,4 +1,4 @@
-import { fixed, space, unknown } from './numerals';
+import { fixed, SPACE, UNKNOWN } from './numerals';
 
 /**
  * A share (0 … 1) in percent: "0 %" only for none, "< 0.1 %", "4.1 %" below
@@ -6,23 +6,23 @@ import { fixed, space, unknown } from './numerals';
  */
 export function formatShare(share: number | null): string {
   if (share === null || !Number.isFinite(share)) {
-    return unknown;
+    return UNKNOWN;
   }
   const percent = share * 100;
   const size = Math.abs(percent);
   if (size === 0) {
-    return `0${space}%`;
+    return `0${SPACE}%`;
   }
   if (size < 0.05) {
-    return `<${space}${fixed(0.1, 1)}${space}%`;
+    return `<${SPACE}${fixed(0.1, 1)}${SPACE}%`;
   }
   if (size < 9.95) {
-    return fixed(percent, 1) + space + '%';
+    return fixed(percent, 1) + SPACE + '%';
   }
   if (size < 100 && size >= 99.5) {
-    return `>${space}99${space}%`;
+    return `>${SPACE}99${SPACE}%`;
   }
-  return fixed(percent, 0) + space + '%';
+  return fixed(percent, 0) + SPACE + '%';
 }
 
 /** `part / whole`, not known when there is no whole. */

@@ -18,7 +18,7 @@ const runColours = ['--sw-run-1', '--sw-run-2', '--sw-run-3', '--sw-run-4'];
 const runDashes = ['solid', '7px,3px', '2px,3px', '12px,3px'];
 const limitDashes = { target: '2px,3px', spill: '6px,3px', pause: '10px,3px' };
 /** Limits are drawn when memory reaches this share of the whole; below, they would press the lines flat. */
-const limitsFrom = 0.3;
+const LIMITS_FROM = 0.3;
 
 /** plotly reads `<b>` and `<a href>` in texts; labels are the user's and stay text. */
 export function plotText(text: string): string {
@@ -68,7 +68,7 @@ export function memoryFigure(
     limits !== null &&
     limits.memoryLimit > 0 &&
     options.perWorker !== true &&
-    highest >= limits.memoryLimit * limitsFrom;
+    highest >= limits.memoryLimit * LIMITS_FROM;
   const top = showsLimits
     ? Math.max(limits.memoryLimit, highest * 1.05)
     : highest * 1.25;

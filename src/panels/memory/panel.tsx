@@ -18,6 +18,12 @@ import { MemoryView } from './view';
 type Show = 'cluster' | 'workers';
 
 export class MemoryPanel extends SpanwisePanel<MemoryResult> {
+  private _measure: MemoryMeasure;
+  private _show: Show;
+  private _align: Align | null;
+  private _showsBreakdown: boolean;
+  private _hidden: ReadonlySet<string> = new Set();
+
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     const { measure, show, align, breakdown } = options.state ?? {};
@@ -228,10 +234,4 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     this.stateHasChanged();
     this.update();
   }
-
-  private _measure: MemoryMeasure;
-  private _show: Show;
-  private _align: Align | null;
-  private _showsBreakdown: boolean;
-  private _hidden: ReadonlySet<string> = new Set();
 }

@@ -14,8 +14,8 @@ import type { ITheme } from '../panel-context';
 import type { Activity } from './figure';
 import { threadStates } from './rows';
 
-const axisHeight = 16;
-const chartHeight = 84;
+const AXIS_HEIGHT = 16;
+const CHART_HEIGHT = 84;
 
 export function ActivityView(props: {
   /** What matches the filter, and, faded behind it, the whole run as far as it is known. */
@@ -51,23 +51,23 @@ export function ActivityView(props: {
       const context = contextOf(
         canvas.current,
         width,
-        chartHeight + axisHeight,
+        CHART_HEIGHT + AXIS_HEIGHT,
         window.devicePixelRatio || 1
       );
       if (!context) {
         return;
       }
       const { palette } = theme;
-      context.clearRect(0, 0, width, chartHeight + axisHeight);
+      context.clearRect(0, 0, width, CHART_HEIGHT + AXIS_HEIGHT);
       const scale = width / (whole.to - whole.from);
       const bars = (source: Activity, alpha: number) => {
         context.globalAlpha = alpha;
         for (const bar of source.bars) {
           const x = (bar.from - whole.from) * scale;
           const barWidth = (bar.to - bar.from) * scale + 0.5;
-          let y = chartHeight;
+          let y = CHART_HEIGHT;
           for (const { state, samples } of threadStates) {
-            const height = (bar[samples] / whole.highest) * (chartHeight - 2);
+            const height = (bar[samples] / whole.highest) * (CHART_HEIGHT - 2);
             context.fillStyle = palette.kinds[state];
             context.fillRect(x, y - height, barWidth, height);
             y -= height;
@@ -88,7 +88,7 @@ export function ActivityView(props: {
         const x = (tick - whole.from) * scale;
         const left = Math.max(0, x - context.measureText(text).width / 2);
         if (left + context.measureText(text).width <= width) {
-          context.fillText(text, left, chartHeight + axisHeight / 2 + 1);
+          context.fillText(text, left, CHART_HEIGHT + AXIS_HEIGHT / 2 + 1);
         }
       }
     };
@@ -163,7 +163,7 @@ export function ActivityView(props: {
       <div
         ref={box}
         className="sw-Profile-activityChart"
-        style={{ height: chartHeight + axisHeight }}
+        style={{ height: CHART_HEIGHT + AXIS_HEIGHT }}
         onPointerDown={event => {
           if (event.button === 0) {
             event.currentTarget.setPointerCapture(event.pointerId);
@@ -192,7 +192,7 @@ export function ActivityView(props: {
             style={{
               left: `${percent(range.from)}%`,
               width: `${percent(range.to) - percent(range.from)}%`,
-              height: chartHeight
+              height: CHART_HEIGHT
             }}
           />
         )}

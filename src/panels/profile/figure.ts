@@ -1,7 +1,6 @@
 /** Icicle and activity line as rectangles; colours as roles, no theme. */
 import type { ProfileResult } from '../../wire/panel-link';
-import type { FrameTree } from './rows';
-import { pathOf } from './rows';
+import { pathOf, type FrameTree } from './rows';
 
 export type FrameShape = {
   readonly node: number;
@@ -23,7 +22,7 @@ type Icicle = {
 };
 
 /** Frames below this width are not drawn; they are in the tree of the table. */
-const narrowest = 0.6;
+const NARROWEST = 0.6;
 
 /**
  * The frames within `focus` (null: all), its callers above it over the whole
@@ -55,7 +54,7 @@ export function icicle(
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const x = ((tree.offset[node] ?? 0) - focusOffset) * scale;
     const frameWidth = (nodes.n[node] ?? 0) * scale;
-    if (frameWidth < narrowest) {
+    if (frameWidth < NARROWEST) {
       continue;
     }
     shapes.push(shape(tree, node, x, frameWidth, false));

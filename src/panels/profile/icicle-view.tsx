@@ -15,7 +15,7 @@ import type { ITheme } from '../panel-context';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
 import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
 
-const labelFrom = 34;
+const LABEL_FROM = 34;
 /** Low rows have a low foot, so that it stays clear of the words above it. */
 const footOf = (height: number) => (height < 24 ? 2 : 4);
 
@@ -284,7 +284,7 @@ function paint(
       context.fillRect(right, foot, length, footHeight);
     }
     context.globalAlpha = 1;
-    if (width >= labelFrom) {
+    if (width >= LABEL_FROM) {
       const place = placeOf(tree, node);
       const long = labelOf(tree, node);
       const withPlace =

@@ -24,9 +24,20 @@ import { ProfileView } from './view';
 type GroupBy = 'all' | 'function' | 'worker' | 'span';
 type Order = 'left-heavy' | 'time';
 
-const mostNodes = 5000;
+const MOST_NODES = 5000;
 
 export class ProfilePanel extends SpanwisePanel<ProfileResult> {
+  private _groupBy: GroupBy;
+  private _order: Order;
+  private _search = '';
+  private _focusKey: string | null = null;
+  private _selectedKey: string | null = null;
+  private _paused: ProfileResult | null = null;
+  private _made: FrameTree | null = null;
+  private _logId: string | null = null;
+  /** The activity of the last answer without a time filter, drawn faded behind a chosen period. */
+  private _whole: Activity | null = null;
+
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     const { groupBy, order } = options.state ?? {};
@@ -55,7 +66,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   }
 
   protected override params() {
-    return { groupBy: this._groupBy, order: this._order, maxNodes: mostNodes };
+    return { groupBy: this._groupBy, order: this._order, maxNodes: MOST_NODES };
   }
 
   protected override onSnapshot(snapshot: Snapshot): void {
@@ -274,15 +285,4 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
     }
     return this._made;
   }
-
-  private _groupBy: GroupBy;
-  private _order: Order;
-  private _search = '';
-  private _focusKey: string | null = null;
-  private _selectedKey: string | null = null;
-  private _paused: ProfileResult | null = null;
-  private _made: FrameTree | null = null;
-  private _logId: string | null = null;
-  /** The activity of the last answer without a time filter, drawn faded behind a chosen period. */
-  private _whole: Activity | null = null;
 }

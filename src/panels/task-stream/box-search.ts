@@ -7,7 +7,7 @@ import type { TileData } from '../../feed/feed-types';
 import { cellSeconds, tileSeconds } from './tile-plan';
 
 /** `run` of a box that stands for several. */
-export const aggregateRun = NONE_U32;
+export const AGGREGATE_RUN = NONE_U32;
 
 export type FoundBox = {
   readonly tile: TileData;
@@ -86,7 +86,7 @@ export function neighbourOf(
       if (
         tile.lane[row] !== lane ||
         tile.strip[row] === 1 ||
-        run === aggregateRun ||
+        run === AGGREGATE_RUN ||
         tile.tasks[row] === 0 ||
         run === skipRun
       ) {

@@ -72,7 +72,7 @@ export type StripShape = {
 };
 
 /** Marks nearer than this would be one black smear. */
-const markDistance = 8;
+const MARK_DISTANCE = 8;
 
 export function stripShapes(
   bars: readonly StripBar[],
@@ -102,7 +102,7 @@ export function stripShapes(
         bottom -= share;
       }
     }
-    if (bar.failed > 0 && x - lastMark >= markDistance) {
+    if (bar.failed > 0 && x - lastMark >= MARK_DISTANCE) {
       lastMark = x;
       shapes.push({
         x: x + pitch / 2,

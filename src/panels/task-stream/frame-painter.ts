@@ -3,7 +3,7 @@ import { elided } from '../../charts/elided-text';
 import type { Palette } from '../../charts/theme';
 import type { BandShape, StripShape, Tick } from './figure';
 
-export const bandHeight = 16;
+export const BAND_HEIGHT = 16;
 
 export function paintAxis(
   context: CanvasRenderingContext2D,
@@ -39,9 +39,9 @@ export function paintBands(
   context.textBaseline = 'middle';
   for (const band of bands) {
     const colours = palette.bands[band.tint % palette.bands.length];
-    const y = band.level * bandHeight;
+    const y = band.level * BAND_HEIGHT;
     context.fillStyle = colours?.fill ?? palette.headerFill;
-    context.fillRect(band.x, y, band.width - 1, bandHeight - 2);
+    context.fillRect(band.x, y, band.width - 1, BAND_HEIGHT - 2);
     context.fillStyle = colours?.line ?? palette.line;
     context.fillRect(band.x, y, band.width - 1, 2);
     const room = band.x + band.width - band.textX - 3;

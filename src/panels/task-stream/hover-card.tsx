@@ -3,7 +3,7 @@ import * as React from 'react';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
-const away = 12;
+const AWAY = 12;
 
 export function HoverCard(props: {
   readonly pointer: LanePointer;
@@ -27,14 +27,14 @@ export function HoverCard(props: {
       return;
     }
     const { offsetWidth: width, offsetHeight: height } = card;
-    const right = hovered.x + away;
-    const below = hovered.y + away;
+    const right = hovered.x + AWAY;
+    const below = hovered.y + AWAY;
     const left =
-      right + width <= chart.clientWidth ? right : hovered.x - away - width;
+      right + width <= chart.clientWidth ? right : hovered.x - AWAY - width;
     const top =
       below + height <= chart.clientHeight + 40
         ? below
-        : hovered.y - away - height;
+        : hovered.y - AWAY - height;
     card.style.left = `${Math.max(4, left)}px`;
     card.style.top = `${Math.max(4, top)}px`;
   }, [hovered]);

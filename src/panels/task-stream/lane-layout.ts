@@ -9,10 +9,10 @@
  *   │ thread 2   ████ ██████████       │
  *   └ worker 1 ▸ (collapsed)           ┘
  */
-export const headerHeight = 18;
-const stripShare = 0.26;
-const shortestLane = 14;
-const tallestLane = 43;
+export const HEADER_HEIGHT = 18;
+const STRIP_SHARE = 0.26;
+const SHORTEST_LANE = 14;
+const TALLEST_LANE = 43;
 
 type LaneRow = {
   readonly lane: number;
@@ -58,10 +58,10 @@ export function layOutLanes(
   for (const [worker, list] of lanesOf) {
     shown += collapsed.has(worker) ? 0 : list.length;
   }
-  const room = available - lanesOf.size * headerHeight;
+  const room = available - lanesOf.size * HEADER_HEIGHT;
   const laneHeight = Math.min(
-    tallestLane,
-    Math.max(shortestLane, Math.floor(shown > 0 ? room / shown : 0))
+    TALLEST_LANE,
+    Math.max(SHORTEST_LANE, Math.floor(shown > 0 ? room / shown : 0))
   );
   const rows: WorkerRow[] = [];
   let top = 0;
@@ -74,9 +74,9 @@ export function layOutLanes(
           .map(({ lane, thread }, index) => ({
             lane,
             thread,
-            top: top + headerHeight + index * laneHeight
+            top: top + HEADER_HEIGHT + index * laneHeight
           }));
-    const height = headerHeight + laneRows.length * laneHeight;
+    const height = HEADER_HEIGHT + laneRows.length * laneHeight;
     rows.push({ worker, top, height, collapsed: isCollapsed, lanes: laneRows });
     top += height;
   }
@@ -92,7 +92,7 @@ export function rowsInLane(laneHeight: number): {
   readonly stripHeight: number;
 } {
   const full = laneHeight - 2;
-  const strip = Math.max(3, Math.round(full * stripShare));
+  const strip = Math.max(3, Math.round(full * STRIP_SHARE));
   return {
     workTop: 1,
     workHeight: full - strip,
@@ -117,7 +117,9 @@ export function laneAt(
   if (worker === undefined) {
     return null;
   }
-  const index = Math.floor((y - worker.top - headerHeight) / layout.laneHeight);
+  const index = Math.floor(
+    (y - worker.top - HEADER_HEIGHT) / layout.laneHeight
+  );
   const lane = index < 0 ? undefined : worker.lanes[index];
   if (lane === undefined) {
     return null;

@@ -7,7 +7,7 @@ import { BoxKind } from '../../records/enumerations';
 import { runningFill, textOn } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { formatDuration } from '../format';
-import { aggregateRun } from './box-search';
+import { AGGREGATE_RUN } from './box-search';
 import {
   boxPixels,
   cellPixels,
@@ -19,13 +19,16 @@ import {
 } from './lane-scene';
 
 /** A box this wide (CSS px) may carry a label; 11 px text needs some room. */
-const labelFrom = 24;
-const labelPadding = 5;
+const LABEL_FROM = 24;
+const LABEL_PADDING = 5;
 
 /** A box that may carry a label; `from`, `to`: the cells that the label may use. */
 type Note = { readonly row: number; from: number; to: number };
 
 export class LaneOverlay {
+  private readonly _notes = new WeakMap<TileData, readonly Note[]>();
+  private readonly _textWidths = new Map<string, number>();
+
   draw(context: CanvasRenderingContext2D, scene: LaneScene): void {
     this._drawRunning(context, scene);
     this._drawLabels(context, scene);
@@ -111,7 +114,7 @@ export class LaneOverlay {
         const { y, height } = laneBox(scene, top, false);
         if (tile.kind[row] === BoxKind.Failed) {
           this._drawFailed(context, scene, box, y, height);
-        } else if (box.right - box.left >= labelFrom * ratio) {
+        } else if (box.right - box.left >= LABEL_FROM * ratio) {
           const name = tile.functions[tile.function[row] as number] ?? '';
           const fill = colourOf(scene, 0, name);
           this._drawLabel(
@@ -205,7 +208,7 @@ export class LaneOverlay {
     height: number
   ): void {
     const ratio = scene.pixelRatio;
-    const x = Math.max(left, 0) + labelPadding * ratio;
+    const x = Math.max(left, 0) + LABEL_PADDING * ratio;
     const room = Math.min(right, scene.width * ratio) - x - 3 * ratio;
     if (room < 12 * ratio || height < 11 * ratio) {
       return;
@@ -278,7 +281,7 @@ export class LaneOverlay {
       return known;
     }
     // A cell is at most 1.42 device pixels unless the level is 0.
-    const cells = tile.level === 0 ? 0 : labelFrom / 1.42;
+    const cells = tile.level === 0 ? 0 : LABEL_FROM / 1.42;
     const notes: Note[] = [];
     const byRun = new Map<number, Note>();
     for (let row = 0; row < tile.lane.length; row += 1) {
@@ -286,7 +289,7 @@ export class LaneOverlay {
       const to = tile.to[row] as number;
       const run = tile.run[row] as number;
       const kind = tile.kind[row] as number;
-      if (tile.strip[row] === 1 || run === aggregateRun) {
+      if (tile.strip[row] === 1 || run === AGGREGATE_RUN) {
         continue;
       }
       const whole = byRun.get(run);
@@ -330,7 +333,4 @@ export class LaneOverlay {
     }
     return width;
   }
-
-  private readonly _notes = new WeakMap<TileData, readonly Note[]>();
-  private readonly _textWidths = new Map<string, number>();
 }

@@ -14,7 +14,7 @@ import { BoxKind } from '../../records/enumerations';
 import {
   type LaneBitmap,
   LaneBitmaps,
-  lanesPerBlock
+  LANES_PER_BLOCK
 } from '../../charts/lane-bitmaps';
 import type { BoxFill } from '../../charts/lane-raster';
 import { type Palette, PatternFills, topLines } from '../../charts/theme';
@@ -35,17 +35,24 @@ import {
 } from './lane-scene';
 import { drawSlice, type Slice, visibleSlices } from './lane-slices';
 import { boxKinds } from './rows';
-import { cellsPerTile, coarserTile } from './tile-plan';
+import { CELLS_PER_TILE, coarserTile } from './tile-plan';
 
-const rasterBudgetMs = 6;
+const RASTER_BUDGET_MS = 6;
 
 export class LanePainter {
+  private readonly _bitmaps = new LaneBitmaps();
+  private readonly _overlay = new LaneOverlay();
+  private _patternPalette: Palette | null = null;
+  private _patternFills: PatternFills | null = null;
+  private _deadline = 0;
+  private _isComplete = true;
+
   /** Draws; true when all is drawn from the wanted tiles at the right scale. */
   paint(context: CanvasRenderingContext2D, scene: LaneScene): boolean {
     const ratio = scene.pixelRatio;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, scene.width * ratio, scene.height * ratio);
-    this._deadline = performance.now() + rasterBudgetMs;
+    this._deadline = performance.now() + RASTER_BUDGET_MS;
     this._isComplete = true;
     this._drawGround(context, scene);
     const slices = visibleSlices(scene);
@@ -157,7 +164,7 @@ export class LanePainter {
           tile.level,
           tile.index,
           0,
-          cellsPerTile
+          CELLS_PER_TILE
         );
       } else {
         // No time left to make it: what a coarser tile has made before.
@@ -247,7 +254,7 @@ export class LanePainter {
               tile.level,
               child,
               0,
-              cellsPerTile
+              CELLS_PER_TILE
             );
           }
         }
@@ -288,11 +295,11 @@ export class LanePainter {
     const ratio = scene.pixelRatio;
     const laneHeight = Math.round(scene.layout.laneHeight * ratio);
     return this._bitmaps.make(key, version, tile, {
-      originPixels: tile.index * cellsPerTile * scale,
-      endPixels: (tile.index + 1) * cellsPerTile * scale,
+      originPixels: tile.index * CELLS_PER_TILE * scale,
+      endPixels: (tile.index + 1) * CELLS_PER_TILE * scale,
       pixelsPerCell: scale,
-      firstLane: block * lanesPerBlock,
-      lanes: lanesPerBlock,
+      firstLane: block * LANES_PER_BLOCK,
+      lanes: LANES_PER_BLOCK,
       laneHeight,
       stripHeight: Math.round(
         rowsInLane(scene.layout.laneHeight).stripHeight * ratio
@@ -375,13 +382,6 @@ export class LanePainter {
     }
     return this._patternFills;
   }
-
-  private readonly _bitmaps = new LaneBitmaps();
-  private readonly _overlay = new LaneOverlay();
-  private _patternPalette: Palette | null = null;
-  private _patternFills: PatternFills | null = null;
-  private _deadline = 0;
-  private _isComplete = true;
 }
 
 function keyOf(level: number, index: number, block: number): string {

@@ -6,7 +6,7 @@ import { functionColour, type Palette } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { type LaneLayout, rowsInLane } from './lane-layout';
 import { boxKinds } from './rows';
-import { cellSeconds, cellsPerTile, type TileRange } from './tile-plan';
+import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
 
 type RunningBox = {
@@ -66,7 +66,7 @@ export function cellPixels(
   to: number
 ): { left: number; right: number } {
   const scale = pixelsPerCell(scene, tile.level);
-  const origin = tile.index * cellsPerTile * scale;
+  const origin = tile.index * CELLS_PER_TILE * scale;
   const left = leftPixel(scene);
   return {
     left: Math.round(origin + from * scale) - left,

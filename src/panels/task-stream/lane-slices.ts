@@ -1,7 +1,7 @@
 /** Copies kept bitmaps to the lanes in view, lane by lane as they lie on the screen. */
-import { type LaneBitmap, lanesPerBlock } from '../../charts/lane-bitmaps';
+import { type LaneBitmap, LANES_PER_BLOCK } from '../../charts/lane-bitmaps';
 import { type LaneScene, leftPixel, pixelsPerCell } from './lane-scene';
-import { cellsPerTile } from './tile-plan';
+import { CELLS_PER_TILE } from './tile-plan';
 
 /** Lanes that follow each other both in the bitmap and on the screen. */
 export type Slice = {
@@ -30,7 +30,7 @@ export function visibleSlices(scene: LaneScene): Slice[] {
       next: number;
     } | null = null;
     for (const { lane, top } of worker.lanes) {
-      const block = Math.floor(lane / lanesPerBlock);
+      const block = Math.floor(lane / LANES_PER_BLOCK);
       if (open !== null && open.next === lane && open.block === block) {
         open.count += 1;
         open.next = lane + 1;
@@ -38,7 +38,7 @@ export function visibleSlices(scene: LaneScene): Slice[] {
       }
       open = {
         block,
-        firstInBlock: lane % lanesPerBlock,
+        firstInBlock: lane % LANES_PER_BLOCK,
         count: 1,
         top: top - scrollTop,
         next: lane + 1
@@ -61,16 +61,16 @@ export function drawSlice(
 ): void {
   const ratio = scene.pixelRatio;
   const scale = pixelsPerCell(scene, level);
-  const laneHeight = bitmap.height / lanesPerBlock;
+  const laneHeight = bitmap.height / LANES_PER_BLOCK;
   const top = Math.round(slice.top * ratio);
   const height =
     Math.round((slice.top + slice.count * scene.layout.laneHeight) * ratio) -
     top;
   const isExact =
-    scale === bitmap.pixelsPerCell && toCell - fromCell === cellsPerTile;
+    scale === bitmap.pixelsPerCell && toCell - fromCell === CELLS_PER_TILE;
   const left = isExact
     ? bitmap.x - leftPixel(scene)
-    : index * cellsPerTile * scale + fromCell * scale - leftPixel(scene);
+    : index * CELLS_PER_TILE * scale + fromCell * scale - leftPixel(scene);
   const width = isExact ? bitmap.width : (toCell - fromCell) * scale;
   const sourceX = isExact ? 0 : fromCell * bitmap.pixelsPerCell;
   const sourceWidth = isExact

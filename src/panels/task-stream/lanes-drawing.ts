@@ -8,9 +8,9 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { contextOf } from '../../charts/sized-canvas';
 import type { SelectionModel } from '../../feed/selection';
 import type { ITheme } from '../panel-context';
-import { aggregateRun, boxAt, type FoundBox } from './box-search';
+import { AGGREGATE_RUN, boxAt, type FoundBox } from './box-search';
 import { axisTicks, bandShapes } from './figure';
-import { bandHeight, paintAxis, paintBands } from './frame-painter';
+import { BAND_HEIGHT, paintAxis, paintBands } from './frame-painter';
 import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
 import { LanePainter } from './lane-painter';
 import type { LaneScene } from './lane-scene';
@@ -27,10 +27,24 @@ type LanesCanvases = {
 };
 
 /** Growth of running tasks, in milliseconds between frames. */
-const growthMs = 33;
-const calmGrowthMs = 500;
+const GROWTH_MS = 33;
+const CALM_GROWTH_MS = 500;
 
 export class LanesDrawing implements IDisposable {
+  private _canvases: LanesCanvases | null = null;
+  private _resize: ResizeObserver | null = null;
+  private _layout: LaneLayout = { laneHeight: 20, height: 0, workers: [] };
+  private _width = 0;
+  private _height = 0;
+  private _gutter = 0;
+  private _tiles: TileRange = { level: 0, first: 0, count: 0 };
+  private _frame = 0;
+  private _growth = 0;
+  private _isDisposed = false;
+  private readonly _painter = new LanePainter();
+  private readonly _laidOut = new Signal<this, void>(this);
+  private readonly _painted = new Signal<this, boolean>(this);
+
   constructor(
     private readonly _model: TaskStreamModel,
     private readonly _theme: ITheme,
@@ -160,7 +174,7 @@ export class LanesDrawing implements IDisposable {
     const run = tile.run[row] as number;
     return {
       ...common,
-      run: run === aggregateRun ? null : run,
+      run: run === AGGREGATE_RUN ? null : run,
       function: tile.functions[tile.function[row] as number] ?? '',
       kind: boxKinds[tile.kind[row] as number] ?? 'compute',
       inStrip: tile.strip[row] === 1,
@@ -266,7 +280,7 @@ export class LanesDrawing implements IDisposable {
     const ticks = axisTicks(view, width);
     axis && paintAxis(axis, ticks, { width, height: 20 }, palette);
 
-    const bandsHeight = bandLevels(model.bands) * bandHeight;
+    const bandsHeight = bandLevels(model.bands) * BAND_HEIGHT;
     const bands = contextOf(canvases.bands, width, bandsHeight, ratio);
     if (bands && bandsHeight > 0) {
       paintBands(
@@ -347,23 +361,9 @@ export class LanesDrawing implements IDisposable {
       window.matchMedia('(prefers-reduced-motion: reduce)').matches;
     this._growth = window.setTimeout(
       this._onMoved,
-      isCalm ? calmGrowthMs : growthMs
+      isCalm ? CALM_GROWTH_MS : GROWTH_MS
     );
   }
-
-  private _canvases: LanesCanvases | null = null;
-  private _resize: ResizeObserver | null = null;
-  private _layout: LaneLayout = { laneHeight: 20, height: 0, workers: [] };
-  private _width = 0;
-  private _height = 0;
-  private _gutter = 0;
-  private _tiles: TileRange = { level: 0, first: 0, count: 0 };
-  private _frame = 0;
-  private _growth = 0;
-  private _isDisposed = false;
-  private readonly _painter = new LanePainter();
-  private readonly _laidOut = new Signal<this, void>(this);
-  private readonly _painted = new Signal<this, boolean>(this);
 }
 
 /** Width of the label gutter, from the style sheet; it is narrower in small panels. */

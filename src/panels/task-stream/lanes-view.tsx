@@ -10,9 +10,9 @@ import type { SelectionModel } from '../../feed/selection';
 import { formatDuration, formatTimeRange } from '../format';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
-import { bandHeight } from './frame-painter';
+import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
-import { headerHeight } from './lane-layout';
+import { HEADER_HEIGHT } from './lane-layout';
 import { LanesDrawing } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { LanePointer } from './pointer';
@@ -89,7 +89,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       <div
         className="sw-TaskStream-row"
         data-part="bands"
-        style={{ height: levels * bandHeight }}
+        style={{ height: levels * BAND_HEIGHT }}
       >
         <div className="sw-TaskStream-gutter">
           {levels > 0 ? trans.__('spans') : ''}
@@ -128,7 +128,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
               >
                 <div
                   className="sw-TaskStream-workerHeader"
-                  style={{ height: headerHeight }}
+                  style={{ height: HEADER_HEIGHT }}
                 >
                   <button
                     type="button"

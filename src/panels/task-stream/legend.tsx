@@ -8,7 +8,7 @@ import type { TaskStreamModel } from './model';
 import { legendItems } from './rows';
 
 /** Functions shown at first; the rest takes a click. */
-const shownFunctions = 12;
+const SHOWN_FUNCTIONS = 12;
 
 export function Legend(props: {
   readonly model: TaskStreamModel;
@@ -34,7 +34,7 @@ export function Legend(props: {
   const { functions } = selection.filter;
   const items = legendItems(result, model.colourBy);
   const count = items.filter(item => item.kind === 'function').length;
-  const surplus = isOpen ? 0 : Math.max(0, count - shownFunctions);
+  const surplus = isOpen ? 0 : Math.max(0, count - SHOWN_FUNCTIONS);
   let place = 0;
   const shown = items.filter(
     item => item.kind !== 'function' || (place += 1) <= count - surplus
@@ -69,7 +69,7 @@ export function Legend(props: {
           )}
         </li>
       ))}
-      {count > shownFunctions && (
+      {count > SHOWN_FUNCTIONS && (
         <li>
           <button
             type="button"

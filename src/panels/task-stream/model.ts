@@ -25,11 +25,33 @@ import {
 export type ColourBy = 'function' | 'kind';
 
 /** While the whole run is followed its right border moves in steps, so that the scale does not change with every frame. */
-const growStep = 1.12;
+const GROW_STEP = 1.12;
 /** Levels above the wanted one that are fetched too: an eighth of the detail, to stand in while panning. */
-const standInLevels = 3;
+const STAND_IN_LEVELS = 3;
 
 export class TaskStreamModel implements IDisposable {
+  private readonly _clock: () => number;
+  private _watch: IWatch | null = null;
+  private _result: TaskStreamResult | null = null;
+  private _arrivedAt = 0;
+  private _bands: readonly BandRow[] = [];
+  private _slots: ReadonlyMap<
+    string,
+    { readonly slot: number; readonly round: number }
+  > = new Map();
+  private _slotsVersion = 0;
+  private _view: Viewport = { from: 0, to: 1 };
+  private _isFollowing = true;
+  private _showsWhole = true;
+  private _grown = 0;
+  private _brush: Extent | null = null;
+  private _askedFor = '';
+  private _colourBy: ColourBy;
+  private _collapsed: ReadonlySet<number> = new Set();
+  private _isDisposed = false;
+  private readonly _changed = new Signal<this, void>(this);
+  private readonly _moved = new Signal<this, void>(this);
+
   constructor(
     state: JSONObject = {},
     now: () => number = () => performance.now() / 1000
@@ -186,7 +208,7 @@ export class TaskStreamModel implements IDisposable {
       if (key !== this._askedFor) {
         this._askedFor = key;
         // Coarse ones first: they are few and stand in for the rest.
-        const coarse = tilesFor(this._view, level + standInLevels, extent, 1);
+        const coarse = tilesFor(this._view, level + STAND_IN_LEVELS, extent, 1);
         const near = tilesFor(this._view, level, extent, 1);
         this._watch.requestTiles(level, wanted.first, wanted.count);
         this._watch.requestTiles(coarse.level, coarse.first, coarse.count);
@@ -359,35 +381,13 @@ export class TaskStreamModel implements IDisposable {
       this._grown = extent.to;
     } else if (
       extent.to > this._grown ||
-      extent.to < this._grown / (growStep * growStep)
+      extent.to < this._grown / (GROW_STEP * GROW_STEP)
     ) {
-      this._grown = extent.from + (extent.to - extent.from) * growStep;
+      this._grown = extent.from + (extent.to - extent.from) * GROW_STEP;
     }
   }
 
   private _onTile(): void {
     this._moved.emit();
   }
-
-  private readonly _clock: () => number;
-  private _watch: IWatch | null = null;
-  private _result: TaskStreamResult | null = null;
-  private _arrivedAt = 0;
-  private _bands: readonly BandRow[] = [];
-  private _slots: ReadonlyMap<
-    string,
-    { readonly slot: number; readonly round: number }
-  > = new Map();
-  private _slotsVersion = 0;
-  private _view: Viewport = { from: 0, to: 1 };
-  private _isFollowing = true;
-  private _showsWhole = true;
-  private _grown = 0;
-  private _brush: Extent | null = null;
-  private _askedFor = '';
-  private _colourBy: ColourBy;
-  private _collapsed: ReadonlySet<number> = new Set();
-  private _isDisposed = false;
-  private readonly _changed = new Signal<this, void>(this);
-  private readonly _moved = new Signal<this, void>(this);
 }

@@ -32,9 +32,21 @@ import { TaskTable } from './task-table';
 import type { Viewport } from './viewport';
 import { legendItems } from './rows';
 
-const zoomStep = 1.6;
+const ZOOM_STEP = 1.6;
 
 export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
+  private readonly _model: TaskStreamModel;
+  private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
+  private readonly _pointer: LanePointer;
+  private _lastView: Viewport | null = null;
+  private _logId: string | null = null;
+  private _search = '';
+  private _found: string | undefined;
+  private _matches: {
+    readonly runs: readonly RunDetail[];
+    readonly at: number;
+  } | null = null;
+
   constructor(face: PanelFace, options: PanelOptions) {
     super(face, options);
     this.addClass('sw-TaskStreamPanel');
@@ -118,13 +130,13 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
           label={trans.__('Zoom in')}
           icon={zoomInIcon}
           shortcut="+"
-          onClick={() => this._change(() => model.zoom(zoomStep))}
+          onClick={() => this._change(() => model.zoom(ZOOM_STEP))}
         />
         <ToolButton
           label={trans.__('Zoom out')}
           icon={zoomOutIcon}
           shortcut="-"
-          onClick={() => this._change(() => model.zoom(1 / zoomStep))}
+          onClick={() => this._change(() => model.zoom(1 / ZOOM_STEP))}
         />
         <ToolButton
           label={trans.__('Fit')}
@@ -351,18 +363,6 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
       this._model.show({ from: run.start, to: run.start + run.duration }, 2)
     );
   }
-
-  private readonly _model: TaskStreamModel;
-  private readonly _saving = new Debouncer(() => this.stateHasChanged(), 1000);
-  private readonly _pointer: LanePointer;
-  private _lastView: Viewport | null = null;
-  private _logId: string | null = null;
-  private _search = '';
-  private _found: string | undefined;
-  private _matches: {
-    readonly runs: readonly RunDetail[];
-    readonly at: number;
-  } | null = null;
 }
 
 /** "paused at 14.6 s – 30.6 s"; follows a pan without rendering the panel again. */

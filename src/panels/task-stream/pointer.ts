@@ -20,13 +20,30 @@ export type Hovered = {
   readonly y: number;
 };
 
-const hoverDelayMs = 80;
+const HOVER_DELAY_MS = 80;
 /** A press that moves less than this is a click. */
-const dragFrom = 4;
-const keyPan = 0.15;
-const keyZoom = 1.5;
+const DRAG_FROM = 4;
+const KEY_PAN = 0.15;
+const KEY_ZOOM = 1.5;
 
 export class LanePointer {
+  private _drawing: LanesDrawing | null = null;
+  private _element: HTMLElement | null = null;
+  private _press: {
+    readonly x: number;
+    readonly y: number;
+    readonly view: Viewport;
+    readonly wasFollowing: boolean;
+    /** Seconds under the press if it draws out a range. */
+    readonly brushFrom: number | null;
+    isDrag: boolean;
+  } | null = null;
+  private _hovered: Hovered | null = null;
+  private _hoverTimer = 0;
+  private _lane: number | null = null;
+  private readonly _details = new Map<number, RunDetail>();
+  private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
+
   constructor(
     private readonly _model: TaskStreamModel,
     private readonly _selection: SelectionModel,
@@ -97,7 +114,7 @@ export class LanePointer {
       return;
     }
     const moved = event.clientX - press.x;
-    if (!press.isDrag && Math.abs(moved) < dragFrom) {
+    if (!press.isDrag && Math.abs(moved) < DRAG_FROM) {
       return;
     }
     if (!press.isDrag) {
@@ -198,7 +215,7 @@ export class LanePointer {
   private _hoverLater(event: PointerEvent): void {
     clearTimeout(this._hoverTimer);
     const at = { clientX: event.clientX, clientY: event.clientY };
-    const delay = this._hovered === null ? hoverDelayMs : 16;
+    const delay = this._hovered === null ? HOVER_DELAY_MS : 16;
     this._hoverTimer = window.setTimeout(() => this._hover(at), delay);
   }
 
@@ -271,17 +288,17 @@ export class LanePointer {
     switch (key.length === 1 ? key.toLowerCase() : key) {
       case 'a':
       case 'ArrowLeft':
-        return () => model.panByShare(-keyPan);
+        return () => model.panByShare(-KEY_PAN);
       case 'd':
       case 'ArrowRight':
-        return () => model.panByShare(keyPan);
+        return () => model.panByShare(KEY_PAN);
       case 'w':
       case '+':
       case '=':
-        return () => model.zoom(keyZoom);
+        return () => model.zoom(KEY_ZOOM);
       case 's':
       case '-':
-        return () => model.zoom(1 / keyZoom);
+        return () => model.zoom(1 / KEY_ZOOM);
       case '0':
         return () => model.fit();
       case 'f':
@@ -436,23 +453,6 @@ export class LanePointer {
     const { x, y } = this._placeOf(event);
     return x < 0 ? null : (this._drawing?.hit(x, y) ?? null);
   }
-
-  private _drawing: LanesDrawing | null = null;
-  private _element: HTMLElement | null = null;
-  private _press: {
-    readonly x: number;
-    readonly y: number;
-    readonly view: Viewport;
-    readonly wasFollowing: boolean;
-    /** Seconds under the press if it draws out a range. */
-    readonly brushFrom: number | null;
-    isDrag: boolean;
-  } | null = null;
-  private _hovered: Hovered | null = null;
-  private _hoverTimer = 0;
-  private _lane: number | null = null;
-  private readonly _details = new Map<number, RunDetail>();
-  private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 }
 
 function isControl(target: EventTarget | null): boolean {

@@ -20,7 +20,7 @@ import {
   kindWords,
   partWords,
   shareOf,
-  unknown
+  UNKNOWN
 } from '../format';
 
 // ------------------------------------------------------------------ workers
@@ -510,7 +510,7 @@ export function taskRow(run: RunDetail): readonly Cell[] {
     seconds(run.cpu),
     seconds(waited),
     {
-      text: run.nbytes === null ? unknown : formatBytes(run.nbytes),
+      text: run.nbytes === null ? UNKNOWN : formatBytes(run.nbytes),
       value: run.nbytes
     },
     text(run.error ?? '')

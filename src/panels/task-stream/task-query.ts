@@ -2,7 +2,7 @@
 import type { RunDetail, TasksResult } from '../../wire/panel-link';
 import type { PanelContext } from '../panel-context';
 
-const limitMs = 10_000;
+const LIMIT_MS = 10_000;
 
 export type TaskQuestion = {
   readonly sort?: string;
@@ -26,7 +26,7 @@ export function askTasks(
     const timer = setTimeout(() => {
       watch.dispose();
       reject(new Error('The observer did not answer in 10 s.'));
-    }, limitMs);
+    }, LIMIT_MS);
     const watch = context.feed.watch(
       {
         cluster: cluster.cluster,

@@ -7,7 +7,7 @@ import { type TableSort, TableTwin } from '../table-twin';
 import { useWatch } from '../use-watch';
 import { taskColumns, taskRow } from './rows';
 
-const pageRows = 500;
+const PAGE_ROWS = 500;
 
 export function TaskTable(props: {
   readonly context: PanelContext;
@@ -25,7 +25,7 @@ export function TaskTable(props: {
     sort: taskColumns[sort.column]?.sort ?? 'start',
     descending: sort.descending,
     offset,
-    limit: pageRows,
+    limit: PAGE_ROWS,
     search
   });
   const result =
@@ -37,7 +37,7 @@ export function TaskTable(props: {
   if (result === null) {
     return <div className="sw-drawer-note">{failure ?? ''}</div>;
   }
-  const pages = Math.max(1, Math.ceil(result.total / pageRows));
+  const pages = Math.max(1, Math.ceil(result.total / PAGE_ROWS));
   return (
     <div className="sw-TaskTable">
       <TableTwin
@@ -61,16 +61,18 @@ export function TaskTable(props: {
             type="button"
             className="sw-button"
             disabled={offset === 0}
-            onClick={() => setOffset(Math.max(0, offset - pageRows))}
+            onClick={() => setOffset(Math.max(0, offset - PAGE_ROWS))}
           >
             {trans.__('Previous')}
           </button>
-          <span>{trans.__('page %1 of %2', offset / pageRows + 1, pages)}</span>
+          <span>
+            {trans.__('page %1 of %2', offset / PAGE_ROWS + 1, pages)}
+          </span>
           <button
             type="button"
             className="sw-button"
-            disabled={offset + pageRows >= result.total}
-            onClick={() => setOffset(offset + pageRows)}
+            disabled={offset + PAGE_ROWS >= result.total}
+            onClick={() => setOffset(offset + PAGE_ROWS)}
           >
             {trans.__('Next')}
           </button>

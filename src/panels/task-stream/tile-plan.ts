@@ -7,9 +7,9 @@
  */
 import type { Viewport } from './viewport';
 
-export const cellsPerTile = 512;
+export const CELLS_PER_TILE = 512;
 /** 2^36 µs per cell: one tile covers a year. */
-const coarsestLevel = 36;
+const COARSEST_LEVEL = 36;
 
 export type TileRange = {
   readonly level: number;
@@ -22,7 +22,7 @@ export function cellSeconds(level: number): number {
 }
 
 export function tileSeconds(level: number): number {
-  return cellSeconds(level) * cellsPerTile;
+  return cellSeconds(level) * CELLS_PER_TILE;
 }
 
 /** The level whose cells are nearest to one device pixel wide (0.7 to 1.4). */
@@ -30,7 +30,7 @@ export function levelFor(view: Viewport, devicePixels: number): number {
   const microsecondsPerPixel =
     ((view.to - view.from) * 1e6) / Math.max(1, devicePixels);
   const level = Math.round(Math.log2(microsecondsPerPixel));
-  return Math.min(coarsestLevel, Math.max(0, level));
+  return Math.min(COARSEST_LEVEL, Math.max(0, level));
 }
 
 /** The tiles that cover the view and lie within the run; `beyond` more on each side. */
@@ -55,7 +55,7 @@ export function coarserTile(
 ): { index: number; fromCell: number; toCell: number } {
   const step = 2 ** up;
   const parent = Math.floor(index / step);
-  const width = cellsPerTile / step;
+  const width = CELLS_PER_TILE / step;
   const fromCell = (index - parent * step) * width;
   return { index: parent, fromCell, toCell: fromCell + width };
 }

@@ -12,21 +12,21 @@ export type Viewport = { readonly from: number; readonly to: number };
 export type Extent = { readonly from: number; readonly to: number };
 
 /** Below 2 µs over the whole width a box is no more than the clock's noise. */
-const shortestView = 2e-6;
+const SHORTEST_VIEW = 2e-6;
 /** Room right of the newest task, so that its edge does not touch the border. */
-const fitMargin = 0.035;
+const FIT_MARGIN = 0.035;
 
 export function fit(extent: Extent): Viewport {
   const width = Math.max(extent.to - extent.from, 1e-3);
   return {
-    from: extent.from - width * fitMargin * 0.15,
-    to: extent.to + width * fitMargin
+    from: extent.from - width * FIT_MARGIN * 0.15,
+    to: extent.to + width * FIT_MARGIN
   };
 }
 
 /** A jump to `range` with room on both sides. */
 export function around(range: Extent, room = 0.25): Viewport {
-  const width = Math.max(range.to - range.from, shortestView);
+  const width = Math.max(range.to - range.from, SHORTEST_VIEW);
   return { from: range.from - width * room, to: range.to + width * room };
 }
 
@@ -58,7 +58,7 @@ export function zoomedAt(
   const whole = fit(extent);
   const widest = (whole.to - whole.from) * 1.5;
   const width = view.to - view.from;
-  const next = Math.min(widest, Math.max(shortestView, width / factor));
+  const next = Math.min(widest, Math.max(SHORTEST_VIEW, width / factor));
   const share = (at - view.from) / width;
   const from = at - share * next;
   return clamped({ from, to: from + next }, extent);

@@ -10,7 +10,7 @@ import type { TaskStreamModel } from './model';
 import { stripBars } from './rows';
 import { type Viewport, xOf } from './viewport';
 
-const height = 32;
+const HEIGHT = 32;
 
 export function WholeRun(props: {
   readonly model: TaskStreamModel;
@@ -40,14 +40,14 @@ export function WholeRun(props: {
       if (width > 0 && (drawn !== looks || drawnResult !== result)) {
         drawn = looks;
         drawnResult = result;
-        const context = contextOf(canvas.current, width, height, ratio);
+        const context = contextOf(canvas.current, width, HEIGHT, ratio);
         const left = xOf(whole, width, result.from);
         const right = xOf(whole, width, result.to);
         const shapes = stripShapes(stripBars(result), right - left).map(
           shape => ({ ...shape, x: shape.x + left })
         );
         if (context) {
-          paintStrip(context, shapes, { width, height }, theme.palette);
+          paintStrip(context, shapes, { width, height: HEIGHT }, theme.palette);
         }
       }
       placeWindow(slider.current, whole, model.view, width);

@@ -1,14 +1,12 @@
 /** Answers of views, computed once for all watches that ask the same. In the observer process. */
 import { BoundedMap } from '../../base/bounded-map';
 import type { FoldContext, Slices } from '../../observer/folds/context';
-import { foldView } from '../../observer/folds/fold-view';
-import type { ViewAnswer } from '../../observer/folds/fold-view';
+import { foldView, type ViewAnswer } from '../../observer/folds/fold-view';
 import { viewVersion } from '../../observer/view-tables';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
 import { filterKey } from '../../observer/filter';
 import type { ObservedCluster } from './observed-cluster';
-import { Job } from './work-queue';
-import type { Asker, WorkQueue } from './work-queue';
+import { Job, type Asker, type WorkQueue } from './work-queue';
 
 export type Question = {
   readonly view: ViewName;

@@ -1,8 +1,7 @@
 /** All clusters that the observer knows, live and ended. In the observer process. */
 import type { ClusterInfo } from '../../wire/panel-link';
 import { Answers } from './answers';
-import { ObservedCluster } from './observed-cluster';
-import type { OpenFields } from './observed-cluster';
+import { ObservedCluster, type OpenFields } from './observed-cluster';
 import { RefusedSources } from './refused-sources';
 import { forgottenSentence } from './sentences';
 import type { WorkQueue } from './work-queue';

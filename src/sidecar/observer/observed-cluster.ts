@@ -1,11 +1,14 @@
 /** One cluster as the observer knows it: its log, what state it is in, and cached answers. In the observer process. */
 import { BoundedMap } from '../../base/bounded-map';
-import { compileFilter, compiledFor, filterKey } from '../../observer/filter';
-import type { CompiledFilter } from '../../observer/filter';
+import {
+  compileFilter,
+  compiledFor,
+  filterKey,
+  type CompiledFilter
+} from '../../observer/filter';
 import { ingestBlock, ingestBroken } from '../../observer/store/ingest';
 import { blockRows } from '../../observer/store/block-rows';
-import { LogStore } from '../../observer/store/log-store';
-import type { StoreBounds } from '../../observer/store/log-store';
+import { LogStore, type StoreBounds } from '../../observer/store/log-store';
 import { decodeBlock } from '../../records/block';
 import type { ClusterInfo, ClusterState, Filter } from '../../wire/panel-link';
 import type { Fields } from '../../wire/schema';
@@ -14,9 +17,9 @@ import {
   droppedSentence,
   endedSentence,
   lostSentence,
-  reconnectingSentence
+  reconnectingSentence,
+  type EndWhy
 } from './sentences';
-import type { EndWhy } from './sentences';
 import { SourceProcess } from './source-process';
 import { TileMaker } from './tile-maker';
 

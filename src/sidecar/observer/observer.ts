@@ -1,7 +1,6 @@
 /** The observer: a door for sources and panels, and the clusters that it knows. In the observer process, and in its tests. */
 import { warmUp } from '../../observer/warm-up';
-import { Door } from '../../link/door';
-import type { AcceptedLink } from '../../link/door';
+import { Door, type AcceptedLink } from '../../link/door';
 import type { Transport } from '../../link/addresses';
 import { HandshakeRefused } from '../../wire/handshake';
 import { Clusters } from './clusters';

@@ -12,11 +12,9 @@ import {
   unknownClusterSentence,
   unknownWatchSentence
 } from './sentences';
-import { MOST_TILES, TileRequests } from './tile-requests';
-import type { TileRequest } from './tile-requests';
+import { MOST_TILES, TileRequests, type TileRequest } from './tile-requests';
 import { ARRIVAL_MILLISECONDS, RunningWatch } from './watch';
-import { NotWanted } from './work-queue';
-import type { WorkQueue } from './work-queue';
+import { NotWanted, type WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
 const CLUSTERS_MILLISECONDS = 500;

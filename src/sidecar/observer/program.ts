@@ -4,7 +4,7 @@
  */
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
-import { build } from '../build';
+import { BUILD } from '../build';
 import { BoundedLog } from '../bounded-log';
 import { Lifeline } from '../lifeline';
 import { removeOwnFolder } from '../own-folder';
@@ -35,7 +35,7 @@ export async function runObserver(args: readonly string[]): Promise<number> {
     const settings = readSettings(await lifeline.settings);
     observer = await Observer.start({
       folder,
-      build,
+      build: BUILD,
       ...settings,
       warm: true,
       note: sentence => process.stderr.write(`${sentence}\n`)

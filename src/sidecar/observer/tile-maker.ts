@@ -4,8 +4,7 @@ import type { CompiledFilter } from '../../observer/filter';
 import type { Slices } from '../../observer/folds/context';
 import type { LogStore } from '../../observer/store/log-store';
 import { Pyramid } from '../../observer/tiles/pyramid';
-import { makeTile } from '../../observer/tiles/tile';
-import type { TileAnswer } from '../../observer/tiles/tile';
+import { makeTile, type TileAnswer } from '../../observer/tiles/tile';
 
 /** 26 bytes a box. */
 const BOX_BYTES = 26;

@@ -1,8 +1,12 @@
 /** One watch of a panel: when it is answered, and with what. In the observer process. */
 import { paramsOf } from '../../observer/folds/view-params';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
-import { answerVersion, questionKey } from './answers';
-import type { Answer, Question } from './answers';
+import {
+  answerVersion,
+  questionKey,
+  type Answer,
+  type Question
+} from './answers';
 import type { ClusterEntry } from './clusters';
 import { foldFailedSentence, notArrivedSentence } from './sentences';
 

@@ -21,6 +21,9 @@ export class Job<R = unknown> {
     readonly milliseconds: number;
   }>;
   isOver = false;
+  private _done!: (value: R) => void;
+  private _failed!: (error: unknown) => void;
+  private _milliseconds = 0;
 
   constructor(
     private readonly _slices: Slices<R>,
@@ -56,10 +59,6 @@ export class Job<R = unknown> {
       this._failed(error);
     }
   }
-
-  private _done!: (value: R) => void;
-  private _failed!: (error: unknown) => void;
-  private _milliseconds = 0;
 }
 
 /** What one asker waits for. */

@@ -17,7 +17,7 @@ import type { ClusterSettings } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
-import { build, version } from '../build';
+import { BUILD, VERSION } from '../build';
 import { Door, type AcceptedLink } from '../../link/door';
 import {
   ClientSession,
@@ -63,13 +63,6 @@ type ClusterOptions = {
 };
 
 export class Cluster implements IClientHost, IRosterHost {
-  /** Opens the door and starts the workers. */
-  static async start(options: ClusterOptions): Promise<Cluster> {
-    const cluster = new Cluster(options);
-    await cluster._open();
-    return cluster;
-  }
-
   readonly memoryRuns: MemoryRuns;
   /** Fulfilled with the reason when the cluster has ended. */
   readonly ended: Promise<EndReason>;
@@ -92,6 +85,13 @@ export class Cluster implements IClientHost, IRosterHost {
   private _extraReports: ExtraReport[] = [];
   private _refusals: Refusal[] = [];
   private _sealTimer: NodeJS.Timeout | undefined;
+
+  /** Opens the door and starts the workers. */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const cluster = new Cluster(options);
+    await cluster._open();
+    return cluster;
+  }
   private _resolveEnded: (why: EndReason) => void = () => undefined;
 
   private constructor(private readonly _options: ClusterOptions) {
@@ -276,7 +276,7 @@ export class Cluster implements IClientHost, IRosterHost {
       folder,
       name: 'scheduler',
       secret,
-      build,
+      build: BUILD,
       roles: ['client', 'worker'],
       welcome: (role, intro) =>
         role === 'client'
@@ -336,7 +336,7 @@ export class Cluster implements IClientHost, IRosterHost {
       // The clock's zero: the wall time at the scheduler's start.
       wallEpoch: Date.now() / 1000 - (clock() - start),
       pid: process.pid,
-      versions: { ...settings.launch.versions, spanwise: version },
+      versions: { ...settings.launch.versions, spanwise: VERSION },
       capabilities: {
         waits: true,
         cpu: true,
@@ -351,7 +351,7 @@ export class Cluster implements IClientHost, IRosterHost {
     if (place !== null) {
       this._observer = new ObserverLink({
         place: () => place,
-        build,
+        build: BUILD,
         open,
         onGap: gaps => {
           for (const { table, from, to, rows } of gaps) {

@@ -3,7 +3,7 @@
  * standard input, prints one line when its door is open, and ends when its client says so or its standard input ends: its parent holds
  * the other end.
  */
-import { build } from '../build';
+import { BUILD } from '../build';
 import { join } from 'node:path';
 import { BoundedLog } from '../bounded-log';
 import { Lifeline } from '../lifeline';
@@ -34,7 +34,7 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }
-  process.stderr.write(`Spanwise scheduler, build ${build}\n`);
+  process.stderr.write(`Spanwise scheduler, build ${BUILD}\n`);
   process.stdout.write(
     `${JSON.stringify({ ready: { address: cluster.address } })}\n`
   );

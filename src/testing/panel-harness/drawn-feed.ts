@@ -38,6 +38,15 @@ type DrawnFeedOptions = {
 };
 
 export class DrawnFeed implements IFeed {
+  readonly clusters: readonly ClusterInfo[];
+  readonly clustersChanged = new Signal<this, readonly ClusterInfo[]>(this);
+  readonly status: LinkStatus = { kind: 'open' };
+  readonly statusChanged = new Signal<this, LinkStatus>(this);
+  isDisposed = false;
+
+  private readonly _bySecond = new Map<number, DrawnBox[]>();
+  private readonly _tiles = new Map<string, TileData>();
+
   constructor(readonly options: DrawnFeedOptions) {
     const { run } = options;
     this.clusters = [
@@ -70,12 +79,6 @@ export class DrawnFeed implements IFeed {
       list.push(box);
     }
   }
-
-  readonly clusters: readonly ClusterInfo[];
-  readonly clustersChanged = new Signal<this, readonly ClusterInfo[]>(this);
-  readonly status: LinkStatus = { kind: 'open' };
-  readonly statusChanged = new Signal<this, LinkStatus>(this);
-  isDisposed = false;
 
   watch(spec: WatchSpec, listener: (watch: IWatch) => void): IWatch {
     return new DrawnWatch(this, spec, listener);
@@ -145,12 +148,18 @@ export class DrawnFeed implements IFeed {
     }
     return tile;
   }
-
-  private readonly _bySecond = new Map<number, DrawnBox[]>();
-  private readonly _tiles = new Map<string, TileData>();
 }
 
 class DrawnWatch implements IWatch {
+  snapshot: Snapshot | null = null;
+  readonly failure = null;
+  readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
+  isDisposed = false;
+
+  private _seq = 0;
+  private readonly _here = new Map<string, TileData>();
+  private readonly _asked = new Set<string>();
+
   constructor(
     private readonly _feed: DrawnFeed,
     private _spec: WatchSpec,
@@ -158,11 +167,6 @@ class DrawnWatch implements IWatch {
   ) {
     this._answerLater();
   }
-
-  snapshot: Snapshot | null = null;
-  readonly failure = null;
-  readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
-  isDisposed = false;
 
   change(change: WatchChange): void {
     if (change.filter !== undefined) {
@@ -217,8 +221,4 @@ class DrawnWatch implements IWatch {
       this._listener(this);
     }, this._feed.options.delayMs ?? 0);
   }
-
-  private _seq = 0;
-  private readonly _here = new Map<string, TileData>();
-  private readonly _asked = new Set<string>();
 }

@@ -12,6 +12,9 @@ import type { RunDetail, ViewResult } from '../../wire/panel-link';
 import { syntheticLog } from '../synthetic-log';
 
 export class ObservedRun {
+  private readonly _log = new LogStore('synthetic');
+  private readonly _pyramids = new Map<string, Pyramid>();
+
   constructor(runs: number) {
     const blocks = syntheticLog({
       runs,
@@ -60,7 +63,4 @@ export class ObservedRun {
     const row = this._log.runRows.get(run);
     return row < 0 ? null : runDetail(this._log, row);
   }
-
-  private readonly _log = new LogStore('synthetic');
-  private readonly _pyramids = new Map<string, Pyramid>();
 }

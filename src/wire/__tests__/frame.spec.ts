@@ -7,8 +7,7 @@ import { BrokenFrame, FrameTooLong } from '../broken-frame';
 import type { Direction } from '../describe';
 import { FrameDecoder, FrameEncoder } from '../frame';
 import { checkShape } from '../header-shape';
-import type { LinkName } from '../schema';
-import { LINKS } from '../schema';
+import { LINKS, type LinkName } from '../schema';
 
 const run = {
   taskId: [7],

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { LRUCache } from 'lru-cache';
 import { drawnRuns, graphOf, keyAt } from '../../__tests__/drawn-graphs';
-import type { Key } from '../../graph/key';
-import { KeyMap, keyText } from '../../graph/key';
+import { KeyMap, keyText, type Key } from '../../graph/key';
 import { data, ref, task } from '../../graph/nodes';
 import { Callback, type CallbackHooks } from '../callback';
 import { getAsync } from '../get-async';

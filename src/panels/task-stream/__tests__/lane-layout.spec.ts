@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { headerHeight, laneAt, layOutLanes, rowsInLane } from '../lane-layout';
+import { HEADER_HEIGHT, laneAt, layOutLanes, rowsInLane } from '../lane-layout';
 
 const lanesOf = (workers: number, threads: number) =>
   Array.from({ length: workers * threads }, (_, lane) => ({
@@ -13,7 +13,7 @@ describe('the layout of lanes', () => {
   it('fills the height between 14 and 43 px', () => {
     const at = (available: number) =>
       layOutLanes(lanesOf(4, 2), [0, 1, 2, 3], new Set(), available);
-    expect(at(4 * headerHeight + 8 * 20).laneHeight).toBe(20);
+    expect(at(4 * HEADER_HEIGHT + 8 * 20).laneHeight).toBe(20);
     expect(at(0).laneHeight).toBe(14);
     expect(at(5000).laneHeight).toBe(43);
   });
@@ -23,8 +23,8 @@ describe('the layout of lanes', () => {
     expect(
       layout.workers.map(row => [row.top, row.height, row.lanes.length])
     ).toEqual([
-      [0, headerHeight, 0],
-      [headerHeight, headerHeight + 2 * 43, 2]
+      [0, HEADER_HEIGHT, 0],
+      [HEADER_HEIGHT, HEADER_HEIGHT + 2 * 43, 2]
     ]);
   });
 

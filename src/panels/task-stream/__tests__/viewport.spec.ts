@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import {
-  cellsPerTile,
+  CELLS_PER_TILE,
   coarserTile,
   levelFor,
   tilesFor,
@@ -151,7 +151,7 @@ describe('which tiles a view needs', () => {
     expect(coarserTile(7, 2)).toEqual({
       index: 1,
       fromCell: 384,
-      toCell: cellsPerTile
+      toCell: CELLS_PER_TILE
     });
   });
 });

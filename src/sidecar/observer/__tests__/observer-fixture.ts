@@ -7,8 +7,7 @@ import type { Snapshot } from '../../../wire/panel-link';
 import type { Message } from '../../../wire/schema';
 import { dial } from '../../../link/dial';
 import type { Link } from '../../../link/link';
-import { Observer } from '../observer';
-import type { ObserverOptions } from '../observer';
+import { Observer, type ObserverOptions } from '../observer';
 
 export const secret = new Uint8Array(32).fill(3);
 

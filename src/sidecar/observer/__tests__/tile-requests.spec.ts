@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { MOST_TILES, TileRequests } from '../tile-requests';
-import type { TileRequest } from '../tile-requests';
+import { MOST_TILES, TileRequests, type TileRequest } from '../tile-requests';
 
 const tile = (index: number, watch = 1): TileRequest => ({
   watch,

@@ -1,7 +1,6 @@
 import { drawBlocks } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
-import { answerVersion } from '../answers';
-import type { Answer } from '../answers';
+import { answerVersion, type Answer } from '../answers';
 import type { ClusterEntry } from '../clusters';
 import { ObservedCluster } from '../observed-cluster';
 import { RunningWatch } from '../watch';

@@ -21,6 +21,7 @@ class KeepingObserver {
   opened: Message<'source', 'up', 'open'>['fields'] | null = null;
   ended: string | null = null;
   private _seq = 0;
+  door: Door<'source'> | null = null;
 
   static async start(folder: string, name: string): Promise<KeepingObserver> {
     const observer = new KeepingObserver();
@@ -56,8 +57,6 @@ class KeepingObserver {
     });
     return observer;
   }
-
-  door: Door<'source'> | null = null;
 
   rows<T extends TableName>(table: T): Block<T>[] {
     return this.blocks.filter(
