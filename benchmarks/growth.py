@@ -21,7 +21,7 @@ NODE_OPTIONS here, workers through ``client.run(gc.collect)``. Nothing else is d
 What is kept of history on purpose is allowed besides, and shown in a column of its own:
 
 * by the observer: rows of its tables for each task, until these are full (2 M runs);
-* by the scheduler: the newest 64 MiB of what the observer was sent, for one that comes anew.
+* by the scheduler: the newest 64 MiB of what the observer was sent, for a new one.
 
 All that is measured lies in a folder that this process makes for temporary files: so files are
 those of the cluster and its processes, and of nobody else.

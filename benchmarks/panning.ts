@@ -31,7 +31,7 @@ const LIMITS: Readonly<Record<string, number>> = {
 
 type Figures = Record<string, number>;
 
-/** Times between animation frames, and how many of the frames drew the lanes anew. */
+/** Times between animation frames, and how many of the frames redrew the lanes. */
 type Pan = {
   readonly frames: readonly number[];
   readonly drawn: number;

@@ -13,7 +13,7 @@
 #   .build/         stamps, logs, results; everything here may be deleted
 #
 # Every part can be interrupted and run again: a stamp is written last, and a part
-# without its stamp is made anew. Nothing is written outside the checkout except
+# without its stamp is made again. Nothing is written outside the checkout except
 # the ordinary caches of pip and yarn.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

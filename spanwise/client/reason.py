@@ -53,12 +53,12 @@ class Reason:
 
     @property
     def nbytes(self) -> int:
-        """Of the pickle that is kept."""
+        """Bytes of the pickle that is kept."""
         blob = self._blob
         return 0 if blob is None else len(blob)
 
     def drop_exception(self) -> None:
-        """Keep but type, message and traceback."""
+        """Keep only type, message and traceback."""
         self._blob = None
 
     def _open(self) -> BaseException:
@@ -89,7 +89,7 @@ def open_error(blob: Any, stand_in: BaseException) -> BaseException:
         opened = payload.loads(blob)
         found = opened["exception"]
         text = opened.get("text", "")
-        # SystemExit and its like would end the program of who asks for a result.
+        # SystemExit and its like would end the caller's program.
         return with_remote_traceback(found, text) if _is_exception(found) else stand_in
     except BaseException as failure:
         # User code, which may even say sys.exit.

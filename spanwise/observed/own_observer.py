@@ -143,7 +143,7 @@ class OwnObserver(ObserverAddress):
 
 
 def _replace(ref: weakref.ref[OwnObserver]) -> None:
-    """Start the next one after its pause, unless nobody is left who wants it."""
+    """Start the next one after its pause, unless no user is left."""
     pause = _of(ref, OwnObserver._bury)
     while pause is not None:
         owner = ref()

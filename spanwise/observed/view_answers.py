@@ -73,7 +73,7 @@ def checked_answer(view: str, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def unreadable(view: str, error: BaseException) -> ClusterError:
-    """The error for the user who has asked."""
+    """The error for the caller."""
     return ClusterError(
         f'What the observer answered cannot be read ("{view}": {type(error).__name__}: {error}). '
         "This is a bug of Spanwise; results of tasks are not touched by it."

@@ -41,7 +41,7 @@ class RuntimeFolder:
         self._previous = os.environ.get(CONNECTION_VARIABLE)
 
     def secret_file(self, name: str, secret: bytes) -> Path:
-        """Write a secret; its path may be told to who runs as this user."""
+        """Write a secret; its path may be told to processes of this user."""
         path = self.path / name
         write_private(path, secret.hex())
         return path

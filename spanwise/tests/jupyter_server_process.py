@@ -1,4 +1,4 @@
-"""A Jupyter server with the extension, for whoever needs its doorbell and its observer."""
+"""A Jupyter server with the extension, for tests of its doorbell and its observer."""
 
 from __future__ import annotations
 

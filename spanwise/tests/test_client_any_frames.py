@@ -1,6 +1,6 @@
 """Whatever a scheduler, a worker or an observer says: the client takes it, or says what is wrong.
 
-Nothing hangs, and no thread ends but with a sentence that whoever waits is told.
+Nothing hangs, and no thread ends without a sentence for its waiting callers.
 """
 
 from __future__ import annotations

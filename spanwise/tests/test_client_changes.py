@@ -38,7 +38,7 @@ class TestCancel:
         entry = future._alive()
         until(lambda: entry.id in client.fake.released)
 
-    def test_it_is_computed_anew_afterwards(self, client: LocalClient) -> None:
+    def test_it_is_computed_again_afterwards(self, client: LocalClient) -> None:
         future = client.submit(increment, 1)
         future.result(LIMIT)
         future.cancel()

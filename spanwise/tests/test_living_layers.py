@@ -1,4 +1,4 @@
-"""Counting living layers of equal name, whoever comes and goes when."""
+"""Counting living layers of equal name, in any order of coming and going."""
 
 from __future__ import annotations
 

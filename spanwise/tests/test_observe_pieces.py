@@ -219,7 +219,7 @@ def test_an_observer_gets_each_row_or_is_told_of_it_once(
     assert sum(len(block.data) for block in observers.ring.take(10**9)) <= 100 + 60
 
 
-def test_an_observer_that_comes_anew_gets_the_rows_that_tell_of_gaps() -> None:
+def test_a_new_observer_gets_the_rows_that_tell_of_gaps() -> None:
     """Also when they have left the ring: names would be known, but not what is missing."""
     observers = Observers(ring_bytes=100, lasting_bytes=60)
     for _ in range(5):

@@ -153,7 +153,7 @@ def test_a_file_goes_with_its_last_piece_and_half_of_what_is_there_lives(
     assert kept.worker.spill.disk_bytes == kept.worker.spill.files.living_bytes == 0
 
 
-def test_files_that_are_mostly_dead_are_written_anew(tmp_path: Path) -> None:
+def test_files_that_are_mostly_dead_are_rewritten(tmp_path: Path) -> None:
     kept = Kept(tmp_path, 5e6)
     for i in range(4000):
         kept.keep(i, bytes([i % 256]) * 5000)
@@ -171,7 +171,7 @@ def test_files_that_are_mostly_dead_are_written_anew(tmp_path: Path) -> None:
     kept.worker.table.check()
 
 
-def test_what_cannot_be_read_to_be_written_anew_is_made_again(tmp_path: Path) -> None:
+def test_results_that_cannot_be_read_for_rewriting_are_made_again(tmp_path: Path) -> None:
     kept = Kept(tmp_path, 5e6)
     for i in range(4000):
         kept.keep(i, bytes([i % 256]) * 5000)

@@ -1,9 +1,9 @@
-"""What a message of the right form must fulfil beside it.
+"""What a message of the right form must fulfil besides.
 
 Offsets lie within what they point into, ids are those that were asked for, amounts are
 numbers that can be.  ``src/sidecar/scheduler/check-messages.ts`` is the same for the
-scheduler.  Whoever receives a link gives its check to :meth:`spanwise.wire.link.Link.look_over`,
-so that nothing of a message that is refused has been taken in.
+scheduler.  The receiver of a link gives its check to :meth:`spanwise.wire.link.Link.look_over`,
+so that nothing of a refused message has been taken in.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A door: a listening socket that lets in only who holds its secret.
+"""A door: a listening socket that lets in only callers that hold its secret.
 
-One thread, which never blocks, accepts callers and shakes hands with all of them; who has
-proved that it holds the secret gets a thread of its own. So strangers cost no threads, and
-one that dawdles keeps nobody waiting.
+One thread, which never blocks, accepts callers and shakes hands with all of them; a
+caller that has proved that it holds the secret gets a thread of its own. So strangers cost
+no threads, and a slow one delays no other.
 """
 
 from __future__ import annotations

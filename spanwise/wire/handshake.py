@@ -136,7 +136,7 @@ class Initiator:
             expected = proof_of("acceptor", self._secret, self._role, self._nonce, theirs)
             if not hmac.compare_digest(expected, bytes(fields["proof"])):
                 raise HandshakeRefused(
-                    "Whoever answers at this address does not hold its secret.", "secret"
+                    "The process at this address does not hold its secret.", "secret"
                 )
             self._proved = True
             mine = proof_of("initiator", self._secret, self._role, self._nonce, theirs)

@@ -393,7 +393,7 @@ class _Gone:
 
 
 def replace_sockets(touched: Callable[[], None]) -> None:
-    """In a fork: let go of all connections; `touched` is called by whoever uses one after all."""
+    """In a fork: drop all connections; using one afterwards calls `touched`."""
     for link in list(_LINKS):
         link._replace_socket(touched)
 

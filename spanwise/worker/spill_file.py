@@ -35,7 +35,7 @@ Piece = tuple[int, float, Sequence[payload.Buffer]]
 
 
 class Spent(NamedTuple):
-    """What making room took."""
+    """The time and bytes of making room."""
 
     serialize: float
     disk_write: float

@@ -1,4 +1,4 @@
-/** A door: a listening socket that lets in only who holds its secret. Runs in the Node programs. */
+/** A door: a listening socket that lets in only callers that hold its secret. Runs in the Node programs. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { BrokenFrame } from '../wire/broken-frame';
 import { BODY_LIMIT, FrameDecoder, FrameEncoder } from '../wire/frame';

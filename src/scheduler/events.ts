@@ -79,7 +79,7 @@ export type DataPlaced = {
   readonly functionIds: Uint32Array;
   readonly nbytes: Float64Array;
   readonly wanted: Uint8Array;
-  /** Pairs (row, worker): who holds which row. */
+  /** Pairs (row, worker): which worker holds which row. */
   readonly holderRows: Uint32Array;
   readonly holderWorkers: Uint16Array;
 };

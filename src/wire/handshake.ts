@@ -163,7 +163,7 @@ export class Initiator {
       if (!this._crypto.equal(expected, theirs.proof)) {
         throw new HandshakeRefused(
           'secret',
-          'Whoever answers at this address does not hold its secret.'
+          'The process at this address does not hold its secret.'
         );
       }
       this._proved = true;

@@ -262,7 +262,7 @@ describe('Feed', () => {
       ]);
     });
 
-    it('asks anew for settled tiles when rows came late', async () => {
+    it('asks again for settled tiles when rows came late', async () => {
       watch.requestTiles(4, 0, 1);
       await Promise.resolve();
       last().answer('tile', settledTile(1, 0), { boxes });

@@ -239,7 +239,7 @@ describe.each(['unix', 'tcp'] as const)('links over %s', transport => {
     expect(calling.queuedBytes).toBe(0);
   });
 
-  it('are refused to who does not hold the secret, by the caller first', async () => {
+  it('are refused without the secret, by the caller first', async () => {
     const { address } = await open(['source']);
     await expect(
       call(address, 'source', { secret: new Uint8Array(32) })

@@ -47,7 +47,7 @@ export type CacheProfilerOptions = {
 };
 
 /**
- * The results of a run in the order of entering, as columns: a run pays for writing down three of them, and who reads them finds out which
+ * The results of a run in the order of entering, as columns: a run pays for writing down three of them, and their reader finds out which
  * result left when.
  *
  * What is released leaves when the last task that needs it has finished, which is in the columns too:

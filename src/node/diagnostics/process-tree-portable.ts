@@ -26,7 +26,7 @@ export class PortableProcessTree implements IProcessTree {
       }
     }
     const pids = all.map(({ pid }) => pid).filter(pid => !excluded.has(pid));
-    // The answer leaves out who has gone meanwhile.
+    // The answer leaves out processes that have gone meanwhile.
     const usages = await pidusage(pids);
     return Object.values(usages)
       .filter(usage => usage)

@@ -112,7 +112,7 @@ export class FunctionTable {
     return this._meanMs[id];
   }
 
-  /** What is told late of a function that was forgotten counts for who has its id: it decides no more than how many tasks go ahead. */
+  /** A late report about a forgotten function counts for the function that has its id now: it only decides how many tasks go ahead. */
   measured(id: number, count: number, ms: number): void {
     const before = this._meanMs[id];
     const mean = ms / count;

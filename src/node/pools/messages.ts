@@ -30,7 +30,7 @@ export type RunMessage = {
   readonly pack: number;
   /** The place in the claim cells that worker and pool share; −1 without. */
   readonly cell: number;
-  /** Of each task, for somebody who wants to know when it ran, or what it used too. */
+  /** Of each task, for an observer that wants to know when it ran, or also what it used. */
   readonly measures: MeasureCount;
   readonly define: readonly FunctionDefinition[];
   readonly count: number;

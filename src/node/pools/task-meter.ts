@@ -1,4 +1,4 @@
-/** Runs in the worker: when each task ran and, for who wants that too, what it used and how large its result is. */
+/** Runs in the worker: when each task ran and, if asked for, what it used and how large its result is. */
 import { monotonicOffset } from '../../link/monotonic';
 import { resultBytes } from '../observe/result-bytes';
 import { threadCpuClock } from '../observe/thread-cpu';

@@ -303,7 +303,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   private _dispatchAll(): void {
-    // A copy: who is served moves to the end.
+    // A copy: a run that is served moves to the end.
     [...this._executors].forEach(executor => executor.dispatch());
   }
 }

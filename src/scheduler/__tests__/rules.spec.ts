@@ -258,7 +258,7 @@ describe('work ahead', () => {
     );
   });
 
-  it('sends everything anew when the worker of a chain dies', () => {
+  it('sends everything again when the worker of a chain dies', () => {
     const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
     s.join(0);
     s.submit('a -> b -> c');
@@ -374,7 +374,7 @@ describe('failures', () => {
     expect(since('b2')).toBe(retried);
   });
 
-  it('fetches an input anew that was not where it should be', () => {
+  it('fetches an input again that was not where it should be', () => {
     const s = new SchedulerFixture();
     s.join(0);
     s.join(1);
@@ -438,7 +438,7 @@ describe('failures', () => {
     expect(s.state('a')).toBe('Memory');
   });
 
-  it('sends a task anew when its worker has dropped the input it was to use', () => {
+  it('sends a task again when its worker has dropped its input', () => {
     const s = new SchedulerFixture();
     s.join(0);
     s.submit('a -> b', { want: 'a b' });

@@ -1,4 +1,4 @@
-/** docs/contracts.md against the messages: whoever builds one side from the page builds what the other side sends. */
+/** docs/contracts.md against the messages: a side that is built from the page reads what the other side sends. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { schemaForPython } from '../schema-json';

@@ -57,7 +57,7 @@ describe('§1.6: forms of callbacks', () => {
     expect(log).toEqual(['made b', 'sub b', 'plain b']);
   });
 
-  it('§1.6: hooks are read anew for each run', () => {
+  it('§1.6: hooks are read again for each run', () => {
     const log: string[] = [];
     const callback = new Callback();
     callback.run(() => {

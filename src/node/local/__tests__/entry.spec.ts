@@ -197,7 +197,7 @@ describe('§1.2: the state', () => {
     ]);
   });
 
-  it('§1.2: a dependency that is nowhere is an error that names who needs it', () => {
+  it('§1.2: a dependency that is nowhere is an error that names the task that needs it', () => {
     const missing = { a: task(inc, ref('gone')), b: task(inc, ref('gone')) };
     expect(() => getSync(missing, ['a', 'b'])).toThrow(
       /^Missing dependency gone for dependents \{(a, b|b, a)\}$/

@@ -126,7 +126,7 @@ describe.each([
     }
   });
 
-  it('what cannot be sent at all is left to whoever sends it', () => {
+  it('values that cannot be sent at all are left to the sender', () => {
     const throwing = {
       get link(): string {
         throw new Error('not loaded');

@@ -76,7 +76,7 @@ describe.each(workerKinds)('runs that share $kind', ({ get, makePool }) => {
     expect(await other).toEqual([1, 2]);
   });
 
-  it('fail when the pool is closed before a worker had a task of theirs', async () => {
+  it('fail when the pool is closed before a worker had one of their tasks', async () => {
     pool = makePool({ size: 1 });
     const run = failureOf(get({ a: task(step, 1) }, 'a', { pool }));
     await pool.close();

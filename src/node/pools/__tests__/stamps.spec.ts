@@ -95,7 +95,7 @@ function tooLong({ records, stamps }: Recorded): readonly TaskData[] {
   });
 }
 
-/** Who has to give up the core between two stamps is not to blame: of a hundred records one may be too long, and of some runs one will do. */
+/** A thread may lose its core between two stamps: of a hundred records one may be too long, and one good run of several is enough. */
 const TRIES = 6;
 
 async function expectClose(run: () => Promise<Recorded>): Promise<void> {

@@ -220,7 +220,7 @@ describe('what a title names', () => {
     ]);
   });
 
-  it('is the chosen one by clock, and runs of another say theirs', () => {
+  it('is the chosen one by clock, and runs of another name their own', () => {
     const chosen = folded([A, B], { measure: 'managed' });
     expect(titleOf(chosen, 'clock', 'cluster')).toBe(
       'Managed memory of the cluster, 2 runs by clock'

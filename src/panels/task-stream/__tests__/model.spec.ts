@@ -157,7 +157,7 @@ describe('tiles', () => {
     expect(moves).toBe(0);
   });
 
-  it('are drawn anew only when a colour changed', () => {
+  it('are redrawn only when a colour changed', () => {
     const { model } = modelWith();
     const version = model.slotsVersion;
     model.setResult({

@@ -14,7 +14,7 @@ describe('spanwise observer', () => {
   });
   afterAll(() => programs.remove());
 
-  it('says that it is ready, lets in who has the secret, and ends with its lifeline', async () => {
+  it('says that it is ready, lets in callers with the secret, and ends with its lifeline', async () => {
     const secret = new Uint8Array(32).fill(5);
     const { child, folder, said } = await start({
       protocol: 1,

@@ -203,7 +203,7 @@ describe('equal questions', () => {
       isWanted: () => false
     });
     await expect(gone).rejects.toThrow(NotWanted);
-    // Nothing of it is left to be given to who asks now.
+    // Nothing of it is left to be given to a new asker.
     expect((await answers.get(other, true)).result.view).toBe('tasks');
   });
 

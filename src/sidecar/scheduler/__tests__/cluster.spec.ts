@@ -230,7 +230,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect((await client.outcome('c')).status).toBe(1);
   });
 
-  it('fails nothing while the client works or stands still, and counts from a release anew', async () => {
+  it('fails nothing while the client works or stands still, and counts from a release again', async () => {
     client.submit('kept', { want: 'kept' });
     await client.outcome('kept');
     client.waiting = false;
@@ -498,7 +498,7 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(samples.bytes[samples.rows - 1]).toBe(4000);
   });
 
-  it('replays the log to an observer that comes anew', async () => {
+  it('replays the log to a new observer', async () => {
     client.submit('a');
     await client.outcome('a');
     await waitFor('runs', () => observer.count('runs') === 1);

@@ -54,7 +54,7 @@ describe('a worker', () => {
     expect(out).toEqual([`was stopped (SIGSTOP or a debugger) for ${TTL} s`]);
   });
 
-  it('that goes on in time begins anew', () => {
+  it('that goes on in time starts its count again', () => {
     const { look, standings, out } = watched();
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < TTL - 1; i++) {
