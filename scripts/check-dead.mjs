@@ -5,7 +5,7 @@
  * Prints one line each and exits 1. An export that only its own file uses needs no `export`; one that only specs use is code for tests,
  * unless its own file uses it too.
  *
- * Not `knip`, which finds this and more: it adds two dozen packages, one of them a compiled parser, for what one walk over the imports tells.
+ * Not `knip`, which finds this and more: it adds twelve packages, two of them compiled, for what one walk over the imports tells.
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
