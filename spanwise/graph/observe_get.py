@@ -76,7 +76,7 @@ class WrittenGraphs:
                     newest.noted = None
 
     def forget_in_child(self) -> None:
-        """In a fork: nobody observes it yet, and its lock may be held by a thread of the parent."""
+        """In a fork: it is not observed yet, and a thread of the parent may hold its lock."""
         self._lock = threading.Lock()
         self.observers = 0
 

@@ -21,7 +21,7 @@ class TaskOptions:
     Parameters
     ----------
     look_for
-        Gets the workers that somebody names; warns if none is there. They are matched
+        Gets the named workers; warns if none is there. They are matched
         with those that live when a task is placed.
     ambient
         Option name to value, or to a callable that takes a key.

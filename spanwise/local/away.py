@@ -102,7 +102,7 @@ class RemoteWork:
 
 
 class _Whole:
-    """Runs a fused task without measuring its parts: nobody listens any more."""
+    """Runs a fused task without measuring its parts: it is no longer observed."""
 
     def __init__(self, template: Any, literals: list[Any], inputs: list[Any]) -> None:
         self._template = template
@@ -167,7 +167,7 @@ class Away:
             os.close(self._file)
 
     def run(self, work: Work, values: Any) -> Any:
-        """Run one task, measured if somebody listens."""
+        """Run one task, measured if it is observed."""
         if not self._meter.closed:
             self._worked = perf_counter()
             if not self._watching:

@@ -149,7 +149,7 @@ class ProcessSlots:
         self.all: list[ProcessSlot] = []
 
     def acquire(self, owner: Any, size: int) -> Processes:
-        """The slots of a pool of so many processes, for one more run."""
+        """The slots of a pool with this many processes, for one more run."""
         pool = self._known.get(owner)
         if pool is None:
             pool = self._known[owner] = Processes(next(self._numbers))

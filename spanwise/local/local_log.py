@@ -133,7 +133,7 @@ class LocalLog:
             )
 
     def capacity(self, worker: int, threads: int, now: float) -> None:
-        """From now on so many tasks of the worker can run at a time."""
+        """Set how many tasks of the worker can run at a time from now on."""
         with self.lock:
             if self._capacity.get(worker) != threads:
                 self._capacity[worker] = threads

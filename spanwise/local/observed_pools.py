@@ -41,7 +41,7 @@ class ObservedPools:
         self._files = ProcessFiles(folder, log, self._slots)
 
     def begin(self, owner: Any, size: int, now: float) -> Processes:
-        """A run begins on a pool of so many processes."""
+        """A run begins on a pool with this many processes."""
         with self._lock:
             self._forget_ended(now)
             pool = self._slots.acquire(owner, size)

@@ -87,7 +87,7 @@ class ObserverLink:
     def end(self, why: str, at: float, limit_seconds: float) -> None:
         """Send what is left and why the log ends; wait until the observer has it; close.
 
-        No longer than `limit_seconds`, nor longer than there is somebody to wait for.
+        At most `limit_seconds`, and only while an observer is connected.
         """
         limit = monotonic() + limit_seconds
         with self._lock:

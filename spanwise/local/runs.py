@@ -115,7 +115,7 @@ class ObservedRuns(Callback):
             Callback.active = {*Callback.active, mine}
 
     def return_to_set(self) -> None:
-        """As :meth:`stay_registered`, from another thread: between runs, when nobody hurries."""
+        """As :meth:`stay_registered`, from another thread: between runs, when no run waits."""
         if not self._runs:
             self.stay_registered()
 
@@ -128,11 +128,11 @@ class ObservedRuns(Callback):
             Callback.active = Callback.active - {mine}
 
     def _leave_set_of_run(self) -> None:
-        """Dask puts the set that this run has taken back when it ends, as if nobody had left."""
+        """Drop the callback from the set that Dask puts back when the run ends."""
         variables = loop_variables(sys._getframe(1))
         taken = None if variables is None else variables.get("callbacks")
         if isinstance(taken, set):
-            # (its callbacks have been listed; nobody goes through it any more)
+            # (its callbacks have been listed; Dask no longer goes through it)
             taken.discard(self._callback)
 
     def give_up(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Where an observer listens, for those who ask it and those who send to it."""
+"""The address of an observer, for programs that ask it and sources that send to it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class SpanInfo:
 
     @property
     def done(self) -> bool:
-        """Whether nothing of it is running."""
+        """Whether none of its tasks is running."""
         return self.running == 0
 
 

@@ -1,4 +1,4 @@
-"""Spilled results whose scheduler was killed: nobody can ask for them, and they may be large.
+"""Spilled results whose scheduler was killed: they are of no use, and may be large.
 
 A scheduler removes what its workers leave; one that was killed cannot. Its client does, when
 it finds its scheduler gone, and for clients that were killed too, the next one to start.

@@ -1,6 +1,6 @@
 """Children of a worker by `os.fork`, made by users' code: they never answer in its place, and end.
 
-Users' code runs in tasks, and wherever a value is pickled, unpickled, measured or let go of,
+Users' code runs in tasks, and wherever a value is pickled, unpickled, measured or released,
 in any thread. A child that comes back out of it would report a result of its own on the
 parent's connections, or read what was sent to the parent::
 

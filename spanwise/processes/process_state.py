@@ -9,7 +9,7 @@ _STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process gets no time until somebody continues it: it hears nothing."""
+    """Whether a process gets no CPU time until it is continued: it reads no message."""
     try:
         return psutil.Process(pid).status() in _STOPPED
     except psutil.Error:

@@ -1,7 +1,7 @@
 """When a process that died is started again, and what its users are told meanwhile.
 
 For the observer of the Jupyter server and for that of a script. Pauses grow as long as each
-one dies soon after its start; who owns it waits them out::
+one dies soon after its start; the owner waits them out::
 
     died ──0.2 s──▶ started ──died──0.4 s──▶ started …── 30 s at most
                        └── lived for 60 s: the pauses begin at 0.2 s again
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 30.0
-#: One that lived so long has not died of its start.
+#: A process that lived this long has not died of its start.
 GOOD_LIFE_SECONDS = 60.0
 #: A request during a pause waits this long for the next start; then it is told.
 PATIENCE_SECONDS = 3.0

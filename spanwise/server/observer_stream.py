@@ -64,7 +64,7 @@ class ObserverStream:
 async def open_stream(
     address: str, secret: bytes, intro: Mapping[str, Any] | None = None
 ) -> ObserverStream:
-    """Dial the observer and prove who we are.
+    """Dial the observer and prove that this side holds the secret.
 
     Raises
     ------

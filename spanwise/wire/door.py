@@ -92,7 +92,7 @@ class Door:
         self._closed = False
         #: Within their handshake, oldest first.
         self._strangers: dict[socket.socket, _Stranger] = {}
-        #: Have proved who they are, and wait for a thread.
+        #: Have proved that they hold the secret, and wait for a thread.
         self._known: list[_Stranger] = []
         self._accepting = _Pauses()
         self._starting = _Pauses()
@@ -106,7 +106,7 @@ class Door:
         self._thread.start()
 
     def close(self) -> None:
-        """Let nobody in any more; open links stay. Twice is safe."""
+        """Let no more callers in; open links stay. Twice is safe."""
         if self._closed:
             return
         self._closed = True
@@ -154,7 +154,7 @@ class Door:
             self._let_in_known(now)
 
     def _patience(self) -> float | None:
-        """How long nothing has to be done unless somebody calls; None: for ever."""
+        """How long there is nothing to do unless a caller comes; None: for ever."""
         moments = [stranger.limit for stranger in self._strangers.values()][:1]
         if self._accepting.until:
             moments.append(self._accepting.until)
@@ -210,7 +210,7 @@ class Door:
                 self._let_in_known(time.monotonic())
 
     def _let_in_known(self, now: float) -> None:
-        """Give a thread to each that has proved who it is."""
+        """Give a thread to each caller that has proved that it holds the secret."""
         while self._known:
             stranger = self._known[0]
             thread = threading.Thread(

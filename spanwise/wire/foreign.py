@@ -1,7 +1,7 @@
 """What code of the user's raises, said safely.
 
 Its ``__str__`` may raise, exit or give 200 MB, and opening a pickle runs any of it. None of
-that may end a worker or the client, or cost anybody else a task.
+that may end a worker or the client, or fail another task.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def said(error: BaseException) -> str:
 
 
 def is_ctrl_c(error: BaseException) -> bool:
-    """Whether somebody pressed Ctrl-C, and not code raised KeyboardInterrupt of its own.
+    """Whether Ctrl-C was pressed, rather than KeyboardInterrupt raised by code.
 
     The signal interrupts anywhere; code says `raise`.
     """

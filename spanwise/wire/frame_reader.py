@@ -1,7 +1,7 @@
 """Frames out of a stream socket, copied at most once.
 
 Short frames are read many at a time into one buffer and copied out of it; a long one is
-received straight into memory of its own, which nobody has zeroed before.
+received straight into memory of its own, which is not zeroed before.
 """
 
 from __future__ import annotations

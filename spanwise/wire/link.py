@@ -33,13 +33,13 @@ from spanwise.wire.schema import BODY_LIMIT, MessageType, checked_welcome, link_
 _IOV_MAX = min(1024, os.sysconf("SC_IOV_MAX")) if hasattr(os, "sysconf") else 16
 #: Windows' sockets have no gathered write.
 _CAN_GATHER = hasattr(socket.socket, "sendmsg")
-#: A sender waits while so many bytes of others stand in the queue before it.
+#: A sender waits while this many bytes of others stand in the queue before it.
 _QUEUE_BYTES = 64 * 1024 * 1024
 #: A peer that takes or gives no byte for so long in the middle of a message is given up,
 #: however long the message is. A task that keeps the interpreter lock, which is what holds
 #: peers up, rarely does so for a whole minute.
 STALL_SECONDS = 60.0
-#: A peer that has not begun to answer after so long is given up: it may be pickling.
+#: A peer that has not begun to answer after this long is given up: it may be pickling.
 ANSWER_SECONDS = 300.0
 #: Not said once the handshake is over.
 _HANDSHAKE = frozenset(("hello", "challenge", "proof", "welcome"))
@@ -117,7 +117,7 @@ class Link:
         self._sock.settimeout(self._stall)
 
     def look_over(self, check: Callable[[Message], None]) -> None:
-        """Have each message looked over before anybody gets it, those that are here already too.
+        """Have each message checked before its reader gets it, those that are here already too.
 
         `check` raises BrokenFrame, which is told to the other side and ends the link, as if
         the bytes had been no message.

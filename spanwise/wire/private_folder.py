@@ -51,7 +51,7 @@ def make_private_folder(prefix: str = "spanwise-", shorter: Iterable[str] | None
 
 
 def make_anew(folder: Path) -> None:
-    """Make it of mode 0700, in place of what one that was killed has left there.
+    """Create it with mode 0700, in place of what a killed process has left there.
 
     Raises
     ------
