@@ -126,7 +126,7 @@ def test_of_heads_of_keys_only_so_many_are_remembered() -> None:
 class Observers:
     """One observer after another, and the log that they are told; the ring has to serve each.
 
-    Blocks hold one row. An observer that comes anew has nothing; one that comes back has what
+    Blocks hold one row. A new observer has nothing; one that comes back has what
     it had acknowledged, and perhaps more, but not all that was on its way.
     """
 

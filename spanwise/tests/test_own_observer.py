@@ -109,7 +109,7 @@ def test_one_that_keeps_dying_is_given_up_and_questions_say_so(
         assert told() == sentence
         assert time.monotonic() - began < 2, "who asks is not kept waiting"
         assert client.submit(abs, -2).result(timeout=LIMIT_SECONDS) == 2
-        # One that is begun anew is not concerned.
+        # A later observation is not affected.
         monkeypatch.setattr(node_process, "node_program", node_program)
         with spanwise.observe("anew") as seen:
             assert seen.spans() is not None

@@ -21,7 +21,7 @@ from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
 TTL_SECONDS = 1.0
-#: What closing may take, whoever is stopped.
+#: What closing may take, whichever process is stopped.
 CLOSE_SECONDS = 3.0
 
 

@@ -2,7 +2,7 @@
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * The run was ended by Ctrl-C (SIGINT). Of runs of `getSync` nobody hears this: Ctrl-C ends their program.
+ * The run was ended by Ctrl-C (SIGINT). Runs of `getSync` never throw this: Ctrl-C ends their program.
  *
  * @group Errors
  * @example

@@ -1,6 +1,6 @@
 import type { Shade } from './theme';
 
-/** What of a picture is drawn, and how large. */
+/** Which part of a picture is drawn, and how large. */
 export type View = {
   /** Seconds at the left and right border. */
   readonly from: number;

@@ -519,7 +519,7 @@ describe('blobs of tasks', () => {
     expect(blobs.takeExcess()).toEqual([1]);
     idle(5, 90);
     expect(blobs.takeExcess()).toEqual([2, 3]);
-    // Asked for, and named again meanwhile: asked for anew when it rests again.
+    // Asked for, and named again meanwhile: asked for again when it rests again.
     blobs.useTemplate(2, 1);
     blobs.unuseTemplate(2, 1);
     idle(6, 95);
