@@ -20,7 +20,9 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.fork_hook import ForkHook
 from spanwise.records.log_writer import SealedBlock
 from spanwise.version import read_build
-from spanwise.wire.errors import LinkError
+from spanwise.wire.content import broken
+from spanwise.wire.errors import BrokenFrame, LinkError
+from spanwise.wire.frame import Message
 from spanwise.wire.link import Link, dial
 
 #: Of blocks in one message.
@@ -181,21 +183,30 @@ class ObserverLink:
                             self._bell.recv(4096)
                     else:
                         for message in link.receive_ready():
-                            self._take(message.type, message.fields)
+                            try:
+                                self._take(message)
+                            except BrokenFrame as error:
+                                link.refuse("broken-frame", str(error))
+                                raise
                 if self._is_open:
                     self._pump(link)
 
-    def _take(self, kind: str, fields: dict[str, Any]) -> None:
+    def _take(self, message: Message) -> None:
+        """Raise BrokenFrame if the observer says that it has what there is not."""
+        kind, fields = message.type, message.fields
         with self._changed:
             if kind == "resume":
                 have = int(fields["haveSeq"])
+                _check_seq(message, "haveSeq", have, self._newest)
                 self._ring.resume(have)
                 self._acknowledged = have
                 self._is_open = True
                 self._connecting = False
                 self._end_sent = False
             elif kind == "ack":
-                self._acknowledged = max(self._acknowledged, int(fields["seq"]))
+                seq = int(fields["seq"])
+                _check_seq(message, "seq", seq, self._ring.sent)
+                self._acknowledged = max(self._acknowledged, seq)
                 self._ring.acknowledge(self._acknowledged)
             self._changed.notify_all()
 
@@ -227,6 +238,11 @@ class ObserverLink:
             self._is_open = False
             self._connecting = False
             self._changed.notify_all()
+
+
+def _check_seq(message: Message, field: str, seq: int, newest: int) -> None:
+    if not 0 <= seq <= newest:
+        raise broken(message, field, f"block {seq} of {newest}")
 
 
 #: A child that outlives its parent would hold its connection.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from spanwise.errors import ClusterError
@@ -13,6 +14,9 @@ from spanwise.observed.own_observer import OwnObserver
 from spanwise.processes.node_process import READY_SECONDS
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
+
+#: The server may have to start its observer first, and says itself when that takes too long.
+ANSWER_SECONDS = READY_SECONDS + 10.0
 
 
 def find_observer() -> ObserverAddress:
@@ -41,9 +45,14 @@ def _ring(connection: dict[str, Any]) -> ObserverAddress:
         link = dial(connection["doorbell"], secret, "doorbell", timeout=READY_SECONDS)
         try:
             link.send("ring")
-            answer = link.read()
+            answer = link.read(monotonic() + ANSWER_SECONDS)
         finally:
             link.close()
+    except TimeoutError as error:
+        raise ClusterError(
+            f"The Jupyter server's Spanwise extension did not answer within {ANSWER_SECONDS:g} s: "
+            "the server is stopped or overloaded. Restart it, then this kernel."
+        ) from error
     except LinkError as error:
         raise ClusterError(
             f"The Jupyter server's Spanwise extension did not answer: {error}"

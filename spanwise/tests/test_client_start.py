@@ -8,10 +8,12 @@ import os
 import re
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+import spanwise.observed.find_observer as observed_by
 import spanwise.processes.node as node
 from spanwise import Client
 from spanwise.client import launch
@@ -19,6 +21,8 @@ from spanwise.errors import ClusterError
 from spanwise.observed.find_observer import find_observer
 from spanwise.observed.own_observer import OwnObserver
 from spanwise.tests.processes import wait_until
+from spanwise.wire.door import listen
+from spanwise.wire.link import Link
 
 LIMIT_SECONDS = 60.0
 
@@ -219,6 +223,32 @@ def test_a_broken_connection_file_says_what_to_do(
     monkeypatch.setenv("SPANWISE_CONNECTION", str(path))
     with pytest.raises(ClusterError, match="restart the Jupyter server"):
         find_observer()
+
+
+def test_a_silent_doorbell_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As of a server that was stopped, or that waits for something itself."""
+    monkeypatch.setattr(observed_by, "ANSWER_SECONDS", 0.3)
+    secret = bytes(32)
+    (tmp_path / "secret").write_bytes(secret)
+    rung, done = threading.Event(), threading.Event()
+
+    def say_nothing(link: Link) -> None:
+        link.read()
+        rung.set()
+        done.wait(LIMIT_SECONDS)
+
+    door = listen(tmp_path, "doorbell", secret, ["doorbell"], say_nothing)
+    try:
+        path = tmp_path / "connection.json"
+        connection = {"secretFile": str(tmp_path / "secret"), "doorbell": door.address}
+        path.write_text(json.dumps(connection))
+        monkeypatch.setenv("SPANWISE_CONNECTION", str(path))
+        with pytest.raises(ClusterError, match=r"did not answer within 0\.3 s.*Restart it"):
+            find_observer()
+        assert rung.is_set()
+    finally:
+        done.set()
+        door.close()
 
 
 def test_asynchronous_cluster() -> None:

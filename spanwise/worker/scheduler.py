@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spanwise.processes import forks
-from spanwise.wire import payload
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.wire.rows import TASK_READY_AT
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.check_messages import check_from_scheduler
-from spanwise.worker.errors import describe
 from spanwise.worker.launch import follow_launch
+from spanwise.worker.run_functions import RunFunctions
 
 if TYPE_CHECKING:
     from spanwise.worker.fetch import Fetching
@@ -49,6 +45,7 @@ class SchedulerLink:
         self._fetching = fetching
         self._watch = watch
         self._ahead = ahead
+        self._functions = RunFunctions(worker)
         self._handlers: dict[str, Callable[[Message], None]] = {
             "assign": self._assign,
             "release": self._release,
@@ -148,39 +145,8 @@ class SchedulerLink:
         self._watch.memory_seconds = min(max(_LEAST_MEMORY_SECONDS, wanted), _MOST_MEMORY_SECONDS)
 
     def _run(self, message: Message) -> None:
-        # A thread of its own: the function may take any time, or ask the cluster.
-        threading.Thread(
-            target=self._run_function,
-            args=(message.fields["request"], message.blobs[0]),
-            name="spanwise-run",
-            daemon=True,
-        ).start()
-
-    def _run_function(self, request: int, blob: Any) -> None:
-        fields: dict[str, Any] = {"request": request, "ok": True}
-        try:
-            function, args, kwargs = self._worker.library.loads(blob)
-            if _takes_worker(function) and "dask_worker" not in kwargs:
-                kwargs = {**kwargs, "dask_worker": self._worker}
-            value = function(*args, **kwargs)
-            if forks.is_child:
-                forks.leave(None)
-            result: Any = payload.dumps(value)
-        except BaseException as error:  # noqa: BLE001 (told to the client)
-            if forks.is_child:
-                forks.leave(error)
-            described = describe(error)
-            fields |= {"ok": False, "why": f"{described.type}: {described.message}"}
-            result = described.blob
-        self._worker.send("runResult", fields, None, [result])
+        self._functions.run(message.fields["request"], message.blobs[0])
 
 
 def _nothing(message: Message) -> None:
     """Reserve the log's names, which this worker has not used yet."""
-
-
-def _takes_worker(function: Any) -> bool:
-    try:
-        return "dask_worker" in inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False  # builtins without a signature
