@@ -122,9 +122,7 @@ export class Feed implements IFeed {
   private _onMessage(_sender: PageLink, message: ObserverFrame): void {
     switch (message.type) {
       case 'clusters':
-        // The wire checks that these are maps; their fields are trusted.
-        this._clusters = message.fields
-          .clusters as unknown as readonly ClusterInfo[];
+        this._clusters = message.fields.clusters;
         // A new observer does not know a cluster until its source has reconnected; then it can answer the watch.
         for (const watch of this._watches.values()) {
           if (watch.failure !== null) {
@@ -149,7 +147,7 @@ export class Feed implements IFeed {
         if (asked !== undefined) {
           this._details.delete(message.fields.request);
           clearTimeout(asked.timer);
-          asked.resolve(message.fields.run as unknown as RunDetail | null);
+          asked.resolve(message.fields.run);
         }
         return;
       }

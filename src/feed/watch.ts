@@ -6,7 +6,7 @@
  * find no watch.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
-import type { Snapshot, ViewResult } from '../wire/panel-link';
+import type { Snapshot } from '../wire/panel-link';
 import type { IWatch, TileData, WatchChange, WatchSpec } from './feed-types';
 import type { ObserverFrame, PageLink } from './page-link';
 import type { TileCache } from './tile-cache';
@@ -124,16 +124,7 @@ export class Watch implements IWatch {
 
   onSnapshot({ fields }: SnapshotFrame): void {
     this._failure = null;
-    // The wire has checked what routing needs; the rest is trusted, and typed in panel-link.ts.
-    this._snapshot = {
-      type: 'snapshot',
-      id: fields.id,
-      seq: fields.seq,
-      logId: fields.logId,
-      logSeq: fields.logSeq,
-      honoured: fields.honoured as unknown as Snapshot['honoured'],
-      result: fields.result as unknown as ViewResult
-    };
+    this._snapshot = { type: 'snapshot', ...fields };
     this._setScope();
     this._host.link.send('ack', { id: fields.id, seq: fields.seq });
     this._listener(this);
@@ -194,7 +185,7 @@ export class Watch implements IWatch {
       id: this._id,
       cluster,
       view,
-      filter: mutable(filter),
+      filter,
       time,
       params: { ...params },
       maxHz,
@@ -269,13 +260,3 @@ function runsOf(
   }
   return runs;
 }
-
-/** The wire's types have no `readonly`; nothing is written there. */
-function mutable<T>(value: T): Mutable<T> {
-  return value as Mutable<T>;
-}
-type Mutable<T> = T extends readonly (infer Item)[]
-  ? Mutable<Item>[]
-  : T extends object
-    ? { -readonly [K in keyof T]: Mutable<T[K]> }
-    : T;

@@ -33,6 +33,13 @@ export function message<
   return { fields: v.object(fields), tables: tables ?? ({} as T) };
 }
 
+/** What is read and never written, at every depth. */
+export type ReadOnly<T> = T extends Uint8Array
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: ReadOnly<T[K]> }
+    : T;
+
 const integerUpTo = (limit: number) =>
   v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(limit));
 

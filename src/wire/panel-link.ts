@@ -1,49 +1,163 @@
 /**
- * What the messages between a viewer (a browser page through the relay, or the Python client) and the observer hold: questions, clusters
- * and results of views. The messages themselves are in panel-messages.ts. camelCase throughout.
+ * Panel link (role `panel`): what a viewer (a browser page through the relay, or the Python client) and the observer say to each other;
+ * limits in docs/contracts.md §7. camelCase throughout. A viewer's requests are checked field by field (the observer must stand anything),
+ * an observer's answers only where the browser routes them: what their maps hold is typed here, and believed.
  *
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
-import type {
-  FilteredStatus,
-  RunStatus,
-  SpanOrigin,
-  TaskOrigin,
-  WordOf
+import * as v from 'valibot';
+import {
+  FILTERED_STATUSES,
+  type RunStatus,
+  type SpanOrigin,
+  type TaskOrigin,
+  type WordOf
 } from '../records/enumerations';
+import {
+  count,
+  flag,
+  map,
+  message,
+  type ReadOnly,
+  seconds,
+  text,
+  u32
+} from './describe';
 
-/** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. */
-export type SpanPath = readonly string[];
+/** A span is named by its path of tags from the root, so that a filter survives reloads, reruns and other clusters. `tag` matches a tag at any depth. */
+const path = v.array(text);
+const term = v.union([v.object({ path }), v.object({ tag: text })]);
+const terms = v.optional(v.array(term));
 
-export type Filter = {
-  /** any: in at least one of these subtrees; all: in every one; not: in none. `tag` matches a tag at any depth. */
-  readonly spans?: {
-    readonly any?: readonly SpanTerm[];
-    readonly all?: readonly SpanTerm[];
-    readonly not?: readonly SpanTerm[];
-  };
-  readonly functions?: readonly string[];
-  readonly notFunctions?: readonly string[];
-  readonly workers?: readonly number[];
-  readonly status?: readonly FilteredStatus[];
-};
-export type SpanTerm = { readonly path: SpanPath } | { readonly tag: string };
-
+const filter = v.object({
+  /** any: in at least one of these subtrees; all: in every one; not: in none. */
+  spans: v.optional(v.object({ any: terms, all: terms, not: terms })),
+  functions: v.optional(v.array(text)),
+  notFunctions: v.optional(v.array(text)),
+  workers: v.optional(v.array(v.number())),
+  status: v.optional(v.array(v.picklist(FILTERED_STATUSES)))
+});
 /** Seconds since the cluster's start. */
-export type TimeRange =
-  | 'all'
-  | { readonly from: number; readonly to: number }
-  | { readonly last: number };
+const time = v.union([
+  v.literal('all'),
+  v.object({ from: seconds, to: seconds }),
+  v.object({ last: seconds })
+]);
+const view = v.picklist([
+  'spans',
+  'task-stream',
+  'tasks',
+  'records',
+  'fine-metrics',
+  'profile',
+  'memory',
+  'summary'
+]);
 
-export type ViewName =
-  | 'spans'
-  | 'task-stream'
-  | 'tasks'
-  | 'records'
-  | 'fine-metrics'
-  | 'profile'
-  | 'memory'
-  | 'summary';
+/** A map of which the receiver believes what it holds. */
+const mapOf = <T extends object>() =>
+  map as unknown as v.GenericSchema<Readonly<Record<string, unknown>>, T>;
+
+export const PANEL_LINK = {
+  up: {
+    watch: message({
+      id: u32,
+      cluster: text,
+      view,
+      filter: v.optional(filter, {}),
+      time: v.optional(time, 'all'),
+      params: v.optional(map, {}),
+      /** The most answers a second; 4 if left out; 0: answer once (a query). */
+      maxHz: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(60))),
+      /** The viewer was told of the cluster: the watch waits up to 10 s for one that the observer does not know. Its source may be about to reconnect. */
+      expected: v.optional(flag, false),
+      /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
+      afterSeq: v.optional(count)
+    }),
+    /** New time or params for a running watch; answered by a snapshot. */
+    change: message({
+      id: u32,
+      time: v.optional(time),
+      params: v.optional(map)
+    }),
+    /**
+     * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
+     * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
+     */
+    tiles: message({
+      id: u32,
+      level: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60)),
+      first: v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(Number.MIN_SAFE_INTEGER),
+        v.maxValue(Number.MAX_SAFE_INTEGER)
+      ),
+      count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64))
+    }),
+    /** One run with all details: answered by `detail`. */
+    detail: message({ request: u32, cluster: text, run: u32 }),
+    ack: message({ id: u32, seq: count }),
+    unwatch: message({ id: u32 })
+  },
+  down: {
+    /** Pushed at once after welcome and on every change (≤ 2 Hz). */
+    clusters: message({ clusters: v.array(mapOf<ClusterInfo>()) }),
+    /** The whole answer of a view; `seq` counts the answers of this watch, `logSeq` is the newest block folded in. Answered by `ack`. */
+    snapshot: message({
+      id: u32,
+      seq: count,
+      logId: text,
+      logSeq: count,
+      honoured: mapOf<Honoured>(),
+      result: mapOf<ViewResult>()
+    }),
+    /** `settled`: nothing in this tile will change any more, keep it for ever. */
+    tile: message(
+      {
+        id: u32,
+        level: v.number(),
+        index: v.number(),
+        settled: flag,
+        logSeq: count,
+        functions: v.optional(v.array(text), [])
+      },
+      {
+        boxes: {
+          lane: 'u16',
+          from: 'f32',
+          to: 'f32',
+          function: 'u16',
+          kind: 'u8',
+          strip: 'u8',
+          cover: 'u8',
+          run: 'u32',
+          tasks: 'u32'
+        }
+      }
+    ),
+    detail: message({ request: u32, run: v.nullable(mapOf<RunDetail>()) }),
+    failure: message({ id: u32, sentence: text }),
+    /** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
+    state: message({
+      state: v.picklist(['no-observer', 'no-node', 'version', 'refused']),
+      sentence: text
+    })
+  }
+} as const;
+
+type Read<S extends v.GenericSchema> = ReadOnly<v.InferOutput<S>>;
+export type SpanPath = Read<typeof path>;
+export type SpanTerm = Read<typeof term>;
+export type Filter = Read<typeof filter>;
+export type TimeRange = Read<typeof time>;
+export type ViewName = Read<typeof view>;
+/** The whole answer of a view. */
+export type Snapshot = { readonly type: 'snapshot' } & Read<
+  (typeof PANEL_LINK)['down']['snapshot']['fields']
+>;
+
+// ---------------------------------------------------------------- what the maps hold
 
 export type ClusterState = 'starting' | 'running' | 'reconnecting' | 'ended';
 /** The id that stands in for clusters that were turned away: a sentence, no cluster. */
@@ -78,20 +192,10 @@ export type ClusterInfo = {
   readonly dropped?: string;
 };
 
-/** The whole answer of a view. `seq` counts answers of this watch; answer with `ack`. Deltas are not needed while answers are ≤ 500 rows. */
-export type Snapshot = {
-  readonly type: 'snapshot';
-  readonly id: number;
-  readonly seq: number;
-  readonly logId: string;
-  /** Newest block folded in. */
-  readonly logSeq: number;
-  /** How the filter was honoured. */
-  readonly honoured: {
-    readonly how: 'exact' | 'approximate' | 'not filtered';
-    readonly why?: string;
-  };
-  readonly result: ViewResult;
+/** How the filter was honoured. */
+type Honoured = {
+  readonly how: 'exact' | 'approximate' | 'not filtered';
+  readonly why?: string;
 };
 
 // ---------------------------------------------------------------- results of the views (seconds, bytes, counts; null = unknown)

@@ -11,11 +11,12 @@ import type {
   Columns,
   Direction,
   LinkDescription,
-  MessageDescription
+  MessageDescription,
+  ReadOnly
 } from './describe';
 import { DOORBELL_LINK } from './doorbell-link';
 import { HANDSHAKE } from './handshake-messages';
-import { PANEL_LINK } from './panel-messages';
+import { PANEL_LINK } from './panel-link';
 import { PEER_LINK } from './peer-link';
 import { SOURCE_LINK } from './source-link';
 import { WORKER_LINK } from './worker-link';
@@ -83,7 +84,7 @@ export type FieldsInput<
   L extends LinkName,
   D extends Direction,
   T extends TypeOf<L, D>
-> = v.InferInput<DescriptionOf<L, D, T>['fields']>;
+> = ReadOnly<v.InferInput<DescriptionOf<L, D, T>['fields']>>;
 export type TablesOf<
   L extends LinkName,
   D extends Direction,

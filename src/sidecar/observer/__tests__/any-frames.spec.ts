@@ -2,7 +2,7 @@
 import { SeededRandom } from '../../../base/seeded-random';
 import { DrawnFrames } from '../../../testing/drawn-frames';
 import { drawBlocks } from '../../../testing/run-from-text';
-import { PANEL_LINK } from '../../../wire/panel-messages';
+import { PANEL_LINK } from '../../../wire/panel-link';
 import type { TypeOf } from '../../../wire/schema';
 import { SOURCE_LINK } from '../../../wire/source-link';
 import { Clusters } from '../clusters';

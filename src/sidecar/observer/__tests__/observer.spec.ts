@@ -215,7 +215,7 @@ describe('the observer', () => {
     const panel = await fixture.panel();
     panel.link.send('detail', { request: 5, cluster: 'c1', run: 0 });
     const { run } = (await panel.next('detail')).fields;
-    expect((run as { parts: unknown[] }).parts).toHaveLength(4);
+    expect(run?.parts).toHaveLength(4);
     expect(fixture.notes.join()).toContain('A detail could not be sent');
   });
 
@@ -240,10 +240,7 @@ describe('the observer', () => {
     ]);
     const isTold = (state: string, why: string | undefined) =>
       panel.next('clusters', ({ clusters }) => {
-        const [worker] = (clusters[0]?.['workers'] ?? []) as {
-          state: string;
-          why?: string;
-        }[];
+        const [worker] = clusters[0]?.workers ?? [];
         return worker?.state === state && worker.why === why;
       });
     await isTold('paused', '9 of 10 MiB');
