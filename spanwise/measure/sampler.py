@@ -229,25 +229,26 @@ class ThreadSampler:
             self._settle(lane, (queued - in_queue * (now - begin)) / INTERVAL)
             lane.doubts.clear()
 
-        lane.carry += max(0.0, now - since) / INTERVAL
+        samples = max(0.0, now - since) / INTERVAL
+        lane.carry += samples
         n = int(lane.carry)
         lane.carry -= n
         # NaN, an unknown clock, counts as movement.
         moved = not cpu - lane.cpu < STILL * (now - lane.looked)
         lane.looked, lane.cpu, lane.waited = now, cpu, waited
+        # Not n: what a look falls short of whole samples would be lost to its states.
+        owed = _owe(lane.owed, (span, function), samples, (on_core, in_queue, blocked))
         if n == 0:
             return moved
-        if isnan(cpu):
-            state = SAMPLE_UNKNOWN
-        else:
-            state = _pay(lane.owed, (span, function), n, (on_core, in_queue, blocked))
+        state = SAMPLE_UNKNOWN if isnan(cpu) else _pay(owed, n)
         called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
         frame = frames.get(executor.ident)
         is_of_function = frame is not None and frame.f_code is _READ_CODE
         if reporting:
             share = min(1.0, max(0.0, (stamp - since) / max(now - since, 1e-6)))
-            is_of_function = _pay(lane.owed_after, (span, function), n, (share, 1.0 - share)) == 0
+            owed = _owe(lane.owed_after, (span, function), n, (share, 1.0 - share))
+            is_of_function = _pay(owed, n) == 0
         if is_of_function and called is not None:
             stack = self.stacks.stack_of_call(called)
         else:
@@ -289,18 +290,23 @@ class ThreadSampler:
         ]
 
 
-def _pay(
+def _owe(
     debts: dict[tuple[int, int], list[float]],
     whose: tuple[int, int],
-    n: int,
+    samples: float,
     shares: tuple[float, ...],
-) -> int:
-    """Add shares of n samples to what is owed; give them to the largest debt; return its index."""
+) -> list[float]:
+    """Add shares of some samples to what is owed, and return it."""
     owed = debts.get(whose)
     if owed is None:
         owed = debts[whose] = [0.0] * len(shares)
     for place, share in enumerate(shares):
-        owed[place] += n * share
+        owed[place] += samples * share
+    return owed
+
+
+def _pay(owed: list[float], n: int) -> int:
+    """Give n samples to the largest debt; return its index."""
     paid = owed.index(max(owed))
     owed[paid] -= n
     return paid

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from spanwise.client import session
@@ -20,6 +21,12 @@ from spanwise.tests.stages import STAGES
 pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
 mark_this_process()
+
+# A busy machine draws slowly: that is no defect of a test.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
