@@ -215,10 +215,24 @@ export class ObserverLink {
       link.start({
         messages: batch => {
           for (const message of batch) {
-            if (message.type === 'resume') {
-              this._resume(message.fields.haveSeq);
-            } else if (message.type === 'ack') {
-              this._acked(message.fields.seq);
+            const isResume = message.type === 'resume';
+            if (isResume || message.type === 'ack') {
+              const seq = isResume
+                ? message.fields.haveSeq
+                : message.fields.seq;
+              const newest = isResume ? this._newestSeq : this._sentSeq;
+              if (seq > newest) {
+                link.refuse(
+                  'broken-frame',
+                  `${message.type}: the observer cannot have block ${seq} of ${newest}.`
+                );
+                return;
+              }
+              if (isResume) {
+                this._resume(seq);
+              } else {
+                this._acked(seq);
+              }
             }
           }
         },

@@ -155,6 +155,28 @@ describe('the link to the observer', () => {
     });
   }
 
+  it.each(['resume', 'ack'] as const)(
+    'leaves an observer that says it has blocks that were not sent (%s)',
+    async type => {
+      await openDoor(type === 'resume' ? 4712 : 0);
+      const kept = (link = openLink());
+      const log = new LogWriter(block => kept.push(block, 1));
+      writeMemory(log, 1);
+      if (type === 'ack') {
+        await waitFor('the block arrives', () => blocks.length === 1);
+        sources[0]!.send('ack', { seq: 4712 });
+      }
+      await waitFor('the link breaks', () =>
+        notes.some(note => note.includes('cannot have block 4712'))
+      );
+      // It comes back, and believes what is possible.
+      await closeDoor();
+      await openDoor(0);
+      await waitFor('the block comes again', () => blocks.length > 0);
+      await link.opened(30);
+    }
+  );
+
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {
     link = openLink();
     const kept = link;
