@@ -90,6 +90,8 @@ def end_scheduler_without_client() -> None:
                 has_client = psutil.Process(scheduler).ppid() == client
             except psutil.Error:
                 return
+            except OSError:
+                continue  # no descriptor for /proc: that passes
             orphaned = 0.0 if has_client else orphaned + _LOOK_SECONDS
         # A child's parent keeps its pid: this is no other process.
         if os.getppid() == scheduler:
