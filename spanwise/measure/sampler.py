@@ -217,16 +217,18 @@ class ThreadSampler:
             begin, begin_cpu = lane.looked, lane.cpu
         begin = min(begin, now - 1e-6)
         on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
+        # Of the time since the last look, which may have seen another task. NaN: unknown, so 0.
         queued = waited - lane.waited
-        in_queue = min(1.0 - on_core, max(0.0, queued / (now - begin)))
-        if isnan(in_queue):
-            in_queue = 0.0
+        whole = max(1e-6, now - max(lane.looked, executor.busy_since))
+        in_queue = min(1.0 - on_core, max(0.0, queued / whole))
         blocked = 1.0 - on_core - in_queue
         span, function = (
             (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
         )
         if queued > 0.0:
-            self._settle(lane, (queued - in_queue * (now - begin)) / INTERVAL)
+            # What does not fit beside the time on a core was before the last look.
+            off_core = max(0.0, whole - max(0.0, cpu - lane.cpu))
+            self._settle(lane, (queued - off_core) / INTERVAL)
             lane.doubts.clear()
 
         samples = max(0.0, now - since) / INTERVAL
@@ -236,11 +238,14 @@ class ThreadSampler:
         # NaN, an unknown clock, counts as movement.
         moved = not cpu - lane.cpu < STILL * (now - lane.looked)
         lane.looked, lane.cpu, lane.waited = now, cpu, waited
-        # Not n: what a look falls short of whole samples would be lost to its states.
-        owed = _owe(lane.owed, (span, function), samples, (on_core, in_queue, blocked))
+        state = SAMPLE_UNKNOWN
+        if not isnan(cpu):
+            # Not n: what a look falls short of whole samples would be lost to its states.
+            owed = _owe(lane.owed, (span, function), samples, (on_core, in_queue, blocked))
+            if n > 0:
+                state = _pay(owed, n)
         if n == 0:
             return moved
-        state = SAMPLE_UNKNOWN if isnan(cpu) else _pay(owed, n)
         called = part[4].function if part is not None else self.called(row)
         assert executor.ident is not None
         frame = frames.get(executor.ident)
@@ -262,16 +267,20 @@ class ThreadSampler:
 
     def _settle(self, lane: _Lane, late: float) -> None:
         """Call the latest `late` samples waiting that were called blocked, but for sent ones."""
+        if late <= 0.0 or not lane.doubts:
+            return
         owed = None
-        while late >= 0.5 and lane.doubts:
+        while lane.doubts:
             key, n = lane.doubts.pop()
+            second, thread, span, function, stack, _ = key
+            owed = lane.owed[span, function]
+            if late < 0.5:
+                break
             n = min(n, self._samples.get(key, 0), round(late))
             if n > 0:
                 self._samples[key] -= n
-                second, thread, span, function, stack, _ = key
                 waiting = (second, thread, span, function, stack, SAMPLE_WAITING)
                 self._samples[waiting] = self._samples.get(waiting, 0) + n
-                owed = lane.owed[span, function]
                 late -= n
         if owed is not None and abs(late) < 1.0:
             # Of the last of them; the rest was sent.

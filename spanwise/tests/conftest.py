@@ -22,9 +22,9 @@ pytest_plugins = ["pytest_jupyter.jupyter_server"]
 
 mark_this_process()
 
-# A busy machine draws slowly: that is no defect of a test.
+# A busy machine draws slowly: that is no defect of a test. An example that takes seconds is one.
 hypothesis.settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "any machine", deadline=5000, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any machine")
 

@@ -285,3 +285,43 @@ def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(dr
         assert found[state] * INTERVAL == pytest.approx(
             thread.spent(state, looked), abs=4 * INTERVAL
         )
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.02, 0.1), st.floats(0.0002, 0.014), st.floats(0.0002, 0.002)),
+        min_size=20,
+        max_size=60,
+    ),
+    st.lists(st.floats(0.95 * INTERVAL, 1.2 * INTERVAL), min_size=1),
+)
+def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
+    """Each sleeps, waits for a core, and computes until the next begins."""
+    thread = Scheduled(
+        [
+            each
+            for asleep, queued, core in tasks
+            for each in ((SAMPLE_BLOCKED, asleep), (SAMPLE_WAITING, queued), (SAMPLE_ON_CORE, core))
+        ]
+    )
+    begins = [0.0, *itertools.accumulate(sum(each) for each in tasks)]
+    now = 0.0
+    executor = FakeExecutor((A, None))
+    executor.core_wait = SimpleNamespace(
+        read=lambda: thread.spent(SAMPLE_WAITING, now, with_last=False)
+    )
+    sampler = sampler_of(executor)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(SAMPLE_ON_CORE, now))
+    for step in itertools.cycle(steps):
+        if now + step > begins[-1]:
+            break
+        now += step
+        executor.clock = max(begin for begin in begins if begin <= now)
+        executor.cpu = thread.spent(SAMPLE_ON_CORE, executor.clock)
+        sampler.look(now)
+    found = Counter[int]()
+    for *_, state, n in sampler.rows():
+        found[state] += n
+    waited = thread.spent(SAMPLE_WAITING, now)
+    # A look across a border shares the waiting of both tasks: a few per cent, either way.
+    assert found[SAMPLE_WAITING] * INTERVAL == pytest.approx(waited, rel=0.2, abs=5 * INTERVAL)
