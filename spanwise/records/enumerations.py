@@ -44,6 +44,7 @@ CAPACITY_RUNNING: Final = 0
 CAPACITY_PAUSED: Final = 1
 CAPACITY_CLOSING: Final = 2
 CAPACITY_GONE: Final = 3
+CAPACITY_STOPPED: Final = 4
 
 # SpanOrigin: log `spans.origin`, `submit.spans[].origin`
 SPAN_USER: Final = 0

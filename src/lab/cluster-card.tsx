@@ -171,7 +171,11 @@ function pausesOf(
   const { paused, stopped } = heldUp(cluster);
   const lines = paused
     .slice(0, MOST_PAUSES)
-    .map(({ name, why }) => trans.__('%1 is paused: %2.', name, why));
+    .map(({ name, why }) =>
+      why === undefined
+        ? trans.__('%1 is paused: memory full.', name)
+        : trans.__('%1 is paused: %2.', name, why)
+    );
   return [
     ...lines,
     ...(paused.length > MOST_PAUSES

@@ -38,7 +38,7 @@ export function standings(
   ]);
 }
 
-/** A stopped worker sends nothing; a paused one says what fills its memory. */
-function standingOf({ state, why }: ClusterWorker): Standing | null {
-  return state !== 'paused' ? null : why === undefined ? 'stopped' : 'paused';
+/** By what the log says of it. That no reason is known of a pause says nothing: rows of `events` are the first to go. */
+function standingOf({ state }: ClusterWorker): Standing | null {
+  return state === 'paused' || state === 'stopped' ? state : null;
 }

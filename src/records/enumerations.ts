@@ -49,7 +49,8 @@ export enum CapacityState {
   Running = 0,
   Paused = 1,
   Closing = 2,
-  Gone = 3
+  Gone = 3,
+  Stopped = 4
 }
 
 export enum SpanOrigin {
@@ -231,7 +232,8 @@ export const ENUMERATIONS = {
       running: 'it begins tasks',
       paused: 'its memory is short: it begins none',
       closing: 'it ends',
-      gone: 'it has ended'
+      gone: 'it has ended',
+      stopped: 'a signal or a debugger holds it: it begins none'
     }
   }),
   SpanOrigin: described({

@@ -75,9 +75,10 @@ describe('ClusterCard', () => {
       '2 more are paused.'
     );
     expect(textOf(clusterInfo())).not.toContain('paused');
-    expect(
-      textOf(clusterInfo({ workers: [{ ...here, state: 'paused' }, there] }))
-    ).toContain('worker 0 is stopped.');
+    const inState = (state: string) =>
+      textOf(clusterInfo({ workers: [{ ...here, state }, there] }));
+    expect(inState('paused')).toContain('worker 0 is paused: memory full.');
+    expect(inState('stopped')).toContain('worker 0 is stopped.');
     expect(textOf(clusterInfo({ workers: all, state: 'ended' }))).not.toContain(
       'paused'
     );

@@ -286,7 +286,9 @@ function stretches(
     if (step.threads <= thread || step.state === CapacityState.Gone) {
       continue;
     }
-    const paused = step.state === CapacityState.Paused;
+    const paused =
+      step.state === CapacityState.Paused ||
+      step.state === CapacityState.Stopped;
     const to = Math.min(steps[i + 1]?.t ?? now, now);
     const last = found[found.length - 1];
     if (last !== undefined && last.to === step.t && last.paused === paused) {

@@ -121,12 +121,22 @@ describe('workers that begin no task', () => {
 
   it('that are stopped are not called full', () => {
     take(
-      rowsToBlock(1, 'capacity', [{ t: 5, worker: 2, threads: 1, state: 1 }])
+      rowsToBlock(1, 'capacity', [{ t: 5, worker: 2, threads: 1, state: 4 }])
     );
     const text = shown();
     expect(text).toContain('1 of 4 workers stopped.');
     expect(text).not.toContain('memory');
     expect(standings(cluster.info())).toEqual(new Map([[2, 'stopped']]));
+  });
+
+  it('that are paused are not called stopped when the row that says why is gone', () => {
+    take(
+      rowsToBlock(1, 'capacity', [{ t: 5, worker: 2, threads: 1, state: 1 }])
+    );
+    const text = shown();
+    expect(text).toContain('1 of 4 workers paused: memory full.');
+    expect(text).not.toContain('stopped');
+    expect(standings(cluster.info())).toEqual(new Map([[2, 'paused']]));
   });
 
   it('are not told of where nothing is known of them', () => {

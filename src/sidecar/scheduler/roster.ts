@@ -278,7 +278,7 @@ export class Roster {
       log.capacity(
         clock(),
         worker,
-        isStopped ? CapacityState.Paused : CapacityState.Running
+        isStopped ? CapacityState.Stopped : CapacityState.Running
       );
     }
     if (isStopped !== session.isHeldUp) {

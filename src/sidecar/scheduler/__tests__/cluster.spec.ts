@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeBlock, type Block } from '../../../records/block';
+import { CapacityState } from '../../../records/enumerations';
 import type { TableName } from '../../../records/tables';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
@@ -10,6 +11,8 @@ import { HandshakeRefused } from '../../../wire/handshake';
 import type { Message } from '../../../wire/schema';
 import { Door } from '../../../link/door';
 import { Cluster } from '../cluster';
+import type { ClusterState } from '../cluster-state';
+import type { WorkerSession } from '../worker-session';
 import { monotonicClock } from '../../../link/monotonic';
 
 const secret = Buffer.alloc(32, 7);
@@ -202,6 +205,39 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     first!.link.send('state', { paused: false });
     await waitFor('its end', () => states()[0] === 'running');
     expect(states()).toEqual(['running', undefined]);
+  });
+
+  it('logs that a worker is stopped apart from that its memory is full', async () => {
+    const { _state: state, _roster: roster } = cluster as unknown as {
+      _state: ClusterState;
+      _roster: { _standingChanged(session: WorkerSession): void };
+    };
+    const [session, other] = [...state.workers.values()];
+    const stand = (standing: WorkerSession['standing']): void => {
+      session!.standing = standing;
+      roster._standingChanged(session!);
+    };
+    stand('stopped');
+    stand('well');
+    workers()
+      .find(({ id }) => id === other!.id)!
+      .link.send('state', { paused: true, why: 'it is full' });
+    await waitFor('the pause', () => other!.isPaused);
+    client.link.send('flush', { request: 5 });
+    const { fields } = await client.message('flushed');
+    await waitFor('the observer has it', () =>
+      observer.blocks.some(block => block.seq === fields.seq)
+    );
+    const logged = observer
+      .rows('capacity')
+      .flatMap(({ columns }) =>
+        [...columns.worker].map((worker, i) => [worker, columns.state[i]])
+      );
+    const statesOf = ({ id }: WorkerSession) =>
+      logged.flatMap(([worker, state]) => (worker === id ? [state] : []));
+    const { Running, Stopped, Paused } = CapacityState;
+    expect(statesOf(session!)).toEqual([Running, Stopped, Running]);
+    expect(statesOf(other!)).toEqual([Running, Paused]);
   });
 
   it('fails what waits when nothing moves, with what is full, and goes on', async () => {
