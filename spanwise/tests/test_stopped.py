@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import pytest
 from spanwise import Client
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
+from spanwise.worker.lifeline import has_lost
 
 TTL_SECONDS = 1.0
 #: What closing may take, whichever process is stopped.
@@ -196,3 +198,33 @@ def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int])
         client.kill()
     # Longer than one that hears of it needs, and no longer than the documented 20 s.
     wait_until("all to end", lambda: not set(marked_processes()) - known, 20.0)
+
+
+class Traced(psutil.Process):
+    """A process whose parent is a debugger."""
+
+    def ppid(self) -> int:
+        return os.getpid() + 1
+
+
+def test_a_process_with_a_debugger_has_lost_its_parent_only_when_that_has_ended() -> None:
+    child = Traced()
+    program = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE) as running:
+        parent = psutil.Process(running.pid)
+        assert not has_lost(child, parent)
+        os.kill(running.pid, signal.SIGKILL)
+        # Nobody has waited for it yet: it stays as a zombie.
+        wait_until("it is lost", lambda: has_lost(child, parent))
+    assert has_lost(child, parent)
+
+
+def test_a_parent_that_cannot_be_looked_at_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = psutil.Process(os.getppid())
+
+    def fail(process: psutil.Process) -> bool:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(psutil.Process, "is_running", fail)
+    with pytest.raises(OSError, match="Too many"):
+        has_lost(Traced(), parent)

@@ -76,9 +76,9 @@ def end_scheduler_without_client() -> None:
     """
     if os.name != "posix":
         return
-    scheduler = os.getppid()
     try:
-        client = psutil.Process(scheduler).ppid()
+        scheduler = psutil.Process(os.getppid())
+        client = psutil.Process(scheduler.ppid())
     except psutil.Error:
         return  # it has ended, as the lifeline tells
 
@@ -87,18 +87,40 @@ def end_scheduler_without_client() -> None:
         while orphaned < _SCHEDULER_SECONDS:
             time.sleep(_LOOK_SECONDS)
             try:
-                has_client = psutil.Process(scheduler).ppid() == client
-            except psutil.Error:
+                has_client = not has_lost(scheduler, client)
+            except psutil.NoSuchProcess:
                 return
-            except OSError:
+            except (psutil.Error, OSError):
                 continue  # no descriptor for /proc: that passes
             orphaned = 0.0 if has_client else orphaned + _LOOK_SECONDS
         # A child's parent keeps its pid: this is no other process.
-        if os.getppid() == scheduler:
+        if os.getppid() == scheduler.pid:
             with contextlib.suppress(OSError):
-                os.kill(scheduler, signal.SIGKILL)
+                os.kill(scheduler.pid, signal.SIGKILL)
 
     threading.Thread(target=look, name="spanwise-orphan", daemon=True).start()
+
+
+def has_lost(child: psutil.Process, parent: psutil.Process) -> bool:
+    """Whether a process has another parent than at first, because that has ended.
+
+    A debugger becomes the parent of the process that it traces (macOS), and the first
+    parent lives on.
+
+    Raises
+    ------
+    psutil.NoSuchProcess
+        The child has ended.
+    psutil.Error, OSError
+        It can't be told now.
+    """
+    if child.ppid() == parent.pid:
+        return False
+    try:
+        # By pid and start: another process may have the number.
+        return not parent.is_running() or bool(parent.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:
