@@ -200,6 +200,26 @@ class TestStalls:
             assert scheduler.released
             scheduler.hold.set()
 
+    def test_other_threads_go_on_while_entries_are_looked_over(
+        self, client: LocalClient, scheduler: ClientScheduler
+    ) -> None:
+        """A look at a million entries would halt them for tenths of a second."""
+        scheduler.hold.clear()
+        future = client.submit(increment, 1)
+        session = client._session
+        went_on: list[bool] = []
+
+        def waits() -> bool:
+            went_on.append(session.lock.acquire(timeout=5))
+            if went_on[-1]:
+                session.lock.release()
+            return True
+
+        session.when_done(future._alive(), lambda: None, waits)
+        assert scheduler.waits()
+        assert went_on == [True]
+        scheduler.hold.set()
+
     def test_a_callback_is_a_wait(self, client: LocalClient, scheduler: ClientScheduler) -> None:
         scheduler.hold.clear()
         future = client.submit(increment, 1)
