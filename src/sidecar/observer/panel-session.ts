@@ -33,7 +33,8 @@ type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
 
 type Awaiting = {
-  readonly message: MessageOf<'watch'>;
+  /** With the changes since. */
+  message: MessageOf<'watch'>;
   readonly timer: NodeJS.Timeout;
 };
 
@@ -239,18 +240,35 @@ export class PanelSession {
   }
 
   private _change({ fields }: MessageOf<'change'>): void {
-    const watch = this._watches.get(fields.id);
-    if (watch === undefined) {
-      this._fail(fields.id, unknownWatchSentence(fields.id));
+    const { id } = fields;
+    const watch = this._watches.get(id);
+    const awaited = this._awaiting.get(id);
+    if (watch === undefined && awaited === undefined) {
+      this._fail(id, unknownWatchSentence(id));
+      return;
+    }
+    const change = {
+      ...(fields.time === undefined ? {} : { time: fields.time }),
+      ...(fields.params === undefined ? {} : { params: fields.params })
+    };
+    if (awaited !== undefined) {
+      if (this._isTooLong(fields)) {
+        // Its question before the change is no longer the page's.
+        this._forget(id);
+        return;
+      }
+      // The cluster is not there yet: what is asked of it is the newest question, within the time that the watch may wait.
+      const { message } = awaited;
+      awaited.message = {
+        ...message,
+        fields: { ...message.fields, ...change }
+      };
       return;
     }
     if (this._isTooLong(fields)) {
       return;
     }
-    watch.change({
-      ...(fields.time === undefined ? {} : { time: fields.time }),
-      ...(fields.params === undefined ? {} : { params: fields.params })
-    });
+    watch!.change(change);
   }
 
   private _tiles({ fields }: MessageOf<'tiles'>): void {

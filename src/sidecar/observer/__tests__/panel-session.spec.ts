@@ -1,4 +1,5 @@
 /** A panel's link by itself, with a clock that the test moves. */
+import { Answers } from '../answers';
 import { Clusters } from '../clusters';
 import { PanelSession } from '../panel-session';
 import { WorkQueue } from '../work-queue';
@@ -34,8 +35,16 @@ function opened() {
         fields: { id, cluster: 'c1', view: 'summary', maxHz: 0, afterSeq: 3 }
       }
     ]);
+  const asked: unknown[] = [];
+  jest.spyOn(Answers.prototype, 'get').mockImplementation(question => {
+    asked.push(question);
+    return Promise.resolve({ version: '', milliseconds: 0 } as never);
+  });
   return {
     failed,
+    /** The questions that were to be answered. */
+    asked,
+    appear: () => clusters.open({ clusterId: 'c1', logId: 'log' } as never),
     link,
     query,
     ask: (messages: readonly unknown[]) => handlers.messages(messages),
@@ -53,6 +62,56 @@ it('waits ten seconds for a cluster of which the asker knows', () => {
   expect(failed).toEqual([
     { id: 1, sentence: expect.stringContaining('No cluster c1 is known here') }
   ]);
+});
+
+it('asks what a watch was changed to while it waited for its cluster', () => {
+  const { failed, asked, appear, ask } = opened();
+  const change = (fields: object) =>
+    ask([{ type: 'change', fields: { id: 1, ...fields } }]);
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  ask([
+    {
+      type: 'watch',
+      fields: { id: 1, cluster: 'c1', ...question, expected: true }
+    }
+  ]);
+  jest.advanceTimersByTime(9_000);
+  change({ time: { last: 7 } });
+  change({ params: { sort: 'duration' } });
+  expect(failed).toEqual([]);
+  appear();
+  expect(asked).toEqual([
+    {
+      ...question,
+      time: { last: 7 },
+      params: expect.objectContaining({ sort: 'duration' })
+    }
+  ]);
+  jest.advanceTimersByTime(1_000);
+  expect(failed).toEqual([]);
+});
+
+it('lets a watch that was changed wait no longer than the others', () => {
+  const { failed, query, ask } = opened();
+  query(1);
+  jest.advanceTimersByTime(9_000);
+  ask([{ type: 'change', fields: { id: 1, time: { last: 7 } } }]);
+  jest.advanceTimersByTime(1_000);
+  expect(failed).toHaveLength(1);
+});
+
+it('does not ask what a watch was before a change that is too long', () => {
+  const { failed, asked, appear, ask } = opened();
+  const watch = { cluster: 'c1', view: 'tasks', expected: true };
+  ask([1, 2].map(id => ({ type: 'watch', fields: { id, ...watch } })));
+  const params = { text: 'x'.repeat(70_000) };
+  ask([{ type: 'change', fields: { id: 1, params } }]);
+  expect(failed).toEqual([
+    { id: 1, sentence: expect.stringContaining('characters') }
+  ]);
+  appear();
+  // That of the other.
+  expect(asked).toHaveLength(1);
 });
 
 it('lets so many wait, and none for a link that is closed', () => {
