@@ -102,7 +102,8 @@ it('lets a watch that was changed wait no longer than the others', () => {
 
 it('does not ask what a watch was before a change that is too long', () => {
   const { failed, asked, appear, ask } = opened();
-  const watch = { cluster: 'c1', view: 'tasks', expected: true };
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  const watch = { cluster: 'c1', ...question, expected: true };
   ask([1, 2].map(id => ({ type: 'watch', fields: { id, ...watch } })));
   const params = { text: 'x'.repeat(70_000) };
   ask([{ type: 'change', fields: { id: 1, params } }]);
