@@ -25,7 +25,7 @@ def remove_spilled(folder: Path, pids: Collection[int] = ()) -> None:
     end = time.monotonic() + END_SECONDS
     while True:
         living = any(map(_lives, pids))
-        for spilled in folder.glob("spill-*"):
+        for spilled in _spilled_in(folder):
             shutil.rmtree(spilled, ignore_errors=True)
         if not living or time.monotonic() > end:
             return
@@ -41,9 +41,17 @@ def _lives(pid: int) -> bool:
 
 def remove_abandoned(base: Path) -> None:
     """Remove what schedulers that are dead have left in the folders beside a new one."""
-    for folder in {spilled.parent for spilled in base.glob("spanwise-*/spill-*")}:
-        if _is_own(folder) and _is_dead(folder / "scheduler.sock"):
+    for folder in base.glob("spanwise-*"):
+        if _is_own(folder) and _spilled_in(folder) and _is_dead(folder / "scheduler.sock"):
             remove_spilled(folder)
+
+
+def _spilled_in(folder: Path) -> list[Path]:
+    """What workers have spilled there; none if the folder has just gone."""
+    try:
+        return [each for each in folder.iterdir() if each.name.startswith("spill-")]
+    except OSError:
+        return []
 
 
 def _is_own(folder: Path) -> bool:

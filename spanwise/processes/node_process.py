@@ -65,11 +65,11 @@ class NodeProcess:
             raise
         self._ending = Ending(self.process, self.folder)
         _OWNED.add(self)
-        # While it starts.
-        remove_abandoned(self.folder.parent)
         # One that is forgotten ends too; the interpreter's end waits by itself.
         weakref.finalize(self, self._ending.begin).atexit = False
         try:
+            # While it starts.
+            remove_abandoned(self.folder.parent)
             self.address = self._wait_until_ready(config)
         except BaseException:
             self.kill()

@@ -17,7 +17,7 @@ import dask
 import pytest
 
 from spanwise import Client, KilledWorker, StallError, as_completed, wait
-from spanwise.processes.abandoned import remove_abandoned
+from spanwise.processes.abandoned import remove_abandoned, remove_spilled
 from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until
@@ -365,3 +365,22 @@ def test_a_task_whose_worker_is_not_there_is_told_of() -> None:
         wait_until("a notice", lambda: any("is not there" in str(each.message) for each in caught))
         assert len([each for each in caught if "is not there" in str(each.message)]) == 1
         assert bound.status == "pending"
+
+
+def test_folders_that_go_while_they_are_looked_through_hold_up_no_start(tmp_path, monkeypatch):
+    """Beside a client that starts, others end and remove their folders."""
+    for number in range(3):
+        (tmp_path / f"spanwise-{number}").mkdir()
+    gone = tmp_path / "spanwise-1"
+    real = Path.lstat
+
+    def lstat(path: Path) -> os.stat_result:
+        found = real(path)
+        if path == gone:
+            gone.rmdir()
+        return found
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    remove_abandoned(tmp_path)
+    assert not gone.exists()
+    remove_spilled(gone)
