@@ -74,7 +74,10 @@ export const PANEL_LINK = {
       /** With a query: answer only after the blocks up to this seq of the log are in (10 s limit, then `failure`). */
       afterSeq: v.optional(count)
     }),
-    /** New time or params for a running watch; answered by a snapshot. */
+    /**
+     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. One that is too long is answered by
+     * `failure`, and the watch then by nothing until the next change, which is answered in any case.
+     */
     change: message({
       id: u32,
       time: v.optional(time),

@@ -266,6 +266,7 @@ export class PanelSession {
       return;
     }
     if (this._isTooLong(fields)) {
+      watch!.refuseChange();
       return;
     }
     watch!.change(change);

@@ -56,6 +56,8 @@ export class RunningWatch {
   private _computing = false;
   private _generation = 0;
   private _disposed = false;
+  /** The page's question is another than the one here, and was refused: nothing is answered until the next change. */
+  private _isRefused = false;
   private readonly _stopListening: () => void;
   private _arrival: NodeJS.Timeout | undefined;
 
@@ -91,7 +93,7 @@ export class RunningWatch {
     return this._question.filter;
   }
 
-  /** A change after which the question is the same as before has no answer. */
+  /** A change after which the question is the same as before has no answer, unless one between them was refused. */
   change({ time, params }: Partial<Pick<Question, 'time' | 'params'>>): void {
     const { view, filter } = this._question;
     const question = {
@@ -101,9 +103,13 @@ export class RunningWatch {
       params:
         params === undefined ? this._question.params : paramsOf(view, params)
     };
-    if (questionKey(question) === questionKey(this._question)) {
+    if (
+      !this._isRefused &&
+      questionKey(question) === questionKey(this._question)
+    ) {
       return;
     }
+    this._isRefused = false;
     this._question = question;
     this._sentVersion = undefined;
     this._generation++;
@@ -114,6 +120,13 @@ export class RunningWatch {
     this._acknowledged = this._seq;
     this._computing = false;
     this.wake();
+  }
+
+  /** The page has been told why. Answers to the question before would take that away, and stand for answers to the new one. */
+  refuseChange(): void {
+    this._isRefused = true;
+    this._generation++;
+    this._computing = false;
   }
 
   ack(seq: number): void {
@@ -141,6 +154,7 @@ export class RunningWatch {
   wake(): void {
     if (
       this._disposed ||
+      this._isRefused ||
       this._output.isFull() ||
       this._computing ||
       this._timer !== undefined ||

@@ -115,6 +115,23 @@ it('does not ask what a watch was before a change that is too long', () => {
   expect(asked).toHaveLength(1);
 });
 
+it('asks again what a watch was before a change that is too long', () => {
+  const { failed, asked, appear, ask } = opened();
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  appear();
+  ask([
+    { type: 'watch', fields: { id: 1, cluster: 'c1', ...question } },
+    {
+      type: 'change',
+      fields: { id: 1, params: { text: 'x'.repeat(70_000) } }
+    },
+    { type: 'change', fields: { id: 1, params: {} } }
+  ]);
+  expect(failed).toHaveLength(1);
+  expect(asked).toHaveLength(2);
+  expect(asked[1]).toEqual(asked[0]);
+});
+
 it('lets so many wait, and none for a link that is closed', () => {
   const { failed, query, close } = opened();
   for (let id = 0; id < 300; id++) {
