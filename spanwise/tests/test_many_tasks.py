@@ -25,7 +25,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
         give(process, {**settings, "mostTasks": ROOM})
 
     monkeypatch.setattr(node_process, "give_settings", give_less_room)
-    with Client(n_workers=1, threads_per_worker=1) as client:
+    with Client(n_workers=2, threads_per_worker=1) as client:
         yield client
 
 
@@ -68,6 +68,10 @@ def test_data_too(client: Client) -> None:
     assert kept[-1].result(LIMIT) == ROOM
     with pytest.raises(TooManyTasks):
         client.scatter([1])[0].result(LIMIT)
+    with pytest.raises(TooManyTasks):
+        client.scatter([2], broadcast=True)[0].result(LIMIT)
+    # The workers are told, too.
+    assert list(client.run(lambda dask_worker: len(dask_worker.puts)).values()) == [0, 0]
     del kept[:10]
     # Futures that are dropped reach the scheduler some milliseconds later, in order.
-    wait_until("there is room", lambda: client.scatter([2])[0].exception(LIMIT) is None)
+    wait_until("there is room", lambda: client.scatter([3])[0].exception(LIMIT) is None)

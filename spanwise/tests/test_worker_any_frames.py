@@ -47,7 +47,7 @@ drawn = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-KINDS = ["assign"] * 6 + ["release", "takeBack", "dropBlobs", "names", "peers", "adopt"]
+KINDS = ["assign"] * 6 + ["release", "takeBack", "dropBlobs", "names", "peers", "adopt", "discard"]
 KINDS += ["run", "flush", "rates", "welcome", "refused"]
 
 

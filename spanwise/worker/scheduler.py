@@ -53,6 +53,7 @@ class SchedulerLink:
             "dropBlobs": self._drop_blobs,
             "peers": self._peers,
             "adopt": self._adopt,
+            "discard": self._discard,
             "run": self._run,
             "flush": self._flush,
             "rates": self._rates,
@@ -134,6 +135,10 @@ class SchedulerLink:
                     "event",
                     {"kind": "data-lost", "text": f"Data {data_id} was never put here."},
                 )
+
+    def _discard(self, message: Message) -> None:
+        for data_id, client in message.table("items"):
+            self._worker.discard(data_id, client)
 
     def _flush(self, message: Message) -> None:
         self._worker.flush()

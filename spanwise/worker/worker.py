@@ -183,12 +183,21 @@ class Worker:
     def adopt(self, data_id: int, client: int, task_id: int) -> bool:
         """Bind data that a client put here to a task id."""
         with self.lock:
-            # A client that does not know its number when it puts data sends 0.
-            found = self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
+            found = self._take_put(data_id, client)
             if found is None:
                 return False
             self.wake(self.table.adopt(task_id, *found, perf_counter()))
         return True
+
+    def discard(self, data_id: int, client: int) -> None:
+        """Drop data that a client put here and that the scheduler refused."""
+        with self.lock:
+            found = self._take_put(data_id, client)
+        del found  # user code may run with it: not under the lock
+
+    def _take_put(self, data_id: int, client: int) -> tuple[Any, float] | None:
+        # A client that does not know its number when it puts data sends 0.
+        return self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
 
     # ── from peers ────────────────────────────────────────────────────────
 

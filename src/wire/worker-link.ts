@@ -203,6 +203,8 @@ export const WORKER_LINK = {
         }
       }
     ),
+    /** Drop data that a client put on the peer door: the scheduler has no room for it. */
+    discard: message({}, { items: { dataId: 'u32', client: 'u16' } }),
     /** Blob 0: payload of (function, args, kwargs). → `runResult` */
     run: message({ request: u32, wait: v.optional(flag, true) }),
     /** → `flushed`, after everything measured before it. */

@@ -9,6 +9,7 @@ import { checkFromClient } from './check-messages';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
 import type { Refusal } from './report-message';
+import type { WorkerSession } from './worker-session';
 import {
   CLIENT,
   translateScattered,
@@ -213,31 +214,49 @@ export class ClientSession {
     cluster.log.spans(CLIENT, fields.spans);
     if (!this._hasRoom(tables.tasks.rows)) {
       this._refuse(tables.tasks);
+      for (const [session, held] of this._heldBy(tables.holders)) {
+        const items = {
+          dataId: held.map(row => tables.tasks.id[row]!),
+          client: held.map(() => CLIENT)
+        };
+        session.link.send('discard', {}, { items });
+      }
       return;
     }
     const event = translateScattered(message, this._context());
-    for (const session of cluster.workers.values()) {
-      const held = [...tables.holders.row].filter(
-        (_, k) => tables.holders.worker[k] === session.id
-      );
-      if (held.length > 0) {
-        session.link.send(
-          'adopt',
-          {},
-          {
-            items: {
-              dataId: held.map(row => tables.tasks.id[row]!),
-              client: held.map(() => CLIENT),
-              taskId: held.map(row =>
-                cluster.rows.ids.outer(event.taskIds[row]!)
-              ),
-              nbytes: held.map(row => tables.tasks.nbytes[row]!)
-            }
+    for (const [session, held] of this._heldBy(tables.holders)) {
+      session.link.send(
+        'adopt',
+        {},
+        {
+          items: {
+            dataId: held.map(row => tables.tasks.id[row]!),
+            client: held.map(() => CLIENT),
+            taskId: held.map(row =>
+              cluster.rows.ids.outer(event.taskIds[row]!)
+            ),
+            nbytes: held.map(row => tables.tasks.nbytes[row]!)
           }
-        );
-      }
+        }
+      );
     }
     cluster.handle(event);
+  }
+
+  /** The workers that hold scattered data, each with its rows. */
+  private _heldBy({
+    row,
+    worker
+  }: Message<'client', 'up', 'scattered'>['tables']['holders']): [
+    WorkerSession,
+    number[]
+  ][] {
+    return [...this._cluster.workers.values()]
+      .map((session): [WorkerSession, number[]] => [
+        session,
+        [...row].filter((_, k) => worker[k] === session.id)
+      ])
+      .filter(([, held]) => held.length > 0);
   }
 
   private _want({ tables }: Message<'client', 'up', 'want'>): void {
