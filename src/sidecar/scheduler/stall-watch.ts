@@ -3,7 +3,7 @@
  *
  * ```
  *   all workers full, nothing runs ── the client has waited for stallSeconds, and nothing has moved ──► what waits fails
- *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, once
+ *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, once per stall
  *   workers end for want of memory ── again and again, and no task is new ──► what they ran and held fails
  *   no worker there may run a task ── some seconds ─────────────────────────► a notice, once
  * ```
@@ -45,7 +45,8 @@ export class StallWatch {
   private _lookedAt = 0;
   /** The client has not answered yet: a stopped client is asked only once. */
   private _isAsked = false;
-  private _hasWarned = false;
+  /** The count of progress when the user was told last; -1: never. */
+  private _warnedAt = -1;
   /** Workers that have ended for want of memory since the last progress, and the count of progress then. */
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
@@ -134,9 +135,12 @@ export class StallWatch {
         this._since = null;
         this._giveUp();
       }
-    } else if (!this._hasWarned && clock() - this._since >= this._seconds) {
-      // Once per cluster: every long pause between two computations would repeat it.
-      this._hasWarned = true;
+    } else if (
+      core.stepsAhead !== this._warnedAt &&
+      clock() - this._since >= this._seconds
+    ) {
+      // Once per stall: what was released, or paused and went on, without a run that ended well since has not ended it.
+      this._warnedAt = core.stepsAhead;
       this._host.warn(
         `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`
       );

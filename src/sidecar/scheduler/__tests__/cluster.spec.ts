@@ -302,6 +302,33 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect(sentences()).toHaveLength(1);
   });
 
+  it('tells of each stall that nobody waits for, once', async () => {
+    client.waiting = false;
+    const stalls = (): number =>
+      client.received.filter(
+        m => m.type === 'problem' && /are released\.$/.test(m.fields.sentence)
+      ).length;
+    const asked = (): number =>
+      client.received.filter(({ type }) => type === 'stalled').length;
+    const state = (fields: { paused: boolean; stalled: boolean }): void =>
+      workers().forEach(({ link }) =>
+        link.send('state', { ...fields, why: fields.paused ? 'full' : '' })
+      );
+    client.submit('kept', { want: 'kept' });
+    await client.outcome('kept');
+    for (const [i, name] of ['a', 'b'].entries()) {
+      state({ paused: true, stalled: true });
+      client.submit(name);
+      await waitFor('the notice', () => stalls() === i + 1);
+      // As often as it takes to be told.
+      const before = asked();
+      await waitFor('more looks', () => asked() >= before + 8);
+      expect(stalls()).toBe(i + 1);
+      state({ paused: false, stalled: false });
+      expect((await client.outcome(name)).status).toBe(1);
+    }
+  });
+
   it('fails nothing while something runs or frees memory', async () => {
     const [first, second] = workers();
     client.submit('a b', { want: 'a b', does: { a: 'hold', b: 'hold' } });
