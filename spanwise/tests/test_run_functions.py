@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,3 +82,36 @@ def test_without_threads_all_that_wait_are_told(monkeypatch: pytest.MonkeyPatch)
     assert "cannot start a thread" in worker.given[0]["why"]
     runs.run(1, lambda: 1)
     wait_until("the next is answered", lambda: worker.given.get(1, {}).get("ok", False))
+
+
+def test_who_waits_for_functions_that_do_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_functions, "MOST_THREADS", 2)
+    monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 0.3)
+    worker = Answers()
+    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    go_on, ran = threading.Event(), threading.Event()
+    runs.run(0, go_on.wait)
+    runs.run(1, go_on.wait)
+    for request in (2, 3):
+        runs.run(request, lambda: 1)
+        # Nobody would hear that it was not run: it waits on.
+        runs.run(request + 10, ran.set, is_awaited=False)
+        wait_until("it is refused", lambda request=request: request in worker.given)
+        why = worker.given[request]["why"]
+        assert "2 functions run there already, none ended for 0.3 s. Try again later." in why
+    wait_until("nobody watches on", lambda: not runs._has_watcher)
+    assert not ran.is_set()
+    go_on.set()
+    wait_until("the others are answered", lambda: {0, 1, 12, 13} <= worker.given.keys())
+    assert ran.is_set()
+
+
+def test_who_waits_while_others_end_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
+    monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 2.0)
+    worker = Answers()
+    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    for request in range(12):
+        runs.run(request, lambda: time.sleep(0.25))
+    wait_until("all are answered", lambda: len(worker.given) == 12)
+    assert all(answer["ok"] for answer in worker.given.values())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import threading
+import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.processes import forks
 from spanwise.wire import payload
@@ -18,10 +19,24 @@ if TYPE_CHECKING:
 MOST_THREADS = 64
 #: Functions that wait for a thread. Each is a pickle, and its caller waits.
 MOST_WAITING = 10_000
+#: Those that run may wait for each other, or never end: after so long without an end of any,
+#: callers are told.
+PATIENCE_SECONDS = 10.0
+
+
+class _Call(NamedTuple):
+    request: int
+    blob: Any
+    #: Whether somebody waits for the answer.
+    is_awaited: bool
+    #: `time.monotonic` of its arrival.
+    came: float
 
 
 class RunFunctions:
     """Gives each function a thread while there are some left; the others wait for one.
+
+    Whose caller waits is refused when no thread comes free for :data:`PATIENCE_SECONDS`.
 
     Parameters
     ----------
@@ -33,20 +48,55 @@ class RunFunctions:
         self._worker = worker
         self._lock = threading.Lock()
         self._threads = 0
-        self._waiting: deque[tuple[int, Any]] = deque()
+        self._waiting: deque[_Call] = deque()
+        self._has_watcher = False
+        #: When a thread came free last.
+        self._freed = 0.0
 
-    def run(self, request: int, blob: Any) -> None:
+    def run(self, request: int, blob: Any, is_awaited: bool = True) -> None:
         """Answer a request later, from a thread, or at once that it cannot be served."""
         with self._lock:
             is_full = len(self._waiting) >= MOST_WAITING
             if not is_full:
-                self._waiting.append((request, blob))
+                self._waiting.append(_Call(request, blob, is_awaited, time.monotonic()))
             starts = not is_full and self._threads < MOST_THREADS
             self._threads += starts
+            watches = is_awaited and not (is_full or starts or self._has_watcher)
+            self._has_watcher |= watches
         if is_full:
             self._refuse(request, f"{MOST_WAITING:,} functions wait there already")
         if starts:
             self._start()
+        if watches:
+            self._start_watcher()
+
+    def _start_watcher(self) -> None:
+        try:
+            threading.Thread(target=self._watch, name="spanwise-run-watch", daemon=True).start()
+        except RuntimeError:
+            self._has_watcher = False  # the next call tries again
+
+    def _watch(self) -> None:
+        """Refuse calls that wait too long, while there are any that wait."""
+        while True:
+            time.sleep(PATIENCE_SECONDS / 20)
+            late: list[_Call] = []
+            with self._lock:
+                latest = time.monotonic() - PATIENCE_SECONDS
+                if self._freed < latest:
+                    left: deque[_Call] = deque()
+                    for call in self._waiting:
+                        is_late = call.is_awaited and call.came < latest
+                        (late if is_late else left).append(call)
+                    self._waiting = left
+                if not any(call.is_awaited for call in self._waiting):
+                    self._has_watcher = False
+                running, goes_on = self._threads, self._has_watcher
+            why = f"{running} functions run there already, none ended for {PATIENCE_SECONDS:g} s"
+            for call in late:
+                self._refuse(call.request, why)
+            if not goes_on:
+                return
 
     def _start(self) -> None:
         try:
@@ -58,8 +108,8 @@ class RunFunctions:
                 left = [] if self._threads else list(self._waiting)
                 if left:
                     self._waiting.clear()
-            for request, _ in left:
-                self._refuse(request, f"it cannot start a thread ({error})")
+            for call in left:
+                self._refuse(call.request, f"it cannot start a thread ({error})")
 
     def _refuse(self, request: int, why: str) -> None:
         why = f"The worker did not run the function: {why}. Try again later."
@@ -69,11 +119,12 @@ class RunFunctions:
     def _serve(self) -> None:
         while True:
             with self._lock:
+                self._freed = time.monotonic()
                 if not self._waiting:
                     self._threads -= 1
                     return
-                request, blob = self._waiting.popleft()
-            self._run(request, blob)
+                call = self._waiting.popleft()
+            self._run(call.request, call.blob)
 
     def _run(self, request: int, blob: Any) -> None:
         fields: dict[str, Any] = {"request": request, "ok": True}

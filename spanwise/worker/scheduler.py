@@ -150,7 +150,8 @@ class SchedulerLink:
         self._watch.memory_seconds = min(max(_LEAST_MEMORY_SECONDS, wanted), _MOST_MEMORY_SECONDS)
 
     def _run(self, message: Message) -> None:
-        self._functions.run(message.fields["request"], message.blobs[0])
+        fields = message.fields
+        self._functions.run(fields["request"], message.blobs[0], fields["wait"])
 
 
 def _nothing(message: Message) -> None:
