@@ -12,6 +12,7 @@ import type { Refusal } from './report-message';
 import type { WorkerSession } from './worker-session';
 import {
   CLIENT,
+  idsTakenBy,
   translateScattered,
   translateSubmit,
   type SubmitContext
@@ -145,7 +146,7 @@ export class ClientSession {
     }
     this._names.announce(fields.firstName, fields.names);
     cluster.log.spans(CLIENT, fields.spans);
-    if (this._refusing || !this._hasRoom(message.tables.tasks.rows)) {
+    if (this._refusing || !this._hasRoomFor(message)) {
       this._refuseGraph(message);
       return;
     }
@@ -160,6 +161,14 @@ export class ClientSession {
     for (const [clientId, task] of submission.alsoWanted) {
       this._reportPresent(clientId, task);
     }
+  }
+
+  private _hasRoomFor({ tables }: Message<'client', 'up', 'submit'>): boolean {
+    // Seldom more than the first: the other goes through all rows.
+    return (
+      this._hasRoom(tables.tasks.rows) ||
+      idsTakenBy(tables, this._cluster.rows) <= this._cluster.rows.ids.room
+    );
   }
 
   /** Whether so many tasks more can be taken. */

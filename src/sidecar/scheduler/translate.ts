@@ -264,6 +264,30 @@ export function translateFinished(
   };
 }
 
+/**
+ * How many ids {@link translateSubmit} takes: one for each row but for aliases of what has an id, from before or as an earlier row.
+ */
+export function idsTakenBy(
+  { tasks, dependencies }: Message<'client', 'up', 'submit'>['tables'],
+  rows: SubmitContext['rows']
+): number {
+  const bound = new Set<number>();
+  let count = 0;
+  for (let i = 0; i < tasks.rows; i++) {
+    const start = tasks.firstDependency[i]!;
+    const stop =
+      i + 1 === tasks.rows ? dependencies.rows : tasks.firstDependency[i + 1]!;
+    const target = dependencies.id[start]!;
+    const isBound =
+      (tasks.flags[i]! & SubmitFlag.Alias) !== 0 &&
+      start < stop &&
+      (bound.has(target) || rows.resolve(target) >= 0);
+    count += isBound ? 0 : 1;
+    bound.add(tasks.id[i]!);
+  }
+  return count;
+}
+
 function takeRow({ rows, at }: SubmitContext, clientId: number): number {
   const task = rows.take(clientId);
   invariant(task >= 0, 'There is room for what is taken up.');

@@ -102,6 +102,35 @@ describe('a cluster with room for six tasks', () => {
     expect(errors().at(-1)).toBe('ValueError boom');
   });
 
+  it('counts no aliases of what is there, or comes with them', async () => {
+    client.submit('kept');
+    expect(await status('kept')).toBe(1);
+    client.submit('kept -> a -> b -> c -> d', {
+      want: 'd x y z',
+      aliases: { x: 'kept', y: 'd', z: 'y' }
+    });
+    for (const name of ['d', 'x', 'y', 'z']) {
+      expect(await status(name)).toBe(1);
+    }
+    expect(errors()).toEqual([]);
+    expect(client.isClosed).toBe(false);
+  });
+
+  it('counts aliases of what is gone', async () => {
+    client.submit('gone', { want: 'gone' });
+    expect(await status('gone')).toBe(1);
+    client.release('gone');
+    client.submit('a b c d e', { want: 'a b c d e' });
+    expect(await status('e')).toBe(1);
+    client.submit('', { want: 'x y', aliases: { x: 'gone', y: 'gone' } });
+    expect([await status('x'), await status('y')]).toEqual([2, 2]);
+    expect(errors()).toEqual([expect.stringMatching(refused)]);
+    client.submit('', { want: 'z', aliases: { z: 'gone' } });
+    expect(await status('z')).toBe(2);
+    expect(errors().at(-1)).not.toMatch(refused);
+    expect(client.isClosed).toBe(false);
+  });
+
   it('fails data for which there is no room', async () => {
     client.submit('a b c d e f', { want: 'a b c d e f' });
     expect(await status('f')).toBe(1);
