@@ -88,10 +88,14 @@ def _fresh(client: Client) -> None:
 
 
 def parts_of(client: Client, since: float) -> list[Part]:
-    """What ran since then: parts in which functions of the user's ran."""
+    """What ran since then: parts in which functions of the user's ran.
+
+    Nothing ran of a task that was given back since an input was not there.
+    """
     return [
         Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
         for record in client.get_task_stream(start=since)
+        if record["status"] != "missing"
         for part in record["startstops"]
         if part["action"] == "compute"
     ]
