@@ -103,6 +103,8 @@ class ClientScheduler:
         self.hold = threading.Event()
         self.hold.set()
         self.link: Link | None = None
+        #: The door's thread has taken the client in, a moment after its dialling came back.
+        self.linked = threading.Event()
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._rows: dict[int, Any] = {}
         self._runner = threading.Thread(target=self._run_all, daemon=True)
@@ -137,6 +139,7 @@ class ClientScheduler:
 
     def _serve(self, link: Link) -> None:
         self.link = link
+        self.linked.set()
         try:
             while True:
                 for message in link.read_batch():
@@ -383,12 +386,14 @@ class LocalClient(Client):
         super().__init__(**options)
 
     def _start(self) -> None:
+        self.fake.linked.clear()
         link = dial(
             self.fake.door.address,
             self.fake.secret,
             "client",
             {"name": "client", "launch": self._launch()},
         )
+        assert self.fake.linked.wait(30)
         self._session = Session(link, self.fake.secret)
         stay_out_of_forks(self._session)
         self._calls = Calls(self._session)
