@@ -69,7 +69,7 @@ class Sampled(Protocol):
     #: Its lane.
     number: int
     core_wait: CoreWait | None
-    #: The task: [5] is its function, [6] its span. None: there is none.
+    #: The task, a row of `assign` (:mod:`spanwise.wire.rows`). None: there is none.
     row: Any
     #: Of a fused task the inner part: [2] is its function, [3] its span.
     part: Any
@@ -101,6 +101,8 @@ class _Lane:
         self.owed: dict[tuple[int, int], list[float]] = {}
         #: The same of looks after a run → samples owed to its function, to the worker.
         self.owed_after: dict[tuple[int, int], list[float]] = {}
+        #: That of `owed` to which the last look added.
+        self.last_owed: list[float] | None = None
         #: What looks called blocked since the last stay in the run queue that is known: the latest
         #: of it may be a stay that had not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
@@ -167,7 +169,6 @@ class ThreadSampler:
             row = executor.row
             if row is None:
                 self._settle(lane, lane.rest(now))
-                lane.doubts.clear()
             else:
                 # `reporting` first: the stamps are those of the end when it is true.
                 reporting = executor.reporting
@@ -205,11 +206,12 @@ class ThreadSampler:
         cpu = lane.clock.read()
         wait = executor.core_wait
         waited = wait.read() if wait is not None else float("nan")
-        since = max(lane.looked, executor.busy_since, now - LONGEST)
+        # From the last look on the thread was idle, without using a core, until it was busy.
+        busy = max(lane.looked, executor.busy_since)
+        since = max(busy, now - LONGEST)
         if reporting:
-            # The stamps are those of the run's end. From the last look on the thread was idle,
-            # without using a core, until it was busy.
-            begin, begin_cpu = max(lane.looked, executor.busy_since), lane.cpu
+            # The stamps are those of the run's end.
+            begin, begin_cpu = busy, lane.cpu
             part = self.last_part(row)
         elif stamp > since:
             begin, begin_cpu = stamp, stamp_cpu
@@ -219,7 +221,7 @@ class ThreadSampler:
         on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
         # Of the time since the last look, which may have seen another task. NaN: unknown, so 0.
         queued = waited - lane.waited
-        whole = max(1e-6, now - max(lane.looked, executor.busy_since))
+        whole = max(1e-6, now - busy)
         in_queue = min(1.0 - on_core, max(0.0, queued / whole))
         blocked = 1.0 - on_core - in_queue
         span, function = (
@@ -229,7 +231,6 @@ class ThreadSampler:
             # What does not fit beside the time on a core was before the last look.
             off_core = max(0.0, whole - max(0.0, cpu - lane.cpu))
             self._settle(lane, (queued - off_core) / INTERVAL)
-            lane.doubts.clear()
 
         samples = max(0.0, now - since) / INTERVAL
         lane.carry += samples
@@ -242,6 +243,7 @@ class ThreadSampler:
         if not isnan(cpu):
             # Not n: what a look falls short of whole samples would be lost to its states.
             owed = _owe(lane.owed, (span, function), samples, (on_core, in_queue, blocked))
+            lane.last_owed = owed
             if n > 0:
                 state = _pay(owed, n)
         if n == 0:
@@ -266,24 +268,32 @@ class ThreadSampler:
         return moved
 
     def _settle(self, lane: _Lane, late: float) -> None:
-        """Call the latest `late` samples waiting that were called blocked, but for sent ones."""
-        if late <= 0.0 or not lane.doubts:
+        """Call the latest `late` samples waiting that were called blocked, but for sent ones.
+
+        The others were blocked, as far as that can be told: none is doubted any more. NaN: the
+        system does not tell how long threads wait.
+        """
+        if not late > 0.0:
+            lane.doubts.clear()
             return
-        owed = None
-        while lane.doubts:
+        owed = lane.last_owed
+        while late > 0.0 and lane.doubts:
             key, n = lane.doubts.pop()
             second, thread, span, function, stack, _ = key
             owed = lane.owed[span, function]
-            if late < 0.5:
+            n = min(n, round(late))
+            if n == 0:
                 break
-            n = min(n, self._samples.get(key, 0), round(late))
-            if n > 0:
-                self._samples[key] -= n
+            late -= n
+            unsent = min(n, self._samples.get(key, 0))
+            if unsent > 0:
+                self._samples[key] -= unsent
                 waiting = (second, thread, span, function, stack, SAMPLE_WAITING)
-                self._samples[waiting] = self._samples.get(waiting, 0) + n
-                late -= n
-        if owed is not None and abs(late) < 1.0:
-            # Of the last of them; the rest was sent.
+                self._samples[waiting] = self._samples.get(waiting, 0) + unsent
+        lane.doubts.clear()
+        if owed is not None:
+            # No sample was given for the rest yet, or one for another state: it is owed.
+            late = min(late, max(0.0, owed[SAMPLE_BLOCKED] + 1.0))
             owed[SAMPLE_WAITING] += late
             owed[SAMPLE_BLOCKED] -= late
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanwise.measure.clocks import ThreadClock
@@ -260,6 +260,14 @@ class Scheduled:
     ),
     st.lists(st.floats(0.9 * INTERVAL, 1.4 * INTERVAL), min_size=1),
 )
+# Looks amid a stay give a sample on core, owed from before it: what the stay is owed goes on.
+@example(
+    [
+        (core / 128, SAMPLE_WAITING, off / 16)
+        for core, off in [(2, 1), (2, 1), (3, 2), (3, 2), (2, 3), (1, 3), (1, 2), (2, 2)]
+    ],
+    [0.009, 0.011337043543874336, 0.009],
+)
 def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(drawn, steps):
     stays = [each for core, state, off in drawn for each in ((SAMPLE_ON_CORE, core), (state, off))]
     whole = sum(seconds for _, seconds in stays)
@@ -325,3 +333,16 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
     waited = thread.spent(SAMPLE_WAITING, now)
     # A look across a border shares the waiting of both tasks: a few per cent, either way.
     assert found[SAMPLE_WAITING] * INTERVAL == pytest.approx(waited, rel=0.2, abs=5 * INTERVAL)
+
+
+def test_where_the_system_tells_no_waiting_what_stands_still_is_blocked():
+    """As on macOS: the clock is there, and reads NaN."""
+    executor = FakeExecutor((A, None))
+    executor.core_wait = SimpleNamespace(read=lambda: float("nan"))
+    sampler = sampler_of(executor)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: 0.0)
+    executor.busy_since = executor.clock = 100.0
+    sampler.look(100.0 + 5.5 * INTERVAL)
+    executor.path = [(None, None)]
+    sampler.look(101.0)
+    assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 5}
