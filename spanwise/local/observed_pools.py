@@ -8,12 +8,11 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
 from spanwise.local.local_log import HOME, LocalLog
 from spanwise.local.process_files import ProcessFiles
 from spanwise.measure.memory import ProcessMemory
+from spanwise.processes.process_state import lives
 
 
 class ObservedPools:
@@ -102,7 +101,7 @@ class ObservedPools:
 
     def _forget_ended(self, now: float) -> None:
         for slot in self._slots.all:
-            if slot.pid is not None and not _lives(slot.pid):
+            if slot.pid is not None and not lives(slot.pid):
                 self._files.finish(slot.pid)
                 is_used = slot.pool is not None and slot.pool.users > 0
                 self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
@@ -126,11 +125,3 @@ def _memory_of(pid: int) -> float:
         return memory.read()
     finally:
         memory.close()
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        # (denied: another user's process has the number by now)
-        return False

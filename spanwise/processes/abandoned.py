@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-import psutil
+from spanwise.processes.process_state import lives
 
 #: Workers end with their scheduler; freeing their memory takes a moment.
 END_SECONDS = 10.0
@@ -24,19 +24,12 @@ def remove_spilled(folder: Path, pids: Collection[int] = ()) -> None:
     """Remove what the workers of a dead scheduler have spilled, as they end."""
     end = time.monotonic() + END_SECONDS
     while True:
-        living = any(map(_lives, pids))
+        living = any(map(lives, pids))
         for spilled in _spilled_in(folder):
             shutil.rmtree(spilled, ignore_errors=True)
         if not living or time.monotonic() > end:
             return
         time.sleep(0.05)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False  # it has ended, or is not the user's
 
 
 def remove_abandoned(base: Path) -> None:

@@ -14,3 +14,12 @@ def is_stopped(pid: int) -> bool:
         return psutil.Process(pid).status() in _STOPPED
     except psutil.Error:
         return False
+
+
+def lives(pid: int) -> bool:
+    """Whether a process of this user runs or is stopped; one that nobody has reaped has ended."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        # It has ended, or another user's process has the number by now.
+        return False
