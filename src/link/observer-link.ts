@@ -13,7 +13,7 @@ import { ByteRing, type RingEntry } from '../base/byte-ring';
 import type { SealedBlock } from '../records/log-writer';
 import { TABLES, type TableName } from '../records/tables';
 import { HandshakeRefused } from '../wire/handshake';
-import type { FieldsInput } from '../wire/schema';
+import type { FieldsInput, Message } from '../wire/schema';
 import { dial } from './dial';
 import type { Link } from './link';
 import { readSecret } from './secret-file';
@@ -215,24 +215,10 @@ export class ObserverLink {
       link.start({
         messages: batch => {
           for (const message of batch) {
-            const isResume = message.type === 'resume';
-            if (isResume || message.type === 'ack') {
-              const seq = isResume
-                ? message.fields.haveSeq
-                : message.fields.seq;
-              const newest = isResume ? this._newestSeq : this._sentSeq;
-              if (seq > newest) {
-                link.refuse(
-                  'broken-frame',
-                  `${message.type}: the observer cannot have block ${seq} of ${newest}.`
-                );
-                return;
-              }
-              if (isResume) {
-                this._resume(seq);
-              } else {
-                this._acked(seq);
-              }
+            const wrong = this._take(message);
+            if (wrong !== null) {
+              link.refuse('broken-frame', wrong);
+              return;
             }
           }
         },
@@ -259,6 +245,22 @@ export class ObserverLink {
       }
       this._tryAgain();
     }
+  }
+
+  /** Returns what is wrong with a message: an observer cannot have what was not sent to it. */
+  private _take({ type, fields }: Message<'source', 'down'>): string | null {
+    if (type === 'resume') {
+      if (fields.haveSeq > this._newestSeq) {
+        return notSent(type, fields.haveSeq, this._newestSeq);
+      }
+      this._resume(fields.haveSeq);
+    } else if (type === 'ack') {
+      if (fields.seq > this._sentSeq) {
+        return notSent(type, fields.seq, this._sentSeq);
+      }
+      this._acked(fields.seq);
+    }
+    return null;
   }
 
   /** A block has left the ring for good. */
@@ -453,6 +455,10 @@ export class ObserverLink {
   private _changed(): void {
     [...this._onChange].forEach(look => look());
   }
+}
+
+function notSent(type: string, seq: number, newest: number): string {
+  return `${type}: the observer cannot have block ${seq} of ${newest}.`;
 }
 
 /** Blocks say in their header of which table they are, and how many rows they hold (records/block.ts). */
