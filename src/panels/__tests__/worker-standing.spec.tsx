@@ -6,7 +6,8 @@ import { createRoot, type Root } from 'react-dom/client';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { FakeFeed } from '../../feed/__tests__/fake-feed';
 import { encodeBlock } from '../../records/block';
-import { ObservedCluster } from '../../sidecar/observer/observed-cluster';
+import { type ObservedCluster } from '../../sidecar/observer/observed-cluster';
+import { emptyCluster } from '../../testing/observed-cluster';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawBlocks } from '../../testing/run-from-text';
 import { StripList } from '../strip-list';
@@ -63,15 +64,7 @@ describe('workers that begin no task', () => {
     host = document.body.appendChild(document.createElement('div'));
     root = createRoot(host);
     seq = 0;
-    cluster = new ObservedCluster({
-      clusterId: 'c1',
-      logId: 'log-1',
-      name: 'first-look',
-      kind: 'embedded',
-      wallEpoch: 1000,
-      capabilities: {},
-      pid: 0
-    } as never);
+    cluster = emptyCluster();
     expect(
       take(
         ...drawBlocks('0/0 aa\n1/0 b\n2/0 c\n3/0 dd'),

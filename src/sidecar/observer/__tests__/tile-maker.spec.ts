@@ -3,8 +3,8 @@ import { complete } from '../../../observer/folds/context';
 import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
 import type { TileAnswer } from '../../../observer/tiles/tile';
+import { emptyCluster } from '../../../testing/observed-cluster';
 import { drawBlocks } from '../../../testing/run-from-text';
-import { ObservedCluster } from '../observed-cluster';
 import { TileMaker } from '../tile-maker';
 import { encoded } from './observer-fixture';
 
@@ -90,17 +90,7 @@ describe('kept tiles', () => {
 });
 
 it('are asked for without turning their filter into text for each', () => {
-  const cluster = new ObservedCluster({
-    logId: 'l',
-    clusterId: 'c',
-    name: 'n',
-    kind: 'embedded',
-    wallEpoch: 0,
-    pid: 1,
-    versions: {},
-    capabilities: {},
-    environmentId: ''
-  });
+  const cluster = emptyCluster();
   cluster.take(blocks.map(encoded));
   const filter = { functions: ['a'] };
   const maker = cluster.tiles(filter);

@@ -1,8 +1,8 @@
+import { emptyCluster } from '../../../testing/observed-cluster';
 import { drawBlocks } from '../../../testing/run-from-text';
 import { waitFor } from '../../../testing/wait-for';
 import { answerVersion, type Answer } from '../answers';
 import type { ClusterEntry } from '../clusters';
-import { ObservedCluster } from '../observed-cluster';
 import { RunningWatch } from '../watch';
 import { encoded } from './observer-fixture';
 
@@ -18,14 +18,7 @@ function more(n: number): Uint8Array {
 
 /** A watch whose answers are made by hand. */
 class WatchFixture {
-  readonly cluster = new ObservedCluster({
-    logId: 'log',
-    clusterId: 'c1',
-    name: 'test',
-    kind: 'embedded',
-    wallEpoch: 0,
-    pid: 1
-  } as never);
+  readonly cluster = emptyCluster();
   canSend = true;
   isFull = false;
   readonly asked: number[] = [];

@@ -1,6 +1,6 @@
+import { emptyCluster } from '../../../testing/observed-cluster';
 import { drawBlocks } from '../../../testing/run-from-text';
 import { Answers } from '../answers';
-import { ObservedCluster } from '../observed-cluster';
 import { NotWanted, WorkQueue } from '../work-queue';
 import { encoded } from './observer-fixture';
 
@@ -126,17 +126,7 @@ describe('askers', () => {
 
 describe('equal questions', () => {
   it('are computed once, and again only when rows that matter came in', async () => {
-    const cluster = new ObservedCluster({
-      logId: 'l',
-      clusterId: 'c',
-      name: 'n',
-      kind: 'embedded',
-      wallEpoch: 0,
-      pid: 1,
-      versions: {},
-      capabilities: {},
-      environmentId: ''
-    });
+    const cluster = emptyCluster();
     const blocks = drawBlocks('0/0 aabb');
     cluster.take(blocks.map(encoded));
     const queue = new WorkQueue();
@@ -169,17 +159,7 @@ describe('equal questions', () => {
   });
 
   it('go on as long as one of those who asked wants the answer', async () => {
-    const cluster = new ObservedCluster({
-      logId: 'l',
-      clusterId: 'c',
-      name: 'n',
-      kind: 'embedded',
-      wallEpoch: 0,
-      pid: 1,
-      versions: {},
-      capabilities: {},
-      environmentId: ''
-    });
+    const cluster = emptyCluster();
     cluster.take(drawBlocks('0/0 aabb').map(encoded));
     const answers = new Answers(cluster, new WorkQueue());
     const question = {
@@ -208,17 +188,7 @@ describe('equal questions', () => {
   });
 
   it('are not answered by a fold that began before the block that one of them names', async () => {
-    const cluster = new ObservedCluster({
-      logId: 'l',
-      clusterId: 'c',
-      name: 'n',
-      kind: 'embedded',
-      wallEpoch: 0,
-      pid: 1,
-      versions: {},
-      capabilities: {},
-      environmentId: ''
-    });
+    const cluster = emptyCluster();
     const blocks = drawBlocks('0/0 aabb');
     const runs = blocks.findIndex(({ table }) => table === 'runs');
     cluster.take(blocks.slice(0, runs).map(encoded));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SeededRandom } from '../../../base/seeded-random';
 import { monotonicClock } from '../../../link/monotonic';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { DrawnFrames } from '../../../testing/drawn-frames';
 import { CLIENT_LINK } from '../../../wire/client-link';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
@@ -53,30 +54,13 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sw-'));
   const notes: string[] = [];
   const cluster = await Cluster.start({
-    settings: {
-      protocol: 1,
-      clusterId: 'c1',
-      name: 'test',
-      secretHex: '07'.repeat(32),
-      transport: 'unix',
+    settings: drawnClusterSettings({
       nWorkers: 0,
       threadsPerWorker: 2,
       memoryLimit: 1e9,
-      launch: {
-        executable: 'python',
-        path: [],
-        cwd: '/',
-        env: {},
-        versions: {},
-        modules: []
-      },
       observer: { address: 'unix:/nowhere', secretFile: '/nowhere' },
-      recording: true,
-      workerTtlSeconds: 60,
-      stallSeconds: 300,
-      notebook: null,
-      wallEpoch: 0
-    },
+      stallSeconds: 300
+    }),
     folder,
     clock: monotonicClock(),
     note: sentence => notes.push(sentence),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { decodeBlock, type Block } from '../../../records/block';
 import { CapacityState } from '../../../records/enumerations';
 import type { TableName } from '../../../records/tables';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
 import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
@@ -86,33 +87,16 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     observer = await KeepingObserver.start(folder, 'observer');
     notes.length = 0;
     cluster = await Cluster.start({
-      settings: {
-        protocol: 1,
-        clusterId: 'c1',
-        name: 'test',
+      settings: drawnClusterSettings({
         secretHex: secret.toString('hex'),
         transport,
         nWorkers: 2,
-        threadsPerWorker: 1,
-        memoryLimit: 0,
-        launch: {
-          executable: 'python',
-          path: [],
-          cwd: '/',
-          env: {},
-          versions: { python: '3.11' },
-          modules: []
-        },
         observer: {
           address: observer.door!.address,
           secretFile: join(folder, 'secret')
         },
-        workerTtlSeconds: 60,
-        recording: true,
-        stallSeconds: 0.4,
-        notebook: null,
-        wallEpoch: 0
-      },
+        stallSeconds: 0.4
+      }),
       folder,
       clock: monotonicClock(),
       note: sentence => notes.push(sentence),

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monotonicClock } from '../../../link/monotonic';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
 import { waitFor } from '../../../testing/wait-for';
 import { WireClient } from '../../../testing/wire-client';
 import { WireFleet } from '../../../testing/wire-worker';
@@ -18,31 +19,10 @@ describe('a cluster with room for six tasks', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sw-'));
     cluster = await Cluster.start({
-      settings: {
-        protocol: 1,
-        clusterId: 'c1',
-        name: 'test',
+      settings: drawnClusterSettings({
         secretHex: secret.toString('hex'),
-        transport: 'unix',
-        nWorkers: 1,
-        threadsPerWorker: 1,
-        memoryLimit: 0,
-        launch: {
-          executable: 'python',
-          path: [],
-          cwd: '/',
-          env: {},
-          versions: { python: '3.11' },
-          modules: []
-        },
-        observer: null,
-        workerTtlSeconds: 60,
-        recording: true,
-        stallSeconds: 0,
-        mostTasks: 6,
-        notebook: null,
-        wallEpoch: 0
-      },
+        mostTasks: 6
+      }),
       folder,
       clock: monotonicClock(),
       note: () => undefined,

@@ -1,0 +1,32 @@
+import type { ClusterSettings } from '../wire/cluster-settings';
+
+/** Settings of a scheduler process, as a client would write them: one worker of one thread, no observer, unless `settings` say otherwise. */
+export function drawnClusterSettings(
+  settings: Partial<ClusterSettings> = {}
+): ClusterSettings {
+  return {
+    protocol: 1,
+    clusterId: 'c1',
+    name: 'test',
+    secretHex: '07'.repeat(32),
+    transport: 'unix',
+    nWorkers: 1,
+    threadsPerWorker: 1,
+    memoryLimit: 0,
+    launch: {
+      executable: 'python',
+      path: [],
+      cwd: '/',
+      env: {},
+      versions: { python: '3.11' },
+      modules: []
+    },
+    observer: null,
+    workerTtlSeconds: 60,
+    recording: true,
+    stallSeconds: 0,
+    notebook: null,
+    wallEpoch: 0,
+    ...settings
+  };
+}

@@ -1,0 +1,16 @@
+import { ObservedCluster } from '../sidecar/observer/observed-cluster';
+
+/** A cluster as an observer knows it once its source has said who it is: without rows. */
+export function emptyCluster(): ObservedCluster {
+  return new ObservedCluster({
+    logId: 'log',
+    clusterId: 'c1',
+    name: 'test',
+    kind: 'embedded',
+    wallEpoch: 0,
+    pid: 1,
+    versions: {},
+    capabilities: {},
+    environmentId: ''
+  });
+}
