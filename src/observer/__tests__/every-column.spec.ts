@@ -1,0 +1,788 @@
+/**
+ * The account of a drawn cluster is kept twice: by the source, the log and the observer's folds, and here, from the drawn facts alone. All
+ * columns of each table and all fields of each answer are compared, so that a column that is doubled, swapped with its neighbour, or booked
+ * under another name differs.
+ */
+import {
+  PartKind,
+  RunStatus,
+  SpanOrigin,
+  TaskOrigin,
+  wordsOf
+} from '../../records/enumerations';
+import { TextColumn, type Block } from '../../records/block';
+import { TABLES, type TableName } from '../../records/tables';
+import {
+  drawCluster,
+  endOf,
+  TICK,
+  TICKS,
+  toldToSource,
+  type ClusterFacts,
+  type PartFact,
+  type RunFact,
+  type SpanFact
+} from '../../testing/drawn-cluster';
+import type { Filter } from '../../wire/panel-link';
+import { runDetail } from '../folds/run-detail';
+import { blockRows } from '../store/block-rows';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask } from './ask';
+
+type Fields = Readonly<Record<string, unknown>>;
+const END = TICKS * TICK;
+const SEEDS = Array.from({ length: 25 }, (_, i) => i + 1);
+const STATUS = wordsOf(RunStatus);
+const KIND = wordsOf(PartKind);
+
+const sum = <T>(of: readonly T[], value: (each: T) => number): number =>
+  of.reduce((total, each) => total + value(each), 0);
+const sorted = (rows: readonly unknown[]): string[] =>
+  rows.map(row => JSON.stringify(row)).sort();
+
+// ---- the log
+
+/** Columns that hold ids of names. */
+const NAMED: Partial<Record<TableName, readonly string[]>> = {
+  spans: ['tag'],
+  nodes: ['group', 'function'],
+  runs: ['function'],
+  parts: ['function'],
+  running: ['function'],
+  fine: ['context', 'function', 'activity', 'unit'],
+  stored: ['function'],
+  events: ['kind']
+};
+
+/** All rows of a table, names as texts. */
+function rowsOf(blocks: readonly Block[], table: TableName): Fields[] {
+  const names = new Map<number, string>();
+  const rows: Fields[] = [];
+  for (const block of blocks) {
+    if (block.table === 'names') {
+      block.columns.id.forEach((id, i) =>
+        names.set(id, block.columns.text.at(i))
+      );
+    }
+    if (block.table !== table) {
+      continue;
+    }
+    for (let i = 0; i < block.rows; i++) {
+      const row: Record<string, unknown> = {};
+      for (const [name, column] of Object.entries(block.columns)) {
+        const value = column instanceof TextColumn ? column.at(i) : column[i];
+        row[name] = NAMED[table]?.includes(name) ? names.get(value) : value;
+      }
+      rows.push(row);
+    }
+  }
+  return rows;
+}
+
+function laneOf({ worker, thread }: Pick<RunFact, 'worker' | 'thread'>) {
+  return worker.firstLane + thread;
+}
+
+/** What each table has to hold; the order of the rows is that of the facts. */
+const EXPECTED: Partial<
+  Record<TableName, (facts: ClusterFacts) => readonly Fields[]>
+> = {
+  spans: ({ spans }) => [
+    {
+      id: 0,
+      parent: 0,
+      tag: 'default',
+      client: 0,
+      opened: 0,
+      closed: NaN,
+      origin: SpanOrigin.Default
+    },
+    ...spans.flatMap(span => [
+      { ...span, closed: NaN },
+      ...(span.closed === null ? [] : [{ ...span }])
+    ])
+  ],
+  workers: ({ workers }) =>
+    [
+      ...workers.map(worker => ({ at: worker.joined, worker, left: NaN })),
+      ...workers.map(worker => ({ at: worker.left, worker, left: worker.left }))
+    ]
+      .filter(({ at }) => at < Infinity)
+      .sort((one, other) => one.at - other.at)
+      .map(({ worker: { firstLane: _, ...worker }, left }) => ({
+        ...worker,
+        left,
+        why: Number.isNaN(left) ? '' : 'was ended'
+      })),
+  lanes: ({ workers }) =>
+    workers.flatMap(({ worker, threads, firstLane }) =>
+      Array.from({ length: threads }, (_, thread) => ({
+        lane: firstLane + thread,
+        worker,
+        thread
+      }))
+    ),
+  nodes: ({ tasks }) =>
+    tasks.map(({ inputs: _, ...task }, i) => ({
+      ...task,
+      firstEdge: sum(tasks.slice(0, i), ({ inputs }) => inputs.length)
+    })),
+  edges: ({ tasks }) =>
+    tasks.flatMap(({ inputs }) => inputs.map(node => ({ node }))),
+  runs: ({ runs }) =>
+    runs.map(({ task, worker, thread, parts: _, error: __, ...run }) => ({
+      ...run,
+      node: task.node,
+      function: task.function,
+      span: task.span,
+      lane: laneOf({ worker, thread })
+    })),
+  parts: ({ runs }) =>
+    runs.flatMap(({ run, parts }) =>
+      parts.map(part => ({ ...part, run, held: Number(part.held) }))
+    ),
+  running: ({ runs, going }) => [
+    ...runs
+      .filter(({ status }) => status === RunStatus.Lost)
+      .map(run => runningRow({ ...run, started: run.start })),
+    ...going.map(runningRow)
+  ],
+  transfers: ({ transfers }) =>
+    [...transfers]
+      .sort((one, other) => endOf(one) - endOf(other))
+      .map(({ task, ...row }) => ({ ...row, firstNode: task.node, status: 0 })),
+  stored: ({ stored }) => stored.map(row => ({ ...row })),
+  memory: ({ memory }) => memory.map(row => ({ ...row })),
+  fine: ({ fine }) =>
+    [...fine]
+      .sort((one, other) => one.t - other.t)
+      .map(({ t, ...row }) => ({ ...row, second: Math.floor(t) })),
+  events: ({ runs }) =>
+    runs
+      .filter(({ error }) => error !== null)
+      .map(run => ({
+        t: endOf(run),
+        kind: 'task-failed',
+        worker: run.worker.worker,
+        span: run.task.span,
+        run: run.run,
+        text: run.error
+      }))
+};
+
+function runningRow({
+  task,
+  worker,
+  thread,
+  started
+}: ClusterFacts['going'][number]): Fields {
+  return {
+    lane: laneOf({ worker, thread }),
+    node: task.node,
+    function: task.function,
+    span: task.span,
+    started
+  };
+}
+
+// ---- spans
+
+const DEFAULT: SpanFact = {
+  id: 0,
+  parent: 0,
+  tag: 'default',
+  client: 0,
+  opened: 0,
+  closed: null,
+  origin: SpanOrigin.Default
+};
+
+function pathOf(facts: ClusterFacts, id: number): string[] {
+  const span = facts.spans.find(each => each.id === id);
+  return span === undefined
+    ? ['default']
+    : [...(span.parent === 0 ? [] : pathOf(facts, span.parent)), span.tag];
+}
+
+function isBegun({ status }: RunFact): boolean {
+  return status !== RunStatus.Missing;
+}
+
+function isComputing({ held, kind }: PartFact): boolean {
+  return held && kind === PartKind.Compute;
+}
+
+/** One use of a thread: a held part, or what the run's parts leave of it. */
+type Stretch = {
+  readonly span: number;
+  readonly function: string;
+  /** What it goes to; computing goes to more than one. */
+  readonly seconds: readonly (readonly [activity: string, seconds: number])[];
+};
+
+/** What is computed: on a core, then waiting for one, then blocked. */
+function computed(
+  duration: number,
+  cpu: number,
+  coreWait: number
+): Stretch['seconds'] {
+  const off = duration - cpu;
+  const core = Math.min(coreWait, off);
+  return Number.isNaN(coreWait)
+    ? [
+        ['thread-cpu', cpu],
+        ['thread-noncpu', off]
+      ]
+    : [
+        ['thread-cpu', cpu],
+        ['core', core],
+        ['blocked', off - core]
+      ];
+}
+
+function stretchesOf(run: RunFact): Stretch[] {
+  const { function: fn, span } = run.task;
+  const held = run.parts.filter(part => part.held);
+  if (run.status === RunStatus.Lost) {
+    return [{ span, function: fn, seconds: [['lost', run.duration]] }];
+  }
+  if (held.length === 0) {
+    const seconds = computed(run.duration, run.cpu, NaN);
+    return [{ span, function: fn, seconds }];
+  }
+  return [
+    ...held.map(part => ({
+      span: part.span,
+      function: part.function,
+      seconds: isComputing(part)
+        ? computed(part.duration, part.cpu, part.coreWait)
+        : ([[KIND[part.kind]!, part.duration]] as const)
+    })),
+    {
+      span,
+      function: fn,
+      seconds: [['other', run.duration - sum(held, part => part.duration)]]
+    }
+  ];
+}
+
+/** Runs that are not divided, under the task's function, and computing parts, each under its own. */
+function executionsOf(run: RunFact): { span: number; function: string }[] {
+  const parts = run.parts.filter(isComputing);
+  return parts.length > 0 || !isBegun(run) ? parts : [run.task];
+}
+
+/** From when on the run's task was waited for. */
+function waitedSince(run: RunFact): number {
+  return (
+    run.start - run.waitReady - (run.waitInputs || 0) - (run.waitThread || 0)
+  );
+}
+
+/**
+ * Idle seconds by span, tick by tick: a thread that is there and runs nothing, while some task is unfinished, is idle; the tick's idle
+ * seconds are divided among the tasks that are unfinished then, those of fused ones by the seconds of their computing.
+ */
+function idleBySpan({
+  workers,
+  runs,
+  going
+}: ClusterFacts): Map<number, number> {
+  const unfinished = [
+    ...runs.filter(isBegun).map(run => ({
+      from: waitedSince(run),
+      start: run.start,
+      to: endOf(run),
+      lane: laneOf(run),
+      of: sharesOf(run)
+    })),
+    ...going.map(run => ({
+      from: run.started,
+      start: run.started,
+      to: END,
+      lane: laneOf(run),
+      of: [[run.task.span, 1] as const]
+    }))
+  ];
+  const idle = new Map<number, number>();
+  for (let tick = 0; tick < TICKS; tick++) {
+    const t = tick * TICK;
+    const here = unfinished.filter(({ from, to }) => from <= t && t < to);
+    const busy = new Set(
+      here.filter(({ start }) => start <= t).map(({ lane }) => lane)
+    );
+    const threads = sum(
+      workers.filter(({ joined, left }) => joined <= t && t < left),
+      worker => worker.threads
+    );
+    const seconds = (threads - busy.size) * TICK;
+    for (const [span, share] of here.flatMap(({ of }) => of)) {
+      idle.set(span, (idle.get(span) ?? 0) + (seconds * share) / here.length);
+    }
+  }
+  return idle;
+}
+
+function sharesOf(run: RunFact): readonly (readonly [number, number])[] {
+  const computing = run.parts.filter(({ kind }) => kind === PartKind.Compute);
+  const all = sum(computing, part => part.duration);
+  return all === 0
+    ? [[run.task.span, 1]]
+    : computing.map(part => [part.span, part.duration / all] as const);
+}
+
+function expectedSpans(facts: ClusterFacts): Fields[] {
+  const all = [DEFAULT, ...facts.spans];
+  const children = (id: number): SpanFact[] =>
+    id === 0 ? [] : facts.spans.filter(({ parent }) => parent === id);
+  const subtree = (id: number): number[] => [
+    id,
+    ...children(id).flatMap(child => subtree(child.id))
+  ];
+  const idle = idleBySpan(facts);
+  const begun = facts.runs.filter(isBegun);
+  const stretches = facts.runs.flatMap(stretchesOf);
+  const row = (span: SpanFact): Fields => {
+    const ids = subtree(span.id);
+    const isIn = (each: { readonly span: number }): boolean =>
+      ids.includes(each.span);
+    const runs = begun.filter(({ task }) => isIn(task));
+    const seconds = (of: readonly Stretch[], activity?: string): number =>
+      sum(
+        of.flatMap(each => each.seconds),
+        ([name, value]) =>
+          activity === undefined || name === activity ? value : 0
+      );
+    const mine = stretches.filter(isIn);
+    const tasks = facts.tasks.filter(isIn);
+    const extents = [
+      ...runs.map(run => [run.start, endOf(run)] as const),
+      ...begun.flatMap(run =>
+        run.parts.filter(isIn).map(({ offset, duration }) => {
+          const start = run.start + offset;
+          return [start, start + duration] as const;
+        })
+      )
+    ];
+    return {
+      span: span.id,
+      parent: span.parent === 0 ? null : span.parent,
+      path: pathOf(facts, span.id),
+      tag: span.tag,
+      origin: wordsOf(SpanOrigin)[span.origin],
+      opened: span.opened,
+      closed: span.closed,
+      tasks: runs.length,
+      running: facts.going.filter(({ task }) => isIn(task)).length,
+      failed: runs.filter(({ status }) => status === RunStatus.Failed).length,
+      threadSeconds: seconds(mine),
+      cpuSeconds: seconds(mine, 'thread-cpu'),
+      transferSeconds: seconds(mine, 'transfer'),
+      idleSeconds: expect.closeTo(
+        sum(ids, id => idle.get(id) ?? 0),
+        9
+      ) as unknown,
+      ownTasks: begun.filter(({ task }) => task.span === span.id).length,
+      ownNanoseconds:
+        1e9 * seconds(stretches.filter(each => each.span === span.id)),
+      executions: facts.runs.flatMap(executionsOf).filter(isIn).length,
+      exact: tasks.filter(({ origin }) => origin === TaskOrigin.User).length,
+      inferred: tasks.filter(({ origin }) => origin === TaskOrigin.Inferred)
+        .length,
+      firstStart:
+        extents.length > 0 ? Math.min(...extents.map(e => e[0])) : null,
+      lastStop: extents.length > 0 ? Math.max(...extents.map(e => e[1])) : null
+    };
+  };
+  return all
+    .filter(({ parent }) => parent === 0)
+    .flatMap(({ id }) => subtree(id))
+    .map(id => row(all.find(span => span.id === id)!));
+}
+
+// ---- task rows
+
+function known(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}
+
+function keyOf({ group, suffix }: ClusterFacts['tasks'][number]): string {
+  return group + suffix;
+}
+
+function expectedDetail(
+  facts: ClusterFacts,
+  run: RunFact,
+  error: string | null
+): Fields {
+  return {
+    run: run.run,
+    key: keyOf(run.task),
+    function: run.task.function,
+    span: pathOf(facts, run.task.span),
+    origin: wordsOf(TaskOrigin)[run.task.origin],
+    worker: run.worker.name,
+    thread: run.thread,
+    status: STATUS[run.status],
+    attempt: run.attempt,
+    start: run.start,
+    duration: run.duration,
+    cpu: known(run.cpu),
+    waitReady: known(run.waitReady),
+    waitInputs: known(run.waitInputs),
+    waitThread: known(run.waitThread),
+    nbytes: known(run.nbytes),
+    ...(error === null ? {} : { error }),
+    parts: run.parts.map(part => ({
+      kind: KIND[part.kind],
+      held: part.held,
+      function: part.function,
+      span: pathOf(facts, part.span),
+      offset: part.offset,
+      duration: part.duration,
+      cpu: known(part.cpu),
+      bytes: known(part.bytes)
+    }))
+  };
+}
+
+function expectedRecord(facts: ClusterFacts, run: RunFact): Fields {
+  return {
+    run: run.run,
+    key: keyOf(run.task),
+    function: run.task.function,
+    span: pathOf(facts, run.task.span),
+    worker: run.worker.name,
+    thread: run.thread,
+    status: STATUS[run.status],
+    attempt: run.attempt,
+    start: run.start,
+    duration: run.duration,
+    nbytes: known(run.nbytes),
+    parts: run.parts.map(part => ({
+      kind: KIND[part.kind],
+      function: part.function,
+      span: pathOf(facts, part.span),
+      offset: part.offset,
+      duration: part.duration
+    }))
+  };
+}
+
+/** The columns of an answer as rows. */
+function recordsOf(log: LogStore): Fields[] {
+  const answer = ask(log, 'records');
+  expect(answer.next).toBeNull();
+  expect(answer.end).toBe(log.runs.endRow);
+  const { names, spans } = answer;
+  const parts = answer.partKind.map((kind, i) => ({
+    kind: names[kind],
+    function: names[answer.partFunction[i]!],
+    span: spans[answer.partSpan[i]!],
+    offset: answer.partOffset[i],
+    duration: answer.partDuration[i]
+  }));
+  return answer.run.map((run, i) => ({
+    run,
+    key: answer.key[i],
+    function: names[answer.function[i]!],
+    span: spans[answer.span[i]!],
+    worker: names[answer.worker[i]!],
+    thread: answer.thread[i],
+    status: names[answer.status[i]!],
+    attempt: answer.attempt[i],
+    start: answer.start[i],
+    duration: answer.duration[i],
+    nbytes: answer.nbytes[i],
+    parts: parts.splice(0, answer.parts[i])
+  }));
+}
+
+// ---- what is moved and what is kept
+
+/** [context, function, activity, unit] → sum, of tasks and of what workers do beside them. */
+function expectedEntries({ runs, fine }: ClusterFacts): unknown[] {
+  const sums = new Map<string, number>();
+  const book = (key: readonly string[], value: number): void => {
+    const text = key.join('\0');
+    sums.set(text, (sums.get(text) ?? 0) + value);
+  };
+  for (const run of runs) {
+    for (const { function: fn, seconds } of stretchesOf(run)) {
+      for (const [activity, value] of seconds) {
+        const isOffCore = activity === 'core' || activity === 'blocked';
+        const shown = isOffCore ? 'thread-noncpu' : activity;
+        book(['execute', fn, shown, 'seconds'], value);
+        if (isOffCore) {
+          book(['noncpu', fn, activity, 'seconds'], value);
+        }
+      }
+    }
+    for (const { function: fn } of executionsOf(run)) {
+      book(['execute', fn, 'compute', 'count'], 1);
+    }
+    for (const part of run.parts) {
+      if (isComputing(part)) {
+        continue;
+      }
+      const key = [
+        part.held ? 'execute' : 'background',
+        part.function,
+        KIND[part.kind]!
+      ];
+      book([...key, 'count'], 1);
+      book([...key, 'bytes'], part.bytes);
+      if (!part.held) {
+        book([...key, 'seconds'], part.duration);
+      }
+    }
+  }
+  for (const row of fine) {
+    book([row.context, row.function, row.activity, row.unit], row.value);
+  }
+  return [...sums]
+    .filter(([, value]) => value !== 0)
+    .map(([key, value]) => [...key.split('\0'), value]);
+}
+
+/** What a selection keeps, at each time at which that changes: what a worker kept is gone with it. */
+function expectedKept(
+  { stored, workers }: ClusterFacts,
+  isChosen: (row: ClusterFacts['stored'][number]) => boolean
+): Fields {
+  const rows = stored.filter(isChosen);
+  const deaths = workers
+    .map(({ worker, left }) => ({
+      t: left,
+      change: -sum(
+        rows.filter(row => row.worker === worker),
+        row => row.change
+      )
+    }))
+    .filter(({ t, change }) => t < Infinity && change !== 0);
+  const changes = [...rows, ...deaths].sort((one, other) => one.t - other.t);
+  return {
+    t: changes.map(({ t }) => t),
+    bytes: changes.map((_, i) => sum(changes.slice(0, i + 1), c => c.change))
+  };
+}
+
+/** Each worker's newest figure, of those that live, at each time at which one changes. */
+function expectedCurve(
+  { memory, workers }: ClusterFacts,
+  figure: (row: ClusterFacts['memory'][number]) => number
+): Fields {
+  const deaths = workers
+    .map(({ left }) => left)
+    .filter(left => left < Infinity);
+  const times = [...memory.map(({ t }) => t), ...deaths].sort((a, b) => a - b);
+  return {
+    t: times,
+    bytes: times.map(t =>
+      sum(workers, ({ worker, left }) => {
+        const last = memory.findLast(
+          row => row.worker === worker && row.t <= t
+        );
+        return last === undefined || left <= t ? 0 : figure(last);
+      })
+    )
+  };
+}
+
+describe('every column of a drawn cluster', () => {
+  const drawn = SEEDS.map(seed => {
+    const facts = drawCluster(seed);
+    const blocks = toldToSource(facts);
+    const log = new LogStore('drawn');
+    blocks.forEach(block => ingestBlock(log, blockRows(block)));
+    return { facts, blocks, log };
+  });
+  const all = <T>(of: (facts: ClusterFacts) => readonly T[]): T[] =>
+    drawn.flatMap(({ facts }) => of(facts));
+
+  it('is drawn unlike', () => {
+    const runs = all(facts => facts.runs);
+    expect(new Set(runs.map(({ attempt }) => attempt))).toEqual(
+      new Set([1, 2, 3])
+    );
+    expect(new Set(runs.map(({ status }) => status)).size).toBe(4);
+    expect(
+      new Set(runs.flatMap(({ parts }) => parts).map(({ kind }) => kind)).size
+    ).toBe(7);
+    expect(
+      new Set(all(facts => facts.stored).map(({ kind }) => kind)).size
+    ).toBe(5);
+    for (const { memory } of drawn.map(({ facts }) => facts)) {
+      const peak = Math.max(...memory.map(row => row.process));
+      expect(memory.at(-1)!.process).toBeLessThan(peak);
+    }
+    for (const { facts } of drawn) {
+      expect(Math.max(...facts.runs.map(endOf))).toBe(END);
+      expect(facts.tasks[0]!.submitted).toBe(0);
+    }
+  });
+
+  it.each(Object.keys(EXPECTED) as TableName[])('is in the log: %s', table => {
+    for (const { facts, blocks } of drawn) {
+      const expected = EXPECTED[table]!(facts);
+      for (const row of expected) {
+        expect(Object.keys(row).sort()).toEqual(
+          Object.keys(TABLES[table].columns).sort()
+        );
+      }
+      expect(rowsOf(blocks, table)).toEqual(expected);
+    }
+  });
+
+  it('is in the answer of spans', () => {
+    for (const { facts, log } of drawn) {
+      const { rows, ...rest } = ask(log, 'spans', { now: END });
+      expect(rows).toEqual(expectedSpans(facts));
+      const begun = facts.runs.filter(isBegun);
+      expect(rest).toEqual({
+        view: 'spans',
+        totalThreadSeconds: sum(begun, run => run.duration),
+        totalTasks: begun.length
+      });
+    }
+  });
+
+  it('is in the answer of tasks, and in the detail of a run', () => {
+    for (const { facts, log } of drawn) {
+      const rows = facts.runs
+        .filter(isBegun)
+        .sort((one, other) => one.start - other.start);
+      expect(ask(log, 'tasks', { params: { limit: 500 } })).toEqual({
+        view: 'tasks',
+        total: rows.length,
+        rows: rows.map(run =>
+          expectedDetail(facts, run, run.error?.split('\n').at(-1) ?? null)
+        )
+      });
+      for (const run of facts.runs) {
+        expect(runDetail(log, log.runRows.get(run.run))).toEqual(
+          expectedDetail(facts, run, run.error)
+        );
+      }
+    }
+  });
+
+  it('is in the answer of records', () => {
+    for (const { facts, log } of drawn) {
+      expect(recordsOf(log)).toEqual(
+        facts.runs.map(run => expectedRecord(facts, run))
+      );
+    }
+  });
+
+  it('is in the sums of fine metrics: seconds, bytes and counts of what is moved', () => {
+    for (const { facts, log } of drawn) {
+      const { entries, background } = ask(log, 'fine-metrics', {
+        now: END,
+        params: { entries: true }
+      });
+      expect(sorted(entries!)).toEqual(sorted(expectedEntries(facts)));
+      const behind = facts.runs.flatMap(run =>
+        run.parts.filter(part => !part.held)
+      );
+      for (const kind of new Set(behind.map(part => part.kind))) {
+        const mine = behind.filter(part => part.kind === kind);
+        expect(background).toContainEqual({
+          activity: KIND[kind],
+          seconds: sum(mine, part => part.duration),
+          bytes: sum(mine, part => part.bytes),
+          count: mine.length
+        });
+      }
+    }
+  });
+
+  it.each(['process', 'managed', 'spilled'] as const)(
+    'is in the curve of memory: %s',
+    measure => {
+      for (const { facts, log } of drawn) {
+        const params = { measure, show: 'workers' };
+        const { series, now, limits } = ask(log, 'memory', {
+          now: END,
+          params
+        });
+        const of = (worker: number): Fields => {
+          const rows = facts.memory.filter(row => row.worker === worker);
+          return {
+            t: rows.map(({ t }) => t),
+            bytes: rows.map(row => row[measure])
+          };
+        };
+        expect(series).toEqual([
+          {
+            name: 'cluster',
+            worker: null,
+            ...expectedCurve(facts, row => row[measure])
+          },
+          ...facts.workers.map(({ name, worker }) => ({
+            name,
+            worker,
+            ...of(worker)
+          }))
+        ]);
+        const living = facts.workers.filter(({ left }) => left === Infinity);
+        const newest = living.map(({ worker }) =>
+          facts.memory.findLast(row => row.worker === worker)!
+        );
+        const figures = [
+          'process',
+          'managed',
+          'spilled',
+          'unmanagedOld'
+        ] as const;
+        expect(now).toEqual(
+          Object.fromEntries(
+            figures.map(name => [name, sum(newest, row => row[name])])
+          )
+        );
+        expect(limits!.memoryLimit).toBe(sum(living, each => each.memoryLimit));
+      }
+    }
+  );
+
+  it('is in what a selection keeps: by worker, span and function', () => {
+    type Chosen = readonly [
+      Filter,
+      (row: ClusterFacts['stored'][number]) => boolean
+    ];
+    let drawnAny = 0;
+    for (const { facts, log } of drawn) {
+      const selections: Chosen[] = [
+        ...facts.spans.map((span): Chosen => {
+          const path = pathOf(facts, span.id);
+          return [
+            { spans: { any: [{ path }] } },
+            row =>
+              row.span !== 0 &&
+              path.every((tag, i) => pathOf(facts, row.span)[i] === tag)
+          ];
+        }),
+        ...[...new Set(facts.stored.map(row => row.function))].map(
+          (fn): Chosen => [{ functions: [fn] }, row => row.function === fn]
+        ),
+        ...facts.workers.map(({ worker }): Chosen => [
+          { workers: [worker], functions: ['load', 'inc'] },
+          row => row.worker === worker && ['load', 'inc'].includes(row.function)
+        ])
+      ];
+      for (const [filter, isChosen] of selections) {
+        const params = { measure: 'managed' };
+        const { series } = ask(log, 'memory', { now: END, params, filter });
+        const expected = expectedKept(facts, isChosen);
+        expect(series.find(({ name }) => name === 'selection')).toEqual({
+          name: 'selection',
+          worker: null,
+          ...expected
+        });
+        drawnAny += facts.stored.filter(isChosen).length;
+      }
+    }
+    expect(drawnAny).toBeGreaterThan(0);
+  });
+});
