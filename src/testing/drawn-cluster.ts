@@ -34,7 +34,7 @@ export type SpanFact = {
   readonly closed: number | null;
   readonly origin: SpanOrigin;
 };
-export type WorkerFact = {
+type WorkerFact = {
   readonly worker: number;
   readonly pid: number;
   readonly threads: number;
