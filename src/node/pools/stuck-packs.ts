@@ -38,7 +38,8 @@ export function takeBackStuck(pool: WorkerPool, run: IPoolRun): Entry[] {
       continue;
     }
     const hasLeftOver = worker.leftOver() !== undefined;
-    for (const pack of worker.packs.values()) {
+    // Each goes before the ones that are there, so the last goes first.
+    for (const pack of [...worker.packs.values()].reverse()) {
       // A batch of the size that was asked for stays together where it is, unless it could be for ever.
       const mayMove = hasLeftOver || pack.entries[0]!.batch.inParts;
       if (pack.owner === run && mayMove) {

@@ -286,10 +286,12 @@ export abstract class WorkerPool implements AsyncDisposable {
     const how = this._isClosed
       ? 'was ended because its pool was closed'
       : end.how;
-    [...worker.packs.values()].forEach((pack, at) =>
-      // Packs run in order, so only the first can have been running.
-      pack.owner.lose(worker, pack, { ...end, how }, at === 0)
-    );
+    // Packs run in order, so only the first can have been running. What waits goes to the front of its run's queue, so the last goes first.
+    const [first, ...rest] = worker.packs.values();
+    for (const pack of rest.reverse()) {
+      pack.owner.lose(worker, pack, { ...end, how }, false);
+    }
+    first?.owner.lose(worker, first, { ...end, how }, true);
     this._dispatchAll();
   }
 
