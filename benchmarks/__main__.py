@@ -1,19 +1,27 @@
 """All benchmarks by one command: ``python -m benchmarks [NAME …] [--smoke] [--json FOLDER]``.
 
 Each part runs as a process of its own, one after another, so that none disturbs the next. Parts
-written in TypeScript are bundled first and run by the Node that the project ships.
+written in TypeScript are bundled first and run by the Node that the project ships. What follows
+``--`` goes to the one part named: ``python -m benchmarks soak -- --seconds 60``.
+
+The exit code is 1 if a part failed, or if a figure misses its limit by more than its spread, or
+is more than twice as bad as in ``benchmarks/results`` (``verdicts.py``).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import records
 from benchmarks.bundles import node_command
+from benchmarks.verdicts import MISSED
 
 
 @dataclass(frozen=True)
@@ -28,41 +36,82 @@ class Part:
         A Python module (``benchmarks.compare``) or a TypeScript file beside this one.
     smoke
         Arguments that make it end within seconds, showing only that it runs.
+    arguments
+        Those that it always has.
+    limits
+        How many figures have one, when all of the part runs: fewer means that some were lost.
+    is_judged_in_smoke
+        Whether its limits hold for a smoke run, too: those of what stays, not of times.
     """
 
     what: str
     source: str
     smoke: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    limits: int = 0
+    is_judged_in_smoke: bool = False
 
 
 PARTS = {
-    "compare": Part("against distributed, alternately", "benchmarks.compare", ("--smoke",)),
+    "compare": Part(
+        "against distributed, shapes with short ways", "benchmarks.compare", ("--smoke",), limits=4
+    ),
+    "compare-general": Part(
+        "against distributed, the general path",
+        "benchmarks.compare",
+        ("--smoke",),
+        ("--general",),
+    ),
+    "recording": Part("what recording costs", "benchmarks.recording", ("--smoke",)),
+    "first-graph": Part(
+        "start of a cluster and its first graph", "benchmarks.first_graph", ("--smoke",)
+    ),
     "worker": Part("a tiny task in the worker", "benchmarks.worker_tiny_tasks", ("--tasks", "500")),
     "sampling": Part(
-        "sampled shares against thread CPU time", "benchmarks.sampling_shares", ("--seconds", "2")
+        "sampled shares against thread CPU time",
+        "benchmarks.sampling_shares",
+        ("--seconds", "2"),
+        limits=6,
     ),
     "recovery": Part("after kill -9 of each process", "benchmarks.recovery", ("--rounds", "1")),
     "soak": Part(
-        "ten minutes of deaths, stops and full disks", "benchmarks.soak", ("--seconds", "9")
+        "ten minutes of deaths, stops and full disks",
+        "benchmarks.soak",
+        ("--seconds", "9"),
+        limits=1,
+        is_judged_in_smoke=True,
     ),
     "growth": Part(
-        "what stays when all futures are released", "benchmarks.growth", ("--scale", "0.01")
+        "what stays when all futures are released",
+        "benchmarks.growth",
+        ("--scale", "0.01"),
+        limits=39,
+        is_judged_in_smoke=True,
     ),
-    "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2")),
+    "scheduler": Part("the pure scheduler", "scheduler-core.ts", ("--rounds", "2"), limits=1),
+    "static-order": Part(
+        "the static order against Dask's",
+        "benchmarks.static_order",
+        ("--seeds", "1", "--graphs", "24", "--tasks", "2000"),
+        limits=5,
+    ),
     "local-loop": Part(
         "no-op tasks against Dask's get_sync, alternately",
         "benchmarks.local_loop",
         ("--rounds", "2", "--tasks", "200", "--height", "6"),
+        limits=4,
     ),
     "local-profilers": Part(
         "profilers of local runs",
         "local-profilers.ts",
         ("--tasks", "300", "--rounds", "2", "--seconds", "0.5"),
+        limits=4,
     ),
     "local-stamps": Part(
         "what it costs that workers stamp their tasks",
         "local-stamps.ts",
         ("--tasks", "300", "--rounds", "2"),
+        limits=2,
     ),
     "local-observe": Part(
         "what observe() of the npm package costs",
@@ -78,12 +127,16 @@ PARTS = {
         "a burst of small calls on two threads, against piscina",
         "thread-burst.ts",
         ("--calls", "300", "--rounds", "2", "--settings", "2"),
+        limits=1,
     ),
-    "observer": Part("a million runs in the observer", "observer-million.ts", ("--runs", "20000")),
+    "observer": Part(
+        "a million runs in the observer", "observer-million.ts", ("--runs", "20000"), limits=3
+    ),
     "panning": Part(
         "panning over a million runs in Chromium, 100 ms from the server",
         "panning.ts",
         ("--runs", "20000", "--seconds", "1"),
+        limits=5,
     ),
 }
 
@@ -95,28 +148,66 @@ def command_of(part: Part) -> list[str]:
     return node_command(part.source)
 
 
-def main() -> int:
-    """Run the parts named, or all; the exit code is 1 if any failed."""
+def run_part(name: str, part: Part, arguments: list[str]) -> records.Record | None:
+    """Run a part; its record, None if it failed."""
+    environment = {"SPANWISE_TEST_PYTHON": sys.executable} | os.environ
+    begin = records.Stopwatch()
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        findings = Path(folder) / "findings.json"
+        command = [*command_of(part), *arguments, "--findings", str(findings)]
+        ended = subprocess.run(command, env=environment)
+        if ended.returncode != 0 or not findings.exists():
+            print(f"{name}: exit code {ended.returncode}", file=sys.stderr)
+            return None
+        found = json.loads(findings.read_text("utf-8"))
+    return records.make_record(name, part.what, arguments, found, begin)
+
+
+def is_good(record: records.Record, is_judged: bool, least_limits: int) -> bool:
+    """Whether nothing in a record is missed; says what is judged."""
+    limits = sum(each["limit"] is not None for each in record["figures"])
+    if limits < least_limits:
+        print(f"{limits} figures have limits, of {least_limits} that must.", file=sys.stderr)
+        return False
+    if not is_judged:
+        return True
+    rows = records.verdicts_of(record, records.kept_record(record["benchmark"]))
+    records.report(rows)
+    return all(verdict != MISSED for _, _, verdict in rows)
+
+
+def main(words: list[str]) -> int:
+    """Run the parts named, or all; the exit code is 1 if any failed or missed its limit."""
+    at = words.index("--") if "--" in words else len(words)
+    words, extra = words[:at], words[at + 1 :]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("part", nargs="*", choices=[*PARTS, []], help="default: all")
     parser.add_argument("--smoke", action="store_true", help="shows that each runs, no figures")
     parser.add_argument("--json", type=Path, help="folder for one file per part")
-    options = parser.parse_args()
+    parser.add_argument("--name", help="of the record, where it is not the part's")
+    options = parser.parse_args(words)
+    if (extra or options.name) and len(options.part) != 1:
+        parser.error("What follows -- and --name are for one part: name exactly one.")
     failed = []
     for name in options.part or PARTS:
         part = PARTS[name]
         print(f"\n══ {name}: {part.what} (load {os.getloadavg()[0]:.1f})", flush=True)
-        command = [*command_of(part), *(part.smoke if options.smoke else ())]
-        if options.json:
-            options.json.mkdir(parents=True, exist_ok=True)
-            command += ["--json", str(options.json / f"{name}.json")]
-        environment = {"SPANWISE_TEST_PYTHON": sys.executable} | os.environ
-        if subprocess.run(command, env=environment).returncode != 0:
+        record = run_part(
+            name, part, [*part.arguments, *(part.smoke if options.smoke else ()), *extra]
+        )
+        if record is None:
             failed.append(name)
+            continue
+        record["benchmark"] = options.name or name
+        is_judged = not options.smoke or part.is_judged_in_smoke
+        if not is_good(record, is_judged, 0 if extra else part.limits):
+            failed.append(name)
+        if options.json:
+            records.write_record(record, options.json)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

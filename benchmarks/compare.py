@@ -1,224 +1,140 @@
 """Against ``distributed``: all systems run the same graphs in turn, round after round, in one run.
 
-``python -m benchmarks.compare [--smoke] [--rounds 7] [--pairs 31] [--json FILE]``. Prints a row
-per case: medians, spread, ratio of medians to the peer's better setting, CPU per task of each
-process. Then, with the peers gone, what recording costs: pairs of runs, one with the record log
-and one without, in turns.
+    python -m benchmarks compare compare-general [-- --rounds 5 --case merge-25K]
+    python -m benchmarks compare-general -- --before FOLDER
+
+Two sets of cases (``graphs.py``): shapes that short ways serve, and with ``--general`` the
+general path. Every system warms up alike: its first round of each case is not counted. Results
+must be what they have to be, and the same of all systems. What counts is the ratio to the better
+of the peer's two settings. With ``--before`` the peer is another release of Spanwise, whose
+package FOLDER holds (and nothing else); the goals are then that nothing has become slower.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import json
-import os
-import platform
 import statistics
-import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import spanwise
+from benchmarks import records
 from benchmarks.driver import SYSTEMS
-from benchmarks.graphs import CASES
+from benchmarks.graphs import CASES, GENERAL, SHORT
+from benchmarks.systems import THREADS, WORKERS, Driver, Measured, in_turn
+from benchmarks.verdicts import Figure
+
+OURS = "spanwise"
+PEERS = tuple(each for each in SYSTEMS if each.startswith("distributed"))
+BEFORE = "before"
+#: How many times as fast as before, at least: slower is a defect, however little.
+LEAST_BESIDE_BEFORE = 1.0
 
 
-class Driver:
-    """A system under test in its own process."""
+def seconds(answers: list[dict[str, Any]]) -> tuple[float, ...]:
+    """What each round took."""
+    return tuple(each["wallSeconds"] for each in answers)
 
-    def __init__(self, system: str, workers: int, threads: int) -> None:
-        self.system = system
-        command = [sys.executable, "-m", "benchmarks.driver", system, str(workers), str(threads)]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=Path(__file__).parent.parent,
-        )
-        self._answer()
 
-    def order(self, **order: Any) -> dict[str, Any]:
-        """One repetition; see ``benchmarks.driver.measure``."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return self._answer()
+def better_peer(by_system: dict[str, list[dict[str, Any]]]) -> str:
+    """The peer with the least median."""
+    peers = [each for each in by_system if each != OURS]
+    return min(peers, key=lambda each: statistics.median(seconds(by_system[each])))
 
-    def close(self) -> None:
-        """End the system, by force if it does not end by itself."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(
-                f"{self.system} ended with exit code {self._process.wait()}; its message is above."
+def figures_of(measured: Measured) -> list[Figure]:
+    """Per case our time, the peer's, and the ratio, with what was promised of it."""
+    figures = []
+    for case, by_system in measured.items():
+        peer = better_peer(by_system)
+        name = f"{case} ({by_system[OURS][0]['tasks']:,} tasks)"
+        title = "before" if peer == BEFORE else "distributed's better"
+        for system, column in ((OURS, "Spanwise"), (peer, title)):
+            times = tuple(1e3 * each for each in seconds(by_system[system]))
+            figures.append(Figure(name, column, "ms", "lower", times, tracked=system == OURS))
+        goal = LEAST_BESIDE_BEFORE if peer == BEFORE else CASES[case].goal
+        figures.append(
+            Figure(
+                name,
+                "times as fast",
+                "x",
+                "higher",
+                seconds(by_system[peer]),
+                over=seconds(by_system[OURS]),
+                limit=goal,
+                tracked=True,
             )
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        )
+    return figures
 
 
-def run(systems: tuple[str, ...], cases: list[str], rounds: int, smoke: bool) -> dict[str, Any]:
-    """Alternate the systems; the first round of each case warms up and is not counted.
-
-    The order of the systems is turned by one each round, so that none always follows the same one.
-    """
-    drivers = [Driver(system, workers=2, threads=1) for system in systems]
-    measured: dict[str, dict[str, list[dict[str, Any]]]] = {
-        case: {s: [] for s in systems} for case in cases
-    }
-    try:
-        for case in cases:
-            size = CASES[case].smoke if smoke else CASES[case].full
-            for number in range(rounds + 1):
-                turn = number % len(drivers)
-                for driver in drivers[turn:] + drivers[:turn]:
-                    answer = driver.order(case=case, size=size, salt=f"{os.getpid()}-{number}")
-                    if number:
-                        measured[case][driver.system].append(answer)
-    finally:
-        for driver in drivers:
-            driver.close()
-    return {"settings": settings(rounds, smoke), "measured": measured}
-
-
-#: The one system with and without the record log.
-PAIR = ("spanwise", "spanwise-unrecorded")
-
-
-def settings(rounds: int, smoke: bool) -> dict[str, Any]:
-    """What another person needs to know to repeat this."""
-    versions = {"spanwise": spanwise.__version__}
-    for name in ("dask", "distributed", "cloudpickle", "msgpack"):
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    return {
-        "rounds": rounds,
-        "smoke": smoke,
-        "workers": 2,
-        "threadsPerWorker": 1,
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "versions": versions,
-        "startedAt": time.strftime("%Y-%m-%dT%H:%M:%S"),
-    }
-
-
-def summary(values: list[float]) -> tuple[float, float, float]:
-    """Median, minimum, maximum."""
-    return statistics.median(values), min(values), max(values)
-
-
-def report(run_record: dict[str, Any]) -> str:
+def report(measured: Measured) -> str:
     """The table that is printed."""
-    lines = [json.dumps(run_record["settings"])]
-    for case, by_system in run_record["measured"].items():
-        lines.append("")
-        lines.append(f"{case}  ({next(iter(by_system.values()))[0]['tasks']:,} tasks)")
-        medians = {}
-        for system, answers in by_system.items():
-            median, least, most = summary([a["wallSeconds"] for a in answers])
-            medians[system] = median
-            tasks = answers[0]["tasks"]
-            roles = sorted({role for a in answers for role in a["cpuSeconds"]})
-            cpu = "  ".join(f"{role} {cpu_per_task(answers, role) * 1e6:.1f}" for role in roles)
-            load = statistics.median(a["load"] for a in answers)
-            lines.append(
-                f"  {system:20s} {median * 1e3:10.1f} ms  ({least * 1e3:.1f} – {most * 1e3:.1f})"
-                f"  {median / tasks * 1e6:8.1f} µs/task   CPU µs/task: {cpu}   load {load:.1f}"
-            )
-        lines.extend(ratios(case, medians))
-    return "\n".join(lines)
-
-
-def cpu_per_task(answers: list[dict[str, Any]], role: str) -> float:
-    """Median CPU seconds per task of the processes that play ``role``."""
-    return statistics.median(a["cpuSeconds"].get(role, 0.0) / a["tasks"] for a in answers)
-
-
-def ratios(case: str, medians: dict[str, float]) -> list[str]:
-    """How many times faster than the peer's better setting."""
     lines = []
-    peers = [seconds for system, seconds in medians.items() if system.startswith("distributed")]
-    if "spanwise" in medians and peers:
-        goal = CASES[case].goal
-        lines.append(
-            f"  faster than the better peer by {min(peers) / medians['spanwise']:.1f}x"
-            + (f"  (goal {goal:.0f}x)" if goal else "")
-        )
-    return lines
-
-
-def recording_cost(run_record: dict[str, Any]) -> str:
-    """The second table: of each pair of neighbouring runs the ratio, of these the quartiles.
-
-    A median of ratios of neighbours outlasts the machine's mood, which changes over minutes; the
-    CPU time of all processes per task says the same again, and repeats better on shared cores.
-    """
-    lines = ["", "What recording costs (median of pairs, with quartiles)"]
-    for case, by_system in run_record["measured"].items():
-        recorded, bare = (by_system[system] for system in PAIR)
-        wall = [
-            a["wallSeconds"] / b["wallSeconds"] - 1 for a, b in zip(recorded, bare, strict=True)
-        ]
-        cpu = [total_cpu(a) / total_cpu(b) - 1 for a, b in zip(recorded, bare, strict=True)]
-        load = statistics.median(a["load"] for a in recorded)
-        lines.append(
-            f"  {case:14s} wall {quartiles(wall)}   CPU {quartiles(cpu)}"
-            f"   {len(wall)} pairs, load {load:.1f}"
-        )
+    for case, by_system in measured.items():
+        lines += ["", f"{case}  ({by_system[OURS][0]['tasks']:,} tasks)"]
+        for system, answers in by_system.items():
+            times = seconds(answers)
+            median = statistics.median(times)
+            load = statistics.median(a["load"] for a in answers)
+            cpu = "  ".join(f"{role} {used:.1f}" for role, used in cpu_per_task(answers).items())
+            lines.append(
+                f"  {system:20s} {median * 1e3:10.1f} ms"
+                f"  ({min(times) * 1e3:.1f} – {max(times) * 1e3:.1f})"
+                f"  {median / answers[0]['tasks'] * 1e6:8.1f} µs/task"
+                f"   CPU µs/task: {cpu}   load {load:.1f}"
+            )
     return "\n".join(lines)
 
 
-def total_cpu(answer: dict[str, Any]) -> float:
-    """CPU seconds of all processes."""
-    return float(sum(answer["cpuSeconds"].values()))
+def cpu_per_task(answers: list[dict[str, Any]]) -> dict[str, float]:
+    """Median CPU microseconds per task, by the role of the processes."""
+    roles = sorted({role for each in answers for role in each["cpuSeconds"]})
+    return {
+        role: 1e6 * statistics.median(a["cpuSeconds"].get(role, 0.0) / a["tasks"] for a in answers)
+        for role in roles
+    }
 
 
-def quartiles(ratios: list[float]) -> str:
-    """``+4.0 % (+1.2 … +7.9)``."""
-    if len(ratios) < 2:
-        return f"{ratios[0] * 100:+.1f} %"
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    return f"{middle * 100:+.1f} % ({low * 100:+.1f} … {high * 100:+.1f})"
-
-
-def main() -> None:
-    """Run, print, write."""
+def main() -> int:
+    """Run, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--smoke", action="store_true", help="tiny sizes: everything runs, no figures"
-    )
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--pairs", type=int, default=31, help="0: not this part")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs")
+    parser.add_argument("--general", action="store_true", help="the general path")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--case", action="append", choices=list(CASES))
-    parser.add_argument("--system", action="append", choices=SYSTEMS)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--before", type=Path, help="folder with another release's package")
+    records.add_option(parser)
     options = parser.parse_args()
-    cases = options.case or list(CASES)
-    systems = tuple(options.system or (s for s in SYSTEMS if s != PAIR[1]))
-    rounds, pairs = (1, min(1, options.pairs)) if options.smoke else (options.rounds, options.pairs)
-    record = {"peers": run(systems, cases, rounds, options.smoke)} if rounds else {}
-    if record:
-        print(report(record["peers"]), flush=True)
-    if pairs:
-        record["recording"] = run(PAIR, cases, pairs, options.smoke)
-        print(recording_cost(record["recording"]))
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1))
+    cases = options.case or list(GENERAL if options.general else SHORT)
+    rounds = 1 if options.smoke else options.rounds
+    with ExitStack() as stack:
+        drivers = [stack.enter_context(Driver(OURS, OURS))]
+        if options.before:
+            drivers.append(stack.enter_context(Driver(BEFORE, OURS, options.before)))
+        else:
+            drivers += [stack.enter_context(Driver(each, each)) for each in PEERS]
+        if len({each.package for each in drivers}) == 1:
+            parser.error(f"--before {options.before}: there is no package spanwise in it.")
+        measured = in_turn(drivers, cases, rounds, options.smoke)
+    print(report(measured))
+    settings = {
+        "rounds": rounds,
+        "smoke": options.smoke,
+        "workers": WORKERS,
+        "threadsPerWorker": THREADS,
+        "uncountedRounds": 1,
+        "recording": True,
+        "peers": [each.name for each in drivers if each.name != OURS],
+    }
+    cpu = {
+        case: {system: cpu_per_task(answers) for system, answers in by_system.items()}
+        for case, by_system in measured.items()
+    }
+    records.hand_over(options, settings, figures_of(measured), {"cpuMicrosecondsPerTask": cpu})
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import hashlib
 import json
 import os
 import sys
@@ -14,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.graphs import CASES
+from benchmarks.graphs import CASES, GENERAL
 
 SYSTEMS = ("spanwise", "spanwise-unrecorded", "distributed", "distributed-inf")
 
@@ -51,6 +53,17 @@ def start(system: str, workers: int, threads: int) -> Any:
     if system.startswith("spanwise"):
         return start_spanwise(workers, threads, recording=system == "spanwise")
     return start_distributed(workers, threads, float("inf") if system.endswith("inf") else None)
+
+
+def span_of(system: str, name: str) -> Any:
+    """The system's own way of naming what is computed."""
+    if system.startswith("spanwise"):
+        import spanwise
+
+        return spanwise.span(name)
+    import distributed
+
+    return distributed.span(name)
 
 
 def cpu_seconds() -> dict[int, tuple[str, float]]:
@@ -95,19 +108,22 @@ def role_of(is_client: bool, command_line: str) -> str:
     return "worker"
 
 
-def measure(client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
-    """Run one repetition.
+def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
+    """Run one repetition; what is of the general path in a span of its own.
 
     Returns
     -------
     dict
-        ``wallSeconds``, ``tasks``, ``cpuSeconds`` by role, ``load`` (one minute average).
+        ``wallSeconds``, ``tasks``, ``cpuSeconds`` by role, ``load`` (one minute average), and
+        ``digest``, the same for equal results.
     """
     work = CASES[case].build(salt, size)
+    named = span_of(system, case) if case in GENERAL else contextlib.nullcontext()
     gc.collect()
     before = cpu_seconds()
     started = time.perf_counter()
-    result = work.run(client)
+    with named:
+        result = work.run(client)
     wall = time.perf_counter() - started
     by_role: dict[str, float] = {}
     for pid, (role, seconds) in cpu_seconds().items():
@@ -116,9 +132,10 @@ def measure(client: Any, case: str, size: int, salt: str) -> dict[str, Any]:
         raise AssertionError(f"{case}: the result is wrong: {str(result)[:200]}")
     return {
         "wallSeconds": wall,
-        "tasks": work.tasks,
+        "tasks": work.tasks() if callable(work.tasks) else work.tasks,
         "cpuSeconds": by_role,
         "load": os.getloadavg()[0],
+        "digest": hashlib.sha256(repr(result).encode()).hexdigest(),
     }
 
 
@@ -129,11 +146,12 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     client = start(system, workers, threads)
-    answers.write(json.dumps({"ready": system}) + "\n")
+    package = sys.modules[system.split("-")[0]].__file__
+    answers.write(json.dumps({"ready": system, "package": package}) + "\n")
     answers.flush()
     for line in sys.stdin:
         order = json.loads(line)
-        answers.write(json.dumps(measure(client, **order)) + "\n")
+        answers.write(json.dumps(measure(system, client, **order)) + "\n")
         answers.flush()
     client.close()
 

@@ -1,5 +1,6 @@
 /** What watching a run of tasks that do nothing costs, per task; and what benchmarks that measure it share. */
 import { ref, task } from '../src/node';
+import { type Figure, median } from './findings';
 
 const nothing = () => 1;
 
@@ -30,8 +31,13 @@ export function treeGraph(leaves: number): {
 /** Rounds of either until the compiler has warmed up. */
 export const WARM_UP = 5;
 
-/** CPU microseconds of a bare task, and how many more a watched one takes. */
-export type ExtraCost = { readonly bare: number; readonly extra: number };
+/** CPU microseconds of a bare task, and how many more a watched one takes: medians, and each round's. */
+export type ExtraCost = {
+  readonly bare: number;
+  readonly extra: number;
+  readonly bares: readonly number[];
+  readonly extras: readonly number[];
+};
 
 /**
  * Runs bare, watched, bare, watched …: the cost is the median of what a watched run needs more than the mean of its neighbours, in CPU
@@ -64,7 +70,7 @@ export function extraPerTask(
     bares.push(after / tasks);
     before = after;
   }
-  return { bare: median(bares), extra: median(extras) };
+  return { bare: median(bares), extra: median(extras), bares, extras };
 }
 
 /** The same for bodies that give promises; CPU of all threads of this process counts. */
@@ -94,15 +100,22 @@ export async function extraPerTaskAsync(
     bares.push(after / tasks);
     before = after;
   }
-  return { bare: median(bares), extra: median(extras) };
+  return { bare: median(bares), extra: median(extras), bares, extras };
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
-/** A number of the command line. */
-export function argument(name: string, fallback: number): number {
-  const at = process.argv.indexOf(name);
-  return at === -1 ? fallback : Number(process.argv[at + 1]);
+/**
+ * The figures of a cost. What is more is a difference, often of nearly nothing: it has limits, and is not compared with earlier runs.
+ *
+ * @param limit - microseconds that watching may cost.
+ */
+export function figuresOf(
+  row: string,
+  { bares, extras }: ExtraCost,
+  limit?: number
+): Figure[] {
+  const common = { row, unit: 'us', better: 'lower' } as const;
+  return [
+    { ...common, column: 'a bare task', samples: bares, tracked: true },
+    { ...common, column: 'watched, more', samples: extras, limit }
+  ];
 }

@@ -6,11 +6,12 @@ from results it still holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from dask._task_spec import List, Task, TaskRef
+
+from benchmarks import general_path
+from benchmarks.work import Case, Work
 
 Key = str | tuple[str, int] | tuple[str, int, int]
 
@@ -23,25 +24,6 @@ def increment(x: int) -> int:
 def add(x: int, y: int) -> int:
     """Join two results."""
     return x + y
-
-
-@dataclass(frozen=True)
-class Work:
-    """One repetition of a case: what to call and what must come back.
-
-    Attributes
-    ----------
-    run
-        Takes a client of either system and returns the result; all of it is timed.
-    expected
-        The result; a wrong one ends the benchmark.
-    tasks
-        How many tasks that is.
-    """
-
-    run: Callable[[Any], Any]
-    expected: Any
-    tasks: int
 
 
 def merge(salt: str, leaves: int) -> Work:
@@ -111,21 +93,21 @@ def submit_and_wait(salt: str, count: int) -> Work:
     return Work(run, [first + i + 1 for i in range(count)], count)
 
 
-@dataclass(frozen=True)
-class Case:
-    """A named builder with the size that ``full`` and ``smoke`` runs use."""
-
-    build: Callable[[str, int], Work]
-    full: int
-    smoke: int
-    goal: float
-
-
-#: goal: how many times faster than the peer's better setting.
-CASES: dict[str, Case] = {
+#: Shapes that short ways serve: docs/speed.md says which.
+SHORT: dict[str, Case] = {
     "merge-25K": Case(merge, 25_000, 500, 10),
     "tree-15": Case(tree, 15, 8, 10),
     "chain-1000": Case(chain, 1_000, 50, 15),
-    "map+gather": Case(map_and_gather, 10_000, 200, 0),
+    "map+gather": Case(map_and_gather, 10_000, 200),
     "submit→result": Case(submit_and_wait, 500, 20, 10),
 }
+
+GENERAL: dict[str, Case] = {
+    "stencil": Case(general_path.stencil, 6, 3),
+    "array product": Case(general_path.array_product, 8, 3),
+    "shuffle by tasks": Case(general_path.shuffle_by_tasks, 30, 4),
+    "shuffle, own way": Case(general_path.shuffle_own_way, 30, 4),
+    "transfers of 1 MB": Case(general_path.transfers, 100, 6),
+    "10 ms tasks": Case(general_path.ten_milliseconds, 200, 6),
+}
+CASES: dict[str, Case] = SHORT | GENERAL

@@ -1,15 +1,14 @@
 /**
  * What `observe` of the npm package costs per task: CPU of the process, without the thread that sends, which only passes blocks on.
  *
- *     python -m benchmarks local-observe
- *     node .build/local-observe.mjs [--tasks 20000] [--rounds 15] [--json FILE]
+ *     python -m benchmarks local-observe [-- --tasks 20000 --rounds 15]
  */
-import { writeFileSync } from 'node:fs';
 import { getSync } from '../src/node';
 import { FollowedRuns } from '../src/node/observe/followed-runs';
 import { LiveLog } from '../src/node/observe/live-log';
 import { RunningBoard } from '../src/node/observe/running-board';
-import { argument, extraPerTask, treeGraph, WARM_UP } from './extra-cost';
+import { extraPerTask, figuresOf, treeGraph, WARM_UP } from './extra-cost';
+import { argument, handOver } from './findings';
 
 const settings = {
   tasks: argument('--tasks', 20_000),
@@ -35,10 +34,4 @@ live.drop();
 console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us
 observed, more per task                 ${cost.extra.toFixed(2)} us, ${bytes.toFixed(0)} bytes of the record`);
 
-const at = process.argv.indexOf('--json');
-if (at !== -1) {
-  writeFileSync(
-    process.argv[at + 1]!,
-    JSON.stringify({ node: process.version, settings, cost, bytes })
-  );
-}
+handOver(settings, figuresOf('getSync', cost), { bytesOfRecordPerTask: bytes });

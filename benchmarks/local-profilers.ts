@@ -1,14 +1,12 @@
 /**
- * What the diagnostics of local runs cost, and whether they keep what they promise (issue 4, row 5 and point 6).
+ * What the diagnostics of local runs cost, and whether they keep what they promise.
  *
- *     python -m benchmarks local-profilers
- *     node .build/local-profilers.mjs [--tasks 20000] [--rounds 15] [--seconds 5] [--json FILE]
+ *     python -m benchmarks local-profilers [-- --tasks 20000 --rounds 15 --seconds 5]
  *
  * Each round runs the same graph of tasks that do nothing bare, with profilers, and bare again; the cost is the median of what the profiled
  * run needs more than the mean of its neighbours, in CPU time, which repeats on a shared machine where wall time does not.
  */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import {
@@ -20,11 +18,15 @@ import {
   visualize
 } from '../src/node';
 import {
-  argument,
   extraPerTask,
   type ExtraCost,
+  figuresOf,
   treeGraph
 } from './extra-cost';
+import { argument, type Figure, handOver } from './findings';
+
+/** Microseconds a task, percent of the samples asked for, seconds and megabytes of the picture. */
+const LIMITS = { cost: 1, share: 95, seconds: 2, megabytes: 5 };
 
 const settings = {
   tasks: argument('--tasks', 20_000),
@@ -100,14 +102,35 @@ const samples = sampledShare();
 const page = picture();
 const share = (100 * samples.taken) / samples.asked;
 console.log(`a bare task of getSync                  ${cost.bare.toFixed(2)} us
-Profiler + CacheProfiler, more per task ${cost.extra.toFixed(2)} us      must: 1 us
-ResourceProfiler, thread busy           ${samples.taken} of ${samples.asked} samples (${share.toFixed(0)} %)      must: 95 %
-visualize, ${page.tasks} tasks             ${page.seconds.toFixed(2)} s, ${page.megabytes.toFixed(2)} MB      must: 2 s, 5 MB`);
+Profiler + CacheProfiler, more per task ${cost.extra.toFixed(2)} us
+ResourceProfiler, thread busy           ${samples.taken} of ${samples.asked} samples (${share.toFixed(0)} %)
+visualize, ${page.tasks} tasks             ${page.seconds.toFixed(2)} s, ${page.megabytes.toFixed(2)} MB`);
 
-const at = process.argv.indexOf('--json');
-if (at !== -1) {
-  writeFileSync(
-    process.argv[at + 1]!,
-    JSON.stringify({ node: process.version, settings, cost, samples, page })
-  );
-}
+const figures: Figure[] = [
+  ...figuresOf('Profiler + CacheProfiler', cost, LIMITS.cost),
+  {
+    row: 'ResourceProfiler, thread busy',
+    column: 'samples of those asked for',
+    unit: '%',
+    better: 'higher',
+    samples: [share],
+    limit: LIMITS.share
+  },
+  {
+    row: `visualize, ${page.tasks} tasks`,
+    column: 'time',
+    unit: 's',
+    better: 'lower',
+    samples: [page.seconds],
+    limit: LIMITS.seconds
+  },
+  {
+    row: `visualize, ${page.tasks} tasks`,
+    column: 'size',
+    unit: 'MB',
+    better: 'lower',
+    samples: [page.megabytes],
+    limit: LIMITS.megabytes
+  }
+];
+handOver(settings, figures);

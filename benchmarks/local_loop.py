@@ -1,11 +1,11 @@
 """No-op tasks: ``getSync`` and ``getAsync`` against Dask's ``get_sync``.
 
-    python -m benchmarks.local_loop [--rounds 15] [--tasks 20000] [--height 14] [--json FILE]
+    python -m benchmarks local-loop [-- --rounds 15 --tasks 20000 --height 14]
 
 The same graph (20,000 independent tasks; a binary tree of 2**14 leaves) is made once on either
 side and run alternately, so that a busy moment of the machine meets both. Node and Python run in
-one process each; collectors run before the clock starts. The first five rounds, before Node's
-compiler has warmed up, are left out of the medians and shown apart. The goal is 20 times.
+one process each; collectors run before the clock starts. The first five rounds of either side,
+before Node's compiler has warmed up, are left out of the medians; the very first is shown apart.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import statistics
 import subprocess
+import sys
 import time
-from pathlib import Path
 from typing import Any
 
-import dask
 from dask._task_spec import Task, TaskRef
 from dask.local import get_sync
 
+from benchmarks import records
 from benchmarks.bundles import node_command
+from benchmarks.verdicts import Figure
 
 #: Rounds until Node has compiled what runs often.
 WARM_UP = 5
-GOAL = 20
+#: How many times as fast as Dask.
+LIMIT = 20
 
 Times = dict[str, float]
 
@@ -123,9 +124,8 @@ def measure(rounds: int, tasks: int, height: int) -> dict[str, dict[str, Any]]:
     return figures
 
 
-def report(figures: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """Print the table; the ratios of the medians on the wall, by case."""
-    ratios = {}
+def report(figures: dict[str, dict[str, Any]]) -> None:
+    """Print the table."""
     for name, by_clock in figures.items():
         for clock, by_side in by_clock.items():
             print(f"{name}, {clock.removesuffix('Seconds')} us/task: median (range)")
@@ -134,32 +134,47 @@ def report(figures: dict[str, dict[str, Any]]) -> dict[str, float]:
                 settled = rounds[WARM_UP:]
                 line = f"  {side:9} {spread(settled)}   first {rounds[0]:6.2f}"
                 if side != "get_sync":
-                    ratio = dask_median / statistics.median(settled)
-                    line += f"   {ratio:5.1f}x"
-                    if clock == "wallSeconds":
-                        ratios[f"{name} {side}"] = ratio
+                    line += f"   {dask_median / statistics.median(settled):5.1f}x"
                 print(line)
-    return ratios
 
 
-def main() -> None:
-    """Measure, print, and keep the figures if asked to."""
+def figures_of(found: dict[str, dict[str, Any]]) -> list[Figure]:
+    """Microseconds on the wall, and how many times as fast as Dask that is."""
+    figures = []
+    for name, by_clock in found.items():
+        settled = {
+            side: tuple(rounds[WARM_UP:]) for side, rounds in by_clock["wallSeconds"].items()
+        }
+        dasks = settled.pop("get_sync")
+        for side, ours in settled.items():
+            row = f"{name}, {side}"
+            figures += [
+                Figure(row, "a task", "us", "lower", ours, tracked=True),
+                Figure(row, "Dask's get_sync", "us", "lower", dasks),
+                Figure(row, "times as fast", "x", "higher", dasks, ours, limit=LIMIT, tracked=True),
+            ]
+    return figures
+
+
+def main() -> int:
+    """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--tasks", type=int, default=20_000)
     parser.add_argument("--height", type=int, default=14)
-    parser.add_argument("--json", type=Path)
+    records.add_option(parser)
     options = parser.parse_args()
-    load = os.getloadavg()[0]
-    figures = measure(options.rounds, options.tasks, options.height)
-    ratios = report(figures)
-    short = [name for name, ratio in ratios.items() if ratio < GOAL]
-    print(f"goal {GOAL}x: {'missed by ' + ', '.join(short) if short else 'reached'}")
-    if options.json:
-        settings = {"dask": dask.__version__, "load": load, "warmUp": WARM_UP, "goal": GOAL}
-        result = {**settings, "ratios": ratios, "microsPerTask": figures}
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    found = measure(options.rounds, options.tasks, options.height)
+    report(found)
+    settings = {
+        "rounds": options.rounds,
+        "tasks": options.tasks,
+        "height": options.height,
+        "uncountedRounds": WARM_UP,
+    }
+    records.hand_over(options, settings, figures_of(found), {"microsPerTask": found})
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """What ``spanwise.observe()`` costs per task, against Dask's own ``Profiler``.
 
-    python -m benchmarks local-observe-python [--rounds 9] [--tasks 10000] [--json FILE]
+    python -m benchmarks local-observe-python [-- --rounds 9 --tasks 10000]
 
 The same graph of tasks that do nothing runs with ``dask.get`` bare, under ``Profiler`` and
 under ``observe()``, in turn; the collector runs before the clock starts. CPU time, in the thread
@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
-import os
-import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
-import dask
 from dask.diagnostics import Profiler
 from dask.local import get_sync
 
 import spanwise
+from benchmarks import records
 from benchmarks.local_loop import independent, spread, tree
+from benchmarks.verdicts import Figure
 
 Watch = Callable[[], AbstractContextManager[Any]]
 SIDES: dict[str, Watch] = {
@@ -46,14 +44,13 @@ def micros(watch: Watch, graph: dict[Any, Any], keys: Any) -> dict[str, float]:
         return {name: (clock() - before[name]) * 1e6 / len(graph) for name, clock in CLOCKS.items()}
 
 
-def main() -> None:
-    """Measure, print, and keep the figures if asked to."""
+def main() -> int:
+    """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--tasks", type=int, default=10_000)
-    parser.add_argument("--json", type=Path)
+    records.add_option(parser)
     options = parser.parse_args()
-    load = os.getloadavg()[0]
     height = max(1, options.tasks.bit_length() - 2)
     figures: dict[str, dict[str, dict[str, list[float]]]] = {}
     for name, (graph, keys) in {
@@ -72,16 +69,20 @@ def main() -> None:
                 line = f"  {side:9} {spread(spents)}"
                 more = statistics.median(spents) - bare
                 print(line if side == "bare" else f"{line}   {more:+6.2f}")
-    if options.json:
-        settings = {
-            "dask": dask.__version__,
-            "python": platform.python_version(),
-            "load": load,
-            "tasks": options.tasks,
-            "rounds": options.rounds,
-        }
-        options.json.write_text(json.dumps({**settings, "microsPerTask": figures}, indent=1) + "\n")
+    settings = {"tasks": options.tasks, "rounds": options.rounds}
+    records.hand_over(options, settings, figures_of(figures))
+    return 0
+
+
+def figures_of(found: dict[str, dict[str, dict[str, list[float]]]]) -> list[Figure]:
+    """What a task takes with each watch, and without one."""
+    return [
+        Figure(f"{name}, {side}", f"CPU of the {clock}", "us", "lower", tuple(values), tracked=True)
+        for name, by_clock in found.items()
+        for clock, by_side in by_clock.items()
+        for side, values in by_side.items()
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

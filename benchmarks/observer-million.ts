@@ -1,12 +1,8 @@
 /**
  * A million synthetic runs through the observer: how fast they come in, how soon a tile is there, and what memory it takes.
  *
- *     npx esbuild benchmarks/observer-million.ts --bundle --platform=node --format=esm --outfile=.build/observer-million.mjs
- *     node --expose-gc .build/observer-million.mjs [--runs 1000000] [--json FILE]
- *
- * Limits (first slice, row 10): first tile ≤ 250 ms, filtered tile ≤ 100 ms, process ≤ 400 MB.
+ *     python -m benchmarks observer [-- --runs 1000000]
  */
-import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { compileFilter } from '../src/observer/filter';
 import { complete, type FoldContext } from '../src/observer/folds/context';
@@ -17,15 +13,18 @@ import { LogStore } from '../src/observer/store/log-store';
 import { Pyramid } from '../src/observer/tiles/pyramid';
 import { makeTile } from '../src/observer/tiles/tile';
 import { warmUp } from '../src/observer/warm-up';
+import { argument, figuresNamed, handOver } from './findings';
 import { clusterLog } from './million-runs';
 
-const runs = Number(argument('--runs') ?? 1_000_000);
-const figures: Record<string, number> = {};
+/** Milliseconds and megabytes. */
+const LIMITS: Readonly<Record<string, number>> = {
+  'first tile, whole run, ms': 250,
+  'filtered tile, whole run, ms': 100,
+  'process, MB': 400
+};
 
-function argument(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
+const runs = argument('--runs', 1_000_000);
+const figures: Record<string, number> = {};
 
 function megabytes(): number {
   (globalThis as { gc?: () => void }).gc?.();
@@ -115,7 +114,4 @@ for (const [name, value] of Object.entries(figures)) {
     value >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
   console.log(`${name.padEnd(48)} ${text.padStart(12)}`);
 }
-const file = argument('--json');
-if (file !== undefined) {
-  writeFileSync(file, `${JSON.stringify({ runs, ...figures }, null, 2)}\n`);
-}
+handOver({ runs }, figuresNamed(figures, LIMITS));

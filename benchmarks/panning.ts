@@ -2,17 +2,15 @@
  * Panning the Task Stream over a million runs, end to end: a source that sends them, the real observer behind a real Jupyter server, and
  * headless Chromium without a GPU, with 100 ms added to everything that the relay sends to the page.
  *
- *     python -m benchmarks panning                    in an environment with Spanwise and JupyterLab
- *     node .build/panning.mjs [--runs 1000000] [--seconds 6] [--json FILE] [--picture FILE]
+ *     python -m benchmarks panning [-- --runs 1000000 --seconds 6 --picture FILE]     where Spanwise and JupyterLab are installed
  *
  * Environment: SPANWISE_TEST_PYTHON, SPANWISE_CHROMIUM.
- *
- * Limits (first slice, row 10): pan p95 ≤ 33 ms, first tile ≤ 250 ms, filtered tile ≤ 100 ms, observer ≤ 400 MB.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Page } from '@playwright/test';
+import { argument, figuresNamed, handOver, textArgument } from './findings';
 import { JupyterServer, residentMegabytes } from './panning-server';
 import { SyntheticSource } from './panning-source';
 import { RelayWatch } from './panning-relay';
@@ -36,11 +34,6 @@ type Pan = {
   readonly frames: readonly number[];
   readonly drawn: number;
 };
-
-function argument(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
 
 /** Value below which `share` of the figures lie. */
 function quantile(figures: readonly number[], share: number): number {
@@ -172,7 +165,7 @@ async function measure(
   figures['span picked to first tile at the page, ms'] =
     (await relay.firstTileArrival()) - relay.since;
   await relay.quiet();
-  const picture = argument('--picture');
+  const picture = textArgument('--picture');
   if (picture !== undefined) {
     await page.screenshot({ path: picture });
   }
@@ -180,7 +173,8 @@ async function measure(
 }
 
 async function main(): Promise<void> {
-  const runs = Number(argument('--runs') ?? 1_000_000);
+  const runs = argument('--runs', 1_000_000);
+  const panSeconds = argument('--seconds', 6);
   const folder = mkdtempSync(join(tmpdir(), 'spanwise-panning-'));
   const server = new JupyterServer(
     process.env['SPANWISE_TEST_PYTHON'] ?? join('.test-env', 'bin', 'python'),
@@ -206,34 +200,22 @@ async function main(): Promise<void> {
     await relay.attach(page);
     const observer = server.observerPid();
     const figures: Figures = {
-      runs,
       'sent and taken in, s': sentSeconds,
       'observer with the runs, MB': residentMegabytes(observer),
-      ...(await measure(
-        page,
-        server,
-        relay,
-        Number(argument('--seconds') ?? 6)
-      )),
-      'observer at the end, MB': residentMegabytes(observer),
-      'load of the machine': loadavg()[0] ?? NaN
+      ...(await measure(page, server, relay, panSeconds)),
+      'observer at the end, MB': residentMegabytes(observer)
     };
     for (const [name, value] of Object.entries(figures)) {
       const text =
         value >= 1000
           ? Math.round(value).toLocaleString('en')
           : value.toFixed(1);
-      const limit = LIMITS[name];
-      const verdict =
-        limit === undefined
-          ? ''
-          : `  (limit ${limit}: ${value <= limit ? 'kept' : 'MISSED'})`;
-      console.log(`${name.padEnd(52)} ${text.padStart(12)}${verdict}`);
+      console.log(`${name.padEnd(52)} ${text.padStart(12)}`);
     }
-    const file = argument('--json');
-    if (file !== undefined) {
-      writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
-    }
+    handOver(
+      { runs, panSeconds, addedMilliseconds: ADDED_MILLISECONDS },
+      figuresNamed(figures, LIMITS)
+    );
     source.close();
   } finally {
     await browser.close();

@@ -1,6 +1,6 @@
 """How long a cluster takes to come back when one of its processes is killed (kill -9).
 
-    python -m benchmarks.recovery [--rounds 5] [--json FILE]
+    python -m benchmarks recovery [-- --rounds 5]
 
 Three deaths, each in a cluster of its own, two workers with one thread:
 
@@ -15,7 +15,6 @@ Three deaths, each in a cluster of its own, two workers with one thread:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -27,6 +26,8 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks import records
+from benchmarks.verdicts import Figure
 from spanwise import Client, span
 from spanwise.errors import ClusterError
 from spanwise.tests.jupyter_server_process import JupyterServer
@@ -145,7 +146,7 @@ def main() -> int:
     """Print a table of seconds, least, median and most."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path)
+    records.add_option(parser)
     options = parser.parse_args()
     mark_this_process()
     seconds: dict[str, list[float]] = {name: [] for name in DEATHS}
@@ -155,9 +156,12 @@ def main() -> int:
     print(f"{'seconds':34}{'least':>8}{'median':>8}{'most':>8}")
     for name, values in seconds.items():
         print(f"{name:34}{min(values):8.2f}{statistics.median(values):8.2f}{max(values):8.2f}")
-    if options.json:
-        record = {"load": os.getloadavg()[0], "tasks": TASKS, "seconds": seconds}
-        options.json.write_text(json.dumps(record, indent=1))
+    figures = [
+        Figure(name, "time", "s", "lower", tuple(values), tracked=True)
+        for name, values in seconds.items()
+    ]
+    settings = {"rounds": options.rounds, "tasks": TASKS, "uncountedRounds": 0}
+    records.hand_over(options, settings, figures)
     return 0
 
 

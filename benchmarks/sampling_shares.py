@@ -1,17 +1,15 @@
 """Sampled shares against thread CPU time: a two-span CPU-bound mix of 30 s.
 
-    python benchmarks/sampling_shares.py [--seconds 30] [--json FILE]
+    python -m benchmarks sampling [-- --seconds 30]
 
 Three mixes: Python on one thread, Python on two threads (which share the interpreter
-lock), and Python beside arrays that release it. The goal is 3 points, at a true rate of
-at least 85 looks per second; what one look missed, the next one stands for.
+lock), and Python beside arrays that release it. What one look missed, the next one stands for.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import json
 import os
 import sys
 import tempfile
@@ -19,10 +17,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks import records
+from benchmarks.verdicts import Figure
 from spanwise.records.enumerations import SAMPLE_ON_CORE
 from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
+
+#: Points by which the sampled share is off, and true looks a second.
+MOST_POINTS, LEAST_LOOKS = 3.0, 85.0
 
 
 def python_work(cpu_seconds: float) -> None:
@@ -110,11 +111,13 @@ def measure(worker: WorkerHandle, mix: list[Any], seconds: float) -> dict[str, A
     }
 
 
-def main() -> None:
+def main() -> int:
+    """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--json", type=Path)
+    records.add_option(parser)
     arguments = parser.parse_args()
+    figures = []
     results = {}
     print(f"load {os.getloadavg()[0]:.2f}")
     print(f"{'':22}{'CPU':>8}{'on core':>9}{'off by':>8}{'all':>8}{'off by':>8}{'looks/s':>9}")
@@ -128,9 +131,15 @@ def main() -> None:
             f"{result['looksPerSecond']:9.1f}",
             flush=True,
         )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1))
+        figures += [
+            Figure(name, "off by", "points", "lower", (result["offPoints"],), limit=MOST_POINTS),
+            Figure(
+                name, "looks a second", "", "higher", (result["looksPerSecond"],), limit=LEAST_LOOKS
+            ),
+        ]
+    records.hand_over(arguments, {"seconds": arguments.seconds}, figures, {"mixes": results})
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

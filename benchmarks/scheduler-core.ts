@@ -1,16 +1,14 @@
 /**
  * What the pure scheduler costs per task, from submission to release: no sockets, no Python, workers that finish at once.
  *
- *     npx esbuild benchmarks/scheduler-core.ts --bundle --platform=node --format=esm --outfile=.build/scheduler-core.mjs
- *     node .build/scheduler-core.mjs [--rounds 15] [--json FILE]
+ *     python -m benchmarks scheduler [-- --rounds 15]
  *
  * Prints the median and the fastest of the rounds in microseconds per task; the first round, before the compiler has warmed up, apart.
- * Goal: 2 us on merge-25K.
  */
-import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { VersionedIds } from '../src/base/versioned-ids';
 import { Scheduler, type Instruction } from '../src/scheduler';
+import { argument, type Figure, handOver, sorted } from './findings';
 
 /** Inputs of each task, by place; a task comes after its inputs. */
 type Graph = readonly (readonly number[])[];
@@ -159,13 +157,11 @@ class Bench {
   }
 }
 
-function argument(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
+/** Microseconds a task. */
+const LIMITS: Readonly<Record<string, number>> = { 'merge-25K': 2 };
 
-const rounds = Number(argument('--rounds') ?? 15);
-const figures: Record<string, object> = {};
+const rounds = argument('--rounds', 15);
+const figures: Figure[] = [];
 for (const [name, graph] of Object.entries({
   'merge-25K': merge(25_000),
   'tree-15': tree(14),
@@ -177,14 +173,19 @@ for (const [name, graph] of Object.entries({
     () => (bench.run(graph) * 1e6) / graph.length
   );
   const first = perTask.shift()!;
-  perTask.sort((a, b) => a - b);
-  const median = perTask[perTask.length >> 1]!;
-  figures[name] = { first, median, fastest: perTask[0], tasks: graph.length };
+  const fromLeast = sorted(perTask);
+  const median = fromLeast[fromLeast.length >> 1]!;
+  figures.push({
+    row: `${name} (${graph.length.toLocaleString('en')} tasks)`,
+    column: 'a task',
+    unit: 'us',
+    better: 'lower',
+    samples: perTask,
+    limit: LIMITS[name],
+    tracked: true
+  });
   console.log(
-    `${name.padEnd(12)} median ${median.toFixed(2)} us/task   fastest ${perTask[0]!.toFixed(2)}   first round ${first.toFixed(2)}`
+    `${name.padEnd(12)} median ${median.toFixed(2)} us/task   fastest ${fromLeast[0]!.toFixed(2)}   first round ${first.toFixed(2)}`
   );
 }
-const file = argument('--json');
-if (file !== undefined) {
-  writeFileSync(file, `${JSON.stringify(figures, null, 1)}\n`);
-}
+handOver({ rounds, workers: WORKERS, uncountedRounds: 1 }, figures);

@@ -1,6 +1,6 @@
 """A cluster that is disturbed all the time: every result is right, or its error says why.
 
-    python -m benchmarks.soak [--seconds 600] [--json FILE]
+    python -m benchmarks soak [-- --seconds 600]
 
 Two workers with 400 MB each. Every four seconds one of them is killed, or stopped for six
 seconds (its limit is four, so that some are taken out and some are not). A third and two
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import random
 import resource
@@ -35,12 +34,14 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dask
 import dask.array as da
 import psutil
 
+from benchmarks import records
+from benchmarks.verdicts import Figure
 from spanwise import Client, KilledWorker, StallError, wait
 from spanwise.errors import ClusterError, RemoteTaskError
 from spanwise.tests.leftover import mark_this_process, marked_processes, wait_until_gone
@@ -57,6 +58,8 @@ ROUND_SECONDS = 150.0
 CALM_AFTER_SECONDS = 60.0
 #: Of the disk that fills up.
 DISK_BYTES = 12 * 10**8
+#: Wrong results, errors without their cause, what is left: none.
+MOST_WRONG = 0
 #: What may be there more at the end than at the beginning.
 MOST_DESCRIPTORS = 5
 #: An error says its cause if it is one of these, or was raised by the task itself.
@@ -390,11 +393,11 @@ def after_the_storm(
 
 
 def main() -> int:
-    """Soak, print what came of it; 1 if anything was wrong."""
+    """Soak, print what came of it, hand over: nothing may be wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path)
+    records.add_option(parser)
     options = parser.parse_args()
     mark_this_process()
     warnings.simplefilter("ignore", RuntimeWarning)
@@ -405,9 +408,28 @@ def main() -> int:
             print(f"{name:24} {value}")
     for line in found["wrong"]:
         print(f"wrong: {line}", file=sys.stderr)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1))
-    return 1 if found["wrong"] else 0
+    settings = {"seconds": options.seconds, "seed": options.seed, "disk": found["disk"]}
+    records.hand_over(options, settings, figures_of(found), found)
+    return 0
+
+
+def figures_of(found: dict[str, Any]) -> list[Figure]:
+    """What went through, and what must be nothing."""
+    row = f"{found['seconds']:g} s of disturbances"
+
+    def count(column: str, better: Literal["lower", "higher"], value: float) -> Figure:
+        return Figure(row, column, "", better, (value,))
+
+    disturbed = found["disturbances"]
+    return [
+        Figure(row, "wrong", "", "lower", (len(found["wrong"]),), limit=MOST_WRONG),
+        count("tasks", "higher", found["tasks"]),
+        count("rounds, all right", "higher", found["rounds"].get("right", 0)),
+        count("rounds with an error that says its cause", "lower", sum(found["causes"].values())),
+        count("workers killed", "higher", disturbed.get("killed", 0)),
+        count("workers stopped", "higher", disturbed.get("stopped", 0)),
+        count("slowest round, s", "lower", found["slowest_round_seconds"]),
+    ]
 
 
 if __name__ == "__main__":

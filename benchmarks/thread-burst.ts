@@ -1,35 +1,31 @@
 /**
  * A burst of small portable calls on two worker threads: `getThreads` against piscina at its best setting.
  *
- *     npx esbuild benchmarks/thread-burst.ts --bundle --platform=node --format=esm --external:piscina --outfile=.build/thread-burst.mjs
- *     node .build/thread-burst.mjs [--calls 25000] [--rounds 11] [--json FILE]
+ *     python -m benchmarks thread-burst [-- --calls 25000 --rounds 11]
  *
  * Both have warm workers and compiled code, both give every result, which is checked; ours builds its graph in the time measured. piscina's
- * settings are tried first and the fastest is used. Then both run in turn. Limit: 3x; goal: 8x.
+ * settings are tried first and the fastest is used. Then both run in turn. The goal is 8x.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { FixedQueue, Piscina } from 'piscina';
 import { task } from '../src/node/graph/nodes';
 import { getThreads } from '../src/node/pools/get-threads';
 import { ThreadPool } from '../src/node/pools/worker-pool';
+import { argument, handOver, median } from './findings';
 
 const THREADS = 2;
-const LEAST_RATIO = 3;
+/** How many times as fast as piscina. */
+const LIMIT = 3;
 /** Of piscina's settings, those that are tried again, with both of its queues, after one try of each. */
 const FINALISTS = 2;
 const TRIALS = 3;
 
-const calls = Number(argument('--calls') ?? 25_000);
-const rounds = Number(argument('--rounds') ?? 11);
-
-function argument(name: string): string | undefined {
-  const at = process.argv.indexOf(name);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
+const calls = argument('--calls', 25_000);
+const rounds = argument('--rounds', 11);
 
 type Cost = { readonly wallMs: number; readonly cpuMs: number };
 
@@ -46,14 +42,6 @@ async function measured(body: () => Promise<number[]>): Promise<Cost> {
     }
   }
   return { wallMs, cpuMs: (user + system) / 1000 };
-}
-
-function sorted(values: readonly number[]): number[] {
-  return [...values].sort((a, b) => a - b);
-}
-
-function median(values: readonly number[]): number {
-  return sorted(values)[Math.floor(values.length / 2)]!;
 }
 
 // This file runs from .build, in which the pool looks for the programs of its workers.
@@ -82,7 +70,7 @@ const allSettings: readonly Settings[] = (
 );
 
 // Fewer only to see that everything runs.
-const settings = allSettings.slice(0, Number(argument('--settings') ?? 100));
+const settings = allSettings.slice(0, argument('--settings', 100));
 
 function nameOf(one: Settings): string {
   const queue = one.taskQueue === undefined ? 'array' : 'fixed';
@@ -152,7 +140,9 @@ console.log(`piscina's best of ${settings.length} settings: ${nameOf(best)}`);
 const theirs = piscinaPool(best);
 const ours = new ThreadPool({ size: THREADS });
 const costs: { readonly ours: Cost; readonly theirs: Cost }[] = [];
+// One round of each that is not counted: threads start, code is compiled.
 await ourBurst(ours);
+await piscinaBurst(theirs);
 for (let round = 0; round < rounds; round++) {
   costs.push({
     ours: await measured(() => ourBurst(ours)),
@@ -163,41 +153,57 @@ await ours.close();
 await theirs.destroy();
 rmSync(folder, { recursive: true });
 
-const wallRatios = costs.map(cost => cost.theirs.wallMs / cost.ours.wallMs);
-const cpuRatios = costs.map(cost => cost.theirs.cpuMs / cost.ours.cpuMs);
-const figures = {
-  calls,
-  threads: THREADS,
-  rounds,
-  node: process.version,
-  piscinaSetting: nameOf(best),
-  loadAtEnd: loadavg()[0],
-  'spanwise, wall ms': summary(costs.map(cost => cost.ours.wallMs)),
-  'piscina, wall ms': summary(costs.map(cost => cost.theirs.wallMs)),
-  'spanwise, CPU ms': summary(costs.map(cost => cost.ours.cpuMs)),
-  'piscina, CPU ms': summary(costs.map(cost => cost.theirs.cpuMs)),
-  'piscina / spanwise, wall': summary(wallRatios),
-  'piscina / spanwise, CPU': summary(cpuRatios)
-};
-
-function summary(values: readonly number[]) {
-  const ordered = sorted(values);
-  return { median: median(values), least: ordered[0], most: ordered.at(-1) };
+const piscinaSetting = nameOf(best);
+const common = {
+  row: `${calls.toLocaleString('en')} calls`,
+  better: 'lower'
+} as const;
+const sides = (clock: keyof Cost) => ({
+  spanwise: costs.map(cost => cost.ours[clock]),
+  piscina: costs.map(cost => cost.theirs[clock])
+});
+const wall = sides('wallMs');
+const cpu = sides('cpuMs');
+for (const [name, values] of Object.entries({
+  'spanwise, wall ms': wall.spanwise,
+  'piscina, wall ms': wall.piscina,
+  'spanwise, CPU ms': cpu.spanwise,
+  'piscina, CPU ms': cpu.piscina
+})) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  console.log(
+    `${name.padEnd(20)} ${median(values).toFixed(1).padStart(8)}   (${least.toFixed(1)} … ${most.toFixed(1)})`
+  );
 }
-
-for (const [name, value] of Object.entries(figures)) {
-  if (typeof value === 'object' && value !== null) {
-    const { median: middle, least, most } = value;
-    console.log(
-      `${name.padEnd(26)} ${middle.toFixed(1).padStart(8)}   (${least!.toFixed(1)} … ${most!.toFixed(1)})`
-    );
-  }
-}
-const ratio = median(wallRatios);
-console.log(
-  `${ratio.toFixed(1)}x (limit ${LEAST_RATIO}x): ${ratio >= LEAST_RATIO ? 'reached' : 'missed'}`
+handOver(
+  { calls, threads: THREADS, rounds, uncountedRounds: 1 },
+  [
+    {
+      ...common,
+      column: 'getThreads',
+      unit: 'ms',
+      samples: wall.spanwise,
+      tracked: true
+    },
+    { ...common, column: 'piscina', unit: 'ms', samples: wall.piscina },
+    {
+      ...common,
+      column: 'times as fast',
+      unit: 'x',
+      better: 'higher',
+      samples: wall.piscina,
+      over: wall.spanwise,
+      limit: LIMIT,
+      tracked: true
+    },
+    {
+      ...common,
+      column: 'times as fast by CPU',
+      unit: 'x',
+      better: 'higher',
+      samples: cpu.piscina,
+      over: cpu.spanwise
+    }
+  ],
+  { piscinaSetting }
 );
-const file = argument('--json');
-if (file !== undefined) {
-  writeFileSync(file, `${JSON.stringify({ figures, costs }, null, 2)}\n`);
-}

@@ -1,6 +1,6 @@
 """Microseconds of a worker per tiny task, all in: reading, running, measuring, reporting.
 
-    python benchmarks/worker_tiny_tasks.py [--tasks 50000] [--batch 512] [--json FILE]
+    python -m benchmarks worker [-- --tasks 50000 --batch 512 --rounds 3]
 
 A fake scheduler hands out batches, the next one as soon as half of the last is
 finished, as the real one does by time. CPU is the worker's own (user + system, all
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import resource
 import sys
@@ -20,8 +19,8 @@ import time
 from operator import add
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
+from benchmarks import records
+from benchmarks.verdicts import Figure
 from spanwise.graph.template import Part, Template
 from spanwise.records.enumerations import NONE_U32, RUN_OK
 from spanwise.tests.fake_scheduler import FakeScheduler, WorkerHandle, task
@@ -64,9 +63,12 @@ SHAPES = [
 ]
 
 
-def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[str, object]:
-    base = 10_000_000 * (SHAPES.index(shape) + 1)
-    template = 1000 + SHAPES.index(shape)
+def measure(
+    worker: WorkerHandle, shape: Shape, number: int, tasks: int, batch: int
+) -> dict[str, float]:
+    """Run so many tasks of a shape; `number` gives ids that no other measurement has."""
+    base = 10_000_000 * (number + 1)
+    template = 1000 + number
     chunks = {
         template * 10_000 + i: [(i * CHUNK_ROWS + j,) for j in range(CHUNK_ROWS)]
         for i in range(batch // CHUNK_ROWS)
@@ -127,37 +129,54 @@ def measure(worker: WorkerHandle, shape: Shape, tasks: int, batch: int) -> dict[
     runs = worker.runs[done_before:]
     assert all(run.status == RUN_OK for run in runs)
     return {
-        "shape": shape.name,
-        "tasks": tasks,
         "workerCpuMicroseconds": cpu / tasks * 1e6,
         "wallMicroseconds": wall / tasks * 1e6,
         "inTasksMicroseconds": sum(run.cpu for run in runs) / tasks * 1e6,
     }
 
 
-def main() -> None:
+def main() -> int:
+    """Measure, print, hand over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=50_000)
     parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    records.add_option(parser)
     arguments = parser.parse_args()
-    results = []
+    found: dict[str, list[dict[str, float]]] = {shape.name: [] for shape in SHAPES}
     print(f"load {os.getloadavg()[0]:.2f}")
     print(f"{'':28}{'worker CPU':>12}{'of it in runs':>15}{'wall':>10}   us per task")
     with tempfile.TemporaryDirectory() as folder, FakeScheduler(Path(folder)) as scheduler:
         worker = scheduler.start_worker()
         # What a worker imports in the background after its start is no task's cost.
         worker.call(importlib.import_module, "dask.sizeof")
-        for shape in SHAPES:
-            result = measure(worker, shape, arguments.tasks, arguments.batch)
-            results.append(result)
+        for number in range(arguments.rounds * len(SHAPES)):
+            shape = SHAPES[number % len(SHAPES)]
+            result = measure(worker, shape, number, arguments.tasks, arguments.batch)
+            found[shape.name].append(result)
             print(
-                f"{result['shape']:28}{result['workerCpuMicroseconds']:12.2f}"
+                f"{shape.name:28}{result['workerCpuMicroseconds']:12.2f}"
                 f"{result['inTasksMicroseconds']:15.2f}{result['wallMicroseconds']:10.2f}"
             )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1))
+    columns = {
+        "CPU of the worker": "workerCpuMicroseconds",
+        "of it in runs": "inTasksMicroseconds",
+        "wall": "wallMicroseconds",
+    }
+    figures = [
+        Figure(name, column, "us", "lower", tuple(each[key] for each in results), tracked=True)
+        for name, results in found.items()
+        for column, key in columns.items()
+    ]
+    settings = {
+        "tasks": arguments.tasks,
+        "batch": arguments.batch,
+        "rounds": arguments.rounds,
+        "uncountedRounds": 0,
+    }
+    records.hand_over(arguments, settings, figures)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""What recording costs: pairs of neighbouring runs, one with the record log and one without.
+
+    python -m benchmarks recording [-- --pairs 31 --case merge-25K]
+
+Of each pair the ratio, of these the median: that outlasts the machine's mood, which changes over
+minutes. The CPU time of all processes says the same again, and repeats better on shared cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import records
+from benchmarks.graphs import CASES, SHORT
+from benchmarks.systems import THREADS, WORKERS, Driver, Measured, in_turn
+from benchmarks.verdicts import Figure
+
+RECORDED, BARE = "spanwise", "spanwise-unrecorded"
+
+
+def wall(answer: dict[str, Any]) -> float:
+    return float(answer["wallSeconds"])
+
+
+def total_cpu(answer: dict[str, Any]) -> float:
+    """CPU seconds of all processes."""
+    return float(sum(answer["cpuSeconds"].values()))
+
+
+CLOCKS: dict[str, Callable[[dict[str, Any]], float]] = {
+    "wall": wall,
+    "CPU of all processes": total_cpu,
+}
+
+
+def figures_of(measured: Measured) -> list[Figure]:
+    """Per case by how many percent recording takes longer."""
+    figures = []
+    for case, by_system in measured.items():
+        pairs = list(zip(by_system[RECORDED], by_system[BARE], strict=True))
+        for column, clock in CLOCKS.items():
+            more = tuple(100 * (clock(a) / clock(b) - 1) for a, b in pairs)
+            figures.append(Figure(case, column, "%", "lower", more))
+    return figures
+
+
+def main() -> int:
+    """Run, print, hand over."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes: shows that it runs")
+    parser.add_argument("--pairs", type=int, default=31)
+    parser.add_argument("--case", action="append", choices=list(CASES))
+    records.add_option(parser)
+    options = parser.parse_args()
+    pairs = 1 if options.smoke else options.pairs
+    cases = options.case or list(SHORT)
+    with Driver(RECORDED, RECORDED) as recorded, Driver(BARE, BARE) as bare:
+        measured = in_turn([recorded, bare], cases, pairs, options.smoke)
+    figures = figures_of(measured)
+    for figure in figures:
+        values = figure.samples
+        low, _, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+        print(f"  {figure.name:36} {figure.interval.middle:+.1f} % ({low:+.1f} … {high:+.1f})")
+    settings = {
+        "pairs": pairs,
+        "smoke": options.smoke,
+        "workers": WORKERS,
+        "threadsPerWorker": THREADS,
+        "uncountedRounds": 1,
+    }
+    records.hand_over(options, settings, figures)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

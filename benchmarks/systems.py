@@ -1,0 +1,127 @@
+"""Systems under test, each in a process of its own (``driver.py``), given the same work in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from benchmarks.graphs import CASES
+
+#: Not resolved: in scripts/test it is a folder that holds a link to this one, and no `spanwise`.
+HERE = Path(__file__).parent.parent
+WORKERS, THREADS = 2, 1
+
+#: Answers per case and system, a list in the order of the rounds.
+Measured = dict[str, dict[str, list[dict[str, Any]]]]
+
+
+def package_environment(package: Path | None) -> tuple[dict[str, str], Path]:
+    """Environment and working folder of a program that imports `spanwise` from a folder."""
+    environment = dict(os.environ)
+    if package is not None:
+        # Before this checkout, of which only the benchmarks are wanted.
+        rest = [str(HERE), *filter(None, [environment.get("PYTHONPATH")])]
+        environment["PYTHONPATH"] = os.pathsep.join([str(package.resolve()), *rest])
+        environment["PYTHONSAFEPATH"] = "1"
+    return environment, HERE
+
+
+class Driver:
+    """A system under test in its own process.
+
+    Parameters
+    ----------
+    name
+        What it is called in the figures.
+    system
+        One of ``benchmarks.driver.SYSTEMS``.
+    package
+        Folder in which ``spanwise`` and ``package.json`` of another release lie, and nothing else.
+    """
+
+    def __init__(self, name: str, system: str, package: Path | None = None) -> None:
+        self.name = name
+        environment, folder = package_environment(package)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.driver", system, str(WORKERS), str(THREADS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env=environment,
+        )
+        #: Where its package lies.
+        self.package: str = self._answer()["package"]
+
+    def order(self, **order: Any) -> dict[str, Any]:
+        """One repetition; see ``benchmarks.driver.measure``."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def close(self) -> None:
+        """End the system, by force if it does not end by itself."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(
+                f"{self.name} ended with exit code {self._process.wait()}; its message is above."
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def in_turn(drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke: bool) -> Measured:
+    """Alternate the systems, case by case.
+
+    Every system warms up alike: its first round of each case is not counted. Their order is
+    turned by one each round, so that none always follows the same one.
+
+    Raises
+    ------
+    AssertionError
+        Two systems gave other results for the same work.
+    """
+    measured: Measured = {case: {each.name: [] for each in drivers} for case in cases}
+    for case in cases:
+        size = CASES[case].smoke if smoke else CASES[case].full
+        for number in range(rounds + 1):
+            turn = number % len(drivers)
+            salt = f"{os.getpid()}-{number}"
+            answers = {
+                driver.name: driver.order(case=case, size=size, salt=salt)
+                for driver in [*drivers[turn:], *drivers[:turn]]
+            }
+            if len({each["digest"] for each in answers.values()}) != 1:
+                raise AssertionError(f"{case}: the systems gave different results.")
+            if number:
+                for name, answer in answers.items():
+                    measured[case][name].append(answer)
+    return measured

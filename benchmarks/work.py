@@ -1,0 +1,42 @@
+"""What a case of the comparison is: work for a client of either system, and what must come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Work:
+    """One repetition of a case: what to call and what must come back.
+
+    Attributes
+    ----------
+    run
+        Takes a client of either system and returns the result; all of it is timed.
+    expected
+        The result; a wrong one ends the benchmark.
+    tasks
+        How many tasks that is, or what counts them once the clock stands.
+    """
+
+    run: Callable[[Any], Any]
+    expected: Any
+    tasks: int | Callable[[], int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A named builder with the size that ``full`` and ``smoke`` runs use.
+
+    Attributes
+    ----------
+    goal
+        How many times faster than the peer's better setting; None if nothing was promised.
+    """
+
+    build: Callable[[str, int], Work]
+    full: int
+    smoke: int
+    goal: float | None = None
