@@ -1,6 +1,13 @@
-/** Each section of the specification has tests that are named by it, and a row in the pages that compare with Dask. */
-import { readdirSync, readFileSync } from 'node:fs';
+/**
+ * Each section of the specification has rows in the pages that compare with Dask, and each row has tests that run and assert something, or a
+ * case that is run here.
+ */
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { buildNodePrograms } from '../../testing/node-programs';
+import { testsOf, type WrittenTest } from '../../testing/test-titles';
+import { COMPARED, type Held } from './compared-behaviours';
+import { CASES } from './compared-cases';
 
 const checkout = resolve(__dirname, '..', '..', '..');
 const sections = [
@@ -9,56 +16,153 @@ const sections = [
   ...['6.1', '6.2', '6.3', '6.4', '6.5', '6.6', '6.7']
 ];
 
-/** Sections in the names of `describe` and `it` below src/node. */
-function testedSections(): Set<string> {
-  const folder = join(checkout, 'src', 'node');
-  const found = new Set<string>();
-  for (const name of readdirSync(folder, { recursive: true }) as string[]) {
-    if (name.endsWith('.spec.ts') && !__filename.endsWith(name)) {
-      const text = readFileSync(join(folder, name), 'utf8');
-      const titles = /\b(?:it|describe)(?:\.each[^]*?\))?\(\s*['`](.*)['`],/g;
-      for (const [, title] of text.matchAll(titles)) {
-        for (const [, section] of title!.matchAll(/§(\d(?:\.\d)?)/g)) {
-          found.add(section!);
-        }
-      }
+type Row = {
+  readonly page: string;
+  readonly heading: string;
+  readonly sections: readonly string[];
+  readonly behaviour: string;
+  /** Whether it is as Dask's, and why not. */
+  readonly how: string;
+  readonly reason: string;
+};
+
+/** Rows of the tables that compare, in their order. */
+function rowsOf(page: string): Row[] {
+  const rows: Row[] = [];
+  let heading = '';
+  let columns: string[] | null = null;
+  for (const line of readFileSync(join(checkout, 'docs', page), 'utf8').split(
+    '\n'
+  )) {
+    if (/^#+ /.test(line)) {
+      heading = line.replace(/^#+ /, '');
+    }
+    const cells = line
+      .split(' | ')
+      .map(cell => cell.replaceAll('|', '').trim());
+    if (!line.startsWith('|')) {
+      columns = null;
+    } else if (cells.includes("as Dask's?")) {
+      columns = cells;
+    } else if (columns !== null && !line.startsWith('| ---')) {
+      const of = (name: string): string => cells[columns!.indexOf(name)] ?? '';
+      const own = of('§').split(', ').filter(Boolean);
+      rows.push({
+        page,
+        heading,
+        sections: own.length > 0 ? own : [/\d(?:\.\d)?/.exec(heading)![0]],
+        behaviour: of('behaviour'),
+        how: of("as Dask's?"),
+        reason: of('reason')
+      });
     }
   }
-  return found;
+  return rows;
 }
 
-/** Sections that begin a row, or a heading over rows, of a page. */
-function comparedSections(page: string): Set<string> {
-  const text = readFileSync(join(checkout, 'docs', page), 'utf8');
-  const found = new Set<string>();
-  let heading = '';
-  for (const line of text.split('\n')) {
-    heading = /^#+ §?(\d(?:\.\d)?) /.exec(line)?.[1] ?? heading;
-    if (/^#+ [^§\d]/.test(line)) {
-      heading = '';
-    }
-    const cells = line.split(' | ').map(cell => cell.replace(/\|/g, '').trim());
-    if (line.startsWith('| ') && /\b(same|different)\b/.test(line)) {
-      const own = /^\d(?:\.\d)?(?:, \d\.\d)*$/.test(cells[0]!)
-        ? cells[0]!.split(', ')
-        : [heading];
-      own.forEach(section => found.add(section));
-    }
+const pages = Object.keys(COMPARED);
+const rows = pages.flatMap(rowsOf);
+
+/** The row's entry stands at the row's place in its table. */
+function heldBy(row: Row): Held | undefined {
+  const table = rows.filter(
+    ({ page, heading }) => page === row.page && heading === row.heading
+  );
+  return COMPARED[row.page]![row.heading]?.[table.indexOf(row)];
+}
+
+const read = new Map<string, readonly WrittenTest[]>();
+
+function testsOfFile(path: string): readonly WrittenTest[] {
+  let tests = read.get(path);
+  if (tests === undefined) {
+    tests = existsSync(path) ? testsOf(path, readFileSync(path, 'utf8')) : [];
+    read.set(path, tests);
   }
-  return found;
+  return tests;
+}
+
+/** What is wrong with a holder; undefined: it is a test that runs and asserts, or a case. */
+function wrongWith(holder: string): string | undefined {
+  const [, where, title] = /^([^:]+): (.*)$/s.exec(holder)!;
+  const [kind, file] = where!.split(' ');
+  if (kind === 'case') {
+    return title! in CASES ? undefined : 'no such case';
+  }
+  if (kind === 'python') {
+    const path = join(checkout, 'spanwise/tests', `${file!}.py`);
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    const found = new RegExp(`((?:^@.*\\n)*)^def ${title!}\\(`, 'm').exec(text);
+    return found === null
+      ? 'no such test'
+      : found[1]!.includes('mark.skip(')
+        ? 'skipped'
+        : undefined;
+  }
+  const parts = where!.split('/');
+  const spec = `${parts.pop()!}.spec.ts`;
+  const path =
+    kind === 'browser'
+      ? join(checkout, 'ui-tests/tests', `${file!}.spec.ts`)
+      : join(checkout, 'src/node', ...parts, '__tests__', spec);
+  const found = testsOfFile(path).filter(test => test.title.startsWith(title!));
+  return found.length === 0
+    ? 'no such test'
+    : found.length > 1
+      ? 'more than one such test'
+      : found[0]!.isSkipped
+        ? 'skipped'
+        : found[0]!.asserts
+          ? undefined
+          : 'asserts nothing';
 }
 
 describe('the sections of the specification', () => {
-  it('have tests', () => {
-    const tested = testedSections();
-    expect(sections.filter(section => !tested.has(section))).toEqual([]);
+  it('are compared with Dask', () => {
+    const compared = new Set(rows.flatMap(row => row.sections));
+    expect(sections.filter(section => !compared.has(section))).toEqual([]);
   });
 
-  it('are compared with Dask', () => {
-    const compared = new Set([
-      ...comparedSections('local-schedulers.md'),
-      ...comparedSections('local-diagnostics.md')
-    ]);
-    expect(sections.filter(section => !compared.has(section))).toEqual([]);
+  it('have no entry without a row', () => {
+    const entries = pages.flatMap(page =>
+      Object.entries(COMPARED[page]!).flatMap(([heading, held]) =>
+        held.map(() => `${page} ${heading}`)
+      )
+    );
+    expect(rows.map(({ page, heading }) => `${page} ${heading}`)).toEqual(
+      entries
+    );
+  });
+});
+
+describe.each(rows)('$heading: $behaviour', row => {
+  const [beginning, ...holders] = heldBy(row) ?? [''];
+
+  it('is the same as in Dask, or different for a reason', () => {
+    expect(row.how).toMatch(/^(?:same|different)\b/);
+    if (row.how.startsWith('different')) {
+      expect(row.reason).not.toBe('');
+    }
+  });
+
+  it('is held by tests that run', () => {
+    expect([
+      row.behaviour,
+      row.behaviour.startsWith(beginning) && beginning !== ''
+    ]).toEqual([row.behaviour, true]);
+    expect(holders).not.toEqual([]);
+    const wrong = holders.map(holder => [holder, wrongWith(holder)]);
+    expect(wrong.filter(([, why]) => why !== undefined)).toEqual([]);
+  });
+});
+
+describe('behaviours compared with Dask', () => {
+  beforeAll(() => buildNodePrograms('pool-thread.mjs', 'sampler.mjs'));
+
+  it.each(Object.entries(CASES))('%s', async (name, show) => {
+    expect.hasAssertions();
+    await show();
+    const holders = rows.flatMap(row => heldBy(row)?.slice(1) ?? []);
+    expect(holders).toContain(`case: ${name}`);
   });
 });
