@@ -98,7 +98,7 @@ function partDetail(log: LogStore, row: number): RunDetail['parts'][number] {
 }
 
 /** The run's error: its traceback, or in short the last line of that. */
-function errorOf(
+export function errorOf(
   log: LogStore,
   run: number,
   inShort: boolean

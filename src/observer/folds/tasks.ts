@@ -1,4 +1,4 @@
-import { RunStatus } from '../../records/enumerations';
+import { NONE_U32, RunStatus } from '../../records/enumerations';
 import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
 import { CHUNK_MASK } from '../store/column-table';
@@ -11,7 +11,7 @@ import {
   type Slices
 } from './context';
 import { honouredBy } from './honoured';
-import { runDetail, workerName } from './run-detail';
+import { errorOf, runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
 import type { ParamsOf } from './view-params';
 
@@ -151,6 +151,13 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
   if (sort === 'nbytes') {
     return row => number(column(row, 'nbytes'));
   }
+  if (sort === 'waited') {
+    return row => waitedSeconds(WAITS.map(name => column(row, name)));
+  }
+  if (sort === 'error') {
+    const ranks = errorRanks(log);
+    return row => ranks.get(column(row, 'run')) ?? -1;
+  }
   if (sort === 'worker') {
     const ranks = textRanks(
       log.shape.lanes.map(l => workerName(log, l.worker))
@@ -178,6 +185,30 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
   function laneOf(row: number): number {
     return log.shape.laneIndex(column(row, 'lane'));
   }
+}
+
+const WAITS = ['waitReady', 'waitInputs', 'waitThread'] as const;
+
+/** All that is known of a run's waiting; where nothing is, it comes last when the longest come first. */
+function waitedSeconds(waits: readonly number[]): number {
+  const known = waits.filter(seconds => !Number.isNaN(seconds));
+  return known.length === 0
+    ? -Infinity
+    : known.reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/** By run: the place of its error's last line among all. */
+function errorRanks(log: LogStore): ReadonlyMap<number, number> {
+  const runs: number[] = [];
+  const { events } = log;
+  for (let row = events.firstRow; row < events.endRow; row++) {
+    const run = events.chunkOf(row)?.columns.run[row & CHUNK_MASK] ?? NONE_U32;
+    if (run !== NONE_U32 && log.failureRows.get(run) === row) {
+      runs.push(run);
+    }
+  }
+  const ranks = textRanks(runs.map(run => errorOf(log, run, true) ?? ''));
+  return new Map(runs.map((run, i) => [run, ranks[i]!]));
 }
 
 /** Keys sort by their group's name, then by the order in which they were submitted, which is that of their numbers. */

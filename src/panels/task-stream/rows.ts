@@ -479,7 +479,7 @@ export const taskColumns = [
   { name: 'Start', sort: 'start', numeric: true },
   { name: 'Duration', sort: 'duration', numeric: true },
   { name: 'CPU', sort: 'cpu', numeric: true },
-  { name: 'Waited', sort: 'waitInputs', numeric: true },
+  { name: 'Waited', sort: 'waited', numeric: true },
   { name: 'Size', sort: 'nbytes', numeric: true },
   { name: 'Error', sort: 'error', numeric: false }
 ] as const;

@@ -30,6 +30,8 @@ export type DrawnRun = {
   readonly workers: number;
   readonly threads: number;
   readonly end: number;
+  /** Of each busy thread. */
+  readonly samplesPerSecond: number;
   readonly boxes: readonly DrawnBox[];
   readonly spans: readonly DrawnSpan[];
   readonly functions: readonly string[];
@@ -96,7 +98,8 @@ const phases: readonly Phase[] = [
   }
 ];
 
-export function firstLook(): DrawnRun {
+/** @param moreFunctions - small ones beside the twelve of the run, to see long lists. */
+export function firstLook(moreFunctions = 0): DrawnRun {
   const random = new SeededRandom(7);
   const next = () => random.next();
   const boxes: DrawnBox[] = [];
@@ -104,9 +107,10 @@ export function firstLook(): DrawnRun {
   for (let lane = 0; lane < 8; lane += 1) {
     for (const phase of phases) {
       let at = phase.from + next() * 0.2;
-      while (at < phase.to - 0.1) {
+      // What comes before computing takes half a second at most.
+      while (at < phase.to - 0.6) {
         const [name, mean] = pick(phase.mix, next());
-        const length = Math.min(phase.to - at, mean * (0.6 + 0.8 * next()));
+        const wished = mean * (0.6 + 0.8 * next());
         const id = run++;
         const base = { run: id, lane, function: name, span: phase.span };
         if (next() < phase.transfers) {
@@ -142,6 +146,7 @@ export function firstLook(): DrawnRun {
           });
           at += 0.04;
         }
+        const length = Math.min(phase.to - at, wished);
         const isFailed = lane === 5 && phase.span === 6 && at < 21.7;
         boxes.push({
           ...base,
@@ -154,10 +159,25 @@ export function firstLook(): DrawnRun {
       }
     }
   }
+  // In the pause before the features, when every thread is free.
+  for (let extra = 0; extra < moreFunctions; extra += 1) {
+    const from = 12.45 + 0.03 * Math.floor(extra / 8);
+    boxes.push({
+      run: run++,
+      lane: extra % 8,
+      function: `function-with-a-rather-long-name-${extra}`,
+      kind: BoxKind.Compute,
+      strip: false,
+      span: 5,
+      from,
+      to: from + 0.02 / (1 + extra / 10)
+    });
+  }
   return {
     workers: 4,
     threads: 2,
     end: 29.6,
+    samplesPerSecond: 100,
     boxes,
     spans: [
       {
@@ -202,49 +222,6 @@ export function firstLook(): DrawnRun {
       'fillna',
       'getitem'
     ]
-  };
-}
-
-/** Many short tasks: `runs` of them on 16 workers of 4 threads, for measuring. */
-export function manyRuns(runs: number): DrawnRun {
-  const random = new SeededRandom(3);
-  const lanes = 64;
-  const free = new Float64Array(lanes);
-  const functions = Array.from(
-    { length: 20 },
-    (_, index) => `function-${index}`
-  );
-  const boxes: DrawnBox[] = [];
-  for (let run = 0; run < runs; run += 1) {
-    const lane = run % lanes;
-    const from = free[lane] as number;
-    const to = from + 0.001 + random.next() * 0.008;
-    free[lane] = to + 0.0003;
-    const kind =
-      random.next() < 0.1
-        ? BoxKind.Transfer
-        : random.next() < 0.05
-          ? BoxKind.Disk
-          : BoxKind.Compute;
-    boxes.push({
-      run,
-      lane,
-      function: functions[run % 20] as string,
-      kind,
-      strip: false,
-      from,
-      to,
-      span: 1
-    });
-  }
-  const end = Math.max(...free);
-  return {
-    workers: 16,
-    threads: 4,
-    end,
-    boxes,
-    spans: [{ span: 1, parent: null, tag: 'many', depth: 0, from: 0, to: end }],
-    functions
   };
 }
 

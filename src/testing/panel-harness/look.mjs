@@ -21,6 +21,20 @@ const [
   height = '760',
   script = ''
 ] = process.argv.slice(2);
+/** What the observer uses of Node: a clock, and files, of which a page has none. */
+const nodeInPage = {
+  name: 'node-in-page',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path }) => ({
+      path,
+      namespace: 'node-in-page'
+    }));
+    build.onLoad({ filter: /.*/, namespace: 'node-in-page' }, () => ({
+      contents: `export const { performance } = globalThis;
+export const readFileSync = () => { throw new Error('A page reads no files.'); };`
+    }));
+  }
+};
 const folder = join(root, '.build/panel-harness');
 mkdirSync(folder, { recursive: true });
 await esbuild.build({
@@ -38,6 +52,7 @@ await esbuild.build({
   },
   define: { 'process.env.NODE_ENV': '"production"', global: 'window' },
   alias: { path: 'path-browserify' },
+  plugins: [nodeInPage],
   logLevel: 'error'
 });
 const styles = readdirSync(join(root, 'style'))

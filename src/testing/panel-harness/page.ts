@@ -1,8 +1,8 @@
 /**
- * A page with one panel on a drawn run, to look at and to measure:
+ * A page with one panel and the observer behind it, to look at and to measure:
  *
- *   page.html?panel=task-stream&shade=dark&live&runs=1000000&delay=100&functions=50
- *   page.html?panel=fine-metrics&observed=20000
+ *   page.html?panel=task-stream&shade=dark&live&delay=100&functions=50     a drawn run
+ *   page.html?panel=fine-metrics&runs=20000                                a synthetic one of so many runs
  *
  * Built and opened by `look.mjs`.
  */
@@ -18,30 +18,33 @@ import type { ITheme } from '../../panels/panel-context';
 import type { PanelDescription } from '../../panels/panel';
 import { profilePanel } from '../../panels/profile';
 import { taskStreamPanel } from '../../panels/task-stream';
-import { DrawnFeed } from './drawn-feed';
-import { firstLook, manyRuns } from './drawn-run';
-import { ObservedRun } from './observed-run';
+import { syntheticLog } from '../synthetic-log';
+import { drawnLog } from './drawn-log';
+import { firstLook } from './drawn-run';
+import { ObservedPage } from './observed-page';
 
 const query = new URLSearchParams(window.location.search);
 const runs = Number(query.get('runs') ?? 0);
 document.body.dataset.swShade = query.get('shade') ?? 'light';
 document.body.dataset.jpThemeLight = String(query.get('shade') !== 'dark');
 
-const observed = query.has('observed')
-  ? new ObservedRun(Number(query.get('observed')) || 20_000)
-  : null;
-const feed = new DrawnFeed({
-  run: runs > 0 ? manyRuns(runs) : firstLook(),
-  live: query.has('live'),
-  delayMs: Number(query.get('delay') ?? 0),
-  moreFunctions: Number(query.get('functions') ?? 0),
-  ...(observed === null
-    ? {}
-    : {
-        answer: spec => observed.answer(spec),
-        tile: (spec, level, index) => observed.tile(spec, level, index),
-        detail: run => observed.detail(run)
-      })
+const isLive = query.has('live');
+const drawn = firstLook(Number(query.get('functions') ?? 0));
+const { feed } = new ObservedPage({
+  blocks:
+    runs > 0
+      ? syntheticLog({
+          runs,
+          workers: 4,
+          threadsPerWorker: 2,
+          functions: 20,
+          spans: 6,
+          meanMilliseconds: 40,
+          partsShare: 0.3
+        })
+      : drawnLog(drawn, { live: isLive }),
+  liveAt: isLive ? drawn.end + 0.9 : undefined,
+  delayMilliseconds: Number(query.get('delay') ?? 0)
 });
 
 class PageTheme implements ITheme {

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
-import { fineMetricsOf } from '../../../testing/panel-harness/drawn-answers';
+import { BoxKind } from '../../../records/enumerations';
+import { formatBytes, formatDuration } from '../../format';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import {
   activityRows,
@@ -15,7 +18,9 @@ import {
 } from '../rows';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
-const result = fineMetricsOf(firstLook(), {}, 38);
+const run = firstLook(38);
+const log = drawnStore(run);
+const result = ask(log, 'fine-metrics', { ended: true });
 const sum = (values: readonly number[]) =>
   values.reduce((total, value) => total + value, 0);
 
@@ -49,7 +54,19 @@ describe('the bar over everything', () => {
     expect(plain(headline.totalText)).toBe(
       '3 min 57 s = wall 29.6 s × 8 threads'
     );
-    expect(headline.groups.map(group => group.group)).toEqual([
+    const held = run.boxes.filter(({ strip }) => !strip);
+    const busy = sum(held.map(({ from, to }) => to - from));
+    const idle = sum(result.idle.map(({ seconds }) => seconds));
+    expect(idle).toBeCloseTo(29.6 * 8 - busy, 4);
+    expect(result.idle).toContainEqual({
+      cause: 'paused',
+      seconds: expect.closeTo(2 * (21.3 - 21.05), 1)
+    });
+    // Durations are 32-bit numbers: a run and its parts differ by less than a microsecond.
+    const other = headline.parts.find(({ id }) => id === 'other')?.value ?? 0;
+    expect(other).toBeLessThan(1e-6 * run.boxes.length);
+    const groups = headline.groups.filter(({ group }) => group !== 'other');
+    expect(groups.map(({ group }) => group)).toEqual([
       'CPU',
       'not on CPU',
       'data',
@@ -171,6 +188,55 @@ describe('the lists', () => {
     }
   });
 
+  it('has the seconds of each function, each activity and each share from the log', () => {
+    const rows = functionRows(result);
+    const parts = (name: string) =>
+      Object.fromEntries(
+        rows
+          .find(row => row.name === name)!
+          .parts.filter(({ value }) => value > 1e-5)
+          .map(({ label, value }) => [label, value])
+      );
+    const drawn = (name: string, kinds: readonly BoxKind[]) =>
+      sum(
+        run.boxes
+          .filter(box => box.function === name && !box.strip)
+          .filter(({ kind }) => kinds.includes(kind))
+          .map(({ from, to }) => to - from)
+      );
+    const computing = [BoxKind.Compute, BoxKind.Failed];
+    const data = [
+      ['disk read and write', BoxKind.Disk],
+      ['transfer, waited for', BoxKind.Transfer],
+      ['(de)serialise', BoxKind.Serialize]
+    ] as const;
+    for (const [name, onCore] of [
+      ['rechunk-merge', 0.86],
+      ['read-parquet', 0.36]
+    ] as const) {
+      const seconds = drawn(name, computing);
+      const off = seconds * (1 - onCore);
+      expect(parts(name)).toEqual({
+        CPU: expect.closeTo(seconds * onCore, 3),
+        'waiting for a core': expect.closeTo(off * 0.5, 3),
+        'waiting for the GIL': expect.closeTo(off * 0.2, 3),
+        'blocked (I/O, sleep)': expect.closeTo(off * 0.3, 3),
+        ...Object.fromEntries(
+          data
+            .map(([label, kind]) => [label, drawn(name, [kind])] as const)
+            .filter(([, value]) => value > 0)
+            .map(([label, value]) => [label, expect.closeTo(value, 3)])
+        )
+      });
+    }
+    const runs = run.boxes.filter(
+      box => box.function === 'fit_fold' && computing.includes(box.kind)
+    );
+    expect(rows.find(row => row.name === 'fit_fold')?.executions).toBe(
+      runs.length
+    );
+  });
+
   it('sorts by name and by tasks', () => {
     const names = functionRows(result, 'name')
       .slice(0, 12)
@@ -242,13 +308,34 @@ describe('the lists', () => {
   });
 
   it('shows what moved in the unit of the panel', () => {
-    expect(movedRows(result)[0]).toMatchObject({
-      label: 'receive: network',
-      text: '7.92\u00a0s'
-    });
-    expect(movedRows({ ...result, unit: 'bytes' })[0]?.text).toBe(
-      '1.40\u00a0GiB'
+    const behind = run.boxes.filter(({ strip }) => strip);
+    const received = behind.reduce((sum, { from, to }) => sum + to - from, 0);
+    const shown = (unit: string) =>
+      movedRows(
+        ask(log, 'fine-metrics', { params: { unit }, ended: true })
+      ).map(({ label, text }) => `${label} ${plain(text)}`);
+    expect(shown('seconds').sort()).toEqual(
+      [
+        'report results: serialise 520 ms',
+        `receive: network ${plain(formatDuration(received))}`,
+        'send: from memory –',
+        'send: network 6.61 s',
+        'send: read from disk 310 ms',
+        'spill: write to disk 4.05 s'
+      ].sort()
     );
+    expect(shown('bytes').sort()).toEqual(
+      [
+        'report results: serialise –',
+        `receive: network ${plain(formatBytes(received * 400 * 2 ** 20))}`,
+        'send: from memory 1.25 GiB',
+        'send: network –',
+        'send: read from disk –',
+        'spill: write to disk 768 MiB'
+      ].sort()
+    );
+    expect(shown('count')).toContain('spill: write to disk 60');
+    expect(shown('count')).toContain(`receive: network ${behind.length}`);
   });
 
   it('says what moved in users’ words, in its colour, and what was not measured', () => {

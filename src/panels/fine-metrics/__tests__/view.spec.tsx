@@ -5,7 +5,8 @@ import { createRoot, type Root } from 'react-dom/client';
 import { act } from 'react';
 
 import { SelectionModel } from '../../../feed/selection';
-import { fineMetricsOf } from '../../../testing/panel-harness/drawn-answers';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { FineMetricsView } from '../view';
 
@@ -16,10 +17,10 @@ let host: HTMLElement;
 let root: Root;
 let selection: SelectionModel;
 
-function show(
-  result = fineMetricsOf(firstLook(), {}, 38),
-  onShowAll = () => {}
-) {
+const whole = ask(drawnStore(firstLook(38)), 'fine-metrics', { ended: true });
+const twelve = ask(drawnStore(firstLook()), 'fine-metrics', { ended: true });
+
+function show(result = whole, onShowAll = () => {}) {
   flushSync(() =>
     root.render(
       <FineMetricsView
@@ -58,8 +59,21 @@ describe('Fine Performance Metrics', () => {
     expect(texts('By function')[0]).toMatch(/^fit_fold, [\d.]+ s, \d+ %$/);
     expect(texts('By function').at(-1)).toMatch(/^38 others, /);
     expect(texts('By activity')[0]).toMatch(/^CPU, 2 min \d\d s, \d+ %$/);
-    expect(texts('Idle, by cause')[0]).toMatch(/^nothing runnable, /);
-    expect(texts('Data moved')[0]).toBe('receive: network, 7.92 s');
+    expect(
+      texts('Idle, by cause')
+        .map(text => text.split(', ')[0])
+        .sort()
+    ).toEqual([
+      'held on another worker',
+      'inputs in flight',
+      'nothing runnable',
+      'paused for memory',
+      'scheduler not yet answered'
+    ]);
+    expect(texts('Idle, by cause')).toContainEqual(
+      expect.stringMatching(/^paused for memory, \d+ ms, 0\.\d %$/)
+    );
+    expect(texts('Data moved')).toContain('send: network, 6.61 s');
   });
 
   it('filters by a click and leaves out by Alt-click', () => {
@@ -85,7 +99,7 @@ describe('Fine Performance Metrics', () => {
     texts('By function').map(text => text.slice(0, text.indexOf(', ')));
   /** Two functions' seconds, as the order in which they come follows from them. */
   const timed = (seconds: Record<string, number>, unit = 'seconds') => {
-    const result = fineMetricsOf(firstLook(), {});
+    const result = twelve;
     const [like] = result.byFunction;
     return {
       ...result,
@@ -141,7 +155,7 @@ describe('Fine Performance Metrics', () => {
   });
 
   it('shows names of the user as text', () => {
-    const result = fineMetricsOf(firstLook(), {});
+    const result = twelve;
     show({
       ...result,
       byFunction: result.byFunction.map((item, index) =>

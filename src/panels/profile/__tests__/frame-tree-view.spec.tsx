@@ -2,12 +2,13 @@ import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
 
-import { profileOf } from '../../../testing/panel-harness/drawn-answers';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { FrameTreeView } from '../frame-tree-view';
 import { frameTree } from '../rows';
 
-const result = profileOf(firstLook());
+const result = ask(drawnStore(firstLook()), 'profile', { ended: true });
 let host: HTMLElement;
 let root: Root;
 const selected = jest.fn();

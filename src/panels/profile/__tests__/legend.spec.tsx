@@ -5,7 +5,8 @@ import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { readPalette } from '../../../charts/theme';
 import { SelectionModel } from '../../../feed/selection';
-import { profileOf } from '../../../testing/panel-harness/drawn-answers';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import type { ITheme } from '../../panel-context';
 import { activityOf } from '../figure';
@@ -18,7 +19,7 @@ const trans = {
 } as unknown as TranslationBundle;
 
 it('legend and details of Profile are in the user’s language', () => {
-  const result = profileOf(firstLook());
+  const result = ask(drawnStore(firstLook()), 'profile', { ended: true });
   const host = document.body.appendChild(document.createElement('div'));
   const root = createRoot(host);
   const activity = activityOf(result);

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
-import { profileOf } from '../../../testing/panel-harness/drawn-answers';
+import { formatCount } from '../../format';
 import type { ProfileResult } from '../../../wire/panel-link';
 import {
   factsOf,
@@ -187,12 +189,42 @@ describe('frames', () => {
   });
 
   it('say how they were sampled, and what was left out', () => {
-    const result = profileOf(firstLook());
+    const result = ask(drawnStore(firstLook()), 'profile', { ended: true });
+    const seconds = firstLook().boxes.reduce(
+      (sum, { from, to, strip }) => sum + (strip ? 0 : to - from),
+      0
+    );
+    // Of each stack and state less than one sample is lost.
+    expect(result.samples).toBeGreaterThan(seconds * 100 - 60);
+    expect(result.samples).toBeLessThanOrEqual(seconds * 100);
+    const samples = formatCount(result.samples);
     expect(plain(samplingText(result))).toBe(
-      '12,640 samples · one per 10.0 ms per thread'
+      `${samples} samples · one per 10.0 ms per thread`
     );
     expect(plain(samplingText({ ...result, rateHz: null, dropped: 5 }))).toBe(
-      '12,640 samples · 5 small frames left out'
+      `${samples} samples · 5 small frames left out`
+    );
+  });
+
+  it('have the states, the file and the line that were sampled', () => {
+    const drawn = frameTree(
+      ask(drawnStore(firstLook()), 'profile', { ended: true })
+    );
+    const states = (name: string) =>
+      Object.fromEntries(
+        factsOf(drawn, drawn.result.nodes.name.indexOf(name)).states.map(
+          ({ label, share }) => [label, share]
+        )
+      );
+    expect(states('fit_fold')).toEqual({
+      CPU: expect.closeTo(0.86, 2.5),
+      'waiting for a core': expect.closeTo(0.14 * 0.3, 2.5),
+      'waiting for the GIL': expect.closeTo(0.14 * 0.2, 2.5),
+      'blocked (I/O, sleep)': expect.closeTo(0.14 * 0.5, 2.5)
+    });
+    expect(states('read_parquet').CPU).toBeCloseTo(0.36, 2.5);
+    expect(placeOf(drawn, drawn.result.nodes.name.indexOf('fit_fold'))).toBe(
+      'model.py:41'
     );
   });
 });

@@ -1,13 +1,17 @@
 import { Signal } from '@lumino/signaling';
 
+import { ask } from '../../../observer/__tests__/ask';
 import type { IWatch, TileData } from '../../../feed/feed-types';
-import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { TaskStreamModel } from '../model';
 import { xOf } from '../viewport';
 
-const result = taskStreamOf(firstLook(), true);
-const ended = { ...result, live: false, running: [], now: result.to };
+const run = firstLook();
+const result = ask(drawnStore(run, { live: true }), 'task-stream', {
+  now: run.end + 0.9
+});
+const ended = ask(drawnStore(run), 'task-stream', { ended: true });
 
 class FakeWatch implements IWatch {
   snapshot = null;

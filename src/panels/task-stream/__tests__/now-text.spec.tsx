@@ -1,10 +1,14 @@
 import { nullTranslator } from '@jupyterlab/translation';
-import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { ask } from '../../../observer/__tests__/ask';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { nowText } from '../lanes-view';
 import { TaskStreamModel } from '../model';
 
-const result = taskStreamOf(firstLook(), true);
+const run = firstLook();
+const result = ask(drawnStore(run, { live: true }), 'task-stream', {
+  now: run.end + 0.9
+});
 
 function textOf(over: Partial<typeof result>): string {
   const model = new TaskStreamModel();

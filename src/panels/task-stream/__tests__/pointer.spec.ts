@@ -1,6 +1,7 @@
 import { SelectionModel } from '../../../feed/selection';
+import { ask } from '../../../observer/__tests__/ask';
 import { drawnTile } from '../../../testing/drawn-lanes';
-import { taskStreamOf } from '../../../testing/panel-harness/drawn-answers';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { layOutLanes } from '../lane-layout';
 import type { LanesDrawing } from '../lanes-drawing';
@@ -59,7 +60,7 @@ beforeEach(() => {
   element = document.body.appendChild(document.createElement('div'));
   element.setPointerCapture = () => {};
   model = new TaskStreamModel({}, () => 0);
-  const result = taskStreamOf(firstLook(), false);
+  const result = ask(drawnStore(firstLook()), 'task-stream', { ended: true });
   model.setResult(result);
   model.tilesHere = () => [tile];
   selection = new SelectionModel();

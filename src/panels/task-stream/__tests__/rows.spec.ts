@@ -1,8 +1,13 @@
-import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { ask } from '../../../observer/__tests__/ask';
+import { runDetail } from '../../../observer/folds/run-detail';
+import { BoxKind, membersOf, PartKind } from '../../../records/enumerations';
 import {
-  detailOf,
-  taskStreamOf
-} from '../../../testing/panel-harness/drawn-answers';
+  drawnStore,
+  waitShares
+} from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
+import { formatBytes, formatDuration, formatInstant } from '../../format';
 import {
   bandRows,
   cardOf,
@@ -19,32 +24,77 @@ import {
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
 const run = firstLook();
-const result = taskStreamOf(run, true);
+const now = run.end + 0.9;
+const log = drawnStore(run, { live: true });
+const result = ask(log, 'task-stream', { now });
+const heldSeconds = (boxes: typeof run.boxes) =>
+  boxes.reduce((sum, { from, to, strip }) => sum + (strip ? 0 : to - from), 0);
+/** What the observer says of a run, and what was drawn of it. */
+const observed = (id: number) => {
+  const boxes = run.boxes.filter(each => each.run === id);
+  const held = boxes.filter(({ strip }) => !strip);
+  const start = Math.min(...held.map(({ from }) => from));
+  const before = run.boxes
+    .filter(each => each.lane === boxes[0]!.lane && each.to <= start)
+    .filter(({ strip, run: other }) => !strip && other !== id)
+    .map(({ to }) => to);
+  return {
+    detail: runDetail(log, log.runRows.get(id))!,
+    boxes,
+    start,
+    stop: Math.max(...held.map(({ to }) => to)),
+    gap: start - Math.max(0, ...before)
+  };
+};
+const failed = observed(
+  run.boxes.find(({ kind }) => kind === BoxKind.Failed)!.run
+);
+const main = failed.boxes.find(({ kind }) => kind === BoxKind.Failed)!;
 const box: HoveredBox = {
-  run: 3,
+  run: main.run,
   function: 'fit_fold',
-  kind: 'compute',
+  kind: 'failed',
   inStrip: false,
   tasks: 1,
-  from: 21.31,
-  to: 22.01,
+  from: main.from,
+  to: main.to,
   worker: 'worker 2',
   thread: 1,
   running: false
 };
-const detail = {
-  ...detailOf(run, 0)!,
-  function: 'fit_fold',
-  start: 21.31,
-  duration: 0.7,
-  cpu: 0.652
-};
+/** The only run of a drawing whose columns are 0.1 s wide. */
+const drawnDetail = (letters: string, task: DrawnTask) =>
+  runDetail(
+    drawRuns(`0/0 ${letters}`, {
+      secondsPerColumn: 0.1,
+      tasks: { [letters[0]!]: task }
+    }),
+    0
+  )!;
+/** A run that is not divided into inner tasks, and gave a result. */
+const { detail } = observed(
+  run.boxes.find(({ function: name }) => name === 'score_fold')!.run
+);
 
 describe('rows of the task stream', () => {
   it('says of each worker how busy it is', () => {
-    expect(workerHeaders(result).map(header => plain(header.text))[0]).toBe(
-      '2 threads · busy 89 % · 2.40 GiB of 4.00 GiB'
-    );
+    const busy = [0, 1, 2, 3].map(worker => {
+      const lanes = [2 * worker, 2 * worker + 1];
+      const running = lanes.map(lane => now - (run.end + 0.02 * lane));
+      const done = heldSeconds(
+        run.boxes.filter(({ lane }) => lanes.includes(lane))
+      );
+      return Math.round(((done + running[0]! + running[1]!) / (2 * now)) * 100);
+    });
+    expect(new Set(busy).size).toBeGreaterThan(2);
+    expect(
+      workerHeaders(result).map(({ name, text }) => `${name}: ${plain(text)}`)
+    ).toEqual([
+      `worker 0: 2 threads · busy ${busy[0]} % · 1.38 GiB of 4.00 GiB`,
+      `worker 1: 2 threads · busy ${busy[1]} % · 1.48 GiB of 4.00 GiB`,
+      `worker 2: 2 threads · busy ${busy[2]} % · 1.58 GiB of 4.00 GiB`,
+      `worker 3: 2 threads · busy ${busy[3]} % · 1.68 GiB of 4.00 GiB`
+    ]);
   });
 
   it('puts spans into rows by depth, with a tint by first appearance', () => {
@@ -129,12 +179,33 @@ describe('rows of the task stream', () => {
 
   it('lists functions by time, then the kinds that occurred', () => {
     const items = legendItems(result, 'function');
+    const largest = ['fit_fold', 'read-parquet', 'rechunk-merge'];
+    expect(
+      items.slice(0, 3).map(item => [item.name, item.text, item.title])
+    ).toEqual(
+      largest.map(name => {
+        const boxes = run.boxes.filter(each => each.function === name);
+        const runs = new Set(boxes.map(each => each.run)).size;
+        return [
+          name,
+          formatDuration(heldSeconds(boxes)),
+          `${runs}\u00a0executions`
+        ];
+      })
+    );
     expect(items.filter(item => item.kind === 'function')).toHaveLength(12);
     expect(items.slice(12).map(item => item.name)).toEqual([
       'transfer',
       'disk',
       '(de)serialise',
       'failed'
+    ]);
+    const parts = (kind: BoxKind) =>
+      run.boxes.filter(each => each.kind === kind).length;
+    expect(items.slice(12, 15).map(item => plain(item.title))).toEqual([
+      `${parts(BoxKind.Transfer)} parts`,
+      `${parts(BoxKind.Disk)} parts`,
+      `${parts(BoxKind.Serialize)} parts`
     ]);
     const seconds = items.flatMap(item =>
       item.kind === 'function' ? [item.seconds] : []
@@ -149,12 +220,20 @@ describe('rows of the task stream', () => {
         1 + 1e-9
       );
     }
-    expect(stripBars(result).filter(bar => bar.failed > 0)).toHaveLength(1);
+    const bars = stripBars(result);
+    expect(bars.filter(bar => bar.failed > 0)).toHaveLength(1);
+    const threadSeconds = (kind: 'disk' | 'transfer') =>
+      bars.reduce((sum, bar) => sum + bar[kind], 0) * 8 * (run.end / 240);
+    const drawn = (kind: BoxKind) =>
+      heldSeconds(run.boxes.filter(each => each.kind === kind));
+    expect(threadSeconds('disk')).toBeCloseTo(drawn(BoxKind.Disk), 0);
+    expect(threadSeconds('transfer')).toBeCloseTo(drawn(BoxKind.Transfer), 0);
   });
 
   it('says the picture in words', () => {
+    const runs = new Set(run.boxes.map(each => each.run)).size;
     expect(plain(summaryText(result))).toMatch(
-      /^\d+ tasks on 4 workers with 8 threads in 29\.6 s\. 8 running\. 1 failed\. Most time: fit_fold/
+      `${runs} tasks on 4 workers with 8 threads in 30.5 s. 8 running. 1 failed. Most time: fit_fold`
     );
   });
 });
@@ -164,7 +243,7 @@ describe('the hover card', () => {
     card.rows.map(row => plain(`${row.label}: ${row.text}`));
 
   it('shows at once what the box tells', () => {
-    const card = cardOf(box, null);
+    const card = cardOf({ ...box, from: 21.31, to: 22.01 }, null);
     expect(card.title).toBe('fit_fold');
     expect(lines(card)).toEqual([
       'where: worker 2, thread 2',
@@ -174,23 +253,41 @@ describe('the hover card', () => {
   });
 
   it('adds what the observer knows of the run', () => {
-    const card = cardOf(
-      { ...box, kind: 'failed' },
-      {
-        ...detail,
-        status: 'failed',
-        attempt: 1,
-        nbytes: null,
-        error: 'ValueError: no'
-      }
-    );
+    const { start, stop, gap } = failed;
+    const wait = waitShares(box.run!).map(share => formatDuration(gap * share));
+    expect(new Set(wait).size).toBe(3);
+    const card = cardOf(box, failed.detail);
+    expect(card.title).toBe('fit_fold');
     expect(card.aside).toBe('failed, attempt 1');
-    expect(card.error).toBe('ValueError: no');
-    expect(lines(card)).toContain('duration: 700 ms, CPU 652 ms');
-    expect(lines(card)).toContain(
-      'waited: queue 38.0 ms, inputs 12.4 ms, thread 0 s'
+    expect(card.key).toBe(`fit_fold-70a926-${box.run}`);
+    expect(card.error).toMatch(
+      /^Traceback [^]*\nValueError: Input X contains NaN\.\n$/
     );
-    expect(lines(card)).not.toContain('size: –');
+    expect(lines(card)).toEqual(
+      [
+        'span: Alice’s workflow › Model training',
+        'where: worker 2, thread 2',
+        `ran: ${formatInstant(start)} – ${formatInstant(stop)}`,
+        `duration: ${formatDuration(stop - start)}, CPU ${formatDuration(0.7 * 0.86)}`,
+        `waited: queue ${wait[0]}, inputs ${wait[1]}, thread ${wait[2]}`
+      ].map(plain)
+    );
+  });
+
+  it('counts attempts and says the size of a result', () => {
+    const next = run.boxes.find(
+      ({ lane, from, strip }) => lane === main.lane && from > main.to && !strip
+    )!;
+    const again = observed(next.run);
+    const card = cardOf(
+      { ...box, run: next.run, from: next.from, to: next.to, kind: 'compute' },
+      again.detail
+    );
+    expect(card.aside).toBe('attempt 2');
+    expect(card.key).toBe(`fit_fold-70a926-${box.run}`);
+    expect(lines(card).at(-1)).toBe(
+      plain(`size: ${formatBytes((1 + (next.run % 7)) * 7.5 * 2 ** 20)}`)
+    );
   });
 
   it('tells a transfer by what it was for, and that it cost no time behind work', () => {
@@ -200,36 +297,36 @@ describe('the hover card', () => {
   });
 
   it('names both, the part under the pointer and the fused task it is in', () => {
-    const part = { kind: 'compute', held: true, cpu: null, bytes: null };
-    const fused = {
-      ...detail,
+    const fused = drawnDetail('f'.repeat(7), {
+      function: 'fit_fold',
       parts: [
-        { ...part, function: 'matmul', span: [], offset: 0, duration: 0.5 },
         {
-          ...part,
-          function: detail.function,
-          span: [],
-          offset: 0.5,
-          duration: 0.2
-        }
+          kind: PartKind.Compute,
+          function: 'matmul',
+          offset: 0,
+          duration: 5
+        },
+        { kind: PartKind.Compute, offset: 5, duration: 2 }
       ]
-    };
+    });
+    const whole = { ...box, kind: 'compute' as const, from: 0, to: 0.7 };
     expect(fusedWith(fused)).toEqual(['matmul']);
     expect(fusedWith({ ...fused, parts: [] })).toEqual([]);
-    const over = { ...box, function: 'matmul', to: box.from + 0.5 };
+    const over = { ...whole, function: 'matmul', to: 0.5 };
     const card = cardOf(over, fused);
     expect(card.title).toBe('matmul, in fit_fold');
     expect(lines(card)).toContain('duration: 500 ms');
     expect(lines(card)).toContain('fused task: 700 ms');
     // Of the task's own function only a part is drawn under a filter; without one, the box is the whole task.
-    const own = { ...box, from: box.from + 0.5 };
+    const own = { ...whole, from: 0.5 };
     const alone = cardOf({ ...own, isExecution: true }, fused);
     expect(alone.title).toBe('fit_fold');
     expect(lines(alone)).toContain('duration: 200 ms');
-    expect(lines(cardOf(box, fused))).toContain('ran: 21.310 s – 22.010 s');
+    expect(lines(cardOf(whole, fused))).toContain('ran: 0.000 s – 0.700 s');
     expect(
       plain(
-        cardOf({ ...box, run: null, tasks: 12, isExecution: true }, null).title
+        cardOf({ ...whole, run: null, tasks: 12, isExecution: true }, null)
+          .title
       )
     ).toBe('12 executions');
   });
@@ -243,8 +340,35 @@ describe('the hover card', () => {
 });
 
 describe('the table and the details', () => {
-  it('has a cell for each column', () => {
-    expect(taskRow(detail)).toHaveLength(taskColumns.length);
+  it('has a cell for each column, each with its own figure', () => {
+    const cells = (run: typeof detail) =>
+      Object.fromEntries(
+        taskRow(run).map((cell, i) => [taskColumns[i]!.name, plain(cell.text)])
+      );
+    const { start, stop, gap } = failed;
+    expect(taskRow(failed.detail)).toHaveLength(taskColumns.length);
+    expect(cells(failed.detail)).toEqual({
+      Key: `fit_fold-70a926-${box.run}`,
+      Function: 'fit_fold',
+      Span: 'Alice’s workflow › Model training',
+      Worker: 'worker 2',
+      Thread: '2',
+      Status: 'failed',
+      Start: plain(formatInstant(start)),
+      Duration: plain(formatDuration(stop - start)),
+      CPU: '602 ms',
+      Waited: plain(formatDuration(gap)),
+      Size: '–',
+      Error: expect.stringContaining('Input X contains NaN.')
+    });
+    const again = failed.detail.run;
+    const retried = ask(log, 'tasks', {
+      params: { sort: 'attempt', descending: true, limit: 1 }
+    }).rows[0]!;
+    expect(cells(retried)).toMatchObject({
+      Key: `fit_fold-70a926-${again}`,
+      Status: 'ok, attempt 2'
+    });
     expect(
       taskRow({
         ...detail,
@@ -255,44 +379,87 @@ describe('the table and the details', () => {
     ).toEqual({ text: '–', value: null });
   });
 
+  it('can be sorted by each column by which it offers to', () => {
+    const statuses = ['ok', 'failed', 'lost'];
+    for (const [i, { name, sort }] of taskColumns.entries()) {
+      const { rows } = ask(log, 'tasks', { params: { sort, limit: 500 } });
+      const values = rows.map(row => taskRow(row)[i]!.value);
+      const groups =
+        name === 'Key'
+          ? values.map(value => String(value).replace(/-\d+$/, ''))
+          : name === 'Status'
+            ? values.map(value =>
+                statuses.indexOf(String(value).split(',')[0]!)
+              )
+            : // What says "(inferred)" stands with its span.
+              values.map(value =>
+                typeof value === 'string'
+                  ? value.replace(' (inferred)', '')
+                  : (value ?? -1)
+              );
+      expect(new Set(groups).size).toBeGreaterThan(1);
+      expect([name, groups]).toEqual([
+        name,
+        [...groups].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+      ]);
+    }
+  });
+
   it('fills the parts that held the thread up to the duration', () => {
-    const part = {
-      kind: 'transfer',
-      held: true,
-      function: 'f',
-      span: [],
-      offset: 0,
-      duration: 0.2,
-      cpu: null,
-      bytes: 5
-    };
-    const rows = partRows({
-      ...detail,
-      duration: 1,
-      parts: [
-        part,
-        { ...part, kind: 'compute', duration: 0.6 },
-        { ...part, held: false, duration: 3 }
-      ]
-    });
-    expect(rows.map(row => [row.kind, row.held])).toEqual([
-      ['transfer', true],
-      ['compute', true],
-      ['other', true],
-      ['transfer', false]
+    const rows = partRows(
+      drawnDetail('f'.repeat(10), {
+        function: 'f',
+        parts: [
+          { kind: PartKind.Transfer, offset: 0, duration: 2, bytes: 5 },
+          { kind: PartKind.Compute, offset: 2, duration: 6 },
+          {
+            kind: PartKind.Transfer,
+            held: false,
+            offset: -30,
+            duration: 30,
+            bytes: 7
+          }
+        ]
+      })
+    );
+    expect(
+      rows.map(({ kind, label, held, seconds, bytes }) => [
+        kind,
+        label,
+        held,
+        Math.round(seconds * 1e6) / 1e6,
+        bytes
+      ])
+    ).toEqual([
+      ['transfer', 'transfer', true, 0.2, 5],
+      ['compute', 'f', true, 0.6, 0],
+      ['other', 'other', true, 0.2, null],
+      ['transfer', 'transfer', false, 3, 7]
     ]);
-    expect(rows.map(row => row.label)).toEqual([
-      'transfer',
-      'f',
-      'other',
-      'transfer'
-    ]);
-    const held = rows
-      .filter(row => row.held)
-      .reduce((sum, row) => sum + row.seconds, 0);
-    expect(held).toBeCloseTo(1, 12);
     expect(
       partRows({ ...detail, duration: 1, parts: [] }).map(row => row.seconds)
     ).toEqual([1]);
+  });
+
+  it('calls each kind of part by its word', () => {
+    const kinds = membersOf(PartKind);
+    const rows = partRows(
+      drawnDetail('f'.repeat(10), {
+        parts: kinds.map(([, kind], i) => ({
+          kind,
+          offset: i,
+          duration: 10 / kinds.length
+        }))
+      })
+    );
+    expect(rows.map(({ kind, label }) => [kind, label])).toEqual([
+      ['transfer', 'transfer'],
+      ['disk', 'read from disk'],
+      ['serialize', 'deserialise'],
+      ['compute', 'inc'],
+      ['serialize', 'serialise'],
+      ['disk', 'write to disk'],
+      ['import', 'importing modules']
+    ]);
   });
 });
