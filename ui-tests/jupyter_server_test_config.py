@@ -1,7 +1,8 @@
 """JupyterLab as the browser tests want it. Never for people: it asks for no token.
 
-Galata signs in nowhere and sends no XSRF cookie. The server listens on 127.0.0.1
-only, on a port picked for this run, in a folder of its own.
+Galata signs in nowhere and sends no XSRF cookie; the server `guarded`
+wants both, as JupyterLab does by default. The server listens on
+127.0.0.1 only, on a port picked for this run, in a folder of its own.
 """
 
 # ruff: noqa: F821
@@ -27,8 +28,11 @@ c.ServerApp.base_url = os.environ["SPANWISE_BROWSER_BASE_URL"]
 c.ServerApp.open_browser = False
 c.ServerApp.root_dir = str(folder / "root")
 c.FileContentsManager.delete_to_trash = False
-c.ServerApp.disable_check_xsrf = True
-c.IdentityProvider.token = ""
+if name == "guarded":
+    c.IdentityProvider.token = os.environ["SPANWISE_BROWSER_TOKEN"]
+else:
+    c.ServerApp.disable_check_xsrf = True
+    c.IdentityProvider.token = ""
 c.ServerApp.password = ""
 
 c.LabApp.workspaces_dir = str(folder / "workspaces")

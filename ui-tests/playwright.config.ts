@@ -1,11 +1,12 @@
 /**
  * Browser tests, run on the installed wheel by `bash scripts/test browser`, which
- * sets the environment below. Two servers: one as on a laptop, one as behind a
- * hub (base_url=/user/a/). Browsers are never downloaded: Debian's Chromium.
+ * sets the environment below. Three servers: one as on a laptop, one as behind a
+ * hub (base_url=/user/a/), one that asks for a token and for the XSRF cookie, as
+ * JupyterLab does for people. Browsers are never downloaded: Debian's Chromium.
  */
 import { defineConfig } from '@playwright/test';
 import * as path from 'node:path';
-import { runtimeFolder, type ServerName, setting } from './servers';
+import { runtimeFolder, type ServerName, setting, token } from './servers';
 
 const root = path.resolve(__dirname, '..');
 const folder = setting('SPANWISE_BROWSER_FOLDER');
@@ -25,7 +26,8 @@ function server(name: ServerName, port: number | undefined, baseUrl: string) {
       JUPYTER_RUNTIME_DIR: runtimeFolder(name),
       SPANWISE_BROWSER_SERVER: name,
       SPANWISE_BROWSER_PORT: String(port),
-      SPANWISE_BROWSER_BASE_URL: baseUrl
+      SPANWISE_BROWSER_BASE_URL: baseUrl,
+      SPANWISE_BROWSER_TOKEN: token()
     }
   };
 }
@@ -63,17 +65,23 @@ export default defineConfig({
   projects: [
     {
       name: 'laptop',
-      testIgnore: '**/behind-a-hub.spec.ts',
+      testIgnore: ['**/behind-a-hub.spec.ts', '**/behind-a-token.spec.ts'],
       use: { baseURL: `http://127.0.0.1:${ports[0]}` }
     },
     {
       name: 'hub',
       testMatch: '**/behind-a-hub.spec.ts',
       use: { baseURL: `http://127.0.0.1:${ports[1]}/user/a/` }
+    },
+    {
+      name: 'guarded',
+      testMatch: '**/behind-a-token.spec.ts',
+      use: { baseURL: `http://127.0.0.1:${ports[2]}` }
     }
   ],
   webServer: [
     server('laptop', ports[0], '/'),
-    server('hub', ports[1], '/user/a/')
+    server('hub', ports[1], '/user/a/'),
+    server('guarded', ports[2], '/')
   ]
 });

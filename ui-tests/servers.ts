@@ -1,7 +1,8 @@
 /** What the browser tests know of the servers that they start. */
+import { randomBytes } from 'node:crypto';
 import * as path from 'node:path';
 
-export type ServerName = 'laptop' | 'hub';
+export type ServerName = 'laptop' | 'hub' | 'guarded';
 
 /** Set by scripts/test; a sentence says so when the tests are run by hand. */
 export function setting(name: string): string {
@@ -15,4 +16,20 @@ export function setting(name: string): string {
 /** Jupyter's runtime folder, one per server: programs on the machine find the server by its files there. */
 export function runtimeFolder(server: ServerName): string {
   return path.join(setting('SPANWISE_BROWSER_FOLDER'), 'runtime', server);
+}
+
+/** What one signs in with at the server `guarded`: made for each run of the tests, the same in all their processes. */
+export function token(): string {
+  return (process.env['SPANWISE_BROWSER_TOKEN'] ??=
+    randomBytes(16).toString('hex'));
+}
+
+/** Where a server has its notebooks. */
+export function notebookFolder(server: ServerName): string {
+  return path.join(
+    setting('SPANWISE_BROWSER_FOLDER'),
+    'servers',
+    server,
+    'root'
+  );
 }

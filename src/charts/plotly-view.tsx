@@ -22,6 +22,8 @@ type PlotlyViewProps = {
   /** The accessible name; the figures themselves are in the panel's table. */
   readonly label: string;
   readonly className?: string;
+  /** Shown beside the empty chart until the library is here. */
+  readonly loading: React.ReactNode;
   /** The x under the pointer, null when it leaves. */
   onHover?(x: number | null, event: MouseEvent | null): void;
 };
@@ -108,12 +110,15 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
   React.useEffect(() => drawn.current?.(), [figure]);
 
   return problem === null ? (
-    <div
-      ref={element}
-      className={`sw-plotly ${className ?? ''}`}
-      role="img"
-      aria-label={label}
-    />
+    <>
+      {plotly === null && props.loading}
+      <div
+        ref={element}
+        className={`sw-plotly ${className ?? ''}`}
+        role="img"
+        aria-label={label}
+      />
+    </>
   ) : (
     <div className="sw-drawer-note" role="alert">
       {`The chart could not be drawn: ${problem} Its figures are in the table.`}

@@ -63,6 +63,8 @@ export interface IWatch extends IDisposable {
   readonly snapshot: Snapshot | null;
   /** A sentence when the observer could not answer; null again with the next snapshot. */
   readonly failure: string | null;
+  /** No answer has come since the last question. One that was on its way to an earlier question counts, unless the filter is new. */
+  readonly isAsking: boolean;
   /** New filter, time or params; what is left out stays. */
   change(change: WatchChange): void;
   /** A tile that is here, settled or not; null if it must be asked for. */

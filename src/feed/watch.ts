@@ -27,6 +27,7 @@ export class Watch implements IWatch {
   /** An observer has told of the cluster. */
   private _isExpected = false;
   private _failure: string | null = null;
+  private _isAsking = true;
   private _isDisposed = false;
   /** Tiles on their way, and since when. */
   private readonly _asked = new Map<string, number>();
@@ -49,6 +50,10 @@ export class Watch implements IWatch {
 
   get failure(): string | null {
     return this._failure;
+  }
+
+  get isAsking(): boolean {
+    return this._isAsking;
   }
 
   get tileArrived(): ISignal<IWatch, TileData> {
@@ -75,6 +80,7 @@ export class Watch implements IWatch {
       return;
     }
     this._spec = { ...before, ...change };
+    this._isAsking = true;
     if (filter) {
       this._setScope();
       this._host.link.send('unwatch', { id: this._id });
@@ -124,6 +130,7 @@ export class Watch implements IWatch {
 
   onSnapshot({ fields }: SnapshotFrame): void {
     this._failure = null;
+    this._isAsking = false;
     this._snapshot = { type: 'snapshot', ...fields };
     this._setScope();
     this._host.link.send('ack', { id: fields.id, seq: fields.seq });
@@ -163,6 +170,7 @@ export class Watch implements IWatch {
 
   onFailure(sentence: string): void {
     this._failure = sentence;
+    this._isAsking = false;
     this._asked.clear();
     this._listener(this);
   }

@@ -48,6 +48,10 @@ export function linkState(
         broken: true
       };
     case 'connecting':
+      return {
+        title: trans.__('Connecting to the server…'),
+        sentence: trans.__('Figures appear here by themselves.')
+      };
     case 'open':
     case 'reconnecting':
     // The observer starts with the first cluster: without an observer there is no cluster.

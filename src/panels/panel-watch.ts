@@ -42,6 +42,14 @@ export class PanelWatch implements IDisposable {
     return this._watch;
   }
 
+  /** The newest question has no answer yet, and the link is there. */
+  get isAsking(): boolean {
+    return (
+      this._watch?.isAsking === true &&
+      this._options.context.feed.status.kind === 'open'
+    );
+  }
+
   get filter(): Filter {
     return this._frozen?.filter ?? this._options.context.selection.filter;
   }

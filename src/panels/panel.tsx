@@ -26,6 +26,7 @@ import { ChipRow } from './chip-row';
 import { downloadText } from './download-text';
 import { tableIcon } from './icons';
 import { LiveLine } from './live-line';
+import { Loading } from './loading';
 import { PanelBoundary } from './panel-boundary';
 import type {
   PanelContext,
@@ -248,9 +249,7 @@ export abstract class SpanwisePanel<
     return (
       <section className="sw-panel" aria-label={this.accessibleName}>
         {showsTools && this._renderToolbar(result)}
-        {showsTools && result === null && state === null && (
-          <div className="sw-loading" aria-hidden="true" />
-        )}
+        {showsTools && state === null && this._renderLoading(result)}
         <ChipRow
           conditions={watching.isUnlinked ? [] : selection.conditions}
           honoured={snapshot?.honoured ?? null}
@@ -318,6 +317,21 @@ export abstract class SpanwisePanel<
         />
       </div>
     );
+  }
+
+  /** While an answer is on its way: the first one, or the first to a new question. */
+  private _renderLoading(result: R | null): React.ReactNode {
+    const { trans } = this;
+    if (result === null) {
+      const text = trans.__(
+        'Loading the figures of %1…',
+        this.context.cluster.name
+      );
+      return <Loading key="first" text={text} />;
+    }
+    return this._watchNow().isAsking ? (
+      <Loading key="next" text={trans.__('Loading the new figures…')} />
+    ) : null;
   }
 
   /** What is shown in place of the chart, or null. */

@@ -47,6 +47,7 @@ export class Notebook {
     const response = await this._page.request.put(
       `${this._root}api/contents/${encodeURI(this.path)}`,
       {
+        headers: await xsrfHeader(this._page),
         data: {
           type: 'notebook',
           format: 'json',
@@ -237,4 +238,11 @@ export class Notebook {
       this.path
     );
   }
+}
+
+/** What JupyterLab sends beside its cookie; nothing where the server gives none. */
+async function xsrfHeader(page: Page): Promise<Record<string, string>> {
+  const cookies = await page.context().cookies();
+  const found = cookies.find(({ name }) => name === '_xsrf');
+  return found === undefined ? {} : { 'X-XSRFToken': found.value };
 }

@@ -45,6 +45,11 @@ export class Sidebar {
     await this.span(tag).locator('.sw-span-tree-tag').first().click();
   }
 
+  /** The notebook at the left, the four panels beside it. */
+  async openDefaultLayout(): Promise<void> {
+    await this.root.getByRole('button', { name: 'Default layout' }).click();
+  }
+
   async clearFilter(): Promise<void> {
     await this.root.getByRole('button', { name: 'Clear filter' }).click();
   }

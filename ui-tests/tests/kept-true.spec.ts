@@ -4,6 +4,7 @@
  */
 import type { Locator, WebSocketRoute } from '@playwright/test';
 import { expect, type Lab, test } from '../pages/lab';
+import { sentencesFrom } from '../pages/sentences';
 
 const CLUSTER = 'mill';
 const START = `import os, psutil, time
@@ -74,7 +75,7 @@ test('chips, orders, and the death of observer and scheduler', async ({
     await lab.sidebar.clearFilter();
   });
 
-  const said = await sentencesFrom(lab);
+  const said = await sentencesFrom(lab.page);
   await test.step('the next observer hears of the cluster: reconnecting till then', async () => {
     await notebook.run(2);
     await expect.poll(said).toContain('Reconnecting');
@@ -91,7 +92,7 @@ test('chips, orders, and the death of observer and scheduler', async ({
   });
 
   await test.step('a killed scheduler is told at once', async () => {
-    const saidNow = await sentencesFrom(lab);
+    const saidNow = await sentencesFrom(lab.page);
     await notebook.run(3);
     await expect(stream.region).toContainText('The scheduler stopped at', {
       timeout: 8_000
@@ -130,30 +131,6 @@ test('a button opens its own notebook’s panels, however late the page hears of
   await expect(panels.first()).not.toContainText('Waiting');
   expect(lab.troubles.errors).toEqual([]);
 });
-
-/** Everything that panels' strips and states say from now on. */
-async function sentencesFrom(lab: Lab): Promise<() => Promise<string>> {
-  await lab.page.evaluate(() => {
-    const said: string[] = [];
-    Object.assign(window, { said });
-    const note = () => {
-      for (const each of document.querySelectorAll('.sw-strip, .sw-state')) {
-        said.push(each.textContent ?? '');
-      }
-    };
-    new MutationObserver(note).observe(document.body, {
-      subtree: true,
-      childList: true,
-      characterData: true
-    });
-    note();
-  });
-  return () =>
-    lab.page.evaluate(() => {
-      const { said } = window as unknown as { said: string[] };
-      return [...new Set(said)].join('\n');
-    });
-}
 
 /** What comes from the observer can be held back, in its order. */
 async function slowLink(lab: Lab): Promise<{ hold(): void; release(): void }> {

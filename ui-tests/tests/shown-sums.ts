@@ -14,15 +14,20 @@ export async function sumsIn(metrics: Panel) {
       functions.map(row => [row[0] ?? '', row[column('Total')] ?? ''])
     ),
     counts: new Map(
-      functions.map(row => [row[0] ?? '', Number(row[column('Executions')])])
+      functions.map(row => [row[0] ?? '', countOf(row[column('Executions')])])
     ),
     all: rows[end]?.[column('Total')] ?? '',
     cpu: rows[end]?.[column('thread-cpu')] ?? '',
     executions: functions.reduce(
-      (sum, row) => sum + Number(row[column('Executions')]),
+      (sum, row) => sum + countOf(row[column('Executions')]),
       0
     )
   };
+}
+
+/** `12,640`; not a number where there is none. */
+function countOf(text = ''): number {
+  return Number(text.replace(/,/g, '') || NaN);
 }
 
 /** Totals by function, those of the last row together, and of all. */

@@ -42,6 +42,7 @@ export function clusterInfo(over: Partial<ClusterInfo> = {}): ClusterInfo {
 class FakeWatch implements IWatch {
   snapshot: Snapshot | null = null;
   failure: string | null = null;
+  isAsking = true;
   isDisposed = false;
   readonly changes: WatchChange[] = [];
   readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);
@@ -53,6 +54,7 @@ class FakeWatch implements IWatch {
 
   answer(result: ViewResult, over: Partial<Snapshot> = {}): void {
     this.failure = null;
+    this.isAsking = false;
     this.snapshot = {
       type: 'snapshot',
       id: 1,
@@ -68,12 +70,14 @@ class FakeWatch implements IWatch {
 
   fail(sentence: string): void {
     this.failure = sentence;
+    this.isAsking = false;
     this._listener(this);
   }
 
   change(change: WatchChange): void {
     this.changes.push(change);
     this.spec = { ...this.spec, ...change };
+    this.isAsking = true;
   }
 
   tile(): TileData | null {

@@ -84,6 +84,25 @@ describe('Feed', () => {
     ]);
   });
 
+  it('asks until an answer to the newest question has come', () => {
+    const watch = feed.watch(SPEC, () => undefined);
+    expect(watch.isAsking).toBe(true);
+    last().answer('snapshot', snapshot(1, 1));
+    expect(watch.isAsking).toBe(false);
+    watch.change({ time: { last: 5 } });
+    expect(watch.isAsking).toBe(true);
+    last().answer('failure', { id: 1, sentence: 'Too long ago.' });
+    expect(watch.isAsking).toBe(false);
+    watch.change({ filter: { functions: ['inc'] } });
+    // To the old filter: it was on its way.
+    last().answer('snapshot', snapshot(1, 2));
+    expect(watch.isAsking).toBe(true);
+    last().answer('snapshot', snapshot(2, 1));
+    expect(watch.isAsking).toBe(false);
+    watch.change({ filter: { functions: ['inc'] } });
+    expect(watch.isAsking).toBe(false);
+  });
+
   it('sends nothing more for a disposed watch and ignores late answers', () => {
     const listener = jest.fn();
     const watch = feed.watch(SPEC, listener);

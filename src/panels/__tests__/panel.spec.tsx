@@ -87,6 +87,17 @@ async function drawn(panel: TestPanel): Promise<string> {
   return panel.node.textContent ?? '';
 }
 
+/** Wait until it says this. */
+async function says(panel: TestPanel, text: string): Promise<void> {
+  const end = Date.now() + 5000;
+  while (!(await drawn(panel)).includes(text)) {
+    if (Date.now() > end) {
+      throw new Error(`not in 5 s: ${text}`);
+    }
+    await settled(() => new Promise(resolve => setTimeout(resolve, 20)));
+  }
+}
+
 const get = (panel: TestPanel, selector: string) => {
   const found = panel.node.querySelector<HTMLElement>(selector);
   if (found === null) {
@@ -302,6 +313,34 @@ describe('SpanwisePanel', () => {
     made.feed.setStatus({ kind: 'no-node', sentence: 'Install Node.js 22.' });
     expect(await drawn(panel)).toContain('Install Node.js 22.');
     expect(get(panel, '[role=alert]').textContent).toContain('Node.js');
+  });
+
+  it('says that it connects, and not that nothing is running', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setStatus({ kind: 'connecting' });
+    const text = await drawn(panel);
+    expect(text).toContain('Connecting to the server…');
+    expect(text).not.toContain('No cluster');
+    made.feed.setStatus({ kind: 'open' });
+    expect(await drawn(panel)).toContain('No cluster is running.');
+  });
+
+  it('says that it loads when an answer takes long, first or later', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    // Most answers are faster.
+    expect(await drawn(panel)).not.toContain('Loading');
+    await says(panel, 'Loading the figures of first-look…');
+    expect(get(panel, '.sw-loading').getAttribute('role')).toBe('status');
+    made.feed.running[0]?.answer(ANSWER);
+    expect(await drawn(panel)).not.toContain('Loading');
+    made.selection.toggleFunction('inc');
+    await says(panel, 'Loading the new figures…');
+    expect(panel.node.textContent).toContain('3 tasks');
+    made.feed.running[0]?.answer(ANSWER);
+    expect(await drawn(panel)).not.toContain('Loading');
   });
 
   it('shows an error as text and starts again', async () => {

@@ -10,6 +10,7 @@ import {
   formatInstant,
   formatOffsetTick
 } from '../format';
+import { Loading } from '../loading';
 import { Swatch } from '../mark';
 import { MarkedText } from '../marked-text';
 import type { PanelContext } from '../panel-context';
@@ -84,6 +85,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
           figure={figure}
           theme={context.theme}
           label={title}
+          loading={<Loading text={trans.__('Loading the chart…')} />}
           onHover={(t, event) => {
             const rect = box.current?.getBoundingClientRect();
             setCursor(
@@ -310,6 +312,7 @@ function Breakdown(props: {
           figure={figure}
           theme={context.theme}
           label={trans.__('What it is made of')}
+          loading={<Loading text={trans.__('Loading the chart…')} />}
         />
       </div>
       <ul className="sw-legend" aria-label={trans.__('Parts of memory')}>

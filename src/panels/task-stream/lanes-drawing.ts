@@ -30,6 +30,9 @@ type LanesCanvases = {
 const GROWTH_MS = 33;
 const CALM_GROWTH_MS = 500;
 
+/** What a frame shows: `waiting` if tiles of it are on their way. */
+export type Painted = 'boxes' | 'nothing' | 'waiting';
+
 export class LanesDrawing implements IDisposable {
   private _canvases: LanesCanvases | null = null;
   private _resize: ResizeObserver | null = null;
@@ -43,7 +46,7 @@ export class LanesDrawing implements IDisposable {
   private _isDisposed = false;
   private readonly _painter = new LanePainter();
   private readonly _laidOut = new Signal<this, void>(this);
-  private readonly _painted = new Signal<this, boolean>(this);
+  private readonly _painted = new Signal<this, Painted>(this);
 
   constructor(
     private readonly _model: TaskStreamModel,
@@ -56,8 +59,8 @@ export class LanesDrawing implements IDisposable {
     return this._laidOut;
   }
 
-  /** A frame was drawn; whether no box at all is in view. */
-  get painted(): ISignal<this, boolean> {
+  /** A frame was drawn. */
+  get painted(): ISignal<this, Painted> {
     return this._painted;
   }
 
@@ -323,7 +326,6 @@ export class LanesDrawing implements IDisposable {
   private _sayPainted(): void {
     const { model, tiles } = { model: this._model, tiles: this._tiles };
     const here = model.tilesHere(tiles);
-    const isKnown = here.length === tiles.count;
     const { from, to } = model.view;
     const overlapsRunning =
       model.isLive &&
@@ -331,7 +333,6 @@ export class LanesDrawing implements IDisposable {
         task => task.started < to && model.now > from
       ) === true;
     const isEmpty =
-      isKnown &&
       !overlapsRunning &&
       !here.some(tile => {
         const cells = 2 ** tile.level * 1e-6;
@@ -346,7 +347,9 @@ export class LanesDrawing implements IDisposable {
         }
         return false;
       });
-    this._painted.emit(isEmpty);
+    this._painted.emit(
+      here.length < tiles.count ? 'waiting' : isEmpty ? 'nothing' : 'boxes'
+    );
   }
 
   /** Running tasks grow: up to 30 frames a second, 2 if the user wants little motion. */

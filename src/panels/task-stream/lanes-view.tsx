@@ -8,12 +8,13 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import { formatDuration, formatTimeRange } from '../format';
+import { Loading } from '../loading';
 import type { ITheme } from '../panel-context';
 import type { Standing } from '../worker-standing';
 import { BAND_HEIGHT } from './frame-painter';
 import { HoverCard } from './hover-card';
 import { HEADER_HEIGHT } from './lane-layout';
-import { LanesDrawing } from './lanes-drawing';
+import { LanesDrawing, type Painted } from './lanes-drawing';
 import type { TaskStreamModel } from './model';
 import type { LanePointer } from './pointer';
 import { bandLevels, summaryText, workerHeaders } from './rows';
@@ -169,7 +170,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
       <div id={summary} className="sw-TaskStream-summary">
         {summaryText(result)}
       </div>
-      <EmptyRange model={model} drawing={drawing} trans={trans} />
+      <NoBoxes model={model} drawing={drawing} trans={trans} />
       <HoverCard pointer={pointer} />
     </div>
   );
@@ -188,25 +189,27 @@ function standingTexts(
   );
 }
 
-/** "Nothing ran in this range.", with the way out. */
-function EmptyRange(props: {
+/** In place of boxes: "Nothing ran in this range.", with the way out; or that they are on their way. */
+function NoBoxes(props: {
   readonly model: TaskStreamModel;
   readonly drawing: LanesDrawing;
   readonly trans: TranslationBundle;
 }): JSX.Element | null {
   const { model, drawing, trans } = props;
-  const [isEmpty, setIsEmpty] = React.useState(false);
+  const [painted, setPainted] = React.useState<Painted>('boxes');
   React.useEffect(() => {
-    const onPainted = (_: LanesDrawing, seesNothing: boolean) =>
-      setIsEmpty(seesNothing);
+    const onPainted = (_: LanesDrawing, what: Painted) => setPainted(what);
     drawing.painted.connect(onPainted);
     return () => {
       drawing.painted.disconnect(onPainted);
     };
   }, [drawing]);
   const result = model.result;
-  if (!isEmpty || result === null || result.tasks === 0) {
+  if (painted === 'boxes' || result === null || result.tasks === 0) {
     return null;
+  }
+  if (painted === 'waiting') {
+    return <Loading text={trans.__('Loading the boxes…')} />;
   }
   const { from, to } = model.view;
   return (

@@ -2,6 +2,7 @@
 import * as React from 'react';
 import type { TasksResult } from '../../wire/panel-link';
 import { formatCount } from '../format';
+import { Loading } from '../loading';
 import type { PanelContext, TableData } from '../panel-context';
 import { type TableSort, TableTwin } from '../table-twin';
 import { useWatch } from '../use-watch';
@@ -35,7 +36,11 @@ export function TaskTable(props: {
     [result, offset]
   );
   if (result === null) {
-    return <div className="sw-drawer-note">{failure ?? ''}</div>;
+    return failure === null ? (
+      <Loading text={trans.__('Loading the tasks…')} />
+    ) : (
+      <div className="sw-drawer-note">{failure}</div>
+    );
   }
   const pages = Math.max(1, Math.ceil(result.total / PAGE_ROWS));
   return (

@@ -16,6 +16,7 @@ const ended = ask(drawnStore(run), 'task-stream', { ended: true });
 class FakeWatch implements IWatch {
   snapshot = null;
   failure = null;
+  isAsking = false;
   isDisposed = false;
   readonly asked: [number, number, number][] = [];
   readonly tileArrived: Signal<IWatch, TileData> = new Signal(this);

@@ -1,0 +1,30 @@
+/** What panels say while a test goes on: sentences may be gone before a test looks. */
+import type { Page } from '@playwright/test';
+
+/** Everything that panels' strips, states and remarks on loading say from now on, a line each. */
+export async function sentencesFrom(
+  page: Page
+): Promise<() => Promise<string>> {
+  await page.evaluate(() => {
+    const said: string[] = [];
+    Object.assign(window, { said });
+    const note = () => {
+      for (const each of document.querySelectorAll(
+        '.sw-strip, .sw-state, .sw-loading'
+      )) {
+        said.push(each.textContent ?? '');
+      }
+    };
+    new MutationObserver(note).observe(document.body, {
+      subtree: true,
+      childList: true,
+      characterData: true
+    });
+    note();
+  });
+  return () =>
+    page.evaluate(() => {
+      const { said } = window as unknown as { said: string[] };
+      return [...new Set(said)].join('\n');
+    });
+}
