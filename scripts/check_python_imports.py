@@ -1,15 +1,17 @@
 """Checks every import under spanwise against scripts/python-import-table.json.
 
 Prints one line per import that is not allowed, per circle of modules that import each
-other (imports of types and imports within functions count), and per row of the table that
-nothing on disk belongs to, and exits 1; says how many files it read otherwise. Tests may
-import anything; nothing shipped may import them.
+other (imports of types and imports within functions count), per private name of a package
+that is taken elsewhere than in the one file that the table names for it, and per row of the
+table that nothing on disk belongs to, and exits 1; says how many files it read otherwise.
+Tests may import anything; nothing shipped may import them.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +54,21 @@ def imports_of(module: str, file: Path) -> Iterator[Import]:
             yield from (Import(node.lineno, f"{start}.{alias.name}") for alias in node.names)
 
 
+def attributes_of(file: Path) -> Iterator[Import]:
+    """All that a file reaches by dots from a plain name: `dask.base.tokenize`."""
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"), str(file))))
+    inner = {id(each.value) for each in nodes if isinstance(each, ast.Attribute)}
+    for node in nodes:
+        if id(node) in inner:
+            continue
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if parts and isinstance(node, ast.Name):
+            yield Import(node.lineno, ".".join([node.id, *reversed(parts)]))
+
+
 def room_of(module: str, file: Path) -> str:
     """The folder in the package; of a file beside the folders its own name."""
     parts = module.split(".")
@@ -66,6 +83,11 @@ def owner(name: str, modules: dict[str, Path]) -> str | None:
         if not dot:
             return None
     return name
+
+
+def is_private(name: str) -> bool:
+    """Whether a part of a dotted name begins with one underscore."""
+    return any(re.match(r"_(?!_)", part) for part in name.split("."))
 
 
 def circles(imports: dict[str, list[str]]) -> list[list[str]]:
@@ -130,6 +152,15 @@ def check(root: Path, table: dict[str, Any]) -> tuple[int, list[str]]:
             wanted = rooms[target]
             if wanted not in (room, *row[PACKAGE]) and (module, target) not in debt:
                 problems.append(f"{place}:{line}: {room} may not import {wanted}")
+        for line, name in (*imports_of(module, file), *attributes_of(file)):
+            keeper = table["private"].get(name.partition(".")[0], place)
+            if is_private(name) and place != keeper:
+                problems.append(f"{place}:{line}: {name} is private: {keeper} is to name it")
+    problems += [
+        f"{TABLE}: {keeper}, which keeps the private names of {package}, is not there"
+        for package, keeper in table["private"].items()
+        if not (root / keeper).exists()
+    ]
     problems += [f"circle: {' → '.join(way)}" for way in circles(graph)]
     # A statement may import several names of one folder.
     return len(modules), list(dict.fromkeys(problems))

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from dask._task_spec import GraphNode, Task, TaskRef, parse_input
-
 from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
 from spanwise.client.pure_keys import PureKeys, surroundings, weak_reference
 from spanwise.client.session import Session, dump
@@ -29,6 +27,7 @@ from spanwise.graph.packs import (
     option_columns,
     weight_of,
 )
+from spanwise.graph.private_dask import GraphNode, Task, TaskRef, parse_input
 from spanwise.graph.provenance import current_annotation
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Constant, Slot, Template

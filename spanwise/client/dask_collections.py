@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dask._expr import FinalizeCompute
 from dask.base import collections_to_expr, is_dask_collection
 from dask.core import flatten
 
 from spanwise.client.entries import Entry
 from spanwise.client.future import Future
 from spanwise.client.session import Session
+from spanwise.graph.private_dask import FinalizeCompute
 from spanwise.graph.task_options import TaskOptions
 
 

@@ -8,9 +8,8 @@ import threading
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from dask._task_spec import TaskRef
-
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
+from spanwise.graph.private_dask import TaskRef
 
 if TYPE_CHECKING:
     from spanwise.client.needs import Holder

@@ -21,9 +21,10 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from dask._task_spec import TaskRef
 from dask.tokenize import tokenize
 from dask.utils import funcname
+
+from spanwise.graph.private_dask import TaskRef
 
 _PLAIN: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
 _INEXACT: tuple[type, ...] = (float, complex)

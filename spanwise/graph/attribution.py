@@ -18,10 +18,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from dask._expr import Expr, HLGExpr, _ExprSequence, _HLGExprSequence
 from dask.highlevelgraph import HighLevelGraph, Layer
 from dask.utils import ensure_dict
 
+from spanwise.graph.private_dask import Expr, ExprSequence, HLGExpr, HLGExprSequence
 from spanwise.graph.provenance import (
     Annotation,
     Provenance,
@@ -170,7 +170,7 @@ class Attribution:
             seen.add(name)
             with self._provenance.working_on(expression):
                 inputs = expression.dependencies()
-                tasks = {} if isinstance(expression, _ExprSequence) else expression._layer()
+                tasks = {} if isinstance(expression, ExprSequence) else expression._layer()
             source = self._source_of_expression(expression, inherited)
             for one in inputs:
                 inherited.setdefault(one._name, source)
@@ -263,7 +263,7 @@ def _layered_operands(expression: Expr) -> list[HighLevelGraph] | None:
     """The layered graphs below an expression; None if it is a true expression."""
     if isinstance(expression, HLGExpr):
         return [expression.hlg]
-    if isinstance(expression, _HLGExprSequence):
+    if isinstance(expression, HLGExprSequence):
         found = []
         for operand in expression.operands:
             graphs = _layered_operands(operand)

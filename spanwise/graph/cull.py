@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Any
 
-from dask._task_spec import GraphNode, Task, TaskRef, _execute_subgraph
+from spanwise.graph.private_dask import GraphNode, Task, TaskRef, execute_subgraph
 
 Key = Any
 
@@ -105,7 +105,7 @@ def inputs_of(node: GraphNode) -> Iterable[Key]:
     count = len(dependencies)
     if count <= 1:
         return dependencies
-    if isinstance(node, Task) and node.func is not _execute_subgraph:
+    if isinstance(node, Task) and node.func is not execute_subgraph:
         # As keys of a dictionary each counts once, however often a task names it.
         found = dict.fromkeys([each.key for each in node.args if type(each) is TaskRef])
         if len(found) < count:

@@ -18,10 +18,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from dask._expr import Expr, SingletonExpr
 from dask.delayed import DelayedAttr, DelayedLeaf
 from dask.highlevelgraph import HighLevelGraph
 
+from spanwise.graph.private_dask import Expr, SingletonExpr, dataframe_classes
 from spanwise.graph.provenance import Provenance
 
 _DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
@@ -136,22 +136,18 @@ def _framed(provenance: Provenance, method: Callable[..., Any], lowers: bool) ->
 def _observe_dataframes(provenance: Provenance) -> bool:
     """Wrap what exists only with dataframes; False while they are half imported."""
     try:
-        from dask.dataframe.dask_expr._collection import FrameBase
-        from dask.dataframe.dask_expr._expr import Expr as FrameExpr
-        from dask.dataframe.dask_expr._expr import PartitionsFiltered
-        from dask.dataframe.dask_expr._merge import Merge
-        from dask.dataframe.dask_expr.io.io import FromMap
+        classes = dataframe_classes()
     except ImportError:
         return False
-    _after_init(FrameBase, lambda made: provenance.note_collection(made._expr))
+    _after_init(classes.FrameBase, lambda made: provenance.note_collection(made._expr))
     for cls, name in (
-        (FrameExpr, "divisions"),
-        (PartitionsFiltered, "divisions"),
-        (Merge, "_npartitions"),
-        (FromMap, "_meta"),
+        (classes.FrameExpr, "divisions"),
+        (classes.PartitionsFiltered, "divisions"),
+        (classes.Merge, "_npartitions"),
+        (classes.FromMap, "_meta"),
     ):
         found = cls.__dict__.get(name)
         if isinstance(found, functools.cached_property):
             found.func = _framed(provenance, found.func, True)
-    FrameExpr.fuse = _framed(provenance, FrameExpr.fuse, True)
+    classes.FrameExpr.fuse = _framed(provenance, classes.FrameExpr.fuse, True)
     return True

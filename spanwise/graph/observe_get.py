@@ -18,10 +18,9 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dask._expr import Expr
-
 from spanwise.graph.attribution import Attribution, materialise
 from spanwise.graph.observe_dask import remember_provenance
+from spanwise.graph.private_dask import Expr
 from spanwise.graph.provenance import Provenance, current_annotation
 
 _install_lock = threading.Lock()

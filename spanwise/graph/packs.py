@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
-from dask._expr import ProhibitReuse
-from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef, _execute_subgraph
 from dask.sizeof import sizeof
 
 from spanwise.graph.attribution import Attribution
@@ -30,6 +28,15 @@ from spanwise.graph.dictionaries import Names, Spans
 from spanwise.graph.key_text import KeyTexts
 from spanwise.graph.places import shape_of
 from spanwise.graph.prepare import PreparedGraph
+from spanwise.graph.private_dask import (
+    Alias,
+    DataNode,
+    GraphNode,
+    Task,
+    TaskRef,
+    execute_subgraph,
+    prohibited_reuse,
+)
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
 from spanwise.records.enumerations import (
@@ -59,7 +66,7 @@ MORE_TASKS = 8_192
 
 #: Literals of these types are taken to be small.
 SMALL_TYPES = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
-_NOT_PLAIN = (_execute_subgraph, ProhibitReuse._identity)
+_NOT_PLAIN = (execute_subgraph, prohibited_reuse)
 
 
 class SubmitMessage:
@@ -519,7 +526,7 @@ def option_columns(keys: list[Key], options: TaskOptions | None) -> dict[str, An
 
 def outer_key(key: Key, node: GraphNode) -> Key:
     """The key whose span a fused task has as a whole: that of its last part."""
-    if isinstance(node, Task) and node.func is _execute_subgraph:
+    if isinstance(node, Task) and node.func is execute_subgraph:
         return node.args[1]
     return key
 

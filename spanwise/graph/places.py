@@ -16,8 +16,7 @@ import copy
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
-from dask._expr import ProhibitReuse
-from dask._task_spec import (
+from spanwise.graph.private_dask import (
     Alias,
     DataNode,
     Dict,
@@ -28,9 +27,9 @@ from dask._task_spec import (
     Task,
     TaskRef,
     Tuple,
-    _execute_subgraph,
+    execute_subgraph,
+    prohibited_reuse,
 )
-
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, identity
 
 Key = Any
@@ -314,9 +313,9 @@ def _describe_keywords(keywords: dict[str, Place] | None) -> Hashable:
 def _inner_of(node: Any) -> Task | None:
     """The fused task that a node is, or only hands on; None for other nodes."""
     while isinstance(node, Task):
-        if node.func is _execute_subgraph:
+        if node.func is execute_subgraph:
             return node
-        if node.func is not ProhibitReuse._identity or len(node.args) != 1:
+        if node.func is not prohibited_reuse or len(node.args) != 1:
             return None
         node = node.args[0]
     return None

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dask._task_spec import GraphNode, convert_legacy_graph
 from dask.core import flatten
 
 from spanwise.graph.attribution import (
@@ -15,6 +14,7 @@ from spanwise.graph.attribution import (
     materialise,
 )
 from spanwise.graph.cull import cull
+from spanwise.graph.private_dask import GraphNode, convert_legacy_graph
 from spanwise.graph.provenance import Provenance
 
 Key = Any

@@ -30,11 +30,10 @@ from itertools import islice
 from typing import Any
 
 import dask
-from dask._expr import Expr
-from dask._task_spec import Alias, Task, TaskRef, _execute_subgraph
 from dask.highlevelgraph import Layer
 
 from spanwise.graph.living_layers import LivingLayers
+from spanwise.graph.private_dask import Alias, Expr, Task, TaskRef, execute_subgraph
 
 Annotation = Mapping[str, Any]
 
@@ -416,7 +415,7 @@ def _is_fused(layer: Layer) -> bool:
         return False
     for node in islice(layer.values(), 2):
         found = layer.get(node.target) if isinstance(node, Alias) else node
-        if isinstance(found, Task) and found.func is _execute_subgraph:
+        if isinstance(found, Task) and found.func is execute_subgraph:
             return True
     return False
 

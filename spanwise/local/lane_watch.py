@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import dask._task_spec
-
+from spanwise.graph.private_dask import TASK_SPEC_FILE
 from spanwise.local.meter import Lane, Meter
 from spanwise.measure.looks import LOOK_SECONDS, RUNNING_SECONDS, STILL_SECONDS
 from spanwise.measure.sampler import ThreadSampler
@@ -14,7 +13,7 @@ from spanwise.measure.stacks import StackTree, TextIds
 from spanwise.records.enumerations import NONE_U32
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
-_CALLERS = frozenset({dask._task_spec.__file__, str(Path(__file__).parent / "measured_node.py")})
+_CALLERS = frozenset({TASK_SPEC_FILE, str(Path(__file__).parent / "measured_node.py")})
 
 #: lane, node (NOTHING: nothing any more), function, span, started
 Running = tuple[int, int, int, int, float]

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dask._task_spec import GraphNode
-
+from spanwise.graph.private_dask import GraphNode
 from spanwise.local.away import remote_work
 from spanwise.local.meter import Meter
 from spanwise.local.work import Work

@@ -21,11 +21,11 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Concatenate, ParamSpec
 
-from dask._task_spec import GraphNode
 from dask.callbacks import Callback
 
 from spanwise.graph.attribution import Attribution
 from spanwise.graph.observe_get import WrittenGraphs
+from spanwise.graph.private_dask import GraphNode
 from spanwise.local.lanes import Processes, Threads
 from spanwise.local.measured_node import MeasuredNode, measured, original, retire
 from spanwise.local.pool_facts import PoolFacts, UnknownPool, loop_variables, pool_facts

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dask._expr import ProhibitReuse
-from dask._task_spec import GraphNode, Task, _execute_subgraph
-
 from spanwise.graph.places import PartNames, shape_of
+from spanwise.graph.private_dask import GraphNode, Task, execute_subgraph, prohibited_reuse
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
@@ -23,7 +21,7 @@ def is_fused(node: GraphNode) -> bool:
     if type(node) is not Task:
         return False
     function = node.func
-    return function is _execute_subgraph or function is ProhibitReuse._identity
+    return function is execute_subgraph or function is prohibited_reuse
 
 
 class Done(NamedTuple):

@@ -20,10 +20,12 @@ ROWS = [
     {"folder": "measure", "spanwise": ["graph"], "outside": []},
     {"folder": "worker", "spanwise": ["errors.py", "graph", "measure"], "outside": ["cloudpickle"]},
 ]
+PRIVATE = {"dask": "spanwise/graph/private_dask.py"}
 FILES = {
     "errors.py": "",
     "graph/__init__.py": "",
-    "graph/packs.py": "import dask\nfrom dask._task_spec import Task\n",
+    "graph/packs.py": "import dask\nfrom dask.core import flatten\nversion = dask.__version__\n",
+    "graph/private_dask.py": "from dask._task_spec import Task, _execute_subgraph\n",
     "measure/clocks.py": "import time\nfrom spanwise.graph import packs\n",
     "worker/tasks.py": "from __future__ import annotations\nfrom spanwise.errors import Broken\n",
     "worker/steps.py": "import cloudpickle\nimport spanwise.worker.tasks\n",
@@ -41,7 +43,9 @@ def complaints(checkout: Path, tmp_path: Path) -> Complaints:
         scripts = tmp_path / "scripts"
         scripts.mkdir()
         shutil.copy(checkout / "scripts" / "check_python_imports.py", scripts)
-        (scripts / TABLE).write_text(json.dumps({"rows": rows, "debt": []}), "utf8")
+        (scripts / TABLE).write_text(
+            json.dumps({"rows": rows, "private": PRIVATE, "debt": []}), "utf8"
+        )
         for name, text in {**FILES, **files}.items():
             file = tmp_path / "spanwise" / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +93,22 @@ def test_what_the_table_allows(complaints: Complaints) -> None:
 def test_what_the_table_forbids(complaints: Complaints, name: str, text: str, refused: str) -> None:
     (said,) = complaints({name: text})
     assert said.startswith(f"spanwise/{name}:1: ") and refused in said
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("from dask._task_spec import Task", "dask._task_spec.Task"),
+        ("import dask._expr", "dask._expr"),
+        ("def f(): from dask.dataframe.dask_expr._merge import Merge", "dask_expr._merge.Merge"),
+        ("from dask.base import _secret", "dask.base._secret"),
+        ("import dask; file = dask._task_spec.__file__", "dask._task_spec.__file__"),
+    ],
+)
+def test_private_names_stand_in_one_file(complaints: Complaints, text: str, name: str) -> None:
+    (said,) = complaints({"graph/a.py": text})
+    assert said.startswith("spanwise/graph/a.py:1: ")
+    assert f"{name} is private: spanwise/graph/private_dask.py is to name it" in said
 
 
 def test_circles_of_types_count(complaints: Complaints) -> None:

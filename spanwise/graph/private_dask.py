@@ -1,0 +1,92 @@
+"""All that Spanwise takes of Dask's private modules: a new release of Dask may change it.
+
+Graphs are made of these names and Dask has no public ones for them. No other module imports
+a private name of Dask (``scripts/check_python_imports.py``); the releases below are the
+bounds in ``pyproject.toml``, and ``scripts/test-versions`` runs tests with both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import dask._task_spec
+from dask._expr import (
+    Expr,
+    FinalizeCompute,
+    HLGExpr,
+    ProhibitReuse,
+    SingletonExpr,
+)
+from dask._expr import _ExprSequence as ExprSequence
+from dask._expr import _HLGExprSequence as HLGExprSequence
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    Dict,
+    GraphNode,
+    List,
+    NestedContainer,
+    Set,
+    Task,
+    TaskRef,
+    Tuple,
+    convert_legacy_graph,
+    parse_input,
+)
+from dask._task_spec import _execute_subgraph as execute_subgraph
+
+__all__ = [
+    "Alias",
+    "CHECKED_WITH",
+    "DataNode",
+    "Dict",
+    "Expr",
+    "ExprSequence",
+    "FinalizeCompute",
+    "GraphNode",
+    "HLGExpr",
+    "HLGExprSequence",
+    "List",
+    "NestedContainer",
+    "Set",
+    "SingletonExpr",
+    "TASK_SPEC_FILE",
+    "Task",
+    "TaskRef",
+    "Tuple",
+    "convert_legacy_graph",
+    "dataframe_classes",
+    "execute_subgraph",
+    "parse_input",
+    "prohibited_reuse",
+]
+
+#: The oldest and the newest release of Dask in which all of this is as it is used here.
+CHECKED_WITH = ("2026.1.0", "2026.8.0")
+
+#: Whose frames lie below those of a task's function.
+TASK_SPEC_FILE: str = dask._task_spec.__file__
+
+#: The function of a task that :class:`ProhibitReuse` has wrapped.
+prohibited_reuse = ProhibitReuse._identity
+
+
+class DataFrameClasses(NamedTuple):
+    """What exists only with dataframes."""
+
+    FrameBase: Any
+    FrameExpr: Any
+    PartitionsFiltered: Any
+    Merge: Any
+    FromMap: Any
+
+
+def dataframe_classes() -> DataFrameClasses:
+    """Import Dask's dataframes; ImportError without pandas, or while they are half imported."""
+    from dask.dataframe.dask_expr._collection import FrameBase
+    from dask.dataframe.dask_expr._expr import Expr as FrameExpr
+    from dask.dataframe.dask_expr._expr import PartitionsFiltered
+    from dask.dataframe.dask_expr._merge import Merge
+    from dask.dataframe.dask_expr.io.io import FromMap
+
+    return DataFrameClasses(FrameBase, FrameExpr, PartitionsFiltered, Merge, FromMap)
