@@ -148,8 +148,9 @@ def command_of(part: Part) -> list[str]:
     return node_command(part.source)
 
 
-def run_part(name: str, part: Part, arguments: list[str]) -> records.Record | None:
-    """Run a part; its record, None if it failed."""
+def run_part(part_name: str, name: str, arguments: list[str]) -> records.Record | None:
+    """Run a part; its record by `name`, None if it failed."""
+    part = PARTS[part_name]
     environment = {"SPANWISE_TEST_PYTHON": sys.executable} | os.environ
     begin = records.Stopwatch()
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
@@ -157,10 +158,10 @@ def run_part(name: str, part: Part, arguments: list[str]) -> records.Record | No
         command = [*command_of(part), *arguments, "--findings", str(findings)]
         ended = subprocess.run(command, env=environment)
         if ended.returncode != 0 or not findings.exists():
-            print(f"{name}: exit code {ended.returncode}", file=sys.stderr)
+            print(f"{part_name}: exit code {ended.returncode}", file=sys.stderr)
             return None
         found = json.loads(findings.read_text("utf-8"))
-    return records.make_record(name, part.what, arguments, found, begin)
+    return records.make_record(name, part_name, part.what, arguments, found, begin)
 
 
 def is_good(record: records.Record, is_judged: bool, least_limits: int) -> bool:
@@ -192,13 +193,12 @@ def main(words: list[str]) -> int:
     for name in options.part or PARTS:
         part = PARTS[name]
         print(f"\n══ {name}: {part.what} (load {os.getloadavg()[0]:.1f})", flush=True)
-        record = run_part(
-            name, part, [*part.arguments, *(part.smoke if options.smoke else ()), *extra]
-        )
+        smoke = part.smoke if options.smoke else ()
+        arguments = [*part.arguments, *smoke, *extra]
+        record = run_part(name, options.name or name, arguments)
         if record is None:
             failed.append(name)
             continue
-        record["benchmark"] = options.name or name
         is_judged = not options.smoke or part.is_judged_in_smoke
         if not is_good(record, is_judged, 0 if extra else part.limits):
             failed.append(name)

@@ -33,6 +33,7 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
     "required": [
         "benchmark",
+        "part",
         "what",
         "arguments",
         "startedAt",
@@ -46,6 +47,7 @@ SCHEMA: dict[str, Any] = {
     ],
     "properties": {
         "benchmark": {"type": "string", "pattern": "^[a-z][a-z-]*$"},
+        "part": {"type": "string", "pattern": "^[a-z][a-z-]*$"},
         "what": {"type": "string", "minLength": 1},
         "arguments": {"type": "array", "items": {"type": "string"}},
         "startedAt": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
@@ -212,9 +214,9 @@ class Stopwatch:
 
 
 def make_record(
-    name: str, what: str, arguments: list[str], found: dict[str, Any], begin: Stopwatch
+    name: str, part: str, what: str, arguments: list[str], found: dict[str, Any], begin: Stopwatch
 ) -> Record:
-    """The record of a part that has ended."""
+    """The record of a part that has ended; its name is the file's."""
     figures = [Figure.read(each) for each in found["figures"]]
     names = [each.name for each in figures]
     twice = sorted({each for each in names if names.count(each) > 1})
@@ -222,6 +224,7 @@ def make_record(
         raise ValueError(f"{name} has no figures, or some twice: {twice}")
     return {
         "benchmark": name,
+        "part": part,
         "what": what,
         # Folders by their last name: the rest of a path says nothing on another machine.
         "arguments": [Path(each).name if each.startswith("/") else each for each in arguments],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from typing import Any
 
@@ -19,10 +20,8 @@ BLOCK = re.compile(r"(<!-- ([a-z-]+)\.json -->\n)(.*?)(<!-- end -->\n)", re.DOTA
 
 def number(value: float) -> str:
     """Three digits, or all of a whole number's."""
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    digits = 2 if abs(value) < 1 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f}".replace("-", "−")
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}".replace("-", "−")
 
 
 def cell(row: dict[str, Any]) -> str:
@@ -57,8 +56,8 @@ def table(record: Record) -> list[str]:
 def origin(record: Record) -> str:
     """When, where and with what it was measured."""
     words = record["arguments"]
-    command = f"python -m benchmarks {record['benchmark']}"
-    command += f" -- {' '.join(words)}" if words else ""
+    command = f"python -m benchmarks {record['part']}"
+    command += f" -- {shlex.join(words)}" if words else ""
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     load = record["load"]
     return (

@@ -38,7 +38,6 @@ import {
 } from './worker-fleet';
 import { Roster, type IRosterHost, type Phase } from './roster';
 import { StallWatch } from './stall-watch';
-import { warmUp } from './warm-up';
 import type { FinishedRuns } from './worker-messages';
 import type { WorkerSession } from './worker-session';
 
@@ -308,19 +307,6 @@ export class Cluster implements IClientHost, IRosterHost {
     });
     this._fleet.start(settings.nWorkers);
     this._commit();
-    // Off the critical path: the workers need longer to start.
-    setImmediate(() => void this._warmUp());
-  }
-
-  private async _warmUp(): Promise<void> {
-    try {
-      await warmUp(
-        this._options.clock,
-        () => this._phase === 'starting' && this._state.core.tasks.size === 0
-      );
-    } catch (error) {
-      this.note(`Warming up failed: ${String(error)}`);
-    }
   }
 
   /** The log's header, and the same for the observer. */
