@@ -102,12 +102,13 @@ SHORT: dict[str, Case] = {
     "submit→result": Case(submit_and_wait, 500, 20, 10),
 }
 
+#: Of sizes that take a second or so with the peer.
 GENERAL: dict[str, Case] = {
-    "stencil": Case(general_path.stencil, 6, 3),
-    "array product": Case(general_path.array_product, 8, 3),
-    "shuffle by tasks": Case(general_path.shuffle_by_tasks, 30, 4),
-    "shuffle, own way": Case(general_path.shuffle_own_way, 30, 4),
-    "transfers of 1 MB": Case(general_path.transfers, 100, 6),
-    "10 ms tasks": Case(general_path.ten_milliseconds, 200, 6),
+    "stencil": Case(general_path.stencil, 4, 3),
+    "array product": Case(general_path.array_product, 6, 3),
+    "shuffle by tasks": Case(general_path.shuffle_by_tasks, 16, 4),
+    "shuffle, own way": Case(general_path.shuffle_own_way, 16, 4),
+    "transfers of 1 MB": Case(general_path.transfers, 60, 6),
+    "10 ms tasks": Case(general_path.ten_milliseconds, 100, 6),
 }
 CASES: dict[str, Case] = SHORT | GENERAL

@@ -118,6 +118,9 @@ SCHEMA: dict[str, Any] = {
 
 Record = dict[str, Any]
 
+#: With so much more load than when a record was kept, its times say nothing: ratios still do.
+MORE_LOAD = 1.0
+
 
 # ── what a part does ──────────────────────────────────────────────────────
 
@@ -161,10 +164,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def is_same_machine(one: Record, other: Record) -> bool:
-    """Whether times of two records can be compared."""
+def is_comparable(record: Record, kept: Record) -> bool:
+    """Whether times can be compared: on the same machine, with about the load of then or less."""
     keys = ("processor", "cores")
-    return all(one["machine"][key] == other["machine"][key] for key in keys)
+    is_same_machine = all(record["machine"][key] == kept["machine"][key] for key in keys)
+    return is_same_machine and record["load"]["before"] <= kept["load"]["before"] + MORE_LOAD
 
 
 def commit() -> str:
@@ -272,13 +276,13 @@ def verdicts_of(record: Record, kept: Record | None) -> list[tuple[Figure, str, 
     before: dict[str, Figure] = {}
     if kept is not None and kept["settings"] == record["settings"]:
         before = {each.name: each for each in figures_of(kept)}
-    same_machine = kept is not None and is_same_machine(record, kept)
+    are_times_comparable = kept is not None and is_comparable(record, kept)
     rows: list[tuple[Figure, str, Verdict]] = []
     for figure in figures_of(record):
         if figure.limit is not None:
             what = f"limit {figure.limit:g} {figure.unit}".rstrip()
             rows.append((figure, what, judge(figure.interval, figure.better, figure.limit)))
-        verdict = against_kept(figure, before.get(figure.name), same_machine)
+        verdict = against_kept(figure, before.get(figure.name), are_times_comparable)
         if verdict is not None:
             middle = before[figure.name].interval.middle
             rows.append((figure, f"kept {middle:.4g} {figure.unit}".rstrip(), verdict))

@@ -140,14 +140,14 @@ def limit_from(kept: Figure) -> float:
     return middle * WORSE_THAN_KEPT if kept.better == "lower" else middle / WORSE_THAN_KEPT
 
 
-def against_kept(figure: Figure, kept: Figure | None, same_machine: bool) -> Verdict | None:
+def against_kept(figure: Figure, kept: Figure | None, are_times_comparable: bool) -> Verdict | None:
     """Whether a figure is about what it was; None if that cannot be compared.
 
-    On another machine only ratios are, of which both sides ran there.
+    On another machine, or under another load, only ratios are, of which both sides ran there.
     """
     if kept is None or not figure.tracked or len(figure.samples) < LEAST_TRACKED:
         return None
-    if not same_machine and not figure.over:
+    if not are_times_comparable and not figure.over:
         return None
     return judge(figure.interval, figure.better, limit_from(kept))
 

@@ -146,7 +146,7 @@ def test_three_times_the_time_of_what_was_kept_is_missed(
     kept = figure([scale * each for each in before], tracked=True)
     assert against_kept(figure([scale * each for each in now], tracked=True), kept, True) == PASS
     slower = figure([3 * scale * each for each in now], tracked=True)
-    assert against_kept(slower, kept, same_machine=True) == MISSED
+    assert against_kept(slower, kept, are_times_comparable=True) == MISSED
 
 
 @given(CLOSE, CLOSE, CLOSE, CLOSE, st.floats(1e-2, 1e3))
@@ -162,18 +162,18 @@ def test_a_ratio_is_missed_when_our_side_takes_three_times_as_long(
     peer = [machine * each for each in peer]
     same = figure(peer, "higher", over=[machine * each for each in ours], tracked=True)
     slower = figure(peer, "higher", over=[3 * machine * each for each in ours], tracked=True)
-    assert against_kept(same, kept, same_machine=False) != MISSED
-    assert against_kept(slower, kept, same_machine=False) == MISSED
+    assert against_kept(same, kept, are_times_comparable=False) != MISSED
+    assert against_kept(slower, kept, are_times_comparable=False) == MISSED
 
 
 def test_what_cannot_be_compared_is_not() -> None:
     kept = figure([1, 1, 1], tracked=True)
     slower = figure([9, 9, 9], tracked=True)
-    assert against_kept(slower, kept, same_machine=True) == MISSED
-    assert against_kept(slower, kept, same_machine=False) is None
-    assert against_kept(slower, None, same_machine=True) is None
-    assert against_kept(figure([9, 9, 9]), kept, same_machine=True) is None
-    assert against_kept(figure([9, 9], tracked=True), kept, same_machine=True) is None
+    assert against_kept(slower, kept, are_times_comparable=True) == MISSED
+    assert against_kept(slower, kept, are_times_comparable=False) is None
+    assert against_kept(slower, None, are_times_comparable=True) is None
+    assert against_kept(figure([9, 9, 9]), kept, are_times_comparable=True) is None
+    assert against_kept(figure([9, 9], tracked=True), kept, are_times_comparable=True) is None
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     )
     part = runner.Part("planted", "planted", ("--smoke",), limits=1)
     monkeypatch.setattr(runner, "PARTS", {"planted": part})
-    kept = tmp_path / "kept"
-    monkeypatch.setattr(records, "RESULTS", kept)
+    monkeypatch.setattr(records, "RESULTS", tmp_path / "kept")
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.5, 0.5, 0.5))
 
     def command(*words: str, times: int = 1, limit: float = 1e9) -> int:
         monkeypatch.setenv("PLANTED_TIMES", str(times))
@@ -287,6 +287,25 @@ def test_the_record_says_all_that_it_must(run: Run, tmp_path: Path) -> None:
         del lacking[key]
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(lacking, records.SCHEMA)
+
+
+def test_times_are_compared_on_the_same_machine_under_about_the_same_load(
+    run: Run, tmp_path: Path
+) -> None:
+    assert run("--json", str(tmp_path / "kept")) == 0
+    path = tmp_path / "kept" / "planted.json"
+    kept = json.loads(path.read_text())
+
+    def told(change: Callable[[dict[str, Any]], object]) -> int:
+        record = copy.deepcopy(kept)
+        change(record)
+        path.write_text(json.dumps(record))
+        return run(times=3)
+
+    assert told(lambda record: record["load"].update(before=0.0)) == 1
+    assert told(lambda record: record["load"].update(before=-2.0)) == 0
+    assert told(lambda record: record["machine"].update(cores=1000)) == 0
+    assert told(lambda record: record["settings"].update(rounds=8)) == 0
 
 
 # ── what is published ─────────────────────────────────────────────────────
