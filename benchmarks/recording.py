@@ -16,19 +16,10 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.graphs import CASES, SHORT
-from benchmarks.systems import THREADS, WORKERS, Driver, Measured, in_turn
+from benchmarks.systems import THREADS, WORKERS, Driver, Measured, in_turn, total_cpu, wall
 from benchmarks.verdicts import Figure
 
 RECORDED, BARE = "spanwise", "spanwise-unrecorded"
-
-
-def wall(answer: dict[str, Any]) -> float:
-    return float(answer["wallSeconds"])
-
-
-def total_cpu(answer: dict[str, Any]) -> float:
-    """CPU seconds of all processes."""
-    return float(sum(answer["cpuSeconds"].values()))
 
 
 CLOCKS: dict[str, Callable[[dict[str, Any]], float]] = {

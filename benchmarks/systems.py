@@ -98,6 +98,16 @@ class Driver:
         self.close()
 
 
+def wall(answer: dict[str, Any]) -> float:
+    """Seconds from the call to the result."""
+    return float(answer["wallSeconds"])
+
+
+def total_cpu(answer: dict[str, Any]) -> float:
+    """CPU seconds of all processes."""
+    return float(sum(answer["cpuSeconds"].values()))
+
+
 def in_turn(drivers: Sequence[Driver], cases: Sequence[str], rounds: int, smoke: bool) -> Measured:
     """Alternate the systems, case by case.
 
