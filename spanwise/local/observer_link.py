@@ -197,7 +197,7 @@ class ObserverLink:
         with self._changed:
             if kind == "resume":
                 have = int(fields["haveSeq"])
-                _check_seq(message, "haveSeq", have, self._newest)
+                _check_seq(message, "haveSeq", have, self._ring.most_sent)
                 self._ring.resume(have)
                 self._acknowledged = have
                 self._is_open = True
@@ -240,9 +240,9 @@ class ObserverLink:
             self._changed.notify_all()
 
 
-def _check_seq(message: Message, field: str, seq: int, newest: int) -> None:
-    if not 0 <= seq <= newest:
-        raise broken(message, field, f"block {seq} of {newest}")
+def _check_seq(message: Message, field: str, seq: int, sent: int) -> None:
+    if not 0 <= seq <= sent:
+        raise broken(message, field, f"block {seq} of {sent}")
 
 
 #: A child that outlives its parent would hold its connection.

@@ -61,6 +61,8 @@ class ReplayRing:
     ----------
     sent
         Number of the last block that was taken for the observer.
+    most_sent
+        The same for all observers that there were: none can have a later block.
     """
 
     def __init__(self, ring_bytes: int = RING_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
@@ -71,6 +73,7 @@ class ReplayRing:
         self._lasting_tables = {record_tables()[name].number for name in _LASTING}
         self._gap_table = record_tables()["gaps"].number
         self.sent = 0
+        self.most_sent = 0
         self._newest = 0
         self._acknowledged = 0
         #: All that is gone, by table.
@@ -164,6 +167,7 @@ class ReplayRing:
             found.append(block)
         if found:
             self.sent = found[-1].seq
+            self.most_sent = max(self.most_sent, self.sent)
         return found
 
     def take_gaps(self) -> list[LogGap]:

@@ -57,30 +57,64 @@ IMPOSSIBLE = [
 ]
 
 
+OPEN = {
+    "logId": "1" * 32,
+    "clusterId": "c",
+    "name": "test",
+    "kind": "local",
+    "notebook": None,
+    "wallEpoch": 0.0,
+    "pid": 1,
+    "versions": {},
+    "capabilities": {},
+}
+
+
+def link_to(folder: Path) -> ObserverLink:
+    """A link to the observer whose place is told in `folder`, now or later."""
+    nobody = f"unix:{folder / 'nobody.sock'}"
+    place = ObserverAddress(nobody, SECRET, str(folder / "secret"))
+    return ObserverLink(place, lambda: OPEN, lambda gaps: None)
+
+
+def tell(folder: Path, observer: Observer) -> None:
+    (folder / "address").write_text(observer.door.address)
+
+
+def block(seq: int) -> SealedBlock:
+    return SealedBlock(seq, record_tables()["names"].number, 1, b"\0" * 64)
+
+
+@contextlib.contextmanager
+def closing(link: ObserverLink, observer: Observer) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        link.close()
+        with contextlib.suppress(OSError):
+            observer.door.close()
+
+
 @pytest.mark.parametrize("says", IMPOSSIBLE, ids=["resume", "ack"])
 def test_an_observer_cannot_have_what_was_not_sent(
     folder: Path, says: list[tuple[str, dict[str, int]]]
 ) -> None:
     observer = Observer(folder, [says])
-    place = ObserverAddress(observer.door.address, SECRET, str(folder / "secret"))
-    opened = {
-        "logId": "1" * 32,
-        "clusterId": "c",
-        "name": "test",
-        "kind": "local",
-        "notebook": None,
-        "wallEpoch": 0.0,
-        "pid": 1,
-        "versions": {},
-        "capabilities": {},
-    }
-    link = ObserverLink(place, lambda: opened, lambda gaps: None)
-    try:
+    tell(folder, observer)
+    link = link_to(folder)
+    with closing(link, observer):
         assert "block 9 of 0" in observer.ends.get(timeout=20)
         # It comes back, and what is written after that arrives.
-        link.push(SealedBlock(1, record_tables()["names"].number, 1, b"\0" * 64), 0.0)
+        link.push(block(1), 0.0)
         wait_until("the block has come", lambda: observer.blocks == 1)
-    finally:
-        link.close()
-        with contextlib.suppress(OSError):
-            observer.door.close()
+
+
+def test_an_observer_cannot_have_what_waited_for_it(folder: Path) -> None:
+    link = link_to(folder)
+    for seq in range(1, 4):
+        link.push(block(seq), 0.0)
+    observer = Observer(folder, [[("resume", {"haveSeq": 3})]])
+    tell(folder, observer)
+    with closing(link, observer):
+        assert "block 3 of 0" in observer.ends.get(timeout=20)
+        wait_until("the blocks have come", lambda: observer.blocks == 3)

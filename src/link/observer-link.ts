@@ -108,6 +108,8 @@ export class ObserverLink {
   private _link: Link<'source', 'up'> | null = null;
   private _isOpen = false;
   private _sentSeq = 0;
+  /** To any observer: what waited in the ring, none can have. */
+  private _mostSentSeq = 0;
   private _ackedSeq = 0;
   private _newestSeq = 0;
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
@@ -250,8 +252,8 @@ export class ObserverLink {
   /** Returns what is wrong with a message: an observer cannot have what was not sent to it. */
   private _take({ type, fields }: Message<'source', 'down'>): string | null {
     if (type === 'resume') {
-      if (fields.haveSeq > this._newestSeq) {
-        return notSent(type, fields.haveSeq, this._newestSeq);
+      if (fields.haveSeq > this._mostSentSeq) {
+        return notSent(type, fields.haveSeq, this._mostSentSeq);
       }
       this._resume(fields.haveSeq);
     } else if (type === 'ack') {
@@ -370,6 +372,7 @@ export class ObserverLink {
       this._sentSeq = entry.seq;
     }
     if (blobs.length > 0) {
+      this._mostSentSeq = Math.max(this._mostSentSeq, this._sentSeq);
       link.send('block', {}, {}, blobs);
     }
     this._tellGaps();
@@ -457,8 +460,8 @@ export class ObserverLink {
   }
 }
 
-function notSent(type: string, seq: number, newest: number): string {
-  return `${type}: the observer cannot have block ${seq} of ${newest}.`;
+function notSent(type: string, seq: number, sent: number): string {
+  return `${type}: the observer cannot have block ${seq} of ${sent}.`;
 }
 
 /** Blocks say in their header of which table they are, and how many rows they hold (records/block.ts). */

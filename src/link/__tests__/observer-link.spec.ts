@@ -171,11 +171,27 @@ describe('the link to the observer', () => {
       );
       // It comes back, and believes what is possible.
       await closeDoor();
+      blocks = [];
       await openDoor(0);
       await waitFor('the block comes again', () => blocks.length > 0);
       await link.opened(30);
     }
   );
+
+  it('leaves an observer that says it has blocks that wait here', async () => {
+    const kept = (link = openLink());
+    const log = new LogWriter(block => kept.push(block, 1));
+    for (let t = 1; t <= 3; t++) {
+      writeMemory(log, t);
+    }
+    await openDoor(3);
+    await waitFor('the link breaks', () =>
+      notes.some(note => note.includes('cannot have block 3 of 0'))
+    );
+    await closeDoor();
+    await openDoor(0);
+    await waitFor('all blocks', () => rowsAccountedFor(blocks) === 3);
+  });
 
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {
     link = openLink();
