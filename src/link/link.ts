@@ -31,6 +31,13 @@ type LinkHandlers<L extends LinkName, S extends Direction> = {
   drained?(): void;
 };
 
+/** One side turned the other away after the handshake. */
+export type LinkRefusal = {
+  readonly by: 'us' | 'them';
+  readonly code: string;
+  readonly sentence: string;
+};
+
 /**
  * @typeParam L the link's role.
  * @typeParam S what this side sends: `up` if it dialled.
@@ -38,6 +45,7 @@ type LinkHandlers<L extends LinkName, S extends Direction> = {
 export class Link<L extends LinkName, S extends Direction> {
   private readonly _encoder: FrameEncoder<L, S>;
   private readonly _decoder: FrameDecoder<L, Back<S>>;
+  private _refusal: LinkRefusal | null = null;
 
   /** @param intro what the other side said about itself: in `proof`, or in `welcome`. */
   constructor(
@@ -78,6 +86,11 @@ export class Link<L extends LinkName, S extends Direction> {
     return this._socket.closed;
   }
 
+  /** Why the link ended, if one side refused the other. */
+  get refusal(): LinkRefusal | null {
+    return this._refusal;
+  }
+
   /** Bytes sent that the system has not taken yet: producers look at this before they make more. */
   get queuedBytes(): number {
     return this._socket.queuedBytes;
@@ -114,6 +127,7 @@ export class Link<L extends LinkName, S extends Direction> {
 
   /** Say why, then close. */
   refuse(code: string, sentence: string): void {
+    this._refusal ??= { by: 'us', code, sentence };
     this._socket.write(refusal(code, sentence));
     this._socket.end(sentence);
   }
@@ -161,7 +175,8 @@ export class Link<L extends LinkName, S extends Direction> {
     if (broken !== null) {
       this.refuse('broken-frame', broken.message);
     } else if (refused !== null) {
-      const { sentence } = refused.fields as { readonly sentence: string };
+      const { code, sentence } = refused.fields as Omit<LinkRefusal, 'by'>;
+      this._refusal ??= { by: 'them', code, sentence };
       this._socket.destroy(sentence);
     }
   }

@@ -15,7 +15,7 @@ import { TABLES, type TableName } from '../records/tables';
 import { HandshakeRefused } from '../wire/handshake';
 import type { FieldsInput, Message } from '../wire/schema';
 import { dial } from './dial';
-import type { Link } from './link';
+import type { Link, LinkRefusal } from './link';
 import { readSecret } from './secret-file';
 
 const RING_BYTES = 64 * 2 ** 20;
@@ -45,6 +45,8 @@ const RESUME_SECONDS = 10;
 /** Refusals that do not pass by themselves. Of others (a busy machine, a broken frame) the user is told after this many. */
 const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
 const PASSING_REFUSALS = 5;
+/** A link that was refused after so long was a good one: its observer is no stranger whose refusals are counted. */
+const GOOD_SECONDS = 60;
 
 export type ObserverPlace = {
   readonly address: string;
@@ -80,7 +82,7 @@ type ObserverLinkOptions = {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
-  /** The observer turned this source away: for the user, once for each reason. */
+  /** The observer turned this source away, or says what cannot be: for the user, once for each reason. */
   onRefused(sentence: string): void;
   /** For that sentence: the name of what goes on computing, and what to do besides the observer's own advice. */
   readonly who: string;
@@ -123,6 +125,9 @@ export class ObserverLink {
   private _refusedBecause = '';
   /** One after another. */
   private _refusals = 0;
+  /** When the link of now was opened, and whether its observer has acknowledged a block since. */
+  private _openedAt = 0;
+  private _isBelieved = false;
   private _resumeLimit: NodeJS.Timeout | undefined;
   /** Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. */
   private _uncertain: Loss[] = [];
@@ -228,7 +233,7 @@ export class ObserverLink {
           this._pump();
           this._changed();
         },
-        closed: why => this._lost(why)
+        closed: why => this._lost(link, why)
       });
       link.send('open', open);
       const seconds = this._options.resumeSeconds ?? RESUME_SECONDS;
@@ -243,7 +248,11 @@ export class ObserverLink {
       this._changed();
       this._noteOnce(`The observer cannot be reached: ${String(error)}`);
       if (error instanceof HandshakeRefused) {
-        this._refusedOnce(error);
+        this._refusedOnce({
+          by: 'them',
+          code: error.code,
+          sentence: error.sentence
+        });
       }
       this._tryAgain();
     }
@@ -298,10 +307,8 @@ export class ObserverLink {
 
   private _resume(haveSeq: number): void {
     this._isOpen = true;
-    this._pauseSeconds = FIRST_PAUSE_SECONDS;
-    this._lastNote = '';
-    this._refusedBecause = '';
-    this._refusals = 0;
+    this._openedAt = performance.now();
+    this._isBelieved = false;
     clearTimeout(this._resumeLimit);
     this._settle(haveSeq, true);
     this._sentSeq = haveSeq;
@@ -345,6 +352,7 @@ export class ObserverLink {
   }
 
   private _acked(seq: number): void {
+    this._isBelieved ||= seq > this._ackedSeq;
     this._ackedSeq = Math.max(this._ackedSeq, seq);
     this._settle(this._ackedSeq, false);
     this._pump();
@@ -378,15 +386,43 @@ export class ObserverLink {
     this._tellGaps();
   }
 
-  private _lost(why: string): void {
+  private _lost({ refusal }: Link<'source', 'up'>, why: string): void {
     clearTimeout(this._resumeLimit);
+    const wasOpen = this._isOpen;
     this._link = null;
     this._isOpen = false;
     this._isConnecting = false;
     this._changed();
-    if (!this._closed) {
-      this._options.note(`The link to the observer ended: ${why}`);
-      this._tryAgain();
+    if (this._closed) {
+      return;
+    }
+    if (wasOpen) {
+      this._judge(refusal);
+    }
+    const note = `The link to the observer ended: ${why}`;
+    if (refusal === null) {
+      this._options.note(note);
+    } else {
+      this._noteOnce(note);
+      this._refusedOnce(refusal);
+    }
+    this._tryAgain();
+  }
+
+  /**
+   * Forgets what went wrong before a link that was good. An observer that takes a link up and refuses it, or says what cannot be, is
+   * none: with the shortest pause, each turn would send it all blocks again.
+   */
+  private _judge(refusal: LinkRefusal | null): void {
+    const seconds = (performance.now() - this._openedAt) / 1000;
+    if (refusal !== null && seconds < GOOD_SECONDS) {
+      return;
+    }
+    this._refusals = 0;
+    this._refusedBecause = '';
+    this._lastNote = '';
+    if (this._isBelieved) {
+      this._pauseSeconds = FIRST_PAUSE_SECONDS;
     }
   }
 
@@ -398,7 +434,7 @@ export class ObserverLink {
     }
   }
 
-  private _refusedOnce({ code, sentence }: HandshakeRefused): void {
+  private _refusedOnce({ code, sentence, by }: LinkRefusal): void {
     this._refusals++;
     if (
       sentence === this._refusedBecause ||
@@ -410,8 +446,12 @@ export class ObserverLink {
     // For a wrong protocol the sentence says which side to upgrade; for the rest, both sides have to be restarted.
     const { who } = this._options;
     const advice = this._options.remedy(code);
+    const what =
+      by === 'us'
+        ? 'what the observer says is wrong'
+        : 'the observer turned it away';
     this._options.onRefused(
-      `${who} computes, but no panel can show it: the observer turned it away. ${sentence} ${advice}`.trimEnd()
+      `${who} computes, but no panel can show it: ${what}. ${sentence} ${advice}`.trimEnd()
     );
   }
 

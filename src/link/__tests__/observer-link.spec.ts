@@ -58,6 +58,8 @@ describe('the link to the observer', () => {
   let refused: string[];
   /** The observer lets clusters in and says nothing. */
   let isMute: boolean;
+  /** How it answers blocks. */
+  let answer: (link: AcceptedLink<'source'>) => void;
   const sources: AcceptedLink<'source'>[] = [];
   let onGap: (gaps: readonly LogGap[]) => void;
 
@@ -69,6 +71,7 @@ describe('the link to the observer', () => {
     notes = [];
     refused = [];
     isMute = false;
+    answer = () => undefined;
     sources.length = 0;
     onGap = () => undefined;
   });
@@ -104,6 +107,7 @@ describe('the link to the observer', () => {
                 link.send('resume', { haveSeq });
               } else if (message.type === 'block') {
                 blocks.push(...message.blobs.map(blob => decodeBlock(blob)));
+                answer(link);
               }
             }),
           closed: () => undefined
@@ -192,6 +196,57 @@ describe('the link to the observer', () => {
     await openDoor(0);
     await waitFor('all blocks', () => rowsAccountedFor(blocks) === 3);
   });
+
+  it.each<[string, string, (link: AcceptedLink<'source'>) => void]>([
+    [
+      'says what cannot be',
+      'what the observer says is wrong. ack: the observer cannot have block 4712 of 1.',
+      link => link.send('ack', { seq: 4712 })
+    ],
+    [
+      'is right once and then wrong',
+      'what the observer says is wrong. ack: the observer cannot have block 4712 of 1.',
+      link => {
+        link.send('ack', { seq: 1 });
+        link.send('ack', { seq: 4712 });
+      }
+    ],
+    [
+      'refuses each block',
+      'the observer turned it away. I cannot read this.',
+      link => link.refuse('broken-frame', 'I cannot read this.')
+    ]
+  ])(
+    'comes back more and more seldom to an observer that %s, and tells of it',
+    async (_what, sentence, answers) => {
+      answer = answers;
+      await openDoor(0);
+      const since = performance.now();
+      link = openLink();
+      const log = new LogWriter(block => link!.push(block, 0));
+      writeName(log);
+      await waitFor('the sentence', () => refused.length > 0);
+      // Four pauses: 0.1, 0.2, 0.4 and 0.8 s.
+      expect(performance.now() - since).toBeGreaterThan(1000);
+      expect(sources).toHaveLength(5);
+      expect(refused).toEqual([
+        `This cluster computes, but no panel can show it: ${sentence} Restart JupyterLab.`
+      ]);
+      expect(notes).toHaveLength(1);
+      // One that is right is told nothing of, and its successor is looked for at once.
+      answer = right => right.send('ack', { seq: 1 });
+      await waitFor('the sixth', () => sources.length === 6);
+      await link.opened(30);
+      await link.delivered(1, 30);
+      notes = [];
+      const lost = performance.now();
+      await breakLink();
+      await openDoor(0);
+      await waitFor('the successor', () => sources.length === 1);
+      expect(performance.now() - lost).toBeLessThan(1000);
+      expect(refused).toHaveLength(1);
+    }
+  );
 
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {
     link = openLink();
