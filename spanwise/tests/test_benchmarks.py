@@ -25,7 +25,7 @@ if not (CHECKOUT / "benchmarks").exists():
 sys.path.append(str(CHECKOUT))
 try:
     from benchmarks import __main__ as runner
-    from benchmarks import records, tables
+    from benchmarks import compare, driver, graphs, records, systems, tables
     from benchmarks.verdicts import (
         CANNOT_TELL,
         CONFIDENCE,
@@ -306,6 +306,124 @@ def test_times_are_compared_on_the_same_machine_under_about_the_same_load(
     assert told(lambda record: record["load"].update(before=-2.0)) == 0
     assert told(lambda record: record["machine"].update(cores=1000)) == 0
     assert told(lambda record: record["settings"].update(rounds=8)) == 0
+
+
+# ── the comparison ────────────────────────────────────────────────────────
+
+
+class Value:
+    """What a client gives for something that is computed at once."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def result(self) -> Any:
+        return self._value
+
+
+class HereClient:
+    """Computes in this thread, by Dask's own synchronous scheduler."""
+
+    def scheduler_info(self) -> dict[str, Any]:
+        return {"workers": {"a": {}, "b": {}}}
+
+    def submit(self, function: Any, *arguments: Any, workers: Any, pure: bool) -> Value:
+        return Value(function(*(a.result() if isinstance(a, Value) else a for a in arguments)))
+
+    def map(self, function: Any, values: Any) -> list[Value]:
+        return [Value(function(each)) for each in values]
+
+    def gather(self, values: list[Value]) -> list[Any]:
+        return [each.result() for each in values]
+
+    def compute(self, collection: Any) -> Value:
+        return Value(collection.compute(scheduler="sync"))
+
+
+@pytest.mark.parametrize("case", graphs.GENERAL)
+def test_work_of_the_general_path_gives_what_it_says_and_no_round_is_like_another(
+    case: str,
+) -> None:
+    size = graphs.GENERAL[case].smoke
+    first, second = (graphs.GENERAL[case].build(f"1-{number}", size) for number in (1, 2))
+    assert first.run(HereClient()) == first.expected
+    assert first.expected != second.expected
+    tasks = first.tasks() if callable(first.tasks) else first.tasks
+    assert tasks >= size
+
+
+class Stub:
+    """A system that answers at once, and notes what it was told."""
+
+    def __init__(self, name: str, log: list[tuple[str, str]], seconds: float, digest: str) -> None:
+        self.name = name
+        self.answer = {"wallSeconds": seconds, "digest": digest, "tasks": 7, "load": 0.5}
+        self.answer["cpuSeconds"] = {"client": seconds}
+        self.log = log
+
+    def order(self, case: str, size: int, salt: str) -> dict[str, Any]:
+        self.log.append((self.name, salt))
+        return dict(self.answer)
+
+
+def stubs(log: list[tuple[str, str]], ours: float = 1.0, digest: str = "same") -> list[Any]:
+    return [
+        Stub("spanwise", log, ours, "same"),
+        Stub("distributed", log, 30.0, digest),
+        Stub("distributed-inf", log, 20.0, "same"),
+    ]
+
+
+def test_all_systems_warm_up_alike_and_take_turns() -> None:
+    log: list[tuple[str, str]] = []
+    measured = systems.in_turn(stubs(log), ["stencil"], 3, smoke=True)
+    names = ("spanwise", "distributed", "distributed-inf")
+    assert {name: len(measured["stencil"][name]) for name in names} == dict.fromkeys(names, 3)
+    rounds = [log[at : at + 3] for at in range(0, len(log), 3)]
+    assert len(rounds) == 4
+    for each in rounds:
+        assert sorted(name for name, _ in each) == sorted(names)
+        assert len({salt for _, salt in each}) == 1
+    assert [each[0][0] for each in rounds] == [*names, names[0]]
+
+
+def test_other_results_for_the_same_work_end_the_comparison() -> None:
+    with pytest.raises(AssertionError, match="stencil: the systems gave different results"):
+        systems.in_turn(stubs([], digest="other"), ["stencil"], 3, smoke=True)
+
+
+def test_a_wrong_result_ends_the_benchmark() -> None:
+    class Wrong(HereClient):
+        def get(self, graph: Any, key: Any) -> int:
+            return 44
+
+    with pytest.raises(AssertionError, match="the result is wrong: 44"):
+        driver.measure("spanwise", Wrong(), "merge-25K", 9, "1-1")
+
+
+def test_the_better_peer_counts_and_three_times_our_time_is_missed() -> None:
+    def figures(ours: float) -> dict[str, Figure]:
+        measured = systems.in_turn(stubs([], ours), ["stencil"], 3, smoke=True)
+        return {each.column: each for each in compare.figures_of(measured)}
+
+    kept = figures(1.0)["times as fast"]
+    assert kept.interval.middle == 20.0
+    assert against_kept(figures(1.2)["times as fast"], kept, False) == PASS
+    assert against_kept(figures(3.0)["times as fast"], kept, False) == MISSED
+
+
+def test_slower_than_an_earlier_release_is_missed() -> None:
+    def verdicts(before: float) -> list[str]:
+        pair = [Stub("spanwise", [], 1.0, "same"), Stub("before", [], before, "same")]
+        measured = systems.in_turn(pair, ["stencil"], 6, smoke=True)  # type: ignore[arg-type]
+        return [
+            judge(each.interval, each.better, each.limit)
+            for each in compare.figures_of(measured)
+            if each.limit is not None
+        ]
+
+    assert verdicts(1.1) == [PASS, PASS]
+    assert verdicts(0.9) == [MISSED, MISSED]
 
 
 # ── what is published ─────────────────────────────────────────────────────
