@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from spanwise import Client
 from spanwise.tests.processes import wait_until
 from spanwise.worker import run_functions
 from spanwise.worker.run_functions import MOST_THREADS, RunFunctions
+
+Begin = Callable[["Answers"], RunFunctions]
 
 
 class Answers:
@@ -28,13 +34,53 @@ class Answers:
         self.given[fields["request"]] = fields
 
 
+@pytest.fixture
+def begin() -> Iterator[Begin]:
+    """Make functions of a worker at which a thread looks, as the watch thread does."""
+    made: list[RunFunctions] = []
+    wanted, ended = threading.Event(), threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            goes_on = [runs.look() for runs in made]
+            if not any(goes_on):
+                wanted.wait()
+                wanted.clear()
+            ended.wait(0.01)
+
+    def begin(worker: Answers) -> RunFunctions:
+        made.append(RunFunctions(worker, wanted.set))  # type: ignore[arg-type]
+        return made[-1]
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    yield begin
+    ended.set()
+    wanted.set()
+    looking.join()
+
+
+class NoThread:
+    """Stands in for `Thread.start` of a system that has no more threads."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        start = threading.Thread.start
+
+        def fail(thread: threading.Thread) -> None:
+            if thread.name.startswith("spanwise-run"):
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", fail)
+
+
 def threads() -> int:
     return sum(each.name == "spanwise-run" for each in threading.enumerate())
 
 
-def test_many_functions_share_so_many_threads() -> None:
+def test_many_functions_share_so_many_threads(begin: Begin) -> None:
     worker = Answers()
-    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    runs = begin(worker)
     go_on = threading.Event()
     calls = 5 * MOST_THREADS
     for request in range(calls):
@@ -49,11 +95,13 @@ def test_many_functions_share_so_many_threads() -> None:
     assert all(answer["ok"] for answer in worker.given.values())
 
 
-def test_who_comes_when_too_many_wait_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_comes_when_too_many_wait_is_told(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
     monkeypatch.setattr(run_functions, "MOST_WAITING", 2)
     worker = Answers()
-    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    runs = begin(worker)
     go_on = threading.Event()
     begun = threading.Event()
 
@@ -70,25 +118,26 @@ def test_who_comes_when_too_many_wait_is_told(monkeypatch: pytest.MonkeyPatch) -
     wait_until("the others are answered", lambda: len(worker.given) == 3)
 
 
-def test_without_threads_all_that_wait_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
+def test_without_threads_all_that_wait_are_told(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker = Answers()
-    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    runs = begin(worker)
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", fail)
+        NoThread(patch)
         runs.run(0, lambda: 1)
     assert "cannot start a thread" in worker.given[0]["why"]
     runs.run(1, lambda: 1)
     wait_until("the next is answered", lambda: worker.given.get(1, {}).get("ok", False))
 
 
-def test_who_waits_for_functions_that_do_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_for_functions_that_do_not_end_is_told(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_functions, "MOST_THREADS", 2)
     monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 0.3)
     worker = Answers()
-    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    runs = begin(worker)
     go_on, ran = threading.Event(), threading.Event()
     runs.run(0, go_on.wait)
     runs.run(1, go_on.wait)
@@ -99,19 +148,123 @@ def test_who_waits_for_functions_that_do_not_end_is_told(monkeypatch: pytest.Mon
         wait_until("it is refused", lambda request=request: request in worker.given)
         why = worker.given[request]["why"]
         assert "2 functions run there already, none ended for 0.3 s. Try again later." in why
-    wait_until("nobody watches on", lambda: not runs._has_watcher)
+    assert not runs.look()  # only those wait whose callers do not
     assert not ran.is_set()
     go_on.set()
     wait_until("the others are answered", lambda: {0, 1, 12, 13} <= worker.given.keys())
     assert ran.is_set()
 
 
-def test_who_waits_while_others_end_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_while_others_end_goes_on_waiting(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
     monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 2.0)
     worker = Answers()
-    runs = RunFunctions(worker)  # type: ignore[arg-type]
+    runs = begin(worker)
     for request in range(12):
         runs.run(request, lambda: time.sleep(0.25))
     wait_until("all are answered", lambda: len(worker.given) == 12)
     assert all(answer["ok"] for answer in worker.given.values())
+
+
+def test_who_waits_since_no_further_thread_starts_is_told(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_functions, "PATIENCE_SECONDS", 0.3)
+    worker = Answers()
+    runs = begin(worker)
+    go_on = threading.Event()
+    runs.run(0, go_on.wait)
+    wait_until("it runs", lambda: threads() == 1)
+    with monkeypatch.context() as patch:
+        NoThread(patch)
+        runs.run(1, lambda: 1)
+        wait_until("it is refused", lambda: 1 in worker.given)
+        assert "1 functions run there already" in worker.given[1]["why"]
+        # One that is given up in time is taken by the thread that there is.
+        runs.run(2, lambda: 1)
+        go_on.set()
+        wait_until("both are answered", lambda: {0, 2} <= worker.given.keys())
+    assert worker.given[2]["ok"]
+
+
+def test_time_in_which_nobody_could_look_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when the process was stopped, or its interpreter lock was held."""
+    monkeypatch.setattr(run_functions, "MOST_THREADS", 1)
+    now = 1000.0
+    monkeypatch.setattr(run_functions, "time", SimpleNamespace(monotonic=lambda: now))
+    worker = Answers()
+    runs = RunFunctions(worker, lambda: None)  # type: ignore[arg-type]
+    go_on = threading.Event()
+    runs.run(0, go_on.wait)
+    wait_until("it runs", lambda: not runs._waiting)
+    runs.run(1, lambda: 1)
+    for _ in range(5):
+        now += 3600.0
+        assert runs.look()
+    assert not worker.given
+    looks = 0
+    while runs.look():
+        now += 0.25
+        looks += 1
+    # 5 looks counted half a second each.
+    assert worker.given.keys() == {1}
+    assert 29 <= looks <= 32
+    go_on.set()
+    wait_until("the other is answered", lambda: 0 in worker.given)
+
+
+def _short_of_threads(patience_seconds: float) -> None:
+    """In a worker: no second thread, and less patience."""
+    start = threading.Thread.start
+    has_one = threading.Event()
+
+    def start_one(thread: threading.Thread) -> None:
+        if thread.name == "spanwise-run":
+            if has_one.is_set():
+                raise RuntimeError("can't start new thread")
+            has_one.set()
+        start(thread)
+
+    run_functions.PATIENCE_SECONDS = patience_seconds
+    threading.Thread.start = start_one  # type: ignore[method-assign]
+
+
+def _set_after(path: Any, seconds: float) -> None:
+    path.touch()
+    time.sleep(seconds)
+
+
+def test_a_worker_without_further_threads_answers_and_counts_no_time_of_a_stop(
+    tmp_path: Any,
+) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        (pid,) = (row["pid"] for row in client.scheduler_info()["workers"].values())
+        client.run(_short_of_threads, 1.5)
+        # It has nothing to do, and measures memory seldom: the call itself has it look.
+        answers: list[Any] = []
+
+        def ask(path: Any, seconds: float) -> None:
+            try:
+                answers.append(client.run(_set_after, path, seconds))
+            except RuntimeError as error:
+                answers.append(str(error))
+
+        asking = [threading.Thread(target=ask, args=(tmp_path / "first", 4.0))]
+        asking[0].start()
+        wait_until("it runs", (tmp_path / "first").exists)
+        with pytest.raises(RuntimeError, match="1 functions run there already"):
+            client.run(os.getpid)
+        asking.append(threading.Thread(target=ask, args=(tmp_path / "second", 0.0)))
+        asking[1].start()
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(3.0)
+        os.kill(pid, signal.SIGCONT)
+        for each in asking:
+            each.join()
+        # The first ended while the worker was stopped, so that the second had its turn.
+        assert not [each for each in answers if isinstance(each, str)]

@@ -13,6 +13,8 @@ from spanwise.wire import payload
 from spanwise.worker.errors import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spanwise.worker.worker import Worker
 
 #: A function may take any time, or wait for another: more at once than anybody means to.
@@ -22,6 +24,9 @@ MOST_WAITING = 10_000
 #: Those that run may wait for each other, or never end: after so long without an end of any,
 #: callers are told.
 PATIENCE_SECONDS = 10.0
+#: What passes between two looks counts no more than this: the process may have been stopped, or
+#: one thread may have kept the interpreter lock, and then no function could end.
+MOST_BETWEEN_LOOKS_SECONDS = 0.5
 
 
 class _Call(NamedTuple):
@@ -29,87 +34,92 @@ class _Call(NamedTuple):
     blob: Any
     #: Whether somebody waits for the answer.
     is_awaited: bool
-    #: `time.monotonic` of its arrival.
+    #: When it arrived, as :meth:`RunFunctions._now` counts.
     came: float
 
 
 class RunFunctions:
     """Gives each function a thread while there are some left; the others wait for one.
 
-    Whose caller waits is refused when no thread comes free for :data:`PATIENCE_SECONDS`.
+    Whose caller waits is refused when no thread comes free for :data:`PATIENCE_SECONDS` of the
+    time in which the worker could run.
 
     Parameters
     ----------
     worker
         Opens the pickles and sends the answers.
+    call_look
+        Has a thread that exists already call :meth:`look`, soon and for as long as that
+        returns True: when functions wait there may be no further thread to be had.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, call_look: Callable[[], None]) -> None:
         self._worker = worker
+        self._call_look = call_look
         self._lock = threading.Lock()
         self._threads = 0
         self._waiting: deque[_Call] = deque()
-        self._has_watcher = False
         #: When a thread came free last.
         self._freed = 0.0
+        #: `time.monotonic` of the last look, and what :meth:`_now` was then.
+        self._looked = time.monotonic()
+        self._ran = 0.0
 
     def run(self, request: int, blob: Any, is_awaited: bool = True) -> None:
         """Answer a request later, from a thread, or at once that it cannot be served."""
         with self._lock:
             is_full = len(self._waiting) >= MOST_WAITING
             if not is_full:
-                self._waiting.append(_Call(request, blob, is_awaited, time.monotonic()))
+                self._waiting.append(_Call(request, blob, is_awaited, self._now()))
             starts = not is_full and self._threads < MOST_THREADS
             self._threads += starts
-            watches = is_awaited and not (is_full or starts or self._has_watcher)
-            self._has_watcher |= watches
         if is_full:
             self._refuse(request, f"{MOST_WAITING:,} functions wait there already")
-        if starts:
-            self._start()
-        if watches:
-            self._start_watcher()
+        elif not (starts and self._start()):
+            self._call_look()
 
-    def _start_watcher(self) -> None:
-        try:
-            threading.Thread(target=self._watch, name="spanwise-run-watch", daemon=True).start()
-        except RuntimeError:
-            self._has_watcher = False  # the next call tries again
+    def look(self) -> bool:
+        """Refuse calls that wait too long; True while there are any that may come to that."""
+        if not self._waiting:
+            return False
+        if time.monotonic() - self._looked < PATIENCE_SECONDS / 50:
+            return True  # the watch thread comes every few milliseconds while tasks run
+        late: list[_Call] = []
+        with self._lock:
+            self._ran, self._looked = self._now(), time.monotonic()
+            latest = self._ran - PATIENCE_SECONDS
+            if self._freed < latest:
+                left: deque[_Call] = deque()
+                for call in self._waiting:
+                    is_late = call.is_awaited and call.came < latest
+                    (late if is_late else left).append(call)
+                self._waiting = left
+            goes_on = any(call.is_awaited for call in self._waiting)
+            running = self._threads
+        why = f"{running} functions run there already, none ended for {PATIENCE_SECONDS:g} s"
+        for call in late:
+            self._refuse(call.request, why)
+        return goes_on
 
-    def _watch(self) -> None:
-        """Refuse calls that wait too long, while there are any that wait."""
-        while True:
-            time.sleep(PATIENCE_SECONDS / 20)
-            late: list[_Call] = []
-            with self._lock:
-                latest = time.monotonic() - PATIENCE_SECONDS
-                if self._freed < latest:
-                    left: deque[_Call] = deque()
-                    for call in self._waiting:
-                        is_late = call.is_awaited and call.came < latest
-                        (late if is_late else left).append(call)
-                    self._waiting = left
-                if not any(call.is_awaited for call in self._waiting):
-                    self._has_watcher = False
-                running, goes_on = self._threads, self._has_watcher
-            why = f"{running} functions run there already, none ended for {PATIENCE_SECONDS:g} s"
-            for call in late:
-                self._refuse(call.request, why)
-            if not goes_on:
-                return
+    def _now(self) -> float:
+        """Seconds in which this process could run, as far as it was looked; under the lock."""
+        return self._ran + min(time.monotonic() - self._looked, MOST_BETWEEN_LOOKS_SECONDS)
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Start a thread; False if there is none to be had."""
         try:
             threading.Thread(target=self._serve, name="spanwise-run", daemon=True).start()
         except RuntimeError as error:
             with self._lock:
                 self._threads -= 1
-                # Another thread goes on with them; with none, nobody would.
+                # Another thread goes on with them, if any ends; with none, nobody would.
                 left = [] if self._threads else list(self._waiting)
                 if left:
                     self._waiting.clear()
             for call in left:
                 self._refuse(call.request, f"it cannot start a thread ({error})")
+            return False
+        return True
 
     def _refuse(self, request: int, why: str) -> None:
         why = f"The worker did not run the function: {why}. Try again later."
@@ -119,7 +129,7 @@ class RunFunctions:
     def _serve(self) -> None:
         while True:
             with self._lock:
-                self._freed = time.monotonic()
+                self._freed = self._now()
                 if not self._waiting:
                     self._threads -= 1
                     return

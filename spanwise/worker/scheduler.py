@@ -45,7 +45,8 @@ class SchedulerLink:
         self._fetching = fetching
         self._watch = watch
         self._ahead = ahead
-        self._functions = RunFunctions(worker)
+        self._functions = RunFunctions(worker, watch.wake)
+        watch.look_also = self._functions.look
         self._handlers: dict[str, Callable[[Message], None]] = {
             "assign": self._assign,
             "release": self._release,

@@ -1,4 +1,4 @@
-"""The watch thread: samples stacks, measures memory, tells of long tasks.
+"""The watch thread: samples stacks, measures memory, tells of long tasks and of late calls.
 
 Wakes every 9 ms while a task computes, every 40 ms while tasks only wait, and while
 there are none only to measure memory (every 0.2 s).
@@ -69,6 +69,9 @@ class Watch(threading.Thread):
         self.memory_seconds = MEMORY_SECONDS
         #: The sampler rests; the thread that begins a task calls :meth:`wake`.
         self.parked = False
+        #: Called at each look of this thread, and again within `MEMORY_SECONDS` if it returns
+        #: True. From another thread :meth:`wake` has it called soon.
+        self.look_also: Callable[[], bool] = lambda: False
         self.sampler = Sampler(worker, epoch)
         self.recording = recording
         self._worker = worker
@@ -110,6 +113,7 @@ class Watch(threading.Thread):
             else:
                 interval = min(2 * interval, STILL_SECONDS)
             self._push_overdue(now)
+            self.look_also()
             if now >= next_memory:
                 self._measure_memory(now)
                 next_memory = max(next_memory + self.memory_seconds, now)
@@ -120,7 +124,9 @@ class Watch(threading.Thread):
             if idle_looks >= IDLE_LOOKS:
                 self._unpark.clear()
                 self.parked = True
-                self._unpark.wait(max(0.0, next_memory - perf_counter()))
+                rest = max(0.0, next_memory - perf_counter())
+                # (asked after `clear`: who wakes this thread from here on ends the wait)
+                self._unpark.wait(min(rest, MEMORY_SECONDS) if self.look_also() else rest)
                 self.parked = False
                 next_look = perf_counter()
             # Looks that were missed are not made up for; the next stands for them.
