@@ -252,22 +252,44 @@ def test_lengths_claim_no_memory(role, direction):
         tracemalloc.stop()
 
 
-def watch_of(levels):
-    params = 1
+def nest(levels, innermost):
     for _ in range(levels):
-        params = {"a": params}
-    fields = {"id": 1, "cluster": "c", "view": "tasks", "params": params}
+        innermost = {"a": innermost}
+    return innermost
+
+
+def watch_of(levels, innermost=1):
+    fields = {"id": 1, "cluster": "c", "view": "tasks", "params": nest(levels, innermost)}
     return body_with(msgpack.packb({"t": "watch", "f": fields}))
 
 
-def test_free_content_nests_64_deep_and_no_deeper():
+def test_a_header_nests_64_deep_and_no_deeper():
+    """As in TypeScript (frame.spec.ts): 62 levels in the header and its fields."""
     kinds = link_type("panel").up
-    assert decode(kinds, watch_of(64)).type == "watch"
-    for levels in (66, 400):
-        with pytest.raises(BrokenFrame, match=r"nests more|StackError"):
-            decode(kinds, watch_of(levels))
+    for innermost in (1, [], {}):
+        assert decode(kinds, watch_of(62, innermost)).type == "watch"
+        with pytest.raises(BrokenFrame, match="nests more than 64"):
+            decode(kinds, watch_of(63, innermost))
+    with pytest.raises(BrokenFrame, match="nests more than 64"):
+        decode(kinds, watch_of(62, [1]))
+    with pytest.raises(BrokenFrame, match=r"nests more|StackError"):
+        decode(kinds, watch_of(400))
     with pytest.raises(BrokenFrame, match="StackError"):
         decode(kinds, body_with(b"\x91" * 100_000 + b"\x00"))
+
+
+def test_fields_of_a_newer_build_nest_as_deep_and_no_deeper():
+    kinds = link_type("panel").up
+
+    def frame(header, field):
+        fields = {"id": 1, **({} if field is None else {"newer": field})}
+        return body_with(msgpack.packb({"t": "unwatch", "f": fields, **header}))
+
+    assert decode(kinds, frame({}, nest(62, 1))).type == "unwatch"
+    assert decode(kinds, frame({"newer": nest(63, 1)}, None)).type == "unwatch"
+    for body in (frame({}, nest(63, 1)), frame({"newer": nest(64, 1)}, None)):
+        with pytest.raises(BrokenFrame, match="nests more than 64"):
+            decode(kinds, body)
 
 
 def test_there_are_no_extensions():

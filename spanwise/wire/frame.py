@@ -20,6 +20,7 @@ from typing import Any
 import msgpack
 
 from spanwise.wire.errors import BrokenFrame, FrameTooLong
+from spanwise.wire.kinds import unknown_fields
 from spanwise.wire.schema import BODY_LIMIT, MessageType, TableType
 
 if sys.byteorder != "little":  # pragma: no cover
@@ -43,6 +44,8 @@ _PACKED_ROWS = 64
 #: Headers up to here are decoded without a look over them first: however their lists nest,
 #: 85 of them and 256 items in each, they cannot claim more than 200 KB.
 _SHORT_HEADER = 256
+
+_look_over_unknown = unknown_fields("tfrb", around=0)
 
 _packb = msgpack.Packer(use_bin_type=True).pack
 
@@ -300,6 +303,8 @@ def decode(kinds: Mapping[str, MessageType], body: Buffer) -> Message:
                 blobs.append(view[:0])
     if at != nbytes:
         raise BrokenFrame(f'"{name}" accounts for {at} of its {nbytes} bytes.')
+    if len(header) > 1 + ("f" in header) + (counts is not None) + (lengths is not None):
+        _look_over_unknown(header, f'"{name}"')
     fields = kind.check(header.get("f") or {}, f'"{name}"')
     return Message(kind.name, fields, tables, blobs)
 

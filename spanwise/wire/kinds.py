@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import isfinite
 from typing import Any
 
@@ -17,7 +17,7 @@ from spanwise.wire.errors import BrokenFrame
 #: Takes a value and its name, returns it (with defaults), raises BrokenFrame.
 Check = Callable[[Any, str], Any]
 
-#: Maps and lists in each other, as in ``src/wire/header-shape.ts``.
+#: Maps and lists in each other, the header's own among them, as in ``src/wire/header-shape.ts``.
 MOST_NESTED = 64
 
 _MISSING = object()
@@ -40,23 +40,36 @@ def _of_type(wanted: str, *types: type) -> Check:
     return check
 
 
-def _anything(value: Any, where: str) -> Any:
+def _anything(around: int) -> Check:
     """Any content that is not nested too deeply for a recursive reader.
 
     Where a kind is stated, the kind itself bounds the depth.
+
+    Parameters
+    ----------
+    around
+        How many maps and lists it lies in.
     """
-    level = [value]
-    for _ in range(MOST_NESTED):
-        level = [
-            inner
-            for outer in level
-            if type(outer) is dict or type(outer) is list
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) is dict or type(inner) is list
-        ]
-        if not level:
+
+    def check(value: Any, where: str) -> Any:
+        if type(value) is not dict and type(value) is not list:
             return value
-    raise BrokenFrame(f"{where}: nests more than {MOST_NESTED} maps and lists")
+        level = [value] if value else []
+        for _ in range(around, MOST_NESTED):
+            if not level:
+                return value
+            # Empty ones are no level: nothing lies in them.
+            level = [
+                inner
+                for outer in level
+                for inner in (outer.values() if type(outer) is dict else outer)
+                if (type(inner) is dict or type(inner) is list) and inner
+            ]
+        if level:
+            raise BrokenFrame(f"{where}: nests more than {MOST_NESTED} maps and lists")
+        return value
+
+    return check
 
 
 def _number(value: Any, where: str) -> Any:
@@ -88,18 +101,24 @@ _WORDS: dict[str, Check] = {
     "number": _number,
     "integer": _of_type("an integer", int),
     "bytes": _of_type("bytes", bytes, bytearray, memoryview),
-    "any": _anything,
 }
 
 
-def compile_kind(kind: Any) -> Check:
+def compile_kind(kind: Any, around: int) -> Check:
     """The check of one kind.
+
+    Parameters
+    ----------
+    around
+        How many maps and lists it lies in, header and fields among them.
 
     Raises
     ------
     ValueError
         `schema.json` uses a word that this build does not know.
     """
+    if kind == "any":
+        return _anything(around)
     if isinstance(kind, str) and kind in _WORDS:
         return _WORDS[kind]
     if isinstance(kind, dict):
@@ -107,30 +126,32 @@ def compile_kind(kind: Any) -> Check:
             if word in kind:
                 return _within(_WORDS[word], *kind[word])
         if "optional" in kind:
-            return compile_kind(kind["optional"])
+            return compile_kind(kind["optional"], around)
         if "nullable" in kind:
-            return _nullable(compile_kind(kind["nullable"]))
+            return _nullable(compile_kind(kind["nullable"], around))
         if "list" in kind:
-            return _list(compile_kind(kind["list"]))
+            return _list(compile_kind(kind["list"], around + 1))
         if "texts" in kind:
-            return _texts(compile_kind(kind["texts"]))
+            return _texts(compile_kind(kind["texts"], around + 1))
         if "map" in kind:
-            return compile_fields(kind["map"])
+            return compile_fields(kind["map"], around)
         if "oneOf" in kind:
             return _one_of(kind["oneOf"])
         if "either" in kind:
-            return _either([compile_kind(k) for k in kind["either"]])
+            return _either([compile_kind(k, around) for k in kind["either"]])
     raise ValueError(f"schema.json: unknown kind {kind!r}")
 
 
-def compile_fields(fields: dict[str, Any]) -> Check:
-    """The check of a map with these fields."""
+def compile_fields(fields: dict[str, Any], around: int = 1) -> Check:
+    """The check of a map with these fields, which lies in so many maps and lists."""
     compiled: list[tuple[str, Check, Any]] = []
     for name, kind in fields.items():
         default: Any = _MISSING
         if isinstance(kind, dict) and "optional" in kind:
             default = kind.get("default")
-        compiled.append((name, compile_kind(kind), default))
+        compiled.append((name, compile_kind(kind, around + 1), default))
+    count = len(compiled)
+    look_over_unknown = unknown_fields(fields, around)
 
     def check(value: Any, where: str) -> Any:
         if not isinstance(value, dict):
@@ -145,9 +166,23 @@ def compile_fields(fields: dict[str, Any]) -> Check:
                 raise BrokenFrame(f"{where}.{name} is missing")
             else:
                 value[name] = copy.copy(default)
+        if len(value) != count:
+            look_over_unknown(value, where)
         return value
 
     return check
+
+
+def unknown_fields(known: Collection[str], around: int) -> Callable[[dict[Any, Any], str], None]:
+    """A look over fields that nobody reads: they too may not nest too deeply."""
+    anything = _anything(around + 1)
+    names = frozenset(known)
+
+    def look(value: dict[Any, Any], where: str) -> None:
+        for name in value.keys() - names:
+            anything(value[name], f"{where}.{name!s:.40}")
+
+    return look
 
 
 def _nullable(inner: Check) -> Check:

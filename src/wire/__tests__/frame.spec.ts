@@ -351,18 +351,39 @@ describe('any message', () => {
       ).toThrow(/a type that no message uses/);
     });
 
-    it('nests 64 deep and no deeper', () => {
-      const decoder = new FrameDecoder('panel', 'up');
-      const watch = (levels: number): Uint8Array => {
-        let params: unknown = 1;
-        for (let i = 0; i < levels; i++) {
-          params = { a: params };
+    /** As in Python (`test_wire_frame.py`): 62 levels in the header and its fields. */
+    describe('nests', () => {
+      const nested = (levels: number, innermost: unknown = 1): unknown =>
+        levels === 0 ? innermost : { a: nested(levels - 1, innermost) };
+      const decoded = (header: object): string =>
+        new FrameDecoder('panel', 'up').decode(bodyOf(encodeMsgpack(header)))
+          .type;
+
+      it('64 deep and no deeper', () => {
+        const watch = (levels: number, innermost: unknown): string => {
+          const params = nested(levels, innermost);
+          const fields = { id: 1, cluster: 'c', view: 'tasks', params };
+          return decoded({ t: 'watch', f: fields });
+        };
+        for (const innermost of [1, [], {}]) {
+          expect(watch(62, innermost)).toBe('watch');
+          expect(() => watch(63, innermost)).toThrow(/nests more than 64/);
         }
-        const fields = { id: 1, cluster: 'c', view: 'tasks', params };
-        return bodyOf(encodeMsgpack({ t: 'watch', f: fields }));
-      };
-      expect(decoder.decode(watch(62)).type).toBe('watch');
-      expect(() => decoder.decode(watch(63))).toThrow(/nests more than 64/);
+        expect(() => watch(62, [1])).toThrow(/nests more than 64/);
+      });
+
+      it('as deep and no deeper in fields of a newer build', () => {
+        const unwatch = (header: object, fields: object): string =>
+          decoded({ t: 'unwatch', f: { id: 1, ...fields }, ...header });
+        expect(unwatch({}, { newer: nested(62) })).toBe('unwatch');
+        expect(unwatch({ newer: nested(63) }, {})).toBe('unwatch');
+        expect(() => unwatch({}, { newer: nested(63) })).toThrow(
+          /nests more than 64/
+        );
+        expect(() => unwatch({ newer: nested(64) }, {})).toThrow(
+          /nests more than 64/
+        );
+      });
     });
 
     it('is refused in a short sentence, however long what it says is', () => {
