@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 import uuid
@@ -15,6 +16,7 @@ from spanwise.client.launch import (
 )
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.node_process import NodeProcess
+from spanwise.processes.process_state import started
 from spanwise.processes.this_process import default_name, kernel_id, notebook_path
 from spanwise.wire.addresses import default_transport
 from spanwise.wire.schema import PROTOCOL
@@ -53,6 +55,7 @@ def start_scheduler(
         if observer is None
         else {"address": observer.address, "secretFile": observer.secret_file},
         "recording": recording,
+        "client": {"pid": os.getpid(), "started": started(os.getpid())},
         "workerTtlSeconds": worker_ttl_seconds,
         "stallSeconds": stall_seconds(),
         "notebook": notebook,

@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
+import sys
+
 import psutil
 
 #: By a signal (SIGSTOP, Ctrl-Z), or by a debugger.
 _STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 
 
+#: Two processes with one pid start further apart: all pids come between them.
+_SAME_SECONDS = 0.5
+
+
 def is_stopped(pid: int) -> bool:
-    """Whether a process gets no CPU time until it is continued: it reads no message."""
+    """Whether a process gets no CPU time until it is continued: it reads no message.
+
+    False if that cannot be told now: it is waited for a little longer.
+    """
     try:
         return psutil.Process(pid).status() in _STOPPED
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return False
 
 
-def lives(pid: int) -> bool:
-    """Whether a process of this user runs or is stopped; one that nobody has reaped has ended."""
+def lives(pid: int, since: float | None = None) -> bool:
+    """Whether a process of this user runs or is stopped; one that nobody has reaped has ended.
+
+    True if that cannot be told now: what is known of it is not given up for want of a file
+    descriptor.
+
+    Parameters
+    ----------
+    since
+        What :func:`started` has said of it: another may have the number by now.
+    """
     try:
+        if since is not None and abs(started(pid) - since) > _SAME_SECONDS:
+            return False
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         # It has ended, or another user's process has the number by now.
         return False
+    except OSError:
+        return True
+
+
+def started(pid: int) -> float:
+    """When a process started: with its pid that tells it from every other one.
+
+    In seconds since the system's start on Linux, where the wall clock's time of it changes
+    when that clock is set; elsewhere of the wall clock as it was then.
+
+    Raises
+    ------
+    psutil.Error, OSError
+    """
+    # (in this order: psutil adds the same to get the wall clock's time)
+    booted = psutil.boot_time() if sys.platform == "linux" else 0.0
+    return psutil.Process(pid).create_time() - booted

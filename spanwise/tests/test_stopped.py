@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import dask
@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from spanwise import Client
+from spanwise.processes.process_state import lives, started
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
-from spanwise.worker.lifeline import has_lost
 
 TTL_SECONDS = 1.0
 #: What closing may take, whichever process is stopped.
@@ -200,31 +200,100 @@ def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int])
     wait_until("all to end", lambda: not set(marked_processes()) - known, 20.0)
 
 
-class Traced(psutil.Process):
-    """A process whose parent is a debugger."""
-
-    def ppid(self) -> int:
-        return os.getpid() + 1
-
-
-def test_a_process_with_a_debugger_has_lost_its_parent_only_when_that_has_ended() -> None:
-    child = Traced()
-    program = [sys.executable, "-c", "input()"]
-    with subprocess.Popen(program, stdin=subprocess.PIPE) as running:
-        parent = psutil.Process(running.pid)
-        assert not has_lost(child, parent)
-        os.kill(running.pid, signal.SIGKILL)
-        # Nobody has waited for it yet: it stays as a zombie.
-        wait_until("it is lost", lambda: has_lost(child, parent))
-    assert has_lost(child, parent)
+def test_nor_does_one_whose_client_is_killed_as_its_worker_starts(known: set[int]) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _CLIENT.replace("n_workers=2", "n_workers=1")],
+        stdout=subprocess.DEVNULL,
+    ) as client:
+        (worker,) = wait_until("it starts", lambda: processes_of("worker", known))
+        worker.suspend()
+        (scheduler,) = processes_of("scheduler", known)
+        scheduler.suspend()
+        client.kill()
+    worker.resume()
+    wait_until("all to end", lambda: not set(marked_processes()) - known, 20.0)
 
 
-def test_a_parent_that_cannot_be_looked_at_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    parent = psutil.Process(os.getppid())
+#: A scheduler with a worker that looks for the client.
+_LOOKED_AT = """
+import os, subprocess, sys
+from pathlib import Path
 
-    def fail(process: psutil.Process) -> bool:
-        raise OSError(errno.EMFILE, "Too many open files")
+worker = '''
+import sys, time
+from spanwise.worker import lifeline
 
-    monkeypatch.setattr(psutil.Process, "is_running", fail)
-    with pytest.raises(OSError, match="Too many"):
-        has_lost(Traced(), parent)
+lifeline._LOOK_SECONDS, lifeline._SCHEDULER_SECONDS = 0.05, float(sys.argv[4])
+client = {"pid": int(sys.argv[2]), "started": float(sys.argv[3])}
+lifeline.end_scheduler_without_client(int(sys.argv[1]), client)
+lifeline.end_with_parent()
+print("ready", flush=True)
+time.sleep(600)
+'''
+_, client, started, seconds = sys.argv
+subprocess.run([sys.executable, "-c", worker, str(os.getpid()), client, started, seconds])
+"""
+
+#: What starts a scheduler, tells its pid and ends.
+_STARTER = """
+import subprocess, sys
+scheduler = subprocess.Popen([sys.executable, "-c", *sys.argv[1:]])
+print(scheduler.pid, flush=True)
+input()
+"""
+
+
+class LookedAt:
+    """A scheduler, its client, and a third process that is its parent, as debuggers are."""
+
+    def __init__(self, seconds: float, since: float = 0.0) -> None:
+        sleeping = [sys.executable, "-c", "input()"]
+        self.client = subprocess.Popen(sleeping, stdin=subprocess.PIPE)
+        begun = started(self.client.pid) + since
+        told = (self.client.pid, begun, seconds)
+        self.parent = subprocess.Popen(
+            [sys.executable, "-c", _STARTER, _LOOKED_AT, *map(str, told)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.parent.stdout is not None
+        # In any order: the pid, and that the worker looks.
+        said = {self.parent.stdout.readline().strip() for _ in range(2)}
+        (pid,) = said - {"ready"}
+        self.pid = int(pid)
+
+    def __enter__(self) -> LookedAt:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in (self.parent, self.client):
+            process.kill()
+            process.communicate()
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def test_a_scheduler_is_left_alone_while_its_client_lives_whoever_its_parent_is() -> None:
+    with LookedAt(0.3) as scheduler:
+        scheduler.parent.kill()
+        scheduler.parent.wait()
+        os.kill(scheduler.pid, signal.SIGSTOP)
+        time.sleep(1.0)
+        assert lives(scheduler.pid)
+        scheduler.client.kill()
+        # Nobody has waited for the client yet: it stays as a zombie.
+        wait_until("it ends", lambda: not lives(scheduler.pid))
+
+
+def test_a_scheduler_that_is_not_stopped_gets_time_to_end() -> None:
+    with LookedAt(1.5) as scheduler:
+        began = time.monotonic()
+        scheduler.client.kill()
+        wait_until("it ends", lambda: not lives(scheduler.pid))
+        assert time.monotonic() - began > 1.0
+
+
+def test_another_process_with_the_client_s_pid_is_not_its_client() -> None:
+    with LookedAt(0.1, since=-60.0) as scheduler:
+        wait_until("it ends", lambda: not lives(scheduler.pid))

@@ -1,7 +1,8 @@
 """The worker program: ``python -m spanwise.worker``, started by the scheduler.
 
 stdin: one JSON line ``{scheduler, secretHex, worker, name, threads, memoryLimit, folder,
-path, cwd, transport, recording}``; the pipe then stays open for as long as the owner lives.
+path, cwd, modules, transport, recording, client, schedulerPid}``; the pipe then stays open for
+as long as the owner lives.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def main() -> int:
     config = json.loads(read_first_line(0))
     threading.excepthook = _thread_failed
     watch_lifeline(take_stdin(), lambda: _end(OWNER_GONE))
-    end_scheduler_without_client()
+    end_scheduler_without_client(config.get("schedulerPid", 0), config.get("client"))
     sys.setswitchinterval(SWITCH_SECONDS)
     follow_launch(config.get("path") or [], config.get("cwd") or "")
     _stay_sequential()

@@ -9,9 +9,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import psutil
+from spanwise.processes.process_state import is_stopped, lives
 
 try:
     import fcntl
@@ -66,61 +67,37 @@ _SCHEDULER_SECONDS = 10.0
 _LOOK_SECONDS = 2.0
 
 
-def end_scheduler_without_client() -> None:
+def end_scheduler_without_client(scheduler: int, client: Mapping[str, Any] | None) -> None:
     """End the scheduler, and with it its workers, if it stays though its client has ended.
 
     A stopped scheduler (SIGSTOP, a debugger) does not notice the end of its own lifeline, and
-    the client that could continue or kill it is gone. The end of the client shows in the
-    scheduler's parent: the system gives orphans to another. (Windows does not; nor does
-    it stop processes.)
+    the client that could continue or kill it is gone. The client's process is known by pid and
+    start: whose child the scheduler is says nothing, for a debugger may be its parent, and the
+    client may have ended before this process began. (Windows does not stop processes.)
+
+    Parameters
+    ----------
+    scheduler
+        Its pid.
+    client
+        `pid` and `started` of its client; None: nobody has said.
     """
-    if os.name != "posix":
+    if os.name != "posix" or client is None:
         return
-    try:
-        scheduler = psutil.Process(os.getppid())
-        client = psutil.Process(scheduler.ppid())
-    except psutil.Error:
-        return  # it has ended, as the lifeline tells
 
     def look() -> None:
-        orphaned = 0.0
-        while orphaned < _SCHEDULER_SECONDS:
+        lost = 0.0
+        while True:
             time.sleep(_LOOK_SECONDS)
-            try:
-                has_client = not has_lost(scheduler, client)
-            except psutil.NoSuchProcess:
-                return
-            except (psutil.Error, OSError):
-                continue  # no descriptor for /proc: that passes
-            orphaned = 0.0 if has_client else orphaned + _LOOK_SECONDS
+            lost = 0.0 if lives(client["pid"], client["started"]) else lost + _LOOK_SECONDS
+            if lost and (lost >= _SCHEDULER_SECONDS or is_stopped(scheduler)):
+                break
         # A child's parent keeps its pid: this is no other process.
-        if os.getppid() == scheduler.pid:
+        if os.getppid() == scheduler:
             with contextlib.suppress(OSError):
-                os.kill(scheduler.pid, signal.SIGKILL)
+                os.kill(scheduler, signal.SIGKILL)
 
     threading.Thread(target=look, name="spanwise-orphan", daemon=True).start()
-
-
-def has_lost(child: psutil.Process, parent: psutil.Process) -> bool:
-    """Whether a process has another parent than at first, because that has ended.
-
-    A debugger becomes the parent of the process that it traces (macOS), and the first
-    parent lives on.
-
-    Raises
-    ------
-    psutil.NoSuchProcess
-        The child has ended.
-    psutil.Error, OSError
-        It can't be told now.
-    """
-    if child.ppid() == parent.pid:
-        return False
-    try:
-        # By pid and start: another process may have the number.
-        return not parent.is_running() or bool(parent.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
 
 
 def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:

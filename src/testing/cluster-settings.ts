@@ -22,6 +22,7 @@ export function drawnClusterSettings(
       modules: []
     },
     observer: null,
+    client: null,
     workerTtlSeconds: 60,
     recording: true,
     stallSeconds: 0,

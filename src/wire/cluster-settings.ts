@@ -31,6 +31,16 @@ const clusterSettings = v.object({
     v.nullable(v.object({ address: v.string(), secretFile: v.string() })),
     null
   ),
+  /** The client's process; `started` tells it from a later one with its pid (`spanwise/processes/process_state.py`). */
+  client: v.optional(
+    v.nullable(
+      v.object({
+        pid: v.pipe(v.number(), v.integer(), v.minValue(1)),
+        started: v.number()
+      })
+    ),
+    null
+  ),
   /** Seconds after which a stopped worker is removed; 0: never. */
   workerTtlSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 60),
   /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
@@ -55,6 +65,7 @@ const clusterSettings = v.object({
 });
 
 export type ClusterSettings = v.InferOutput<typeof clusterSettings>;
+export type ClientProcess = NonNullable<ClusterSettings['client']>;
 export type LaunchSpec = v.InferOutput<typeof launch>;
 
 /**

@@ -294,6 +294,7 @@ export class Cluster implements IClientHost, IRosterHost {
       this._options.fleet ?? (options => new WorkerFleet(options));
     this._fleet = makeFleet({
       launch: settings.launch,
+      client: settings.client,
       address: this._door.address,
       secretHex: settings.secretHex,
       folder,

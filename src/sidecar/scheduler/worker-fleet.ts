@@ -7,7 +7,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
-import type { LaunchSpec } from '../../wire/cluster-settings';
+import { pid } from 'node:process';
+import type { ClientProcess, LaunchSpec } from '../../wire/cluster-settings';
 import { processState } from './process-state';
 
 /** Starts in a row that may fail before the fleet gives up. */
@@ -25,6 +26,8 @@ const LONGEST_PAUSE_SECONDS = 10;
 
 export type FleetOptions = {
   readonly launch: LaunchSpec;
+  /** Workers look for it: its end is that of the cluster, also if this process is stopped then and hears nothing. */
+  readonly client: ClientProcess | null;
   readonly address: string;
   readonly secretHex: string;
   readonly folder: string;
@@ -213,6 +216,8 @@ export class WorkerFleet implements IWorkerFleet {
         path: launch.path,
         cwd: launch.cwd,
         modules: launch.modules,
+        client: this._options.client,
+        schedulerPid: pid,
         transport
       })}\n`
     );

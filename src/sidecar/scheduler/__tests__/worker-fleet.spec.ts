@@ -59,6 +59,7 @@ describe('the fleet of workers', () => {
         versions: {},
         modules: []
       },
+      client: null,
       address: 'unix:/door.sock',
       secretHex: 'ab',
       folder,

@@ -1,0 +1,67 @@
+"""What the system says of processes, and what is made of it when it says nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from spanwise.processes.process_state import is_stopped, lives, started
+
+
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    """No file can be opened meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_cannot_be_told_for_want_of_descriptors_changes_nothing() -> None:
+    pid = os.getpid()
+    since = started(pid)
+    with without_descriptors():
+        answers = lives(pid), lives(pid, since), is_stopped(pid)
+    assert answers == (True, True, False)
+
+
+def test_a_pid_is_another_process_s_with_another_start() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        since = started(process.pid)
+        assert lives(process.pid, since)
+        assert not lives(process.pid, since - 1.0)
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        # Nobody has reaped it.
+        assert psutil.pid_exists(process.pid)
+        assert not lives(process.pid, since)
+    assert not lives(process.pid, since)
+
+
+def test_all_processes_tell_the_same_start() -> None:
+    here = started(os.getpid())
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from spanwise.processes.process_state import started; "
+            "print(started(int(sys.argv[1])))",
+            str(os.getpid()),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parent,
+    )
+    assert abs(float(told.stdout) - here) < 0.1
