@@ -1,7 +1,8 @@
 """Blocks that were sent, kept for a new observer.
 
 Names, spans, workers and lanes outlast the ring: without them the observer could not
-tell what the rows that are left speak of (as in ``src/link/observer-link.ts``)::
+tell what the rows that are left speak of (as in ``src/link/replay-ring.ts``, which replays the
+same trace)::
 
     seq   1 … 40 000              40 001 … 50 000
           lasting: 1 2 17 …       ring: all
@@ -101,7 +102,8 @@ class ReplayRing:
     def _keep_lasting(self, kept: _Kept) -> None:
         self._lasting.append(kept)
         self._lasting_left -= len(kept[0].data)
-        while self._lasting_left < 0:
+        # The newest stays, whatever its size, as in the ring.
+        while self._lasting_left < 0 and len(self._lasting) > 1:
             old = self._lasting.popleft()
             self._lasting_left += len(old[0].data)
             self._lose(old)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -16,6 +17,7 @@ from spanwise.local.replay_ring import ReplayRing
 from spanwise.records.block import decode_block
 from spanwise.records.log_writer import SEAL_ROWS, LogWriter, SealedBlock
 from spanwise.records.tables import record_tables
+from spanwise.tests.checkout import CHECKOUT
 
 RUNS, NAMES, GAPS = (record_tables()[name].number for name in ("runs", "names", "gaps"))
 
@@ -232,6 +234,31 @@ def test_a_new_observer_gets_the_rows_that_tell_of_gaps() -> None:
     observers.begin_anew()
     assert observers.take(10**9, nbytes_of_gap=10)
     assert told in observers.got
+
+
+def test_the_ring_does_what_the_common_trace_says() -> None:
+    """Drawn and replayed in TypeScript too: ``src/testing/replay-trace.ts``."""
+    trace = json.loads((CHECKOUT / "src/link/replay-trace.json").read_text())
+    for number, run in enumerate(trace["runs"]):
+        ring = ReplayRing(run["ringBytes"], run["lastingBytes"])
+        pushed = 0
+        for place, (what, *args) in enumerate(run["steps"]):
+            where = f"run {number}, step {place}"
+            if what == "push":
+                pushed += 1
+                table, rows, nbytes, at = args
+                ring.push(SealedBlock(pushed, table, rows, bytes(nbytes)), at)
+            elif what == "take":
+                assert [block.seq for block in ring.take(args[0])] == args[1], where
+            elif what == "gaps":
+                gaps = [[gap.table, gap.rows, gap.start, gap.stop] for gap in ring.take_gaps()]
+                assert gaps == args[0], where
+            elif what == "acknowledge":
+                ring.acknowledge(args[0])
+            else:
+                assert what == "resume", where
+                ring.resume(args[0])
+    assert number > 20
 
 
 def test_the_newest_blocks_come_in_pieces() -> None:

@@ -15,7 +15,6 @@ export class ByteRing<T> {
   private _entries: (RingEntry<T> | undefined)[] = [];
   private _first = 0;
   private _nbytes = 0;
-  private _droppedUpTo = -1;
 
   /** @param _onDrop - called with every entry that leaves. */
   constructor(
@@ -26,11 +25,6 @@ export class ByteRing<T> {
   /** Bytes held now. */
   get nbytes(): number {
     return this._nbytes;
-  }
-
-  /** The largest sequence number that was dropped, or −1 when nothing was. */
-  get droppedUpTo(): number {
-    return this._droppedUpTo;
   }
 
   /** Appends an entry; `seq` must be larger than every earlier one. */
@@ -45,7 +39,6 @@ export class ByteRing<T> {
       // The slot stays for a while (see below); its value must not, or the bound would be off by a factor of two.
       this._entries[this._first++] = undefined;
       this._nbytes -= dropped.nbytes;
-      this._droppedUpTo = dropped.seq;
       this._onDrop(dropped);
     }
     // Slots of dropped entries are cut off once they are half of the array: O(1) a push on average.

@@ -1,41 +1,17 @@
 /**
  * The way of the record log to the observer. Blocks are kept in a ring of 64 MiB; an observer gets those that it lacks, and the
  * computation never waits for it. Used in the scheduler process, and beside a Node program that is observed.
- *
- * Names, spans, workers and lanes outlast the ring: without them a new observer could not tell what the remaining rows mean.
- *
- *     seq   1 … 40 000              40 001 … 50 000
- *           lasting: 1 2 17 …       ring: all
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ByteRing, type RingEntry } from '../base/byte-ring';
 import type { SealedBlock } from '../records/log-writer';
-import { TABLES, type TableName } from '../records/tables';
 import { HandshakeRefused } from '../wire/handshake';
 import type { FieldsInput, Message } from '../wire/schema';
 import { dial } from './dial';
 import type { Link, LinkRefusal } from './link';
+import { ReplayRing, type LogGap } from './replay-ring';
 import { readSecret } from './secret-file';
 
-const RING_BYTES = 64 * 2 ** 20;
-/** What other rows refer to, or what holds until a later row says otherwise. Small: a long run's names are some hundred KB. */
-const LASTING: readonly TableName[] = [
-  'header',
-  'names',
-  'spans',
-  'workers',
-  'lanes',
-  'capacity',
-  'stacks',
-  'frames',
-  'memoryRuns',
-  'gaps'
-];
-const LASTING_TABLES = new Set<number>(
-  LASTING.map(name => TABLES[name].number)
-);
-const LASTING_BYTES = 16 * 2 ** 20;
 /** Blocks wait in the ring while this much is on its way: then the observer is slow, and sending more gains nothing. */
 const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
@@ -55,23 +31,6 @@ export type ObserverPlace = {
 
 type OpenFields = FieldsInput<'source', 'up', 'open'>;
 export type EndReason = FieldsInput<'source', 'up', 'end'>['why'];
-
-/** Rows of one table that an observer will not get. */
-export type LogGap = {
-  /** The table's number. */
-  readonly table: number;
-  readonly rows: number;
-  /** When the first and the last of their blocks were sealed, in seconds since the log's start. */
-  readonly from: number;
-  readonly to: number;
-};
-
-type KeptBlock = {
-  readonly bytes: Uint8Array;
-  readonly at: number;
-};
-/** The rows that are lost with a block. */
-type Loss = { readonly seq: number; readonly gap: LogGap };
 
 type ObserverLinkOptions = {
   /** Asked before each try: where an observer is, or was. */
@@ -96,24 +55,9 @@ type ObserverLinkOptions = {
 };
 
 export class ObserverLink {
-  private readonly _ring: ByteRing<KeptBlock>;
-  private readonly _lasting: ByteRing<KeptBlock>;
-  /** All rows that left the ring, by table. */
-  private readonly _dropped = new Map<number, LogGap>();
-  /** Of these, what this observer lacks and has not been told about. */
-  private _untold = new Map<number, LogGap>();
-  /** Gaps that are rows of the log: a new observer is sent these rows while their block (one after `after`) is kept. */
-  private _told: {
-    readonly after: number;
-    readonly gaps: readonly LogGap[];
-  }[] = [];
+  private readonly _ring: ReplayRing;
   private _link: Link<'source', 'up'> | null = null;
   private _isOpen = false;
-  private _sentSeq = 0;
-  /** To any observer: what waited in the ring, none can have. */
-  private _mostSentSeq = 0;
-  private _ackedSeq = 0;
-  private _newestSeq = 0;
   private _pauseSeconds = FIRST_PAUSE_SECONDS;
   private _retry: NodeJS.Timeout | undefined;
   private _closed = false;
@@ -129,21 +73,8 @@ export class ObserverLink {
   private _openedAt = 0;
   private _isBelieved = false;
   private _resumeLimit: NodeJS.Timeout | undefined;
-  /** Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. */
-  private _uncertain: Loss[] = [];
-
   constructor(private readonly _options: ObserverLinkOptions) {
-    this._lasting = new ByteRing(
-      _options.lastingBytes ?? LASTING_BYTES,
-      entry => this._gone(entry)
-    );
-    this._ring = new ByteRing(_options.ringBytes ?? RING_BYTES, entry => {
-      if (LASTING_TABLES.has(tableOf(entry.value))) {
-        this._lasting.push(entry.seq, entry.nbytes, entry.value);
-      } else {
-        this._gone(entry);
-      }
-    });
+    this._ring = new ReplayRing(_options.ringBytes, _options.lastingBytes);
     void this._connect();
   }
 
@@ -152,9 +83,8 @@ export class ObserverLink {
    *
    * @param at - seconds since the log's start.
    */
-  push({ seq, bytes }: SealedBlock, at: number): void {
-    this._newestSeq = seq;
-    this._ring.push(seq, bytes.length, { bytes, at });
+  push(block: SealedBlock, at: number): void {
+    this._ring.push(block, at);
     if (!this._pumpIsDue) {
       this._pumpIsDue = true;
       setImmediate(() => {
@@ -175,7 +105,7 @@ export class ObserverLink {
   /** Waits until the observer has the blocks up to `seq`: at most `limitSeconds`, and only while one is connected. */
   delivered(seq: number, limitSeconds: number): Promise<void> {
     return this._until(
-      () => this._ackedSeq >= seq,
+      () => this._ring.acknowledged >= seq,
       performance.now() + limitSeconds * 1000
     );
   }
@@ -185,13 +115,16 @@ export class ObserverLink {
     const limit = performance.now() + limitSeconds * 1000;
     // A link that is just being opened is waited for; an observer that could not be reached is not.
     await this._until(
-      () => this._isOpen && this._sentSeq >= this._newestSeq,
+      () => this._isOpen && this._ring.sent >= this._ring.newest,
       limit
     );
     if (this._isOpen && this._link !== null) {
       this._link.send('end', { why, at });
       this._link.flush();
-      await this._until(() => this._ackedSeq >= this._newestSeq, limit);
+      await this._until(
+        () => this._ring.acknowledged >= this._ring.newest,
+        limit
+      );
     }
     this.close();
   }
@@ -261,48 +194,17 @@ export class ObserverLink {
   /** Returns what is wrong with a message: an observer cannot have what was not sent to it. */
   private _take({ type, fields }: Message<'source', 'down'>): string | null {
     if (type === 'resume') {
-      if (fields.haveSeq > this._mostSentSeq) {
-        return notSent(type, fields.haveSeq, this._mostSentSeq);
+      if (fields.haveSeq > this._ring.mostSent) {
+        return notSent(type, fields.haveSeq, this._ring.mostSent);
       }
       this._resume(fields.haveSeq);
     } else if (type === 'ack') {
-      if (fields.seq > this._sentSeq) {
-        return notSent(type, fields.seq, this._sentSeq);
+      if (fields.seq > this._ring.sent) {
+        return notSent(type, fields.seq, this._ring.sent);
       }
       this._acked(fields.seq);
     }
     return null;
-  }
-
-  /** A block has left the ring for good. */
-  private _gone({ seq, value }: RingEntry<KeptBlock>): void {
-    let lacked: readonly LogGap[];
-    if (tableOf(value) === TABLES.gaps.number) {
-      // Its gaps have to be told again to observers that did not receive this block.
-      lacked = this._told
-        .filter(({ after }) => after < seq)
-        .flatMap(({ gaps }) => gaps);
-      this._told = this._told.filter(({ after }) => after >= seq);
-    } else {
-      lacked = [gapOf(value)];
-      tally(this._dropped, lacked[0]!);
-    }
-    for (const gap of lacked) {
-      if (seq > this._sentSeq) {
-        tally(this._untold, gap);
-      } else if (seq > this._ackedSeq) {
-        this._uncertain.push({ seq, gap });
-      }
-    }
-  }
-
-  /** The observer has every block up to this one; on a new link, no later block either. */
-  private _settle(haveSeq: number, isNewLink: boolean): void {
-    const open = this._uncertain.filter(({ seq }) => seq > haveSeq);
-    this._uncertain = isNewLink ? [] : open;
-    if (isNewLink) {
-      open.forEach(({ gap }) => tally(this._untold, gap));
-    }
   }
 
   private _resume(haveSeq: number): void {
@@ -310,51 +212,15 @@ export class ObserverLink {
     this._openedAt = performance.now();
     this._isBelieved = false;
     clearTimeout(this._resumeLimit);
-    this._settle(haveSeq, true);
-    this._sentSeq = haveSeq;
-    this._ackedSeq = haveSeq;
-    if (this._ring.droppedUpTo <= haveSeq) {
-      this._untold.clear();
-    } else if (haveSeq === 0) {
-      // An observer that has some blocks lacks only what it did not acknowledge; a new one lacks all that is gone.
-      this._untold = this._notInTheLog();
-    }
+    this._ring.resume(haveSeq);
     this._isConnecting = false;
     this._pump();
     this._changed();
   }
 
-  /** Writes into the log what its observer lacks: last, since these rows may push others out of the ring. */
-  private _tellGaps(): void {
-    if (this._sentSeq < this._newestSeq || this._untold.size === 0) {
-      return;
-    }
-    const gaps = [...this._untold.values()];
-    this._untold = new Map();
-    this._told.push({ after: this._newestSeq, gaps });
-    this._options.onGap(gaps);
-  }
-
-  /** All gaps, less those that the log records already. */
-  private _notInTheLog(): Map<number, LogGap> {
-    const toldRows = new Map<number, number>();
-    for (const { table, rows } of this._told.flatMap(({ gaps }) => gaps)) {
-      toldRows.set(table, (toldRows.get(table) ?? 0) + rows);
-    }
-    const untold = new Map<number, LogGap>();
-    for (const [table, gap] of this._dropped) {
-      const rows = gap.rows - (toldRows.get(table) ?? 0);
-      if (rows > 0) {
-        untold.set(table, { ...gap, rows });
-      }
-    }
-    return untold;
-  }
-
   private _acked(seq: number): void {
-    this._isBelieved ||= seq > this._ackedSeq;
-    this._ackedSeq = Math.max(this._ackedSeq, seq);
-    this._settle(this._ackedSeq, false);
+    this._isBelieved ||= seq > this._ring.acknowledged;
+    this._ring.acknowledge(seq);
     this._pump();
     this._changed();
   }
@@ -364,26 +230,14 @@ export class ObserverLink {
     if (!this._isOpen || link === null || link.queuedBytes > QUEUE_BYTES) {
       return;
     }
-    // Blocks that left the ring are older than those in it.
-    const entries = [
-      ...this._lasting.after(this._sentSeq),
-      ...this._ring.after(this._sentSeq)
-    ];
-    let nbytes = 0;
-    const blobs: Uint8Array[] = [];
-    for (const entry of entries) {
-      if (nbytes > QUEUE_BYTES) {
-        break;
-      }
-      nbytes += entry.nbytes;
-      blobs.push(entry.value.bytes);
-      this._sentSeq = entry.seq;
-    }
+    const blobs = this._ring.take(QUEUE_BYTES);
     if (blobs.length > 0) {
-      this._mostSentSeq = Math.max(this._mostSentSeq, this._sentSeq);
       link.send('block', {}, {}, blobs);
     }
-    this._tellGaps();
+    const gaps = this._ring.takeGaps();
+    if (gaps.length > 0) {
+      this._options.onGap(gaps);
+    }
   }
 
   private _lost({ refusal }: Link<'source', 'up'>, why: string): void {
@@ -502,33 +356,6 @@ export class ObserverLink {
 
 function notSent(type: string, seq: number, sent: number): string {
   return `${type}: the observer cannot have block ${seq} of ${sent}.`;
-}
-
-/** Blocks say in their header of which table they are, and how many rows they hold (records/block.ts). */
-function tableOf({ bytes }: KeptBlock): number {
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint16(8, true);
-}
-
-function gapOf(block: KeptBlock): LogGap {
-  const { bytes, at } = block;
-  const rows = new DataView(bytes.buffer, bytes.byteOffset).getUint32(12, true);
-  return { table: tableOf(block), rows, from: at, to: at };
-}
-
-/** Adds one gap to those of its table. */
-function tally(gaps: Map<number, LogGap>, more: LogGap): void {
-  const gap = gaps.get(more.table);
-  gaps.set(
-    more.table,
-    gap === undefined
-      ? more
-      : {
-          table: more.table,
-          rows: gap.rows + more.rows,
-          from: Math.min(gap.from, more.from),
-          to: Math.max(gap.to, more.to)
-        }
-  );
 }
 
 /** The observer's present address: a restarted observer writes it beside its secret. */

@@ -11,6 +11,7 @@ import { tablesForPython } from '../records/tables-json';
 import { galleryOfFrames } from '../wire/gallery';
 import { rowsForPython } from '../wire/rows-text';
 import { schemaForPython } from '../wire/schema-json';
+import { replayTrace } from './replay-trace';
 
 export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
   const json = (value: object): string => `${JSON.stringify(value, null, 1)}\n`;
@@ -19,6 +20,7 @@ export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
     'spanwise/records/tables.json': json(tablesForPython()),
     'spanwise/wire/rows.py': rowsForPython(),
     'spanwise/records/enumerations.py': enumerationsForPython(),
+    'src/link/replay-trace.json': `${JSON.stringify(replayTrace())}\n`,
     ...galleryOfFrames(),
     ...galleryOfBlocks()
   };

@@ -6,7 +6,8 @@ import { LogWriter } from '../../records/log-writer';
 import { TABLES } from '../../records/tables';
 import { waitFor } from '../../testing/wait-for';
 import { Door, type AcceptedLink } from '../door';
-import { ObserverLink, type LogGap } from '../observer-link';
+import { ObserverLink } from '../observer-link';
+import type { LogGap } from '../replay-ring';
 
 const secret = Buffer.alloc(32, 7);
 
