@@ -19,17 +19,17 @@ class CoreWait:
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
         self.fd: int | None = None
-        #: perf_counter at the last mark.
+        #: perf_counter at the last mark, and what was read then (`last`).
         self.marked = time.perf_counter()
         try:
             self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            self._last = self.read()
+            self.last = self.read()
         except (OSError, ValueError, IndexError):
             # Not Linux, or a kernel without scheduler statistics.
             fd, self.fd = self.fd, None
             if fd is not None:
                 os.close(fd)
-            self._last = _NAN
+            self.last = _NAN
 
     def read(self) -> float:
         """Return seconds waited since the thread began, from any thread."""
@@ -44,8 +44,8 @@ class CoreWait:
     def mark(self) -> float:
         """Return seconds waited since the last mark."""
         now = self.read()
-        waited = now - self._last
-        self._last = now
+        waited = now - self.last
+        self.last = now
         self.marked = time.perf_counter()
         return waited
 

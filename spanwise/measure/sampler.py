@@ -2,17 +2,24 @@
 
 A look happens when the sampler gets the interpreter lock, which is not a fair moment:
 a long call into C that keeps the lock delays it to the call's end. So a look stands
-for the time since the look before (`n` samples of 10 ms, the remainder is carried
-over), and the state is not what the thread does at that moment, when a pure-Python
-thread by necessity waits for the lock that the sampler holds, but follows from its
-CPU clock: the seconds on core, in the run queue and blocked since the last look, or
-since the task began, are added up per span and function, and each sample goes to the
-state that is owed most::
+for the time since the look before, and the state is not what the thread does at that
+moment, when a pure-Python thread by necessity waits for the lock that the sampler holds,
+but follows from its CPU clock: the seconds on core, in the run queue and blocked since
+the last look, or since the task began, are added up per span and function, in samples
+of 10 ms. Each whole sample goes to the state that is owed most::
 
     wall 10 ms, cpu 4 ms   owed: on core 0.4  blocked 0.6  →  blocked, 0.4 −0.4
     wall 10 ms, cpu 4 ms         on core 0.8  blocked 0.2  →  on core, −0.2  0.2
 
-so samples on core × 10 ms is the thread's CPU time, per span and function.
+so samples on core × 10 ms is the thread's CPU time, per span and function, within a sample.
+A span and function begins with a part of a sample, each with another one; else what is seen
+for 9 ms would have none::
+
+    begun with  0     0.62  0.24  0.85
+    samples     0     1     1     1      of 0.9 each
+
+Of a task that is shorter than the time between looks, its begin says what it did: nobody
+reads the clocks at its end.
 
 The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks amid it call
 blocked what was waiting; the look after it finds more waiting than time, and calls them waiting, as
@@ -41,12 +48,8 @@ from typing import Any, Protocol
 
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.stacks import StackTree
-from spanwise.records.enumerations import (
-    LARGEST_U16,
-    SAMPLE_BLOCKED,
-    SAMPLE_UNKNOWN,
-    SAMPLE_WAITING,
-)
+from spanwise.measure.steps import UNMARKED_SECONDS
+from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
 #: Seconds that one sample stands for.
@@ -59,6 +62,14 @@ _READ_CODE = CoreWait.read.__code__
 STILL = 0.02
 #: Looks that may be called waiting later: a stay of half a minute.
 _MOST_DOUBTS = 3000
+#: Functions in spans that are owed parts of samples, per thread: some 300 bytes each. The oldest
+#: go; they lose less than a sample.
+_MOST_OWED = 10_000
+_GOLDEN = 0.618033988749895
+#: A task may begin at a look.
+_SHORTEST = 1e-9
+#: Of sums of a few floats.
+_ROUNDING = 1e-9
 
 _SampleKey = tuple[int, int, int, int, int, int]
 
@@ -95,10 +106,10 @@ class _Lane:
         self.looked = 0.0
         self.cpu = 0.0
         self.waited = 0.0
-        #: Samples owed, below 1.
-        self.carry = 0.0
-        #: (span, function) → samples owed to on core, waiting, blocked.
+        #: (span, function) → samples owed to on core, waiting, blocked, unknown.
         self.owed: dict[tuple[int, int], list[float]] = {}
+        #: How many of these there have been.
+        self.begun = 0
         #: The same of looks after a run → samples owed to its function, to the worker.
         self.owed_after: dict[tuple[int, int], list[float]] = {}
         #: That of `owed` to which the last look added.
@@ -113,21 +124,40 @@ class _Lane:
         Returns
         -------
         late
-            Samples by which it waited for a core for longer than it has rested.
+            See :meth:`late`.
         """
-        late = 0.0
         wait = self.executor.core_wait
+        late = 0.0
         try:
-            self.cpu = self.clock.read()
-            if wait is not None:
-                waited = wait.read()
-                late = (waited - self.waited - (now - self.looked)) / INTERVAL
-                self.waited = waited
+            cpu = self.clock.read()
+            waited = wait.read() if wait is not None else float("nan")
+            late = self.late(now, cpu, waited)
+            self.cpu, self.waited = cpu, waited
         except OSError:
             # The thread has ended, and its clock with it: it will have no task.
             pass
         self.looked = now
         return late
+
+    def late(self, now: float, cpu: float, waited: float) -> float:
+        """Samples by which it waited for longer since the last look than it was off its core.
+
+        They were before that look. NaN where the system does not tell.
+        """
+        off_core = (now - self.looked) - (cpu - self.cpu)
+        return (waited - self.waited - off_core) / INTERVAL
+
+    def owed_to(self, whose: tuple[int, int]) -> list[float]:
+        """Return what the states of a function in a span are owed; it may be changed."""
+        owed = self.owed.get(whose)
+        if owed is None:
+            if len(self.owed) >= _MOST_OWED:
+                del self.owed[next(iter(self.owed))]
+            # Multiples of the golden section, modulo 1, lie evenly however many there are. In
+            # equal parts, so that a state without a share is never owed most.
+            owed = self.owed[whose] = [self.begun * _GOLDEN % 1.0 / 4] * 4
+            self.begun += 1
+        return owed
 
 
 class ThreadSampler:
@@ -169,6 +199,8 @@ class ThreadSampler:
             row = executor.row
             if row is None:
                 self._settle(lane, lane.rest(now))
+                # What it will wait for before its next task is nobody's.
+                lane.last_owed = None
             else:
                 # `reporting` first: the stamps are those of the end when it is true.
                 reporting = executor.reporting
@@ -206,46 +238,35 @@ class ThreadSampler:
         cpu = lane.clock.read()
         wait = executor.core_wait
         waited = wait.read() if wait is not None else float("nan")
-        # From the last look on the thread was idle, without using a core, until it was busy.
         busy = max(lane.looked, executor.busy_since)
-        since = max(busy, now - LONGEST)
+        # A look after the usual time stands for the tasks before this one, too.
+        since = max(lane.looked, min(busy, now - INTERVAL), now - LONGEST)
         if reporting:
-            # The stamps are those of the run's end.
+            # The stamps are those of the run's end. From the last look on the thread was idle,
+            # without using a core, until it was busy.
             begin, begin_cpu = busy, lane.cpu
             part = self.last_part(row)
-        elif stamp > since:
+        elif stamp >= busy:
             begin, begin_cpu = stamp, stamp_cpu
         else:
-            begin, begin_cpu = lane.looked, lane.cpu
-        begin = min(begin, now - 1e-6)
-        on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
-        # Of the time since the last look, which may have seen another task. NaN: unknown, so 0.
-        queued = waited - lane.waited
-        whole = max(1e-6, now - busy)
-        in_queue = min(1.0 - on_core, max(0.0, queued / whole))
+            begin, begin_cpu = busy, lane.cpu
+        on_core = min(1.0, max(0.0, (cpu - begin_cpu) / max(now - begin, _SHORTEST)))
+        # NaN: unknown, so 0.
+        in_queue = min(1.0 - on_core, max(0.0, _queued(lane, wait, begin, now, waited)))
         blocked = 1.0 - on_core - in_queue
-        span, function = (
-            (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
-        )
-        if queued > 0.0:
-            # What does not fit beside the time on a core was before the last look.
-            off_core = max(0.0, whole - max(0.0, cpu - lane.cpu))
-            self._settle(lane, (queued - off_core) / INTERVAL)
+        whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
+        if waited > lane.waited:
+            self._settle(lane, lane.late(now, cpu, waited))
 
-        samples = max(0.0, now - since) / INTERVAL
-        lane.carry += samples
-        n = int(lane.carry)
-        lane.carry -= n
         # NaN, an unknown clock, counts as movement.
         moved = not cpu - lane.cpu < STILL * (now - lane.looked)
         lane.looked, lane.cpu, lane.waited = now, cpu, waited
-        state = SAMPLE_UNKNOWN
-        if not isnan(cpu):
-            # Not n: what a look falls short of whole samples would be lost to its states.
-            owed = _owe(lane.owed, (span, function), samples, (on_core, in_queue, blocked))
-            lane.last_owed = owed
-            if n > 0:
-                state = _pay(owed, n)
+        owed = lane.last_owed = lane.owed_to(whose)
+        shares = (0.0, 0.0, 0.0, 1.0) if isnan(cpu) else (on_core, in_queue, blocked, 0.0)
+        for state, share in enumerate(shares):
+            owed[state] += share * (now - since) / INTERVAL
+        paid = _pay(owed)
+        n = sum(paid)
         if n == 0:
             return moved
         called = part[4].function if part is not None else self.called(row)
@@ -253,18 +274,19 @@ class ThreadSampler:
         frame = frames.get(executor.ident)
         is_of_function = frame is not None and frame.f_code is _READ_CODE
         if reporting:
-            share = min(1.0, max(0.0, (stamp - since) / max(now - since, 1e-6)))
-            owed = _owe(lane.owed_after, (span, function), n, (share, 1.0 - share))
-            is_of_function = _pay(owed, n) == 0
+            share = min(1.0, max(0.0, (stamp - busy) / max(now - busy, _SHORTEST)))
+            is_of_function = _is_first_s(lane.owed_after, whose, n, share)
         if is_of_function and called is not None:
             stack = self.stacks.stack_of_call(called)
         else:
             stack = self.stacks.stack_of(frame, called)
         second = floor(now - self._epoch)
-        key = (second, executor.number, span, function, stack, state)
-        self._samples[key] = self._samples.get(key, 0) + n
-        if state == SAMPLE_BLOCKED:
-            lane.doubts.append((key, n))
+        for state, n in enumerate(paid):
+            if n > 0:
+                key = (second, executor.number, *whose, stack, state)
+                self._samples[key] = self._samples.get(key, 0) + n
+                if state == SAMPLE_BLOCKED:
+                    lane.doubts.append((key, n))
         return moved
 
     def _settle(self, lane: _Lane, late: float) -> None:
@@ -273,14 +295,12 @@ class ThreadSampler:
         The others were blocked, as far as that can be told: none is doubted any more. NaN: the
         system does not tell how long threads wait.
         """
-        if not late > 0.0:
-            lane.doubts.clear()
-            return
         owed = lane.last_owed
+        is_settled = False
         while late > 0.0 and lane.doubts:
             key, n = lane.doubts.pop()
             second, thread, span, function, stack, _ = key
-            owed = lane.owed[span, function]
+            owed = lane.owed_to((span, function))
             n = min(n, round(late))
             if n == 0:
                 break
@@ -290,8 +310,9 @@ class ThreadSampler:
                 self._samples[key] -= unsent
                 waiting = (second, thread, span, function, stack, SAMPLE_WAITING)
                 self._samples[waiting] = self._samples.get(waiting, 0) + unsent
+            is_settled = True
         lane.doubts.clear()
-        if owed is not None:
+        if owed is not None and (late > 0.0 or is_settled):
             # No sample was given for the rest yet, or one for another state: it is owed.
             late = min(late, max(0.0, owed[SAMPLE_BLOCKED] + 1.0))
             owed[SAMPLE_WAITING] += late
@@ -309,23 +330,40 @@ class ThreadSampler:
         ]
 
 
-def _owe(
-    debts: dict[tuple[int, int], list[float]],
-    whose: tuple[int, int],
-    samples: float,
-    shares: tuple[float, ...],
-) -> list[float]:
-    """Add shares of some samples to what is owed, and return it."""
+def _queued(lane: _Lane, wait: CoreWait | None, begin: float, now: float, waited: float) -> float:
+    """The share of the time up to now in which a thread waited for a core.
+
+    From the begin of what it runs, if the wait was read there, else from the last time before that
+    it was read: at a look, or by the thread itself.
+    """
+    if wait is not None and lane.looked < wait.marked <= begin + UNMARKED_SECONDS:
+        since, before = wait.marked, wait.last
+    else:
+        since, before = lane.looked, lane.waited
+    return (waited - before) / max(now - since, _SHORTEST)
+
+
+def _pay(owed: list[float]) -> list[int]:
+    """Give each whole sample of a sum to the largest debt; return how many each state has got."""
+    paid = [0] * len(owed)
+    for _ in range(int(sum(owed) + _ROUNDING)):
+        state = owed.index(max(owed))
+        owed[state] -= 1.0
+        paid[state] += 1
+    return paid
+
+
+def _is_first_s(
+    debts: dict[tuple[int, int], list[float]], whose: tuple[int, int], n: int, share: float
+) -> bool:
+    """Whether the first of two, who has a share in n samples, is owed them."""
     owed = debts.get(whose)
     if owed is None:
-        owed = debts[whose] = [0.0] * len(shares)
-    for place, share in enumerate(shares):
-        owed[place] += samples * share
-    return owed
-
-
-def _pay(owed: list[float], n: int) -> int:
-    """Give n samples to the largest debt; return its index."""
-    paid = owed.index(max(owed))
-    owed[paid] -= n
-    return paid
+        if len(debts) >= _MOST_OWED:
+            del debts[next(iter(debts))]
+        owed = debts[whose] = [0.0, 0.0]
+    owed[0] += n * share
+    owed[1] += n * (1.0 - share)
+    first = owed[0] >= owed[1]
+    owed[0 if first else 1] -= n
+    return first

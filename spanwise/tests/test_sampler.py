@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from spanwise.measure import sampler as sampling
 from spanwise.measure.clocks import ThreadClock
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
@@ -26,6 +27,15 @@ def row(function: int, span: int) -> tuple[int, ...]:
     columns = [0] * 10
     columns[TEMPLATE], columns[FUNCTION], columns[SPAN] = 1, function, span
     return tuple(columns)
+
+
+class FakeWait:
+    """The wait for a core as a clock of the test tells it; the thread itself never reads it."""
+
+    marked, last = 0.0, 0.0
+
+    def __init__(self, read):
+        self.read = read
 
 
 class FakeExecutor:
@@ -220,9 +230,9 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     sampler.look(101.0)
     executor.path = [(B, None)]
     executor.busy_since = 101.0
-    executor.clock = 101.0 + 10.5 * INTERVAL
+    executor.clock = 101.0 + 10.2 * INTERVAL
     executor.reporting = True
-    sampler.look(101.0 + 10.5 * INTERVAL)
+    sampler.look(101.0 + 10.2 * INTERVAL)
     assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 10}
 
 
@@ -242,6 +252,8 @@ class Scheduled:
         """Seconds in a state until now; without the stay that has not ended by then."""
         spent, begin = 0.0, 0.0
         for each, seconds in self.stays:
+            if begin >= now:
+                break
             if each == state and (with_last or begin + seconds <= now):
                 spent += min(seconds, max(0.0, now - begin))
             begin += seconds
@@ -275,9 +287,7 @@ def test_a_stay_in_the_run_queue_that_the_kernel_tells_of_late_is_no_blocking(dr
     thread = Scheduled([*stays, (SAMPLE_ON_CORE, 1.0)])
     now = 0.0
     executor = FakeExecutor((A, None))
-    executor.core_wait = SimpleNamespace(
-        read=lambda: thread.spent(SAMPLE_WAITING, now, with_last=False)
-    )
+    executor.core_wait = FakeWait(lambda: thread.spent(SAMPLE_WAITING, now, with_last=False))
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(SAMPLE_ON_CORE, now))
     for step in itertools.cycle(steps):
@@ -315,9 +325,7 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
     begins = [0.0, *itertools.accumulate(sum(each) for each in tasks)]
     now = 0.0
     executor = FakeExecutor((A, None))
-    executor.core_wait = SimpleNamespace(
-        read=lambda: thread.spent(SAMPLE_WAITING, now, with_last=False)
-    )
+    executor.core_wait = FakeWait(lambda: thread.spent(SAMPLE_WAITING, now, with_last=False))
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: thread.spent(SAMPLE_ON_CORE, now))
     for step in itertools.cycle(steps):
@@ -331,14 +339,14 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
     for *_, state, n in sampler.rows():
         found[state] += n
     waited = thread.spent(SAMPLE_WAITING, now)
-    # A look across a border shares the waiting of both tasks: a few per cent, either way.
+    # A look across a border shares the waiting of both tasks, either way.
     assert found[SAMPLE_WAITING] * INTERVAL == pytest.approx(waited, rel=0.2, abs=5 * INTERVAL)
 
 
 def test_where_the_system_tells_no_waiting_what_stands_still_is_blocked():
-    """As on macOS: the clock is there, and reads NaN."""
+    """A kernel without scheduler statistics: the clock is there, and reads NaN."""
     executor = FakeExecutor((A, None))
-    executor.core_wait = SimpleNamespace(read=lambda: float("nan"))
+    executor.core_wait = FakeWait(lambda: float("nan"))
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 0.0)
     executor.busy_since = executor.clock = 100.0
@@ -346,3 +354,158 @@ def test_where_the_system_tells_no_waiting_what_stands_still_is_blocked():
     executor.path = [(None, None)]
     sampler.look(101.0)
     assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 5}
+
+
+class Turns:
+    """A thread that runs one task after the other, as sampler and kernel see it.
+
+    Parameters
+    ----------
+    stays
+        Row (None between tasks), state and seconds; each stay with a row is one task.
+    busy_since_each
+        Whether each task counts as begun after a pause, as for the threads of local schedulers.
+        A worker's says so of its first task after a pause.
+    """
+
+    def __init__(self, stays, busy_since_each: bool) -> None:
+        self.scheduled = Scheduled([(state, seconds) for _, state, seconds in stays])
+        ends = list(itertools.accumulate(seconds for _, _, seconds in stays))
+        self.stays = list(zip([0.0, *ends], ends, [each for each, _, _ in stays], strict=False))
+        self.busy_since_each = busy_since_each
+        self.now = 0.0
+        self.executor = FakeExecutor((None, None))
+        self.executor.core_wait = FakeWait(lambda: self.waited(self.now))
+        self.sampler = sampler_of(self.executor)
+        self.sampler._lanes[0].clock = SimpleNamespace(
+            read=lambda: self.scheduled.spent(SAMPLE_ON_CORE, self.now)
+        )
+
+    def waited(self, at: float) -> float:
+        return self.scheduled.spent(SAMPLE_WAITING, at, with_last=False)
+
+    def look_through(self, steps) -> Counter[tuple[int, int]]:
+        """(function, state) to samples, after looks so many seconds apart."""
+        executor, place = self.executor, -1
+        for step in itertools.cycle(steps):
+            self.now += step
+            if self.now >= self.stays[-1][1]:
+                break
+            while place + 1 < len(self.stays) and self.stays[place + 1][0] <= self.now:
+                place += 1
+                begin, _, row = self.stays[place]
+                executor.path = [(row, None)]
+                if row is None:
+                    continue
+                executor.clock = begin
+                executor.cpu = self.scheduled.spent(SAMPLE_ON_CORE, begin)
+                executor.core_wait.marked = begin
+                executor.core_wait.last = self.waited(begin)
+                if self.busy_since_each or self.stays[place - 1][2] is None:
+                    executor.busy_since = begin
+            self.sampler.look(self.now)
+        found = Counter[tuple[int, int]]()
+        for _, _, _, function, _, state, n in self.sampler.rows():
+            found[function, state] += n
+        return found
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(), st.floats(0.0, 0.02), st.floats(0.0, 0.01), st.floats(0.0002, 0.04)
+        ),
+        min_size=10,
+        max_size=60,
+    ),
+    st.lists(st.floats(0.9 * INTERVAL, 1.4 * INTERVAL), min_size=1),
+    st.booleans(),
+)
+def test_what_a_task_did_is_not_what_came_before_it_did(drawn, steps, busy_since_each):
+    """One function computes, one sleeps; a thread wakes up late between them."""
+    turns = Turns(
+        [
+            stay
+            for computes, asleep, queued, seconds in drawn
+            for stay in (
+                (None, SAMPLE_BLOCKED, asleep),
+                (None, SAMPLE_WAITING, queued),
+                (A, SAMPLE_ON_CORE, seconds) if computes else (B, SAMPLE_BLOCKED, seconds),
+            )
+        ],
+        busy_since_each,
+    )
+    found = turns.look_through(steps)
+    assert found.keys() <= {(A[FUNCTION], SAMPLE_ON_CORE), (B[FUNCTION], SAMPLE_BLOCKED)}
+
+
+@pytest.mark.parametrize("busy_since_each", [False, True])
+def test_short_tasks_have_the_samples_of_their_time(busy_since_each):
+    turns = Turns(
+        [
+            stay
+            for _ in range(600)
+            for stay in ((A, SAMPLE_ON_CORE, 0.003), (B, SAMPLE_BLOCKED, 0.0173))
+        ],
+        busy_since_each,
+    )
+    found = turns.look_through([0.0091, 0.0103, 0.0096])
+    assert found[A[FUNCTION], SAMPLE_ON_CORE] * INTERVAL == pytest.approx(600 * 0.003, rel=0.1)
+    assert found[B[FUNCTION], SAMPLE_BLOCKED] * INTERVAL == pytest.approx(600 * 0.0173, rel=0.1)
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.floats(0.5 * INTERVAL, 5 * INTERVAL), st.floats(0.0, 1.0)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_each_state_has_the_samples_of_its_time_however_looks_and_tasks_fall_together(pattern):
+    executor = FakeExecutor((A, None))
+    cpu = now = 0.0
+    sampler = sampler_of(executor)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: cpu)
+    true = Counter[tuple[int, int]]()
+    for is_a, step, share in pattern * 100:
+        row = A if is_a else B
+        executor.path = [(row, None)]
+        now += step
+        cpu += share * step
+        true[row[FUNCTION], SAMPLE_ON_CORE] += share * step / INTERVAL
+        true[row[FUNCTION], SAMPLE_BLOCKED] += (1.0 - share) * step / INTERVAL
+        sampler.look(now)
+    found = Counter[tuple[int, int]]()
+    for _, _, _, function, _, state, n in sampler.rows():
+        found[function, state] += n
+    assert found.keys() <= true.keys()
+    for each, samples in true.items():
+        assert found[each] == pytest.approx(samples, abs=1.5)
+
+
+def test_a_look_that_came_late_gives_each_state_its_share():
+    """A call kept the lock for 0.95 s; 0.6 of it on a core. The thread had computed long before."""
+    executor = FakeExecutor((A, None))
+    executor.core_wait = FakeWait(lambda: 3.0 + 0.4 * 0.95)
+    executor.clock = executor.busy_since = executor.core_wait.marked = 25_000.0
+    executor.cpu, executor.core_wait.last = 40.0, 3.0
+    sampler = sampler_of(executor)
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: 40.0 + 0.6 * 0.95)
+    sampler.look(25_000.95)
+    assert {state: n for *_, state, n in sampler.rows()} == {
+        SAMPLE_ON_CORE: 57,
+        SAMPLE_WAITING: 38,
+    }
+
+
+def test_debts_of_many_functions_are_bounded(monkeypatch):
+    monkeypatch.setattr(sampling, "_MOST_OWED", 10)
+    executor = FakeExecutor((A, None))
+    sampler = sampler_of(executor)
+    for function in range(100):
+        executor.path = [(row(function, 1), None)]
+        sampler.look(0.009 * (function + 1))
+    lane = sampler._lanes[0]
+    assert len(lane.owed) == 10
+    # Each was seen for 9 ms: nine in ten have a sample.
+    assert sum(n for *_, n in sampler.rows()) == pytest.approx(90, abs=2)
