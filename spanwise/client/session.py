@@ -17,7 +17,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
@@ -46,6 +45,7 @@ from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
+from spanwise.processes.notices import tell
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.wire import payload
 from spanwise.wire.content import broken
@@ -794,11 +794,7 @@ class Session:
         if message.fields["fatal"]:
             self._end(sentence or "The scheduler has given up, and did not say why.")
             return
-        try:
-            warnings.warn(sentence, RuntimeWarning, stacklevel=1)
-        except RuntimeWarning:
-            # Warnings are errors here (python -W error); this thread must go on reading.
-            sys.stderr.write(f"{sentence}\n")
+        tell(sentence)
 
     def _on_closed(self, message: Message) -> None:
         with self.lock:

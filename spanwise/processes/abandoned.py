@@ -14,36 +14,88 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from spanwise.processes.notices import tell
 from spanwise.processes.process_state import lives
 
 #: Workers end with their scheduler; freeing their memory takes a moment.
 END_SECONDS = 10.0
+#: How long a new client tries to remove what others have left.
+_TRY_SECONDS = 1.0
 
 
-def remove_spilled(folder: Path, pids: Collection[int] = ()) -> None:
-    """Remove what the workers of a dead scheduler have spilled, as they end."""
-    end = time.monotonic() + END_SECONDS
+def remove_spilled(
+    folder: Path, pids: Collection[int] = (), patience_seconds: float = END_SECONDS
+) -> None:
+    """Remove what the workers of a dead scheduler have spilled, as they end.
+
+    What cannot be removed is tried again until the patience ends; then the user is told.
+    """
+    end = time.monotonic() + patience_seconds
     while True:
         living = any(map(lives, pids))
-        for spilled in _spilled_in(folder):
-            shutil.rmtree(spilled, ignore_errors=True)
-        if not living or time.monotonic() > end:
-            return
+        problem = _try_to_remove(folder)
+        if (not living and problem is None) or time.monotonic() > end:
+            break
         time.sleep(0.05)
+    if problem is not None:
+        tell(_what_stays(folder, problem))
 
 
 def remove_abandoned(base: Path) -> None:
     """Remove what schedulers that are dead have left in the folders beside a new one."""
-    for folder in base.glob("spanwise-*"):
-        if _is_own(folder) and _spilled_in(folder) and _is_dead(folder / "scheduler.sock"):
-            remove_spilled(folder)
+    try:
+        folders = [each for each in base.iterdir() if each.name.startswith("spanwise-")]
+    except OSError as problem:
+        tell(_what_stays(base / "spanwise-*", problem))
+        return
+    for folder in folders:
+        try:
+            is_left = _is_own(folder) and _spilled_in(folder) and _is_dead(folder)
+        except OSError as problem:
+            tell(_what_stays(folder, problem))
+            continue
+        if is_left:
+            remove_spilled(folder, patience_seconds=_TRY_SECONDS)
+
+
+def _what_stays(folder: Path, problem: OSError) -> str:
+    return (
+        f"What workers of a cluster that has ended wrote to disk may still be in {folder}/spill-*, "
+        f"for it cannot be looked for or removed now ({problem.strerror or problem}). The next "
+        "Client() tries again; or remove it yourself."
+    )
+
+
+def _try_to_remove(folder: Path) -> OSError | None:
+    """Remove what workers have spilled there, as far as that can be; why something stays."""
+    try:
+        left = _spilled_in(folder)
+    except OSError as problem:
+        return problem
+    found: OSError | None = None
+    for spilled in left:
+        shutil.rmtree(spilled, ignore_errors=True)
+        try:
+            if spilled.exists():
+                shutil.rmtree(spilled)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # another removes it too
+        except OSError as problem:
+            found = problem
+    return found
 
 
 def _spilled_in(folder: Path) -> list[Path]:
-    """What workers have spilled there; none if the folder has just gone."""
+    """What workers have spilled there; none if the folder has just gone.
+
+    Raises
+    ------
+    OSError
+        It cannot be told.
+    """
     try:
         return [each for each in folder.iterdir() if each.name.startswith("spill-")]
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 
@@ -56,12 +108,18 @@ def _is_own(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def _is_dead(path: Path) -> bool:
-    """Whether nobody listens where a scheduler has listened; False if that cannot be told."""
+def _is_dead(folder: Path) -> bool:
+    """Whether nobody listens where a scheduler has listened; False if it does not say.
+
+    Raises
+    ------
+    OSError
+        No socket can be had to ask it.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.settimeout(0.2)
         try:
-            asking.connect(str(path))
+            asking.connect(str(folder / "scheduler.sock"))
         except ConnectionRefusedError:
             return True
         except OSError:  # another user's, or there never was one: by TCP

@@ -264,6 +264,20 @@ class _Unpicklable:
         raise TypeError("not to be pickled")
 
 
+def test_the_same_warning_is_shown_each_time_that_it_comes(client: LocalClient) -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.resetwarnings()
+        warnings.simplefilter("default")  # as in programs; tests show all
+        for _ in range(3):
+            client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
+        assert client.submit(increment, 1).result(timeout=20) == 2
+        assert [str(each.message) for each in shown] == 3 * ["Mind the gap."]
+        warnings.simplefilter("ignore")
+        client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
+        assert client.submit(increment, 2).result(timeout=20) == 3
+        assert len(shown) == 3
+
+
 def test_a_warning_that_is_an_error_does_not_end_the_cluster(
     client: LocalClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
 from spanwise.processes.process_state import is_stopped, lives, started
-
-
-@contextmanager
-def without_descriptors() -> Iterator[None]:
-    """No file can be opened meanwhile."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest = os.open(os.devnull, os.O_RDONLY)
-    os.close(lowest)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+from spanwise.tests.descriptors import without_descriptors
 
 
 def test_what_cannot_be_told_for_want_of_descriptors_changes_nothing() -> None:

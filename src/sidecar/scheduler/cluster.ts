@@ -59,6 +59,8 @@ type ClusterOptions = {
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
   /** {@link FLUSH_SECONDS} if left out. */
   readonly flushSeconds?: number;
+  /** How long after a stall that nobody waited for the next one is news; a minute if left out. */
+  readonly quietSeconds?: number;
 };
 
 export class Cluster implements IClientHost, IRosterHost {
@@ -110,7 +112,8 @@ export class Cluster implements IClientHost, IRosterHost {
       this._state,
       this,
       settings.stallSeconds,
-      settings.nWorkers
+      settings.nWorkers,
+      _options.quietSeconds
     );
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>
       [...this._state.workers.values()].map(session => session.memory)

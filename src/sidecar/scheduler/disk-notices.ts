@@ -1,7 +1,7 @@
 /** Tells the user once that the disk is full, however many workers report it. In the scheduler process. */
 
-/** How long after the last failure a next one is news again. */
-const QUIET_SECONDS = 60;
+/** How long after the last of its kind something is news again. */
+export const QUIET_SECONDS = 60;
 
 export class DiskNotices {
   /** Workers that cannot write results. */

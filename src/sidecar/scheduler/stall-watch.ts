@@ -3,12 +3,13 @@
  *
  * ```
  *   all workers full, nothing runs ── the client has waited for stallSeconds, and nothing has moved ──► what waits fails
- *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, once per stall
+ *                                  ── it works meanwhile, and may release what fills them ────────────► a notice, and again after a minute without a stall
  *   workers end for want of memory ── again and again, and no task is new ──► what they ran and held fails
  *   no worker there may run a task ── some seconds ─────────────────────────► a notice, once
  * ```
  */
 import { NONE, TaskState } from '../../scheduler';
+import { QUIET_SECONDS } from './disk-notices';
 import type { ClusterState } from './cluster-state';
 import type { IWorkerFleet } from './worker-fleet';
 import type { WorkerSession } from './worker-session';
@@ -47,6 +48,8 @@ export class StallWatch {
   private _isAsked = false;
   /** The count of progress when the user was told last; -1: never. */
   private _warnedAt = -1;
+  /** When nothing moved last that nobody waited for: a program that works for long on each result stalls the cluster again and again. */
+  private _lastUnawaited = -Infinity;
   /** Workers that have ended for want of memory since the last progress, and the count of progress then. */
   private _fruitlessEnds = 0;
   private _stepsAhead = 0;
@@ -56,12 +59,14 @@ export class StallWatch {
   /**
    * @param _seconds - how long a stall may last; 0: for ever.
    * @param _workers - how many the cluster has.
+   * @param _quietSeconds - how long after a stall that nobody waited for the next one is news.
    */
   constructor(
     private readonly _cluster: ClusterState,
     private readonly _host: IStallHost,
     private readonly _seconds: number,
-    private readonly _workers: number
+    private readonly _workers: number,
+    private readonly _quietSeconds = QUIET_SECONDS
   ) {
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
     this._timer = setInterval(() => this._look(), this._interval * 1000);
@@ -135,15 +140,18 @@ export class StallWatch {
         this._since = null;
         this._giveUp();
       }
-    } else if (
-      core.stepsAhead !== this._warnedAt &&
-      clock() - this._since >= this._seconds
-    ) {
+    } else if (clock() - this._since >= this._seconds) {
       // Once per stall: what was released, or paused and went on, without a run that ended well since has not ended it.
+      const isNews =
+        core.stepsAhead !== this._warnedAt &&
+        this._since - this._lastUnawaited >= this._quietSeconds;
+      this._lastUnawaited = clock();
       this._warnedAt = core.stepsAhead;
-      this._host.warn(
-        `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`
-      );
+      if (isNews) {
+        this._host.warn(
+          `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`
+        );
+      }
     }
   }
 

@@ -101,7 +101,8 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       clock: monotonicClock(),
       note: sentence => notes.push(sentence),
       fleet: options => (fleet = new WireFleet(options)),
-      flushSeconds: 0.3
+      flushSeconds: 0.3,
+      quietSeconds: 0
     });
     client = await WireClient.join(cluster.address, secret);
     await waitFor('two workers', () => fleet.workers.size === 2);

@@ -1,0 +1,72 @@
+"""What dead schedulers leave on disk is removed, or the user is told that it stays."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import warnings
+from pathlib import Path
+
+import pytest
+
+from spanwise.processes.abandoned import remove_abandoned, remove_spilled
+from spanwise.tests.descriptors import without_descriptors
+
+
+def leave(folder: Path, listened: bool = True) -> Path:
+    """A folder as that of a scheduler which was killed; returns a spilled result."""
+    file = folder / "spill-0" / "1"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"result")
+    if listened:
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(str(folder / "scheduler.sock"))
+            door.listen()
+    return file
+
+
+def test_without_descriptors_the_user_is_told_what_stays_and_the_next_client_removes_it(
+    tmp_path: Path,
+) -> None:
+    file = leave(tmp_path / "spanwise-dead")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with without_descriptors():
+            remove_abandoned(tmp_path)
+            remove_spilled(tmp_path / "spanwise-dead", patience_seconds=0.1)
+    assert file.exists()
+    assert len(told) == 2
+    for each in told:
+        assert "Too many open files" in str(each.message)
+        assert f"{tmp_path}/spanwise-" in str(each.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        remove_abandoned(tmp_path)
+    assert not file.parent.exists()
+
+
+def test_it_is_tried_again_when_descriptors_are_back(tmp_path: Path) -> None:
+    file = leave(tmp_path / "spanwise-dead")
+    removing = threading.Thread(target=remove_spilled, args=(tmp_path / "spanwise-dead",))
+    with without_descriptors():
+        removing.start()
+        removing.join(0.3)
+        assert removing.is_alive()
+    removing.join(20)
+    assert not file.parent.exists()
+
+
+def test_a_folder_that_has_gone_or_is_none_is_nothing_to_tell_of(tmp_path: Path) -> None:
+    (tmp_path / "spanwise-file").touch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        remove_spilled(tmp_path / "spanwise-gone")
+        remove_spilled(tmp_path / "spanwise-file")
+        remove_abandoned(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["spill-0", "other"])
+def test_only_what_was_spilled_is_removed(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    remove_spilled(tmp_path)
+    assert (tmp_path / name).exists() == (name == "other")

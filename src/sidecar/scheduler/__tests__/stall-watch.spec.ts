@@ -1,0 +1,80 @@
+import type { ClusterState } from '../cluster-state';
+import { StallWatch } from '../stall-watch';
+
+/** A cluster whose workers are full while the client works on a result; one task ends well between two of them. */
+class WorkingClient {
+  readonly told: string[] = [];
+  private _now = 0;
+  private readonly _cluster = {
+    core: {
+      isStalled: false,
+      stepsAhead: 0,
+      tasksWithoutWorker: () => [],
+      tasks: { state: [], nbytes: [], firstReplica: [] }
+    },
+    moves: 0,
+    workers: new Map(),
+    rows: { functionId: [] },
+    log: { names: { text: () => '' } },
+    clock: () => this._now
+  };
+  private readonly _watch: StallWatch;
+
+  constructor(stallSeconds: number) {
+    const host = {
+      fleet: null,
+      gather: (act: () => void) => act(),
+      warn: (sentence: string) => this.told.push(sentence),
+      note: () => undefined,
+      askWhetherClientWaits: () => this._watch.clientWaits(false)
+    };
+    const cluster = this._cluster as unknown as ClusterState;
+    this._watch = new StallWatch(cluster, host, stallSeconds, 2);
+  }
+
+  /** Nothing moves for so long; then a task ends, and work goes on for `between` seconds. */
+  worksFor(seconds: number, between: number): void {
+    const { core } = this._cluster;
+    core.isStalled = true;
+    this._pass(seconds);
+    core.isStalled = false;
+    core.stepsAhead++;
+    this._cluster.moves++;
+    this._pass(between);
+  }
+
+  close(): void {
+    this._watch.close();
+  }
+
+  private _pass(seconds: number): void {
+    for (let i = 0; i < seconds; i++) {
+      this._now++;
+      jest.advanceTimersByTime(1000);
+    }
+  }
+}
+
+describe('a client that works for long on each result', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it.each([30, 5, 300])(
+    'is told of the stalls once, and again after a minute without one (limit %d s)',
+    limit => {
+      const client = new WorkingClient(limit);
+      for (let i = 0; i < 20; i++) {
+        client.worksFor(limit + 10, 3);
+      }
+      expect(client.told).toHaveLength(1);
+      expect(client.told[0]).toMatch(/^Nothing has moved for .* released\.$/);
+      // No stall is too short to be one.
+      client.worksFor(limit / 2, 70);
+      expect(client.told).toHaveLength(1);
+      client.worksFor(limit + 10, 3);
+      client.worksFor(limit + 10, 3);
+      expect(client.told).toHaveLength(2);
+      client.close();
+    }
+  );
+});
