@@ -248,7 +248,8 @@ export function strips(
   options: {
     readonly status: LinkStatus;
     readonly cluster: ClusterInfo | null;
-    /** Seconds since the start up to which the figures go; null if there are none. */
+    readonly hasFigures: boolean;
+    /** Seconds since the start up to which the figures go, if they say so. */
     readonly figuresTo: number | null;
     /** Since when the observer no longer lists the cluster, wall clock milliseconds; null while it does. */
     readonly missingSince?: number | null;
@@ -280,7 +281,7 @@ export function strips(
       sentence: trans.__('Reconnecting (%1 s).', seconds) + upTo,
       button: { label: trans.__('Try now'), onClick: actions.reconnect }
     });
-  } else if ('sentence' in status && figuresTo !== null) {
+  } else if ('sentence' in status && options.hasFigures) {
     list.push({
       key: 'link',
       icon: warningIcon,

@@ -261,6 +261,7 @@ export abstract class SpanwisePanel<
         <StripList
           feed={feed}
           cluster={cluster}
+          hasFigures={result !== null}
           figuresTo={figuresTo(result)}
           failure={result === null ? null : watching.failure}
           trans={this.trans}

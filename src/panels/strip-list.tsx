@@ -9,6 +9,7 @@ import { StateStrip } from './state-view';
 export function StripList(props: {
   readonly feed: IFeed;
   readonly cluster: ClusterRef;
+  readonly hasFigures: boolean;
   readonly figuresTo: number | null;
   /** Why the newest question was not answered, while older figures are shown. */
   readonly failure: string | null;
@@ -30,6 +31,7 @@ export function StripList(props: {
     {
       status: feed.status,
       cluster: cluster.current,
+      hasFigures: props.hasFigures,
       figuresTo,
       missingSince: cluster.missingSince,
       isAwaiting: cluster.isAwaiting,

@@ -1,7 +1,7 @@
 /** What panels say while a test goes on: sentences may be gone before a test looks. */
 import type { Page } from '@playwright/test';
 
-/** Everything that panels' strips, states and remarks on loading say from now on, a line each. */
+/** Everything that panels' strips, states and remarks on loading say from now on, a line each: `Profile, orchard: Ended.` */
 export async function sentencesFrom(
   page: Page
 ): Promise<() => Promise<string>> {
@@ -12,7 +12,8 @@ export async function sentencesFrom(
       for (const each of document.querySelectorAll(
         '.sw-strip, .sw-state, .sw-loading'
       )) {
-        said.push(each.textContent ?? '');
+        const panel = each.closest('[aria-label]')?.getAttribute('aria-label');
+        said.push(`${panel}: ${each.textContent}`);
       }
     };
     new MutationObserver(note).observe(document.body, {

@@ -307,6 +307,18 @@ describe('SpanwisePanel', () => {
     expect(text).toContain('3 tasks');
   });
 
+  it('says that there is no observer also if its figures say no time', async () => {
+    const made = setUp({});
+    panel = made.panel;
+    made.feed.setClusters(clusterInfo());
+    made.feed.running[0]?.answer(ANSWER);
+    const sentence = 'The observer stopped and is being started again.';
+    made.feed.setStatus({ kind: 'no-observer', sentence });
+    const text = await drawn(panel);
+    expect(text).toContain(sentence);
+    expect(text).toContain('3 tasks');
+  });
+
   it('says in one sentence what is missing', async () => {
     const made = setUp({});
     panel = made.panel;

@@ -51,6 +51,7 @@ describe('workers that begin no task', () => {
         <StripList
           feed={feed}
           cluster={ref}
+          hasFigures
           figuresTo={1}
           failure={null}
           trans={trans}
