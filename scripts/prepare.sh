@@ -131,6 +131,24 @@ find_python() {
   return 1
 }
 
+# declared_pythons : 3.11 3.12 …, the oldest first: the classifiers in pyproject.toml.
+declared_pythons() {
+  sed -n 's/.*"Programming Language :: Python :: \(3\.[0-9]\+\)".*/\1/p' "$root/pyproject.toml" |
+    sort --version-sort
+}
+
+# find_exactly 3.13 : prints the interpreter of this version; 1 if the machine has none.
+find_exactly() {
+  local version=$1 candidate
+  for candidate in "python$version" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+    if "$candidate" -c "import sys; sys.exit(sys.version_info[:2] != tuple(map(int, '$version'.split('.'))))" 2>/dev/null; then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
 # install_debian PACKAGE… : only as root; otherwise says what to run.
 install_debian() {
   if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -283,15 +301,8 @@ install_requirements() {
     return 0
   fi
   make_venv "$folder"
-  mapfile -t wanted < <("$folder/bin/python" - "$root/pyproject.toml" "$extras" <<'LIST'
-import sys, tomllib
-with open(sys.argv[1], "rb") as file:
-    project = tomllib.load(file)["project"]
-print(*project["dependencies"], sep="\n")
-for extra in sys.argv[2].split(","):
-    print(*project["optional-dependencies"][extra], sep="\n")
-LIST
-  )
+  # shellcheck disable=SC2086 # one argument per extra
+  mapfile -t wanted < <("$folder/bin/python" "$root/scripts/list_requirements.py" ${extras//,/ })
   pip_install "$folder" "${wanted[@]}" "$@"
   echo "$hash" >"$folder/requirements.stamp"
   rm -f "$folder/wheel.stamp"

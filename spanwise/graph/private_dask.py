@@ -62,7 +62,7 @@ __all__ = [
 ]
 
 #: The oldest and the newest release of Dask in which all of this is as it is used here.
-CHECKED_WITH = ("2026.1.0", "2026.8.0")
+CHECKED_WITH = ("2026.1.1", "2026.8.0")
 
 #: Whose frames lie below those of a task's function.
 TASK_SPEC_FILE: str = dask._task_spec.__file__

@@ -49,4 +49,7 @@ QUICK = frozenset(
     }
 )
 
+#: What versions of Dask and pandas may change, beside the quick ones: ``scripts/test-versions``.
+VERSIONS = frozenset({"test_core_only", "test_dask_equality", "test_living_layers", "test_packs"})
+
 STAGES = {"alone": ALONE, "quick": QUICK}

@@ -11,8 +11,10 @@ The table in docs/attribution.md is made by these tests; after a change of the r
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from typing import Any
 
 import dask
@@ -152,6 +154,8 @@ def test_most_are_exact_and_the_table_is_current() -> None:
     page = CHECKOUT / "docs" / "attribution.md"
     if not page.exists():
         pytest.skip("needs the checkout")
+    if not are_locked("dask", "numpy", "pandas"):
+        pytest.skip("the page has the figures of Python 3.11 and the locked versions")
     text = page.read_text("utf-8")
     begin, end = "<!-- table: begin -->\n", "<!-- table: end -->"
     head, rest = text.split(begin)
@@ -160,6 +164,14 @@ def test_most_are_exact_and_the_table_is_current() -> None:
     if os.environ.get("SPANWISE_UPDATE_DOCS"):
         page.write_text(made, "utf-8")
     assert page.read_text("utf-8") == made, "run with SPANWISE_UPDATE_DOCS=1 to update it"
+
+
+def are_locked(*names: str) -> bool:
+    """Other versions divide some operations into other tasks: 18 for 20 in one, all exact."""
+    lines = (CHECKOUT / "scripts" / "constraints.txt").read_text("utf-8").splitlines()
+    return sys.version_info[:2] == (3, 11) and all(
+        f"{name}=={version(name)}" in lines for name in names
+    )
 
 
 def table(share: float) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spanwise.tests.stages import ALONE, QUICK, STAGES
+from spanwise.tests.stages import ALONE, QUICK, STAGES, VERSIONS
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_each_module_of_a_stage_exists(stage: str) -> None:
+@pytest.mark.parametrize("modules", [*STAGES.values(), VERSIONS], ids=[*STAGES, "versions"])
+def test_each_module_of_a_stage_exists(modules: frozenset[str]) -> None:
     there = {path.stem for path in Path(__file__).parent.glob("test_*.py")}
-    assert sorted(STAGES[stage] - there) == []
+    assert sorted(modules - there) == []
 
 
 def test_no_module_that_must_be_alone_is_quick() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -37,3 +41,64 @@ def test_dask_is_bounded_by_the_releases_whose_private_names_were_looked_at(proj
         assert requirement.specifier.contains(Version(f"{newest.major}.{newest.minor}.9"))
         assert not requirement.specifier.contains(before), requirement
         assert not requirement.specifier.contains(after), requirement
+
+
+def declared_pythons(project: dict) -> list[str]:
+    found = [re.fullmatch(r".*:: (3\.\d+)", each) for each in project["classifiers"]]
+    return sorted((each[1] for each in found if each), key=Version)
+
+
+def test_declared_pythons_begin_with_the_oldest_that_is_allowed(project: dict) -> None:
+    assert f">={declared_pythons(project)[0]}" == project["requires-python"]
+
+
+def test_every_declared_python_has_a_row(checkout: Path, project: dict) -> None:
+    done = subprocess.run(
+        ["bash", checkout / "scripts" / "test-versions", "--rows"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    rows = done.stdout.split()
+    declared = declared_pythons(project)
+    assert {f"newest-{each}" for each in declared} <= set(rows)
+    assert {f"oldest-{declared[0]}", f"core-{declared[0]}"} <= set(rows)
+
+
+def listed(checkout: Path, *arguments: str) -> list[Requirement]:
+    done = subprocess.run(
+        [sys.executable, checkout / "scripts" / "list_requirements.py", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return [Requirement(line) for line in done.stdout.splitlines()]
+
+
+def test_the_oldest_row_has_the_lowest_version_of_each_requirement(checkout: Path) -> None:
+    newest = listed(checkout, "dask", "pandas", "test")
+    oldest = listed(checkout, "--oldest", "dask", "pandas", "test")
+    assert [each.name for each in oldest] == [each.name for each in newest]
+    pinned = set()
+    for low, wide in zip(oldest, newest, strict=True):
+        (bound,) = [each.version for each in wide.specifier if each.operator == ">="]
+        if str(low.specifier) == f"=={bound}":
+            pinned.add(low.name)
+        else:
+            assert low == wide
+    ours = {each.name for each in listed(checkout)} | {"dask", "pandas", "jupyterlab"}
+    assert pinned == ours
+
+
+def test_a_python_that_is_not_there_is_not_found(checkout: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'source "{checkout}/scripts/prepare.sh"; find_exactly 3.99 || echo none'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYENV_ROOT": str(tmp_path)},
+    )
+    assert done.stdout == "none\n"
