@@ -70,9 +70,8 @@ def count_playwright(path: Path) -> Counts:
 
 READERS: dict[str, Callable[[Path], Counts]] = {
     "jest.json": count_jest,
-    "pytest.xml": count_junit,
-    "pytest-alone.xml": count_junit,
     "playwright.json": count_playwright,
+    "pytest*.xml": count_junit,
 }
 
 
@@ -97,9 +96,9 @@ def main() -> int:
     options = parser.parse_args()
 
     counted = {
-        name: read(options.folder / name)
-        for name, read in READERS.items()
-        if (options.folder / name).exists()
+        file.name: read(file)
+        for pattern, read in READERS.items()
+        for file in sorted(options.folder.glob(pattern))
     }
     total = Counts(failed=count_uncounted(options.failed_step, counted))
     for name, counts in counted.items():

@@ -78,3 +78,5 @@ def test_both_stages_of_pytest_count(count, tmp_path: Path) -> None:
     write_reports(tmp_path)
     (tmp_path / "pytest-alone.xml").write_text(JUNIT.format(failures=2, errors=0), "utf8")
     assert count("pytest-alone.xml") == ("22 passed, 2 failed, 5 skipped", 1)
+    (tmp_path / "pytest-newest.xml").write_text(JUNIT.format(failures=0, errors=0), "utf8")
+    assert count("pytest-alone.xml") == ("30 passed, 2 failed, 7 skipped", 1)

@@ -7,8 +7,8 @@ type Pace = {
   readonly bytesPerSecond: number;
 };
 
-/** A train's wireless network, say: half a second there and back, 3 Mbit/s. */
-const SLOW: Pace = { latencyMs: 250, bytesPerSecond: 400_000 };
+/** A satellite's, say: a second and a half there and back, 3 Mbit/s. */
+const SLOW: Pace = { latencyMs: 750, bytesPerSecond: 400_000 };
 const FAST: Pace = { latencyMs: 0, bytesPerSecond: Infinity };
 
 export class SlowProxy {
@@ -41,6 +41,11 @@ export class SlowProxy {
       proxy._server.listen(0, '127.0.0.1', resolve)
     );
     return proxy;
+  }
+
+  /** How long the shortest question and its answer are on their way. */
+  get roundTripMs(): number {
+    return 2 * this._pace.latencyMs;
   }
 
   get origin(): string {

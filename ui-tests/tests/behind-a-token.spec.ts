@@ -21,7 +21,7 @@ rounds = 0
 while not os.path.exists("${ENOUGH}"):
     a_round()
     rounds += 1
-    time.sleep(0.1)
+    time.sleep(0.5)
 print(rounds)`;
 /** Tasks of a round: see orchard.ts. */
 const PICKS = 8;
@@ -188,8 +188,8 @@ test('on a slow link panels say that they load, and fill', async ({
     for (const { region } of tab.panels(CLUSTER)) {
       await expect(region.locator('.sw-loading')).toHaveCount(0);
     }
-    // 0.4 s in which most answers come, and one of the test's own looks.
-    expect(await silences()).toBeLessThan(1000);
+    // Of 0.4 s, and what a busy machine adds to that.
+    expect(await silences()).toBeLessThan(proxy.roundTripMs);
     expect(traveller.elsewhere).toEqual([]);
     expect(tab.troubles.errors).toEqual([]);
   } finally {
