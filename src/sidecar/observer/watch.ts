@@ -73,15 +73,7 @@ export class RunningWatch {
       params: paramsOf(_request.view, _request.params)
     };
     this._stopListening = _entry.cluster.onChange(() => this.wake());
-    if (!this._hasArrived) {
-      this._arrival = setTimeout(() => {
-        const { id, afterSeq = 0 } = _request;
-        const have = _entry.cluster.store.seq;
-        _output.failure(id, notArrivedSentence(afterSeq, have));
-        this.dispose();
-        _output.done(id);
-      }, ARRIVAL_MILLISECONDS);
-    }
+    this._expectBlock();
     this.wake();
   }
 
@@ -109,7 +101,10 @@ export class RunningWatch {
     ) {
       return;
     }
-    this._isRefused = false;
+    if (this._isRefused) {
+      this._isRefused = false;
+      this._expectBlock();
+    }
     this._question = question;
     this._sentVersion = undefined;
     this._generation++;
@@ -122,11 +117,19 @@ export class RunningWatch {
     this.wake();
   }
 
-  /** The page has been told why. Answers to the question before would take that away, and stand for answers to the new one. */
+  /**
+   * The page has been told why. Answers to the question before would take that away, and stand for answers to the new one. A query has had
+   * its answer with it.
+   */
   refuseChange(): void {
+    if (this._isQuery) {
+      this._end();
+      return;
+    }
     this._isRefused = true;
     this._generation++;
     this._computing = false;
+    clearTimeout(this._arrival);
   }
 
   ack(seq: number): void {
@@ -150,8 +153,29 @@ export class RunningWatch {
     return this._entry.cluster.store.seq >= (this._request.afterSeq ?? 0);
   }
 
+  private _expectBlock(): void {
+    if (this._hasArrived) {
+      return;
+    }
+    this._arrival = setTimeout(() => {
+      const { id, afterSeq = 0 } = this._request;
+      const have = this._entry.cluster.store.seq;
+      this._output.failure(id, notArrivedSentence(afterSeq, have));
+      this._end();
+    }, ARRIVAL_MILLISECONDS);
+  }
+
+  private _end(): void {
+    this.dispose();
+    this._output.done(this._request.id);
+  }
+
   /** Checks again whether there is something to answer. */
   wake(): void {
+    if (this._hasArrived) {
+      // Whether the answer can be given now or not.
+      clearTimeout(this._arrival);
+    }
     if (
       this._disposed ||
       this._isRefused ||
@@ -166,7 +190,6 @@ export class RunningWatch {
     ) {
       return;
     }
-    clearTimeout(this._arrival);
     const wait = this._nextAt - Date.now();
     if (wait <= 0) {
       void this._answer();
@@ -227,8 +250,7 @@ export class RunningWatch {
       this._output.failure(this._request.id, sentence);
     }
     if (this._isQuery) {
-      this.dispose();
-      this._output.done(this._request.id);
+      this._end();
     } else {
       this.wake();
     }

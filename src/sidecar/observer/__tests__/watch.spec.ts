@@ -24,6 +24,7 @@ class WatchFixture {
   readonly asked: number[] = [];
   readonly sent: number[] = [];
   readonly failures: string[] = [];
+  isDone = false;
   readonly watch: RunningWatch;
 
   /** @param cost - what the watch is told that an answer cost, in milliseconds. */
@@ -51,7 +52,7 @@ class WatchFixture {
           this.sent.push(seq);
         },
         failure: (_id, sentence) => this.failures.push(sentence),
-        done: () => undefined,
+        done: () => (this.isDone = true),
         isFull: () => this.isFull,
         owner: this
       }
@@ -107,6 +108,50 @@ describe('a watch', () => {
     expect(fixture.sent).toEqual([]);
     fixture.watch.change({});
     await waitFor('an answer', () => fixture.sent.length === 1);
+  });
+
+  it('does not say of a block that is there that it did not arrive', async () => {
+    jest.useFakeTimers();
+    for (const hold of ['refused', 'full'] as const) {
+      fixture = new WatchFixture({ maxHz: 4, afterSeq: blocks.length });
+      if (hold === 'refused') {
+        fixture.watch.refuseChange();
+      } else {
+        fixture.isFull = true;
+      }
+      fixture.cluster.take(blocks);
+      await jest.advanceTimersByTimeAsync(30_000);
+      expect(fixture.failures).toEqual([]);
+      fixture.isFull = false;
+      fixture.watch.change({ time: { last: 1 } });
+      await jest.advanceTimersByTimeAsync(0);
+      expect(fixture.sent).toEqual([1]);
+      fixture.watch.dispose();
+    }
+  });
+
+  it('waits for its block anew after a change that was refused', async () => {
+    jest.useFakeTimers();
+    fixture = new WatchFixture({ maxHz: 4, afterSeq: blocks.length });
+    fixture.watch.refuseChange();
+    await jest.advanceTimersByTimeAsync(30_000);
+    expect(fixture.failures).toEqual([]);
+    fixture.watch.change({ params: {} });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(fixture.failures).toEqual([
+      expect.stringContaining('did not arrive within 10 s')
+    ]);
+  });
+
+  it('ends as a query with a change that is refused', async () => {
+    jest.useFakeTimers();
+    for (const afterSeq of [0, blocks.length]) {
+      fixture = new WatchFixture({ maxHz: 0, afterSeq });
+      fixture.watch.refuseChange();
+      expect(fixture.isDone).toBe(true);
+      await jest.advanceTimersByTimeAsync(30_000);
+      expect([fixture.sent, fixture.failures]).toEqual([[], []]);
+    }
   });
 
   it('goes on after answers that could not be sent', async () => {
