@@ -61,7 +61,7 @@ export type TileData = {
 export interface IWatch extends IDisposable {
   /** The newest answer, null before the first. */
   readonly snapshot: Snapshot | null;
-  /** A sentence when the observer could not answer; null again with the next snapshot. */
+  /** A sentence when the observer could not answer; null again with the next snapshot, or if only tiles failed, with the next tile. */
   readonly failure: string | null;
   /** No answer has come since the last question. One that was on its way to an earlier question counts, unless the filter is new. */
   readonly isAsking: boolean;

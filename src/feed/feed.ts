@@ -138,9 +138,7 @@ export class Feed implements IFeed {
         this._watches.get(message.fields.id)?.onTile(message);
         return;
       case 'failure':
-        this._watches
-          .get(message.fields.id)
-          ?.onFailure(message.fields.sentence);
+        this._watches.get(message.fields.id)?.onFailure(message);
         return;
       case 'detail': {
         const asked = this._details.get(message.fields.request);

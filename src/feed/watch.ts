@@ -17,6 +17,7 @@ const TILES_PER_REQUEST = 64;
 const TILE_LIMIT_MS = 10_000;
 
 type SnapshotFrame = Extract<ObserverFrame, { type: 'snapshot' }>;
+type FailureFrame = Extract<ObserverFrame, { type: 'failure' }>;
 type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
 
 export class Watch implements IWatch {
@@ -27,6 +28,8 @@ export class Watch implements IWatch {
   /** An observer has told of the cluster. */
   private _isExpected = false;
   private _failure: string | null = null;
+  /** Some tiles that were asked for have not been made. */
+  private _tilesFailure: string | null = null;
   private _isAsking = true;
   private _isDisposed = false;
   /** Tiles on their way, and since when. */
@@ -49,7 +52,7 @@ export class Watch implements IWatch {
   }
 
   get failure(): string | null {
-    return this._failure;
+    return this._failure ?? this._tilesFailure;
   }
 
   get isAsking(): boolean {
@@ -129,7 +132,7 @@ export class Watch implements IWatch {
   }
 
   onSnapshot({ fields }: SnapshotFrame): void {
-    this._failure = null;
+    this._failure = this._tilesFailure = null;
     this._isAsking = false;
     this._snapshot = { type: 'snapshot', ...fields };
     this._setScope();
@@ -160,17 +163,21 @@ export class Watch implements IWatch {
       tasks: boxes.tasks
     };
     this._host.tiles.put(this._scope, tile);
-    if (this._failure !== null) {
-      // Too many were asked for, say. It works again, and of a run that is over no other snapshot would tell so.
-      this._failure = null;
+    if (this._tilesFailure !== null) {
+      // It works again, and of a run that is over no other snapshot would tell so.
+      this._tilesFailure = null;
       this._listener(this);
     }
     this._tileArrived.emit(tile);
   }
 
-  onFailure(sentence: string): void {
-    this._failure = sentence;
-    this._isAsking = false;
+  onFailure({ fields }: FailureFrame): void {
+    if (fields.tiles) {
+      this._tilesFailure = fields.sentence;
+    } else {
+      this._failure = fields.sentence;
+      this._isAsking = false;
+    }
     this._asked.clear();
     this._listener(this);
   }

@@ -140,7 +140,12 @@ export const PANEL_LINK = {
       }
     ),
     detail: message({ request: u32, run: v.nullable(mapOf<RunDetail>()) }),
-    failure: message({ id: u32, sentence: text }),
+    /** Why a question has no answer. `tiles`: some tiles have not been made; the question has its answers all the same. */
+    failure: message({
+      id: u32,
+      sentence: text,
+      tiles: v.optional(flag, false)
+    }),
     /** Answered by the relay when there is no observer to pump to, and by the observer on refusal. */
     state: message({
       state: v.picklist(['no-observer', 'no-node', 'version', 'refused']),

@@ -235,11 +235,30 @@ describe('Feed', () => {
     });
 
     it('has no failure any more once a tile has come', () => {
-      last().answer('failure', { id: 1, sentence: 'Too many tiles wait.' });
+      const sentence = 'Too many tiles wait.';
+      last().answer('failure', { id: 1, sentence, tiles: true });
       expect(watch.failure).toBe('Too many tiles wait.');
       last().answer('tile', settledTile(1, 0), { boxes });
       expect(watch.failure).toBeNull();
       expect(told).toHaveBeenCalledTimes(1);
+    });
+
+    it('keeps the failure of a question until that has an answer', () => {
+      watch.change({ params: { text: 'long' } });
+      last().answer('failure', {
+        id: 1,
+        sentence: 'Too many tiles.',
+        tiles: true
+      });
+      expect(watch.isAsking).toBe(true);
+      last().answer('failure', { id: 1, sentence: 'Select fewer spans.' });
+      for (let index = 0; index < 2; index++) {
+        last().answer('tile', settledTile(1, index), { boxes });
+        expect(watch.failure).toBe('Select fewer spans.');
+      }
+      expect(told).not.toHaveBeenCalled();
+      last().answer('snapshot', snapshot(1, 2));
+      expect(watch.failure).toBeNull();
     });
 
     it('joins the requests of one turn and never asks twice', async () => {

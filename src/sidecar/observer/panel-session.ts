@@ -275,7 +275,7 @@ export class PanelSession {
   private _tiles({ fields }: MessageOf<'tiles'>): void {
     const watch = this._watches.get(fields.id);
     if (watch === undefined) {
-      this._fail(fields.id, unknownWatchSentence(fields.id));
+      this._failTiles(fields.id, unknownWatchSentence(fields.id));
       return;
     }
     const { id: ofWatch, level, first } = fields;
@@ -293,7 +293,7 @@ export class PanelSession {
     const now = Date.now();
     if (now - this._givenUpAt >= GIVEN_UP_MILLISECONDS) {
       this._givenUpAt = now;
-      this._fail(request.watch, tilesGivenUpSentence(MOST_TILES));
+      this._failTiles(request.watch, tilesGivenUpSentence(MOST_TILES));
     }
   }
 
@@ -346,7 +346,7 @@ export class PanelSession {
       );
     } catch (error) {
       if (!(error instanceof NotWanted)) {
-        this._fail(id, foldFailedSentence('task-stream', error));
+        this._failTiles(id, foldFailedSentence('task-stream', error));
       }
     }
   }
@@ -405,6 +405,12 @@ export class PanelSession {
   private _fail(id: number, sentence: string): void {
     if (!this._closed) {
       this._link.send('failure', { id, sentence });
+    }
+  }
+
+  private _failTiles(id: number, sentence: string): void {
+    if (!this._closed) {
+      this._link.send('failure', { id, sentence, tiles: true });
     }
   }
 
