@@ -3,7 +3,11 @@
  * keep their last answer; when it is back, each is asked again with what it has.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
-import type { ClusterInfo, RunDetail } from '../wire/panel-link';
+import {
+  MOST_WATCHES,
+  type ClusterInfo,
+  type RunDetail
+} from '../wire/panel-link';
 import type { IFeed, IWatch, LinkStatus, WatchSpec } from './feed-types';
 import { type ObserverFrame, PageLink } from './page-link';
 import { TileCache } from './tile-cache';
@@ -72,6 +76,7 @@ export class Feed implements IFeed {
         unregister: id => {
           this._watches.delete(id);
         },
+        ended: () => this._fillPlace(),
         lists: cluster => this._clusters.some(info => info.cluster === cluster)
       },
       spec,
@@ -123,12 +128,6 @@ export class Feed implements IFeed {
     switch (message.type) {
       case 'clusters':
         this._clusters = message.fields.clusters;
-        // A new observer does not know a cluster until its source has reconnected; then it can answer the watch.
-        for (const watch of this._watches.values()) {
-          if (watch.failure !== null) {
-            watch.askAgain();
-          }
-        }
         this._clustersChanged.emit(this._clusters);
         return;
       case 'snapshot':
@@ -158,6 +157,18 @@ export class Feed implements IFeed {
   private _onOpened(): void {
     for (const watch of this._watches.values()) {
       watch.askAgain();
+    }
+  }
+
+  /** The observer keeps every watch, also one that it cannot answer yet; but of more than so many, it had no place for some. */
+  private _fillPlace(): void {
+    if (this._isDisposed || this._watches.size < MOST_WATCHES) {
+      return;
+    }
+    for (const watch of this._watches.values()) {
+      if (watch.failure !== null) {
+        watch.askAgain();
+      }
     }
   }
 

@@ -32,6 +32,8 @@ export class Watch implements IWatch {
   private _tilesFailure: string | null = null;
   private _isAsking = true;
   private _isDisposed = false;
+  /** The observer makes no tiles before it has answered: those asked for meanwhile may never come. */
+  private _mayLackTiles = true;
   /** Tiles on their way, and since when. */
   private readonly _asked = new Map<string, number>();
   /** Tiles to ask for at the end of this turn, by level. */
@@ -125,7 +127,7 @@ export class Watch implements IWatch {
 
   // ------------------------------------------------------------ for the feed
 
-  /** The link reopened: the other side knows nothing of this watch. */
+  /** The other side knows nothing of this watch: the link reopened, or there was no place for it. */
   askAgain(): void {
     this._asked.clear();
     this._ask();
@@ -134,6 +136,10 @@ export class Watch implements IWatch {
   onSnapshot({ fields }: SnapshotFrame): void {
     this._failure = this._tilesFailure = null;
     this._isAsking = false;
+    if (this._mayLackTiles) {
+      this._mayLackTiles = false;
+      this._asked.clear();
+    }
     this._snapshot = { type: 'snapshot', ...fields };
     this._setScope();
     this._host.link.send('ack', { id: fields.id, seq: fields.seq });
@@ -177,6 +183,7 @@ export class Watch implements IWatch {
     } else {
       this._failure = fields.sentence;
       this._isAsking = false;
+      this._mayLackTiles = true;
     }
     this._asked.clear();
     this._listener(this);
@@ -189,10 +196,12 @@ export class Watch implements IWatch {
     this._isDisposed = true;
     this._host.link.send('unwatch', { id: this._id });
     this._host.unregister(this._id);
+    this._host.ended();
     Signal.clearData(this);
   }
 
   private _ask(): void {
+    this._mayLackTiles = true;
     const { cluster, view, filter, time, params, maxHz } = this._spec;
     // Kept: a new observer lists no clusters yet, and has to learn that this one exists.
     this._isExpected ||= this._snapshot !== null || this._host.lists(cluster);
@@ -254,6 +263,8 @@ export namespace Watch {
     /** Gives the watch an id under which it gets answers. */
     register(watch: Watch): number;
     unregister(id: number): void;
+    /** The page has one watch less. */
+    ended(): void;
     /** Whether the observer last told of this cluster. */
     lists(cluster: string): boolean;
   }

@@ -58,8 +58,15 @@ const view = v.picklist([
 const mapOf = <T extends object>() =>
   map as unknown as v.GenericSchema<Readonly<Record<string, unknown>>, T>;
 
+/** Of one viewer. A page shows a dozen panels; one that asks for more is told so. */
+export const MOST_WATCHES = 256;
+
 export const PANEL_LINK = {
   up: {
+    /**
+     * Kept until `unwatch`, whatever it is answered, and answered again when its cluster comes or begins anew; a query, until its one answer.
+     * Only of more than MOST_WATCHES the rest is not kept.
+     */
     watch: message({
       id: u32,
       cluster: text,
@@ -75,8 +82,9 @@ export const PANEL_LINK = {
       afterSeq: v.optional(count)
     }),
     /**
-     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. One that is too long is answered by
-     * `failure`, and the watch then by nothing until the next change, which is answered in any case.
+     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. What is left out stays as it was asked
+     * for last. A question that is too long, the first or one after a change, is answered by `failure`, and then by nothing until the next
+     * change, which is answered in any case.
      */
     change: message({
       id: u32,
@@ -85,7 +93,8 @@ export const PANEL_LINK = {
     }),
     /**
      * Map tiles of the task stream for watch `id` (its filter applies). Level L: cells of 2^L microseconds, 512 cells per tile; tile i covers
-     * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order).
+     * [i, i+1) * 512 * 2^L µs since the cluster's start. Lanes are those of the last task-stream snapshot (`lanes` index order). None is made
+     * while the watch's cluster is not here, or its first question is too long: ask again after the snapshot.
      */
     tiles: message({
       id: u32,

@@ -1,3 +1,4 @@
+import { MOST_WATCHES } from '../../wire/panel-link';
 import { Feed } from '../feed';
 import type { IWatch, LinkStatus, WatchSpec } from '../feed-types';
 import { FakeSocket } from './fake-socket';
@@ -189,15 +190,39 @@ describe('Feed', () => {
     await expect(feed.detail('c1', 10)).rejects.toThrow('no connection');
   });
 
-  it('asks again for a failed watch when the clusters change', () => {
+  it('leaves it to the observer to answer a failed watch when it can', () => {
     const failures: (string | null)[] = [];
     feed.watch(SPEC, watch => failures.push(watch.failure));
     last().answer('failure', { id: 1, sentence: 'No such cluster.' });
     last().taken();
-    last().answer('clusters', { clusters: [] });
-    expect(last().taken()).toMatchObject([{ type: 'watch' }]);
+    for (let push = 0; push < 5; push++) {
+      last().answer('clusters', { clusters: [] });
+    }
+    expect(last().taken()).toEqual([]);
     last().answer('snapshot', snapshot(1, 1));
     expect(failures).toEqual(['No such cluster.', null]);
+  });
+
+  it('asks for what had no place among its watches once one of them ends', () => {
+    const watches = Array.from({ length: MOST_WATCHES + 2 }, () =>
+      feed.watch(SPEC, () => undefined)
+    );
+    const lacking = [MOST_WATCHES + 1, MOST_WATCHES + 2];
+    lacking.forEach(id =>
+      last().answer('failure', { id, sentence: 'Close some panels.' })
+    );
+    last().taken();
+    watches[0]!.dispose();
+    expect(
+      last()
+        .taken()
+        .map(({ type, fields }) => [type, fields['id']])
+    ).toEqual([['unwatch', 1], ...lacking.map(id => ['watch', id])]);
+    // With a place for each, the others' failures are their own.
+    watches[1]!.dispose();
+    last().taken();
+    watches[2]!.dispose();
+    expect(last().taken()).toEqual([{ type: 'unwatch', fields: { id: 3 } }]);
   });
 
   describe('tiles', () => {
@@ -241,6 +266,22 @@ describe('Feed', () => {
       last().answer('tile', settledTile(1, 0), { boxes });
       expect(watch.failure).toBeNull();
       expect(told).toHaveBeenCalledTimes(1);
+    });
+
+    it('asks again for tiles that a watch without an answer was asked for', async () => {
+      last().drop();
+      jest.advanceTimersByTime(200);
+      last().open();
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      last().answer('snapshot', snapshot(1, 2));
+      last().taken();
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      expect(last().taken()).toMatchObject([{ type: 'tiles' }]);
+      watch.requestTiles(4, 0, 1);
+      await Promise.resolve();
+      expect(last().taken()).toEqual([]);
     });
 
     it('keeps the failure of a question until that has an answer', () => {

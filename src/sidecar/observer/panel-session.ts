@@ -1,9 +1,11 @@
 /** One viewer's link: a browser page through the relay, or the Python client. In the observer process. */
 import type { AcceptedLink } from '../../link/door';
 import { runDetail } from '../../observer/folds/run-detail';
+import { MOST_WATCHES } from '../../wire/panel-link';
 import type { Message } from '../../wire/schema';
 import type { Answer } from './answers';
-import type { Clusters } from './clusters';
+import type { ClusterEntry, Clusters } from './clusters';
+import { MOST_QUESTION_CHARACTERS, PageQuestion } from './page-question';
 import {
   begunAnewSentence,
   foldFailedSentence,
@@ -18,30 +20,29 @@ import { NotWanted, type WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
 const CLUSTERS_MILLISECONDS = 500;
-/** A page shows a dozen panels; a link that asks for more is told so. */
-const MOST_WATCHES = 256;
 /** Bytes that may be on their way to a page that does not read, two of the longest messages. More is neither made nor asked for: nothing is read from it either. */
 const MOST_QUEUED_BYTES = 2 * 2 ** 20;
 /** How long a page's requests are looked at before other sockets are read. */
 const REQUESTS_MILLISECONDS = 4;
-/** Characters of a watch's filter, time and parameters: 500 spans of a hundred characters. */
-const MOST_QUESTION_CHARACTERS = 64 * 1024;
 /** A page that asks for too many tiles is told so once in a while. */
 const GIVEN_UP_MILLISECONDS = 1000;
 
 type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
 
-type Awaiting = {
-  /** With the changes since. */
-  message: MessageOf<'watch'>;
-  readonly timer: NodeJS.Timeout;
+/**
+ * A watch is kept from `watch` to `unwatch`, a query until its answer. It rests while its cluster is not here or its question is too long;
+ * the page has been told so, or its cluster is awaited.
+ */
+type KeptWatch = {
+  readonly question: PageQuestion;
+  running: RunningWatch | null;
+  /** Ends the wait for its cluster. */
+  arrival: NodeJS.Timeout | undefined;
 };
 
 export class PanelSession {
-  private readonly _watches = new Map<number, RunningWatch>();
-  /** Watches of clusters that are expected, by cluster id. */
-  private readonly _awaiting = new Map<number, Awaiting>();
+  private readonly _watches = new Map<number, KeptWatch>();
   private readonly _stopListening: () => void;
   private _clustersTimer: NodeJS.Timeout | undefined;
   private _clustersAt = 0;
@@ -63,8 +64,7 @@ export class PanelSession {
     private readonly _note: (sentence: string) => void
   ) {
     this._stopListening = _clusters.onChange(() => {
-      this._endOutdated();
-      this._beginAwaited();
+      this._followClusters();
       this._pushClustersSoon();
     });
     _link.start({
@@ -128,7 +128,7 @@ export class PanelSession {
     }
     this._work();
     this._pushClustersSoon();
-    this._watches.forEach(watch => watch.wake());
+    this._watches.forEach(({ running }) => running?.wake());
     this._makeTiles();
   }
 
@@ -143,7 +143,7 @@ export class PanelSession {
       case 'detail':
         return this._detail(message);
       case 'ack':
-        this._watches.get(message.fields.id)?.ack(message.fields.seq);
+        this._watches.get(message.fields.id)?.running?.ack(message.fields.seq);
         return;
       case 'unwatch':
         this._forget(message.fields.id);
@@ -154,34 +154,75 @@ export class PanelSession {
     }
   }
 
-  private _watch(message: MessageOf<'watch'>): void {
-    const { fields } = message;
-    this._forget(fields.id);
-    if (this._isTooLong(fields)) {
-      return;
-    }
-    const entry = this._clusters.get(fields.cluster);
-    if (entry === undefined) {
-      const absent = this._clusters.forgotten(fields.cluster);
-      const why = absent?.dropped ?? absent?.why;
-      const isExpected = fields.expected || (fields.afterSeq ?? 0) > 0;
-      const hasRoom = this._awaiting.size < MOST_WATCHES;
-      if (why === undefined && isExpected && hasRoom) {
-        // The viewer was told of the cluster, so it exists: its source is about to connect, or to reconnect after an observer died.
-        this._await(message);
-      } else {
-        this._fail(fields.id, why ?? unknownClusterSentence(fields.cluster));
-      }
-      return;
-    }
+  private _watch({ fields }: MessageOf<'watch'>): void {
+    const { id, cluster } = fields;
+    this._forget(id);
     if (this._watches.size >= MOST_WATCHES) {
       this._fail(
-        fields.id,
+        id,
         `This page has ${MOST_WATCHES} watches already: close some panels.`
       );
       return;
     }
-    const watch = new RunningWatch(fields, entry, {
+    const watch: KeptWatch = {
+      question: new PageQuestion(fields),
+      running: null,
+      arrival: undefined
+    };
+    this._watches.set(id, watch);
+    const isExpected = fields.expected || (fields.afterSeq ?? 0) > 0;
+    if (isExpected && this._clusters.get(cluster) === undefined) {
+      // The viewer was told of the cluster, so it exists: its source is about to connect, or to reconnect after an observer died.
+      watch.arrival = setTimeout(() => {
+        watch.arrival = undefined;
+        if (!watch.question.isTooLong) {
+          this._answer(watch);
+        }
+      }, ARRIVAL_MILLISECONDS);
+    }
+    this._answer(watch);
+  }
+
+  private _change({ fields }: MessageOf<'change'>): void {
+    const watch = this._watches.get(fields.id);
+    if (watch === undefined) {
+      this._fail(fields.id, unknownWatchSentence(fields.id));
+      return;
+    }
+    watch.question.change(fields);
+    this._answer(watch);
+  }
+
+  /** Has the question answered as it is now, or says why it cannot be. */
+  private _answer(watch: KeptWatch): void {
+    const { fields, length, isTooLong } = watch.question;
+    if (isTooLong) {
+      watch.running?.refuseChange();
+      this._rest(watch, longFilterSentence(length, MOST_QUESTION_CHARACTERS));
+      return;
+    }
+    if (watch.running !== null) {
+      watch.running.change(fields);
+      return;
+    }
+    const entry = this._clusters.get(fields.cluster);
+    if (entry !== undefined) {
+      this._run(watch, entry);
+      return;
+    }
+    const absent = this._clusters.forgotten(fields.cluster);
+    const why = absent?.dropped ?? absent?.why;
+    if (why !== undefined || watch.arrival === undefined) {
+      clearTimeout(watch.arrival);
+      watch.arrival = undefined;
+      this._rest(watch, why ?? unknownClusterSentence(fields.cluster));
+    }
+  }
+
+  private _run(watch: KeptWatch, entry: ClusterEntry): void {
+    clearTimeout(watch.arrival);
+    watch.arrival = undefined;
+    watch.running = new RunningWatch(watch.question.fields, entry, {
       snapshot: (id, seq, logId, answer) =>
         this._snapshot(id, seq, logId, answer),
       failure: (id, sentence) => this._fail(id, sentence),
@@ -193,89 +234,33 @@ export class PanelSession {
       isFull: () => this._isFull,
       owner: this
     });
-    this._watches.set(fields.id, watch);
   }
 
-  private _isTooLong(
-    fields: Pick<Partial<MessageOf<'watch'>['fields']>, 'filter' | 'params'> & {
-      readonly id: number;
+  /** Until the next change, or until its cluster is here. To a query, the sentence is the answer. */
+  private _rest(watch: KeptWatch, sentence: string): void {
+    const { id, maxHz } = watch.question.fields;
+    if (maxHz === 0) {
+      this._forget(id);
     }
-  ): boolean {
-    const { id, filter, params } = fields;
-    const { length } = JSON.stringify([filter, params]);
-    if (length > MOST_QUESTION_CHARACTERS) {
-      this._fail(id, longFilterSentence(length, MOST_QUESTION_CHARACTERS));
-      return true;
-    }
-    return false;
-  }
-
-  private _await(message: MessageOf<'watch'>): void {
-    const { id, cluster } = message.fields;
-    const timer = setTimeout(() => {
-      this._awaiting.delete(id);
-      this._fail(id, unknownClusterSentence(cluster));
-    }, ARRIVAL_MILLISECONDS);
-    this._awaiting.set(id, { message, timer });
-  }
-
-  private _beginAwaited(): void {
-    for (const { message } of [...this._awaiting.values()]) {
-      const { cluster } = message.fields;
-      if (
-        this._clusters.get(cluster) !== undefined ||
-        this._clusters.forgotten(cluster) !== undefined
-      ) {
-        this._watch(message);
-      }
-    }
+    this._fail(id, sentence);
   }
 
   private _forget(id: number): void {
-    this._watches.get(id)?.dispose();
+    const watch = this._watches.get(id);
+    watch?.running?.dispose();
+    clearTimeout(watch?.arrival);
     this._watches.delete(id);
     this._tileRequests.forget(id);
-    clearTimeout(this._awaiting.get(id)?.timer);
-    this._awaiting.delete(id);
-  }
-
-  private _change({ fields }: MessageOf<'change'>): void {
-    const { id } = fields;
-    const watch = this._watches.get(id);
-    const awaited = this._awaiting.get(id);
-    if (watch === undefined && awaited === undefined) {
-      this._fail(id, unknownWatchSentence(id));
-      return;
-    }
-    const change = {
-      ...(fields.time === undefined ? {} : { time: fields.time }),
-      ...(fields.params === undefined ? {} : { params: fields.params })
-    };
-    if (awaited !== undefined) {
-      if (this._isTooLong(fields)) {
-        // Its question before the change is no longer the page's.
-        this._forget(id);
-        return;
-      }
-      // The cluster is not there yet: what is asked of it is the newest question, within the time that the watch may wait.
-      const { message } = awaited;
-      awaited.message = {
-        ...message,
-        fields: { ...message.fields, ...change }
-      };
-      return;
-    }
-    if (this._isTooLong(fields)) {
-      watch!.refuseChange();
-      return;
-    }
-    watch!.change(change);
   }
 
   private _tiles({ fields }: MessageOf<'tiles'>): void {
     const watch = this._watches.get(fields.id);
     if (watch === undefined) {
       this._failTiles(fields.id, unknownWatchSentence(fields.id));
+      return;
+    }
+    if (watch.running === null) {
+      // A page asks again when it has an answer.
       return;
     }
     const { id: ofWatch, level, first } = fields;
@@ -314,12 +299,12 @@ export class PanelSession {
   }
 
   private async _makeTile({ watch: id, level, index }: TileRequest) {
-    const watch = this._watches.get(id);
-    if (watch === undefined) {
+    const watch = this._watches.get(id)?.running;
+    if (!watch) {
       return;
     }
     const isWanted = (): boolean =>
-      !this._closed && this._watches.get(id) === watch;
+      !this._closed && this._watches.get(id)?.running === watch;
     try {
       const { cluster } = watch.entry;
       const { value: tile } = await this._queue.run(
@@ -414,20 +399,36 @@ export class PanelSession {
     }
   }
 
-  /**
-   * A history that was dropped must not stay in memory because a panel looks at it. On each list of clusters, panels ask again for what
-   * failed, which finds the new log of a restarted cluster.
-   */
-  private _endOutdated(): void {
-    for (const [id, watch] of this._watches) {
-      const { cluster } = watch.entry;
-      if (this._clusters.get(cluster.id) !== watch.entry) {
-        this._forget(id);
-        this._fail(
-          id,
-          this._clusters.forgotten(cluster.id)?.dropped ??
-            begunAnewSentence(cluster.name)
-        );
+  /** A watch begins with its cluster, and goes over to the new log of a restarted one. */
+  private _followClusters(): void {
+    for (const [id, watch] of [...this._watches]) {
+      const { question, running } = watch;
+      const { cluster } = question.fields;
+      const entry = this._clusters.get(cluster);
+      if (running !== null && running.entry !== entry) {
+        // A history that was dropped must not stay in memory because a panel looks at it.
+        running.dispose();
+        watch.running = null;
+        this._tileRequests.forget(id);
+        if (!question.isTooLong) {
+          this._rest(
+            watch,
+            this._clusters.forgotten(cluster)?.dropped ??
+              begunAnewSentence(running.entry.cluster.name)
+          );
+        }
+      }
+      const isDue =
+        entry !== undefined ||
+        (watch.arrival !== undefined &&
+          this._clusters.forgotten(cluster) !== undefined);
+      if (
+        this._watches.get(id) === watch &&
+        watch.running === null &&
+        !question.isTooLong &&
+        isDue
+      ) {
+        this._answer(watch);
       }
     }
   }
@@ -465,7 +466,7 @@ export class PanelSession {
     clearTimeout(this._clustersTimer);
     clearImmediate(this._next);
     this._stopListening();
-    for (const id of [...this._watches.keys(), ...this._awaiting.keys()]) {
+    for (const id of [...this._watches.keys()]) {
       this._forget(id);
     }
   }

@@ -133,8 +133,11 @@ export class RunningWatch {
   }
 
   ack(seq: number): void {
-    this._acknowledged = Math.max(this._acknowledged, seq);
-    this.wake();
+    if (seq <= this._seq) {
+      // Others are of the log before this one, or of no answer at all.
+      this._acknowledged = Math.max(this._acknowledged, seq);
+      this.wake();
+    }
   }
 
   dispose(): void {
@@ -161,7 +164,9 @@ export class RunningWatch {
       const { id, afterSeq = 0 } = this._request;
       const have = this._entry.cluster.store.seq;
       this._output.failure(id, notArrivedSentence(afterSeq, have));
-      this._end();
+      if (this._isQuery) {
+        this._end();
+      }
     }, ARRIVAL_MILLISECONDS);
   }
 

@@ -121,8 +121,9 @@ class ObserverSocket implements ISocket {
     };
     setTimeout(() => {
       if (this.onopen !== null) {
-        this.onopen(new Event('open'));
+        // Before the page hears of it: it asks at once.
         open(link as SessionLink);
+        this.onopen(new Event('open'));
       }
     }, 0);
   }

@@ -265,17 +265,20 @@ describe('the observer', () => {
     expect(await anew.open('c1', 'another log')).toBe(0);
     expect((await panel.next('failure')).fields).toEqual({
       id: 1,
-      sentence: 'first-look has begun a new history.'
+      sentence: 'first-look has begun a new history.',
+      tiles: false
     });
     // The old log's link is none of the new one's business.
     source.link.destroy();
+    // The watch goes over to the new one.
     await anew.send(blocks);
-    panel.link.send('watch', { id: 1, cluster: 'c1', view: 'tasks' });
-    const { fields } = await panel.next(
+    await panel.next(
       'snapshot',
-      ({ logId }) => logId === 'another log'
+      ({ id, logId, result }) =>
+        id === 1 &&
+        logId === 'another log' &&
+        (result as unknown as TasksResult).total === 3
     );
-    expect(fields.result).toMatchObject({ total: 3 });
   });
 
   it('resumes a source where it was, and knows when it is gone for good', async () => {

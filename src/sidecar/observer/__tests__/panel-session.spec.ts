@@ -32,7 +32,10 @@ function opened() {
     handlers.messages([
       {
         type: 'watch',
-        fields: { id, cluster: 'c1', view: 'summary', maxHz: 0, afterSeq: 3 }
+        fields: {
+          ...{ id, cluster: 'c1', view: 'summary', filter: {}, params: {} },
+          ...{ maxHz: 0, afterSeq: 3 }
+        }
       }
     ]);
   const asked: unknown[] = [];
@@ -130,6 +133,113 @@ it('asks again what a watch was before a change that is too long', () => {
   expect(failed).toHaveLength(1);
   expect(asked).toHaveLength(2);
   expect(asked[1]).toEqual(asked[0]);
+});
+
+it('keeps a first question that is too long until it is short enough', () => {
+  const { failed, asked, appear, ask } = opened();
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  const long = { text: 'x'.repeat(70_000) };
+  const change = (fields: object) =>
+    ask([{ type: 'change', fields: { id: 1, ...fields } }]);
+  ask([
+    {
+      type: 'watch',
+      fields: { id: 1, cluster: 'c1', ...question, params: long }
+    }
+  ]);
+  const tooLong = { id: 1, sentence: expect.stringContaining('70,013') };
+  expect(failed).toEqual([tooLong]);
+  // Whatever becomes of its cluster, the page is told once; of each change it is.
+  appear();
+  jest.advanceTimersByTime(20_000);
+  expect(failed).toEqual([tooLong]);
+  change({ time: { last: 7 } });
+  expect([failed, asked]).toEqual([[tooLong, tooLong], []]);
+  ask([{ type: 'tiles', fields: { id: 1, level: 1, first: 0, count: 1 } }]);
+  expect(failed).toHaveLength(2);
+  change({ params: {} });
+  expect(asked).toEqual([
+    { ...question, params: expect.anything(), time: { last: 7 } }
+  ]);
+  expect(failed).toHaveLength(2);
+});
+
+it('does not take the time of a change for one to what was refused', () => {
+  const { failed, asked, appear, ask } = opened();
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  appear();
+  ask([
+    { type: 'watch', fields: { id: 1, cluster: 'c1', ...question } },
+    {
+      type: 'change',
+      fields: { id: 1, params: { text: 'x'.repeat(70_000) } }
+    },
+    { type: 'change', fields: { id: 1, time: { last: 7 } } }
+  ]);
+  // The page still shows the long parameters.
+  expect(failed).toHaveLength(2);
+  expect(asked).toHaveLength(1);
+});
+
+it('refuses a filter and parameters that are too long together', () => {
+  const { failed, asked, appear, ask } = opened();
+  const functions = ['f'.repeat(40_000)];
+  const change = (params: object) =>
+    ask([{ type: 'change', fields: { id: 1, params } }]);
+  appear();
+  ask([
+    {
+      type: 'watch',
+      fields: {
+        ...{ id: 1, cluster: 'c1', view: 'tasks', time: 'all' },
+        ...{ filter: { functions }, params: {} }
+      }
+    }
+  ]);
+  change({ text: 'x'.repeat(40_000) });
+  expect(failed).toHaveLength(1);
+  change({ text: 'x'.repeat(20_000) });
+  expect(failed).toHaveLength(1);
+  expect(asked).toHaveLength(2);
+});
+
+it('answers a watch when its cluster comes, long after it has said there is none', () => {
+  const { failed, asked, appear, ask } = opened();
+  const question = { view: 'tasks', filter: {}, params: {}, time: 'all' };
+  for (const [id, expected] of [
+    [1, true],
+    [2, false]
+  ]) {
+    ask([
+      { type: 'watch', fields: { id, cluster: 'c1', ...question, expected } }
+    ]);
+  }
+  jest.advanceTimersByTime(60_000);
+  expect(failed).toHaveLength(2);
+  appear();
+  expect(asked).toHaveLength(2);
+  // It was told of no other ending.
+  expect(failed).toHaveLength(2);
+});
+
+it('gives the place of a query free that has been refused', () => {
+  const { failed, appear, ask } = opened();
+  const query = { cluster: 'c1', view: 'tasks', filter: {}, maxHz: 0 };
+  const params = { text: 'x'.repeat(70_000) };
+  for (const isThere of [false, true]) {
+    if (isThere) {
+      appear();
+    }
+    for (let id = 0; id < 300; id++) {
+      ask([{ type: 'watch', fields: { id, ...query, params } }]);
+      ask([
+        { type: 'watch', fields: { id, ...query, params: {}, afterSeq: 3 } }
+      ]);
+      ask([{ type: 'change', fields: { id, params } }]);
+    }
+  }
+  expect(JSON.stringify(failed)).not.toContain('close some panels');
+  expect(failed).toHaveLength(2 * 2 * 300);
 });
 
 it('lets so many wait, and none for a link that is closed', () => {

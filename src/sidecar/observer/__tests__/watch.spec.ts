@@ -154,6 +154,20 @@ describe('a watch', () => {
     }
   });
 
+  it('sends two answers before the first is acknowledged, whatever else is', async () => {
+    jest.useFakeTimers();
+    fixture = new WatchFixture({ maxHz: 60 });
+    fixture.watch.ack(99);
+    for (let n = 0; n < 5; n++) {
+      fixture.cluster.take(n === 0 ? blocks : [more(n)]);
+      await jest.advanceTimersByTimeAsync(2000);
+    }
+    expect(fixture.sent).toEqual([1, 2]);
+    fixture.watch.ack(1);
+    await jest.advanceTimersByTimeAsync(2000);
+    expect(fixture.sent).toEqual([1, 2, 3]);
+  });
+
   it('goes on after answers that could not be sent', async () => {
     jest.useFakeTimers();
     fixture = new WatchFixture({ maxHz: 60 });
