@@ -9,7 +9,7 @@ from time import perf_counter
 
 from spanwise.local.local_log import LocalLog
 
-#: As the scheduler's (``src/sidecar/scheduler/memory-runs.ts``).
+#: As the scheduler's (``src/sidecar/scheduler-process/memory-runs.ts``).
 _SHORTEST_SECONDS = 0.01
 _DOUBLE_SECONDS = 0.001
 _STOP_SECONDS = 10.0

@@ -1,7 +1,7 @@
 """What a message of the right form must fulfil besides.
 
 Offsets lie within what they point into, ids are those that were asked for, amounts are
-numbers that can be.  ``src/sidecar/scheduler/check-messages.ts`` is the same for the
+numbers that can be.  ``src/sidecar/scheduler-process/check-messages.ts`` is the same for the
 scheduler.  The receiver of a link gives its check to :meth:`spanwise.wire.link.Link.look_over`,
 so that nothing of a refused message has been taken in.
 """

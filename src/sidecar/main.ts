@@ -7,8 +7,8 @@
  *   node spanwise.mjs --version
  */
 import { BUILD, VERSION } from './build';
-import { runObserver } from './observer/program';
-import { runScheduler } from './scheduler/program';
+import { runObserver } from './observer-process/program';
+import { runScheduler } from './scheduler-process/program';
 
 type Program = (args: readonly string[]) => Promise<number>;
 

@@ -1,4 +1,4 @@
-import { ObservedCluster } from '../sidecar/observer/observed-cluster';
+import { ObservedCluster } from '../sidecar/observer-process/observed-cluster';
 
 /** A cluster as an observer knows it once its source has said who it is: without rows. */
 export function emptyCluster(): ObservedCluster {

@@ -10,7 +10,7 @@ import type { Link } from '../link/link';
 import type {
   FleetOptions,
   IWorkerFleet
-} from '../sidecar/scheduler/worker-fleet';
+} from '../sidecar/scheduler-process/worker-fleet';
 import type { Message } from '../wire/schema';
 
 /** What a task does: the text of its template. `hold` runs until the test says so. */

@@ -6,7 +6,7 @@ import { createRoot, type Root } from 'react-dom/client';
 import { ClusterRef } from '../../feed/cluster-ref';
 import { FakeFeed } from '../../feed/__tests__/fake-feed';
 import { encodeBlock } from '../../records/block';
-import { type ObservedCluster } from '../../sidecar/observer/observed-cluster';
+import { type ObservedCluster } from '../../sidecar/observer-process/observed-cluster';
 import { emptyCluster } from '../../testing/observed-cluster';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawBlocks } from '../../testing/run-from-text';

@@ -6,10 +6,10 @@ import { Feed } from '../../feed/feed';
 import type { ISocket } from '../../feed/page-link';
 import type { BlockRows } from '../../observer/store/column-table';
 import { encodeBlock } from '../../records/block';
-import { Clusters } from '../../sidecar/observer/clusters';
-import type { ObservedCluster } from '../../sidecar/observer/observed-cluster';
-import { PanelSession } from '../../sidecar/observer/panel-session';
-import { WorkQueue } from '../../sidecar/observer/work-queue';
+import { Clusters } from '../../sidecar/observer-process/clusters';
+import type { ObservedCluster } from '../../sidecar/observer-process/observed-cluster';
+import { PanelSession } from '../../sidecar/observer-process/panel-session';
+import { WorkQueue } from '../../sidecar/observer-process/work-queue';
 import { FrameDecoder, FrameEncoder } from '../../wire/frame';
 
 type ObservedPageOptions = {
