@@ -19,7 +19,7 @@
 
 /** The columns of a tile that are drawn; one row a box, `from`/`to` in cells. */
 export type BoxColumns = {
-  readonly lane: Uint16Array;
+  readonly laneIndex: Uint16Array;
   readonly from: Float32Array;
   readonly to: Float32Array;
   readonly function: Uint16Array;
@@ -104,14 +104,14 @@ function rowsByLane(
 ): (number[] | undefined)[] {
   const rows: (number[] | undefined)[] = new Array(options.lanes);
   const add = (row: number) => {
-    const lane = (boxes.lane[row] as number) - options.firstLane;
+    const lane = (boxes.laneIndex[row] as number) - options.firstLane;
     if (lane >= 0 && lane < options.lanes) {
       (rows[lane] ??= []).push(row);
     }
   };
   const thin = 3 / options.pixelsPerCell;
   const thinFailed: number[] = [];
-  for (let row = 0; row < boxes.lane.length; row += 1) {
+  for (let row = 0; row < boxes.laneIndex.length; row += 1) {
     add(row);
     if (
       boxes.kind[row] === FAILED_KIND &&

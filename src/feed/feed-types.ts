@@ -8,6 +8,8 @@ import type {
   Filter,
   RunDetail,
   Snapshot,
+  TileColumns,
+  TileHeader,
   TimeRange,
   ViewName
 } from '../wire/panel-link';
@@ -37,25 +39,8 @@ export type WatchChange = Partial<
   Pick<WatchSpec, 'filter' | 'time' | 'params'>
 >;
 
-/** One tile of the task stream: columns of equal length, one row a box; see `Tile` in wire/panel-link.ts. */
-export type TileData = {
-  readonly level: number;
-  readonly index: number;
-  /** Nothing in this tile changes any more. */
-  readonly settled: boolean;
-  readonly logSeq: number;
-  readonly functions: readonly string[];
-  readonly lane: Uint16Array;
-  /** In cells of 2^level µs, relative to the tile's left border. */
-  readonly from: Float32Array;
-  readonly to: Float32Array;
-  readonly function: Uint16Array;
-  readonly kind: Uint8Array;
-  readonly strip: Uint8Array;
-  readonly cover: Uint8Array;
-  readonly run: Uint32Array;
-  readonly tasks: Uint32Array;
-};
+/** One tile of the task stream, as the page keeps it. */
+export type TileData = TileHeader & TileColumns;
 
 /** A running watch. Its owner disposes it when it is hidden; disposing twice is safe. */
 export interface IWatch extends IDisposable {

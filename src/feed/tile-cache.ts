@@ -79,5 +79,5 @@ function keyOf(scope: number, level: number, index: number): string {
 }
 
 function sizeOf(tile: TileData): number {
-  return BYTES_PER_TILE + tile.lane.length * BYTES_PER_BOX;
+  return BYTES_PER_TILE + tile.laneIndex.length * BYTES_PER_BOX;
 }

@@ -151,23 +151,7 @@ export class Watch implements IWatch {
     if (this._scope === null) {
       return;
     }
-    const { boxes } = tables;
-    const tile: TileData = {
-      level: fields.level,
-      index: fields.index,
-      settled: fields.settled,
-      logSeq: fields.logSeq,
-      functions: fields.functions,
-      lane: boxes.lane,
-      from: boxes.from,
-      to: boxes.to,
-      function: boxes.function,
-      kind: boxes.kind,
-      strip: boxes.strip,
-      cover: boxes.cover,
-      run: boxes.run,
-      tasks: boxes.tasks
-    };
+    const tile: TileData = { ...fields, ...tables.boxes };
     this._host.tiles.put(this._scope, tile);
     if (this._tilesFailure !== null) {
       // It works again, and of a run that is over no other snapshot would tell so.

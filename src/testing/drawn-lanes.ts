@@ -11,16 +11,16 @@ export function drawnTile(
   place: { readonly level?: number; readonly index?: number } = {}
 ): TileData {
   const rows: {
-    lane: number;
+    laneIndex: number;
     from: number;
     to: number;
     letter: string;
   }[] = [];
-  lines.forEach((line, lane) => {
+  lines.forEach((line, laneIndex) => {
     for (const match of line.matchAll(/([A-Za-z])\1*/g)) {
       const from = match.index;
       rows.push({
-        lane,
+        laneIndex,
         from,
         to: from + match[0].length,
         letter: match[0][0] ?? ''
@@ -35,7 +35,7 @@ export function drawnTile(
     settled: true,
     logSeq: 1,
     functions,
-    lane: Uint16Array.from(rows, row => row.lane),
+    laneIndex: Uint16Array.from(rows, row => row.laneIndex),
     from: Float32Array.from(rows, row => row.from),
     to: Float32Array.from(rows, row => row.to),
     function: Uint16Array.from(rows, row =>

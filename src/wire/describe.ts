@@ -4,11 +4,15 @@
  */
 import { LARGEST_U16, LARGEST_U32 } from '../records/enumerations';
 import * as v from 'valibot';
-import type { NumberType } from '../base/typed-arrays';
+import type { NumberType, TypedArrays } from '../base/typed-arrays';
 
 /** Columns of a message. Text never travels in them: it goes as names (dictionary) or in a blob. */
 export type Columns = Readonly<Record<string, NumberType>>;
 export type Tables = Readonly<Record<string, Columns>>;
+/** The columns as arrays. */
+export type ArraysOf<C extends Columns> = {
+  readonly [K in keyof C]: TypedArrays[C[K]];
+};
 
 export type MessageDescription = {
   readonly fields: v.ObjectSchema<v.ObjectEntries, undefined>;

@@ -215,7 +215,7 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
       },
       {
         boxes: {
-          lane: [0, 1],
+          laneIndex: [0, 1],
           from: [0.5, 300],
           to: [12.25, 511.5],
           function: [0, 0],

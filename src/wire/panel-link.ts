@@ -6,6 +6,7 @@
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
 import * as v from 'valibot';
+import type { Row } from '../records/block';
 import {
   FILTERED_STATUSES,
   type RunStatus,
@@ -14,6 +15,7 @@ import {
   type WordOf
 } from '../records/enumerations';
 import {
+  type ArraysOf,
   count,
   flag,
   map,
@@ -124,7 +126,11 @@ export const PANEL_LINK = {
       honoured: mapOf<Honoured>(),
       result: mapOf<ViewResult>()
     }),
-    /** `settled`: nothing in this tile will change any more, keep it for ever. */
+    /**
+     * `settled`: nothing in this tile will change any more, keep it for ever. One row a box, in drawing order; neighbouring cells of one
+     * colour and nearly one cover are one box. Under a filter by span or function, a fused task is not drawn: its matching compute parts
+     * are, tasks = 1 each.
+     */
     tile: message(
       {
         id: u32,
@@ -136,14 +142,22 @@ export const PANEL_LINK = {
       },
       {
         boxes: {
-          lane: 'u16',
+          /** Into the lanes of the last `task-stream` snapshot. */
+          laneIndex: 'u16',
+          /** In cells of 2^level µs since the tile's left border, 0…512; both may lie outside. */
           from: 'f32',
           to: 'f32',
+          /** Into the header's `functions`; none: no one function (an aggregate of a kind other than compute). */
           function: 'u16',
+          /** `BoxKind` */
           kind: 'u8',
+          /** 1: behind other work, drawn in the lane's lower 26 %. */
           strip: 'u8',
+          /** 255: one exact box; less: the share of the cells that the tasks of an aggregate cover. */
           cover: 'u8',
+          /** none: an aggregate */
           run: 'u32',
+          /** 0: a part, which lies over (or, with `strip`, behind) the box of its run. */
           tasks: 'u32'
         }
       }
@@ -169,6 +183,11 @@ export type SpanTerm = Read<typeof term>;
 export type Filter = Read<typeof filter>;
 export type TimeRange = Read<typeof time>;
 export type ViewName = Read<typeof view>;
+type TileMessage = (typeof PANEL_LINK)['down']['tile'];
+/** What is said of a tile as a whole. */
+export type TileHeader = Omit<Read<TileMessage['fields']>, 'id'>;
+/** A tile's boxes. */
+export type TileColumns = ArraysOf<TileMessage['tables']['boxes']>;
 /** The whole answer of a view. */
 export type Snapshot = { readonly type: 'snapshot' } & Read<
   (typeof PANEL_LINK)['down']['snapshot']['fields']
@@ -275,7 +294,7 @@ export type TaskStreamResult = {
   readonly lateSeq?: number;
   /** In order of first appearance: a lane's index never changes, new lanes come at the end, so that tiles stay valid. */
   readonly lanes: readonly {
-    readonly lane: number;
+    readonly laneIndex: number;
     readonly worker: number;
     readonly thread: number;
   }[];
@@ -294,7 +313,7 @@ export type TaskStreamResult = {
   /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
   readonly running: readonly {
-    readonly lane: number;
+    readonly laneIndex: number;
     readonly key: string;
     readonly function: string;
     readonly span: number;
@@ -338,51 +357,42 @@ export type FunctionSlot = {
   readonly executions: number;
 };
 
-/** Columns of a tile (schema.ts `tile`, table `boxes`), one row a box:
- *  lane u16 (index into lanes) · from f32, to f32 (in cells, 0…512; may reach over the borders) · function u16 (index into names below)
- *  kind u8 (`BoxKind`) · strip u8 (1: behind other work, drawn in the lane's lower 26 %)
- *  cover u8 (255 = one exact box; less = share of the cell that is covered by the aggregate, n tasks) · run u32 (none: an aggregate) · tasks u32
- *  Under a filter by span or function, a fused task is not drawn: its matching compute parts are, tasks = 1 each.
- *  Rows are in drawing order. tasks = 0: a part, which lies over (or, with strip, behind) the box of its run; function none: no one function
- *  (an aggregate of a kind other than compute). Neighbouring cells of one colour and nearly one cover are one box.
- *  The header's fields carry `functions: [name]` for the indices in this tile. */
-
 /** view `tasks`: the table twin. params: { sort: column, descending: boolean, offset, limit ≤ 500, search? } */
 export type TasksResult = {
   readonly view: 'tasks';
   readonly total: number;
   readonly rows: readonly RunDetail[];
 };
-export type RunDetail = {
-  readonly run: number;
-  readonly key: string;
-  readonly function: string;
-  readonly span: SpanPath;
-  readonly origin: WordOf<typeof TaskOrigin>;
-  readonly worker: string;
-  readonly thread: number;
-  readonly status: WordOf<typeof RunStatus> | 'running';
-  /** Which of the task's runs, from 1. */
-  readonly attempt: number;
-  readonly start: number;
-  readonly duration: number;
-  readonly cpu: number | null;
-  readonly waitReady: number | null;
-  readonly waitInputs: number | null;
-  readonly waitThread: number | null;
-  readonly nbytes: number | null;
-  readonly error?: string;
-  readonly parts: readonly {
+type RunRow = Row<'runs'>;
+type PartRow = Row<'parts'>;
+/** Figures of which NaN says in the log that they are not known. */
+type OrUnknown<R> = { readonly [C in keyof R]: R[C] | null };
+/** The log's numbers as they are; ids as what they stand for. */
+export type RunDetail = Pick<
+  RunRow,
+  // attempt: which of the task's runs, from 1.
+  'run' | 'attempt' | 'start' | 'duration'
+> &
+  OrUnknown<
+    Pick<RunRow, 'cpu' | 'waitReady' | 'waitInputs' | 'waitThread' | 'nbytes'>
+  > & {
+    readonly key: string;
+    readonly function: string;
+    readonly span: SpanPath;
+    readonly origin: WordOf<typeof TaskOrigin>;
+    readonly worker: string;
+    readonly thread: number;
+    readonly status: WordOf<typeof RunStatus> | 'running';
+    readonly error?: string;
+    readonly parts: readonly PartDetail[];
+  };
+export type PartDetail = Pick<PartRow, 'offset' | 'duration'> &
+  OrUnknown<Pick<PartRow, 'cpu' | 'bytes'>> & {
     readonly kind: string;
     readonly held: boolean;
     readonly function: string;
     readonly span: SpanPath;
-    readonly offset: number;
-    readonly duration: number;
-    readonly cpu: number | null;
-    readonly bytes: number | null;
-  }[];
-};
+  };
 
 /**
  * view `records`: runs with all their parts, in the order in which the scheduler heard of their ends; for programs, page by page.
@@ -399,24 +409,28 @@ export type RecordsResult = {
   readonly end: number;
   readonly names: readonly string[];
   readonly spans: readonly SpanPath[];
-  readonly run: readonly number[];
   readonly key: readonly string[];
-  readonly function: readonly number[];
-  readonly span: readonly number[];
   readonly worker: readonly number[];
   readonly thread: readonly number[];
-  readonly status: readonly number[];
-  readonly attempt: readonly number[];
-  readonly start: readonly number[];
-  readonly duration: readonly number[];
   readonly nbytes: readonly (number | null)[];
   readonly parts: readonly number[];
-  readonly partKind: readonly number[];
-  readonly partFunction: readonly number[];
-  readonly partSpan: readonly number[];
-  readonly partOffset: readonly number[];
-  readonly partDuration: readonly number[];
-};
+} & ListOfEach<
+  Pick<
+    RunRow,
+    'run' | 'function' | 'span' | 'status' | 'attempt' | 'start' | 'duration'
+  >
+> &
+  ListOfEach<{
+    readonly [
+      C in
+        | 'kind'
+        | 'function'
+        | 'span'
+        | 'offset'
+        | 'duration' as `part${Capitalize<C>}`
+    ]: PartRow[C];
+  }>;
+type ListOfEach<R> = { readonly [C in keyof R]: readonly R[C][] };
 
 export type ActivitySeconds = Readonly<Record<string, number>>;
 /**

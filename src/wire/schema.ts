@@ -5,9 +5,9 @@
  *     LINKS.worker.down.assign   what the scheduler sends back
  */
 import type * as v from 'valibot';
-import type { TypedArrays } from '../base/typed-arrays';
 import { CLIENT_LINK } from './client-link';
 import type {
+  ArraysOf,
   Columns,
   Direction,
   LinkDescription,
@@ -52,9 +52,7 @@ export const LINKS = {
 export type LinkName = keyof typeof LINKS;
 
 /** A table as received: `rows`, and one array per column, views of the message's bytes. */
-type Table<C extends Columns> = { readonly rows: number } & {
-  readonly [K in keyof C]: TypedArrays[C[K]];
-};
+type Table<C extends Columns> = { readonly rows: number } & ArraysOf<C>;
 /** A table to send. Columns may be longer than `rows`; without `rows` the first column's length counts. */
 type TableInput<C extends Columns> = { readonly rows?: number } & {
   readonly [K in keyof C]: ArrayLike<number>;

@@ -61,7 +61,7 @@ describe('lanes as pixels', () => {
     const raster = rasteriseTile(
       {
         ...tile,
-        lane: Uint16Array.of(0, 0),
+        laneIndex: Uint16Array.of(0, 0),
         from: Float32Array.of(0, 2),
         to: Float32Array.of(8, 5),
         function: Uint16Array.of(0, 0),
@@ -113,7 +113,7 @@ describe('lanes as pixels', () => {
     const raster = rasteriseTile(
       {
         ...tile,
-        lane: Uint16Array.of(0, 0),
+        laneIndex: Uint16Array.of(0, 0),
         from: Float32Array.of(0, 0),
         to: Float32Array.of(8, 4),
         function: Uint16Array.of(0, 0),
@@ -153,7 +153,7 @@ describe('lanes as pixels', () => {
     const raster = rasteriseTile(
       {
         ...tile,
-        lane: Uint16Array.of(0, 0),
+        laneIndex: Uint16Array.of(0, 0),
         from: Float32Array.of(0, 0),
         to: Float32Array.of(4, 4),
         function: Uint16Array.of(0, 0),

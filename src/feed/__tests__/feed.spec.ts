@@ -235,7 +235,7 @@ describe('Feed', () => {
       functions: ['inc']
     });
     const boxes = {
-      lane: [0],
+      laneIndex: [0],
       from: [1.5],
       to: [2.5],
       function: [0],

@@ -9,7 +9,7 @@ function tile(index: number, boxes = 1, extra: Partial<TileData> = {}) {
     settled: true,
     logSeq: 1,
     functions: [],
-    lane: new Uint16Array(boxes),
+    laneIndex: new Uint16Array(boxes),
     from: new Float32Array(boxes),
     to: new Float32Array(boxes),
     function: new Uint16Array(boxes),
@@ -45,13 +45,13 @@ describe('TileCache', () => {
     const cache = new TileCache();
     cache.put(1, tile(0, 1, { settled: false, logSeq: 5 }));
     cache.put(1, tile(0, 2, { settled: false, logSeq: 4 }));
-    expect(cache.get(1, 0, 0)?.lane).toHaveLength(1);
+    expect(cache.get(1, 0, 0)?.laneIndex).toHaveLength(1);
     cache.put(1, tile(0, 3, { settled: true, logSeq: 5 }));
     cache.put(1, tile(0, 4, { settled: false, logSeq: 5 }));
-    expect(cache.get(1, 0, 0)?.lane).toHaveLength(3);
+    expect(cache.get(1, 0, 0)?.laneIndex).toHaveLength(3);
     // Rows have come late.
     cache.put(1, tile(0, 4, { settled: false, logSeq: 6 }));
-    expect(cache.get(1, 0, 0)?.lane).toHaveLength(4);
+    expect(cache.get(1, 0, 0)?.laneIndex).toHaveLength(4);
   });
 
   it('throws away what was used longest ago', () => {
@@ -82,7 +82,7 @@ describe('TileCache', () => {
             ).filter(found => found !== null);
             expect(kept).toHaveLength(cache.size);
             const counted = kept.reduce(
-              (sum, one) => sum + 200 + 23 * one.lane.length,
+              (sum, one) => sum + 200 + 23 * one.laneIndex.length,
               0
             );
             expect(cache.bytes).toBe(counted);

@@ -1,6 +1,8 @@
 import { drawRuns } from '../../testing/run-from-text';
-import { rowsToBlock } from '../../testing/rows-to-block';
+import { type Row, rowsToBlock } from '../../testing/rows-to-block';
 import { syntheticLog } from '../../testing/synthetic-log';
+import type { TableName } from '../../records/tables';
+import type { TaskStreamResult } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import { ask, tile } from './ask';
@@ -71,7 +73,7 @@ describe('the task stream', () => {
     const live = ask(log, 'task-stream', { now: 20 });
     expect(live).toMatchObject({ to: 20, now: 20, settledBefore: 6.5 });
     expect(live.running).toMatchObject([
-      { lane: 1, key: 'load-a', started: 6.5 }
+      { laneIndex: 1, key: 'load-a', started: 6.5 }
     ]);
     expect(live.othersRunning).toBe(0);
     // One of another function, and one of which nobody knows how it will end.
@@ -118,6 +120,64 @@ describe('what runs', () => {
       rowsToBlock(54, 'workers', [{ worker: 0, threads: 1, left: 12 }])
     );
     expect(log.shape.running.size).toBe(0);
+  });
+});
+
+describe('lanes', () => {
+  /** Ids as a source gives them; the task stream counts lanes from 0 as they appear. */
+  const first = { lane: 7, worker: 4, thread: 1 };
+  const second = { lane: 3, worker: 5, thread: 0 };
+  const log = new LogStore('ids');
+  const blocks: [TableName, Row[]][] = [
+    ['names', [{ id: 1, text: 'inc' }]],
+    [
+      'workers',
+      [
+        { worker: 4, threads: 2, left: NaN, name: 'four' },
+        { worker: 5, threads: 1, left: NaN, name: 'five' }
+      ]
+    ],
+    ['lanes', [first, second]],
+    [
+      'runs',
+      [
+        // A cell of level 10 is 1.024 ms: one run is a box there, the other one a covered cell.
+        { run: 1, lane: 3, function: 1, start: 0, duration: 0.01 },
+        { run: 2, lane: 7, function: 1, start: 0.0205, duration: 0.0005 }
+      ]
+    ],
+    ['parts', [{ run: 1, held: 0, kind: 1, function: 1, duration: 0.004 }]],
+    ['running', [{ lane: 3, function: 1, started: 0.03 }]]
+  ];
+  blocks.forEach(([table, rows], i) =>
+    ingestBlock(log, rowsToBlock(i + 1, table, rows))
+  );
+  const workerOf = (result: TaskStreamResult, laneIndex: number) =>
+    result.lanes[laneIndex]?.worker;
+
+  it('are counted as they appear, whatever their ids', () => {
+    const result = ask(log, 'task-stream', { now: 1 });
+    expect(result.lanes).toEqual([
+      { laneIndex: 0, worker: 4, thread: 1 },
+      { laneIndex: 1, worker: 5, thread: 0 }
+    ]);
+    expect(result.running).toMatchObject([{ laneIndex: 1 }]);
+    expect(result.workers).toMatchObject([
+      { worker: 4, busy: expect.closeTo(0.0005) },
+      { worker: 5, busy: expect.closeTo(0.01) }
+    ]);
+  });
+
+  it.each([
+    ['of any run', {}, [4, 5, 5]],
+    ['of a function', { functions: ['inc'] }, [4, 5, 5]],
+    ['of a worker', { workers: [5] }, [5, 5]]
+  ])('have the boxes %s under their index', (_, filter, workers) => {
+    const result = ask(log, 'task-stream', { now: 1, filter });
+    const { laneIndex } = tile(log, 10, 0, filter).columns;
+    expect([...laneIndex].map(each => workerOf(result, each)).sort()).toEqual(
+      workers
+    );
   });
 });
 

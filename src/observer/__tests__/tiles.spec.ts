@@ -14,7 +14,7 @@ const AGGREGATE = 0xffffffff;
 /** Boxes as text: "lane kind function from-to cover tasks". */
 function boxes(answer: TileAnswer): string[] {
   const c = answer.columns;
-  return [...c.lane].map((lane, i) => {
+  return [...c.laneIndex].map((lane, i) => {
     const fn = answer.functions[c.function[i]!] ?? '–';
     const strip = c.strip[i] === 1 ? ' strip' : '';
     // Durations are float32: a hundredth of a cell is as exact as it gets.
@@ -28,8 +28,8 @@ function coveredSeconds(answer: TileAnswer, lane: number): number {
   const c = answer.columns;
   const cellSeconds = 2 ** answer.level / 1e6;
   let seconds = 0;
-  for (let i = 0; i < c.lane.length; i++) {
-    if (c.lane[i] === lane && c.tasks[i]! > 0) {
+  for (let i = 0; i < c.laneIndex.length; i++) {
+    if (c.laneIndex[i] === lane && c.tasks[i]! > 0) {
       const from = Math.max(0, c.from[i]!);
       const to = Math.min(512, c.to[i]!);
       seconds += Math.max(0, to - from) * cellSeconds * (c.cover[i]! / 255);
@@ -119,7 +119,7 @@ describe('tiles', () => {
       expect(c.cover[0]).toBeGreaterThanOrEqual(254);
       expect(c.from[0]).toBeCloseTo(2, 4);
       expect(c.to[0]).toBeCloseTo(3, 4);
-      expect(c.lane).toHaveLength(1);
+      expect(c.laneIndex).toHaveLength(1);
       drawnAs.add(c.run[0] === AGGREGATE ? 'cell' : 'box');
     }
     expect(drawnAs).toEqual(new Set(['cell', 'box']));

@@ -4,7 +4,7 @@ import {
   TaskOrigin,
   wordsOf
 } from '../../records/enumerations';
-import type { RunDetail } from '../../wire/panel-link';
+import type { PartDetail, RunDetail } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 
@@ -82,7 +82,7 @@ export function workerName(log: LogStore, worker: number): string {
   return log.shape.workers.get(worker)?.name ?? String(worker);
 }
 
-function partDetail(log: LogStore, row: number): RunDetail['parts'][number] {
+function partDetail(log: LogStore, row: number): PartDetail {
   const columns = log.parts.chunkOf(row)!.columns;
   const i = row & CHUNK_MASK;
   return {

@@ -65,7 +65,11 @@ export function* foldTaskStream(
       // Infinity is no JSON number: everything is settled before the end of the run.
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
       lateSeq: log.lateSeq,
-      lanes: log.shape.lanes.map((lane, index) => ({ ...lane, lane: index })),
+      lanes: log.shape.lanes.map(({ worker, thread }, laneIndex) => ({
+        laneIndex,
+        worker,
+        thread
+      })),
       workers: workersOf(log, scan.busy, to),
       functions: functions.slice(0, MOST_FUNCTIONS),
       running,
@@ -140,8 +144,8 @@ function* scanStrip(
       }
       if (isShown) {
         tasks += columns.status[j] === RunStatus.Missing ? 0 : 1;
-        const lane = log.shape.laneIndex(columns.lane[j]!);
-        const worker = log.shape.lanes[lane]!.worker;
+        const laneIndex = log.shape.laneIndex(columns.lane[j]!);
+        const worker = log.shape.lanes[laneIndex]!.worker;
         busy.set(worker, (busy.get(worker) ?? 0) + seconds);
         // A run that was given back for want of an input gets no mark: it runs again, and the user need not care.
         if (
@@ -333,7 +337,7 @@ function runningOf(context: FoldContext): TaskStreamResult['running'] {
         ownPasses(context, running.span, running.function)
     )
     .map(([lane, running]) => ({
-      lane: log.shape.laneIndex(lane),
+      laneIndex: log.shape.laneIndex(lane),
       key: log.key(running.node),
       function: log.name(running.function),
       span: running.span,

@@ -143,7 +143,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
   const number = (value: number): number =>
     Number.isNaN(value) ? -Infinity : value;
   if (sort === 'thread') {
-    return row => log.shape.lanes[laneOf(row)]?.thread ?? 0;
+    return row => log.shape.lanes[laneIndexOf(row)]?.thread ?? 0;
   }
   if ((NUMBER_COLUMNS as readonly string[]).includes(sort)) {
     return row => number(column(row, sort));
@@ -162,7 +162,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     const ranks = textRanks(
       log.shape.lanes.map(l => workerName(log, l.worker))
     );
-    return row => ranks[laneOf(row)] ?? 0;
+    return row => ranks[laneIndexOf(row)] ?? 0;
   }
   if (sort === 'span') {
     const spans = [0, ...[...log.spans.all()].map(({ span }) => span)];
@@ -182,7 +182,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
   }
   return row => column(row, 'start');
 
-  function laneOf(row: number): number {
+  function laneIndexOf(row: number): number {
     return log.shape.laneIndex(column(row, 'lane'));
   }
 }

@@ -489,15 +489,15 @@ function sinkInto(cells: ActivityCells): NanosecondSink {
 /** A microsecond and what float32 durations lose: runs that merely touch are in order. */
 function noteLane(
   log: LogStore,
-  lane: number,
+  laneIndex: number,
   begin: number,
   end: number
 ): void {
-  const stop = log.laneStops[lane] ?? -Infinity;
+  const stop = log.laneStops[laneIndex] ?? -Infinity;
   if (begin < stop - 1e-6 * (1 + (end - begin))) {
-    log.laneDisorder[lane] = true;
+    log.laneDisorder[laneIndex] = true;
   }
-  log.laneStops[lane] = Math.max(stop, end);
+  log.laneStops[laneIndex] = Math.max(stop, end);
 }
 
 type BlockColumn = Exclude<AnyColumn, never>;

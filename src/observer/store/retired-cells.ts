@@ -13,7 +13,7 @@ type RetiredPage = {
 };
 
 /**
- * What the task stream shows of runs whose rows were dropped: per lane and cell of 2^level µs the time covered, the function that took
+ * What the task stream shows of runs whose rows were dropped: per lane index and cell of 2^level µs the time covered, the function that took
  * most of it (majority vote) and the number of runs.
  *
  * Cells begin at 4.1 ms wide. When there are too many pages, neighbouring cells are joined and the level rises by one: memory stays
@@ -31,12 +31,12 @@ export class RetiredCells {
     return this._pages.size === 0;
   }
 
-  page(lane: number, index: number): RetiredPage | undefined {
-    return this._pages.get(`${lane}/${index}`);
+  page(laneIndex: number, index: number): RetiredPage | undefined {
+    return this._pages.get(`${laneIndex}/${index}`);
   }
 
   /** Adds a run; times in seconds. */
-  add(lane: number, fn: number, start: number, duration: number): void {
+  add(laneIndex: number, fn: number, start: number, duration: number): void {
     const cellMicroseconds = 2 ** this._level;
     const from = start * 1e6;
     const to = from + duration * 1e6;
@@ -47,7 +47,7 @@ export class RetiredCells {
         Math.min(to, (cell + 1) * cellMicroseconds) -
         Math.max(from, cell * cellMicroseconds);
       const index = Math.floor(cell / PAGE_CELLS);
-      const page = this._made(lane, index);
+      const page = this._made(laneIndex, index);
       vote(
         page,
         cell - index * PAGE_CELLS,
@@ -72,8 +72,8 @@ export class RetiredCells {
     }
   }
 
-  private _made(lane: number, index: number): RetiredPage {
-    const key = `${lane}/${index}`;
+  private _made(laneIndex: number, index: number): RetiredPage {
+    const key = `${laneIndex}/${index}`;
     let page = this._pages.get(key);
     if (page === undefined) {
       page = emptyPage();
@@ -87,8 +87,8 @@ export class RetiredCells {
     this._pages = new Map();
     this._level++;
     for (const [key, page] of finer) {
-      const [lane, index] = key.split('/').map(Number) as [number, number];
-      const coarse = this._made(lane, Math.floor(index / 2));
+      const [laneIndex, index] = key.split('/').map(Number) as [number, number];
+      const coarse = this._made(laneIndex, Math.floor(index / 2));
       const half = (index & 1) * (PAGE_CELLS / 2);
       for (let cell = 0; cell < PAGE_CELLS; cell++) {
         if (page.runs[cell] === 0 && page.busy[cell] === 0) {

@@ -1,19 +1,7 @@
 import { NONE_U16 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import type { TileColumns } from '../../wire/panel-link';
 import { SEVERAL_FUNCTIONS } from './cell-page';
-
-/** Columns of the `tile` message's table `boxes`. */
-export type TileColumns = {
-  readonly lane: Uint16Array;
-  readonly from: Float32Array;
-  readonly to: Float32Array;
-  readonly function: Uint16Array;
-  readonly kind: Uint8Array;
-  readonly strip: Uint8Array;
-  readonly cover: Uint8Array;
-  readonly run: Uint32Array;
-  readonly tasks: Uint32Array;
-};
 
 /** In the function column: no one function (cells of one kind, several functions). */
 const NO_FUNCTION = NONE_U16;
@@ -22,7 +10,7 @@ const REACH = 2 ** 19;
 
 /** The boxes of a tile under construction. Functions get numbers of the tile's own, in order of appearance. */
 export class BoxList {
-  private _lane = new Uint16Array(256);
+  private _laneIndex = new Uint16Array(256);
   private _from = new Float32Array(256);
   private _to = new Float32Array(256);
   private _function = new Uint16Array(256);
@@ -39,7 +27,7 @@ export class BoxList {
   }
 
   add(
-    lane: number,
+    laneIndex: number,
     from: number,
     to: number,
     fn: number,
@@ -50,10 +38,10 @@ export class BoxList {
     tasks: number
   ): void {
     const i = this._length++;
-    if (i === this._lane.length) {
+    if (i === this._laneIndex.length) {
       this._grow();
     }
-    this._lane[i] = lane;
+    this._laneIndex[i] = laneIndex;
     this._from[i] = Math.max(from, -REACH);
     this._to[i] = Math.min(to, REACH);
     this._function[i] = this._number(fn);
@@ -67,7 +55,7 @@ export class BoxList {
   columns(): TileColumns {
     const n = this._length;
     return {
-      lane: this._lane.slice(0, n),
+      laneIndex: this._laneIndex.slice(0, n),
       from: this._from.slice(0, n),
       to: this._to.slice(0, n),
       function: this._function.slice(0, n),
@@ -99,8 +87,8 @@ export class BoxList {
   }
 
   private _grow(): void {
-    const capacity = nextCapacity(this._lane.length, this._length);
-    this._lane = grownColumn(this._lane, capacity);
+    const capacity = nextCapacity(this._laneIndex.length, this._length);
+    this._laneIndex = grownColumn(this._laneIndex, capacity);
     this._from = grownColumn(this._from, capacity);
     this._to = grownColumn(this._to, capacity);
     this._function = grownColumn(this._function, capacity);

@@ -46,7 +46,7 @@ export function functionOf(value: number): number {
 }
 
 /**
- * One value per (lane, cell); lane l has cells [l * 512, (l + 1) * 512).
+ * One value per (lane index, cell); index l has cells [l * 512, (l + 1) * 512).
  *
  * category and weight are a majority vote by time: a category that fills more than half of a cell's covered time always wins it, in
  * whatever order runs are added and cells joined; otherwise one of those that are there wins.
@@ -83,13 +83,13 @@ export class CellPlane {
    * touches at most two cells; the loop is for longer ones.
    */
   cover(
-    lane: number,
+    laneIndex: number,
     value: number,
     from: number,
     to: number,
     cellMicroseconds: number
   ): void {
-    const origin = lane * TILE_CELLS;
+    const origin = laneIndex * TILE_CELLS;
     let cell = Math.floor(from / cellMicroseconds);
     if (cell >= 0 && cell < TILE_CELLS) {
       this.count[origin + cell]! += 1;
@@ -120,8 +120,8 @@ export class CellPlane {
   /** Takes in a page of half the width: its 512 cells become the 256 of this page's first (0) or second (1) half. */
   addFiner(finer: CellPlane, half: 0 | 1): void {
     const lanes = Math.min(finer.lanes, this.lanes);
-    for (let lane = 0; lane < lanes; lane++) {
-      const source = lane * TILE_CELLS;
+    for (let laneIndex = 0; laneIndex < lanes; laneIndex++) {
+      const source = laneIndex * TILE_CELLS;
       const target = source + half * (TILE_CELLS / 2);
       for (let i = 0; i < TILE_CELLS; i++) {
         const from = source + i;

@@ -146,11 +146,11 @@ export class Pyramid {
       classes,
       from,
       to,
-      (_row, lane, start, duration, value) => {
-        if (lane < lanes) {
+      (_row, laneIndex, start, duration, value) => {
+        if (laneIndex < lanes) {
           const begin = (start - from) * 1e6;
           runs ??= layerOf(page, 'runs');
-          runs.cover(lane, value, begin, begin + duration * 1e6, cell);
+          runs.cover(laneIndex, value, begin, begin + duration * 1e6, cell);
         }
       }
     );
@@ -160,15 +160,15 @@ export class Pyramid {
       classes,
       from,
       to,
-      (_row, _run, lane, start, duration, value, isHeld, isExecution) => {
-        if (lane < lanes) {
+      (_row, _run, laneIndex, start, duration, value, isHeld, isExecution) => {
+        if (laneIndex < lanes) {
           const begin = (start - from) * 1e6;
           const plane = isExecution
             ? (runs ??= layerOf(page, 'runs'))
             : isHeld
               ? (held ??= layerOf(page, 'held'))
               : (strip ??= layerOf(page, 'strip'));
-          plane.cover(lane, value, begin, begin + duration * 1e6, cell);
+          plane.cover(laneIndex, value, begin, begin + duration * 1e6, cell);
         }
       }
     );
@@ -194,10 +194,10 @@ export class Pyramid {
     const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
     const lastSeconds = Math.min(to, droppedBefore);
     const endCell = Math.ceil((lastSeconds * 1e6) / cell);
-    for (let lane = 0; lane < page.lanes; lane++) {
+    for (let laneIndex = 0; laneIndex < page.lanes; laneIndex++) {
       for (let c = firstCell; c < endCell; c++) {
         const index = Math.floor(c / TILE_CELLS);
-        const source = retired.page(lane, index);
+        const source = retired.page(laneIndex, index);
         if (source === undefined) {
           // Nothing in this lane for a whole page of retired cells.
           c = (index + 1) * TILE_CELLS - 1;
@@ -212,7 +212,7 @@ export class Pyramid {
         const first = Math.max(0, Math.floor(begin / ownCell));
         const end = Math.min(TILE_CELLS, Math.ceil((begin + cell) / ownCell));
         const plane = layerOf(page, 'runs');
-        const origin = lane * TILE_CELLS;
+        const origin = laneIndex * TILE_CELLS;
         for (let own = first; own < end; own++) {
           const covered =
             (Math.min(begin + cell, (own + 1) * ownCell) -

@@ -139,7 +139,7 @@ function runGate(
   const showExecutions = (
     row: number,
     last: number,
-    lane: number,
+    laneIndex: number,
     start: number,
     value: number
   ): boolean => {
@@ -161,7 +161,7 @@ function runGate(
           begin < to &&
           begin + part.duration[k]! >= from
         ) {
-          sink(row, lane, begin, part.duration[k]!, value);
+          sink(row, laneIndex, begin, part.duration[k]!, value);
         }
       }
       at = part.previous[k]! - 1;

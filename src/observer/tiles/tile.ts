@@ -1,4 +1,5 @@
 import { NONE_U32 } from '../../records/enumerations';
+import type { TileColumns, TileHeader } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
 import {
@@ -8,7 +9,7 @@ import {
   TILE_CELLS,
   type CellPlane
 } from './cell-page';
-import { BoxList, type TileColumns } from './box-list';
+import { BoxList } from './box-list';
 import { pageSeconds, type Pyramid } from './pyramid';
 import { atLeast, scanParts, scanRuns } from './scan-rows';
 
@@ -18,13 +19,9 @@ const MOST_BOXES = 34_000;
 const COVER_TOLERANCE = 12;
 const MOST_LEVEL = 40;
 
-export type TileAnswer = {
-  readonly level: number;
-  readonly index: number;
-  readonly settled: boolean;
+/** A tile as it is made: which block of the log is the newest in it, its asker knows. */
+export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
   readonly columns: TileColumns;
-  /** Names for the function column. */
-  readonly functions: readonly string[];
 };
 
 /**
@@ -114,13 +111,13 @@ function* addExact(
     atLeast(fromClass),
     from,
     to,
-    (row, lane, start, duration, value) => {
+    (row, laneIndex, start, duration, value) => {
       const run = log.runs.chunkOf(row)!.columns.run[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
       // The function of a failed run is known too: only cells leave it out.
       const fn = log.runs.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
       const end = begin + duration * cellsPerSecond;
-      boxes.add(lane, begin, end, fn, kindOf(value), 0, 255, run, 1);
+      boxes.add(laneIndex, begin, end, fn, kindOf(value), 0, 255, run, 1);
     }
   );
   yield* scanParts(
@@ -129,14 +126,24 @@ function* addExact(
     atLeast(fromClass),
     from,
     to,
-    (row, runRow, lane, start, duration, value, held, isExecution) => {
+    (row, runRow, laneIndex, start, duration, value, held, isExecution) => {
       const run = log.runs.chunkOf(runRow)!.columns.run[runRow & CHUNK_MASK]!;
       const fn = log.parts.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
       const end = begin + duration * cellsPerSecond;
       const strip = held ? 0 : 1;
       const tasks = isExecution ? 1 : 0;
-      boxes.add(lane, begin, end, fn, kindOf(value), strip, 255, run, tasks);
+      boxes.add(
+        laneIndex,
+        begin,
+        end,
+        fn,
+        kindOf(value),
+        strip,
+        255,
+        run,
+        tasks
+      );
     }
   );
 }
@@ -161,8 +168,8 @@ function addCells(
     return;
   }
   const { firstCell, cells, scale, cellMicroseconds } = window;
-  for (let lane = 0; lane < plane.lanes; lane++) {
-    const origin = lane * TILE_CELLS + firstCell;
+  for (let laneIndex = 0; laneIndex < plane.lanes; laneIndex++) {
+    const origin = laneIndex * TILE_CELLS + firstCell;
     for (let first = 0; first < cells;) {
       const busy = plane.busy[origin + first]!;
       const count = plane.count[origin + first]!;
@@ -188,7 +195,7 @@ function addCells(
         end++;
       }
       boxes.add(
-        lane,
+        laneIndex,
         first * scale,
         end * scale,
         functionOf(value),

@@ -17,13 +17,13 @@ export type FoundBox = {
 };
 
 /**
- * The box at `seconds` in `lane`; `slack` widens boxes so that those of a
+ * The box at `seconds` in a lane; `slack` widens boxes so that those of a
  * pixel can be hit. Of several the one drawn last wins: strips lie over work,
  * failed over the rest.
  */
 export function boxAt(
   tile: TileData,
-  lane: number,
+  laneIndex: number,
   seconds: number,
   inStrip: boolean,
   slack: number
@@ -34,8 +34,8 @@ export function boxAt(
   const room = slack / cell;
   let found: number | null = null;
   let foundInStrip = false;
-  for (let row = 0; row < tile.lane.length; row += 1) {
-    if (tile.lane[row] !== lane) {
+  for (let row = 0; row < tile.laneIndex.length; row += 1) {
+    if (tile.laneIndex[row] !== laneIndex) {
       continue;
     }
     const from = tile.from[row] as number;
@@ -71,20 +71,20 @@ function boxOf(tile: TileData, row: number): FoundBox {
   };
 }
 
-/** The nearest box of a single run in `lane` that starts after (before) `seconds`. */
+/** The nearest box of a single run in a lane that starts after (before) `seconds`. */
 export function neighbourOf(
   tiles: readonly TileData[],
-  lane: number,
+  laneIndex: number,
   seconds: number,
   direction: 1 | -1,
   skipRun: number | null = null
 ): FoundBox | null {
   let best: FoundBox | null = null;
   for (const tile of tiles) {
-    for (let row = 0; row < tile.lane.length; row += 1) {
+    for (let row = 0; row < tile.laneIndex.length; row += 1) {
       const run = tile.run[row] as number;
       if (
-        tile.lane[row] !== lane ||
+        tile.laneIndex[row] !== laneIndex ||
         tile.strip[row] === 1 ||
         run === AGGREGATE_RUN ||
         tile.tasks[row] === 0 ||

@@ -15,7 +15,7 @@ const SHORTEST_LANE = 14;
 const TALLEST_LANE = 43;
 
 type LaneRow = {
-  readonly lane: number;
+  readonly laneIndex: number;
   readonly thread: number;
   readonly top: number;
 };
@@ -33,7 +33,7 @@ export type LaneLayout = {
 };
 
 type Lane = {
-  readonly lane: number;
+  readonly laneIndex: number;
   readonly worker: number;
   readonly thread: number;
 };
@@ -71,8 +71,8 @@ export function layOutLanes(
       ? []
       : [...list]
           .sort((a, b) => a.thread - b.thread)
-          .map(({ lane, thread }, index) => ({
-            lane,
+          .map(({ laneIndex, thread }, index) => ({
+            laneIndex,
             thread,
             top: top + HEADER_HEIGHT + index * laneHeight
           }));

@@ -46,7 +46,7 @@ export class LaneOverlay {
     const { palette, pixelRatio: ratio } = scene;
     const tops = laneTops(scene);
     for (const task of scene.running) {
-      const top = tops.get(task.lane);
+      const top = tops.get(task.laneIndex);
       const left = Math.max(-2, pixelX(scene, task.started));
       const right = Math.min(
         scene.width * ratio + 2,
@@ -100,7 +100,7 @@ export class LaneOverlay {
       }
       for (const note of this._notable(tile)) {
         const { row } = note;
-        const top = tops.get(tile.lane[row] as number);
+        const top = tops.get(tile.laneIndex[row] as number);
         const box = cellPixels(scene, tile, note.from, note.to);
         if (
           top === undefined ||
@@ -131,7 +131,7 @@ export class LaneOverlay {
       }
       if (selectedRun !== null) {
         for (let row = 0; row < tile.run.length; row += 1) {
-          const top = tops.get(tile.lane[row] as number);
+          const top = tops.get(tile.laneIndex[row] as number);
           if (
             tile.run[row] === selectedRun &&
             tile.strip[row] !== 1 &&
@@ -284,7 +284,7 @@ export class LaneOverlay {
     const cells = tile.level === 0 ? 0 : LABEL_FROM / 1.42;
     const notes: Note[] = [];
     const byRun = new Map<number, Note>();
-    for (let row = 0; row < tile.lane.length; row += 1) {
+    for (let row = 0; row < tile.laneIndex.length; row += 1) {
       const from = tile.from[row] as number;
       const to = tile.to[row] as number;
       const run = tile.run[row] as number;

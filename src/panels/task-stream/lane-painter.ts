@@ -341,8 +341,8 @@ export class LanePainter {
   ): void {
     const fills = this._patterns(context, scene);
     const tops = laneTops(scene);
-    for (let row = 0; row < tile.lane.length; row += 1) {
-      const top = tops.get(tile.lane[row] as number);
+    for (let row = 0; row < tile.laneIndex.length; row += 1) {
+      const top = tops.get(tile.laneIndex[row] as number);
       const box = boxPixels(scene, tile, row);
       if (
         top === undefined ||

@@ -10,7 +10,7 @@ import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
 
 type RunningBox = {
-  readonly lane: number;
+  readonly laneIndex: number;
   readonly key: string;
   readonly function: string;
   readonly started: number;
@@ -94,7 +94,7 @@ export function laneTops(scene: LaneScene): Map<number, number> {
     for (const lane of worker.lanes) {
       const top = lane.top - scrollTop;
       if (top + layout.laneHeight > 0 && top < height) {
-        tops.set(lane.lane, top);
+        tops.set(lane.laneIndex, top);
       }
     }
   }

@@ -29,19 +29,19 @@ export function visibleSlices(scene: LaneScene): Slice[] {
       top: number;
       next: number;
     } | null = null;
-    for (const { lane, top } of worker.lanes) {
-      const block = Math.floor(lane / LANES_PER_BLOCK);
-      if (open !== null && open.next === lane && open.block === block) {
+    for (const { laneIndex, top } of worker.lanes) {
+      const block = Math.floor(laneIndex / LANES_PER_BLOCK);
+      if (open !== null && open.next === laneIndex && open.block === block) {
         open.count += 1;
-        open.next = lane + 1;
+        open.next = laneIndex + 1;
         continue;
       }
       open = {
         block,
-        firstInBlock: lane % LANES_PER_BLOCK,
+        firstInBlock: laneIndex % LANES_PER_BLOCK,
         count: 1,
         top: top - scrollTop,
-        next: lane + 1
+        next: laneIndex + 1
       };
       slices.push(open);
     }

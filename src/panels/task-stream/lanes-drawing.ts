@@ -151,7 +151,7 @@ export class LanesDrawing implements IDisposable {
     };
     const running = result.running.find(
       task =>
-        task.lane === place.lane.lane &&
+        task.laneIndex === place.lane.laneIndex &&
         seconds >= task.started &&
         seconds <= this._model.now
     );
@@ -169,7 +169,7 @@ export class LanesDrawing implements IDisposable {
         key: running.key
       };
     }
-    const found = this.boxAt(place.lane.lane, seconds, place.inStrip);
+    const found = this.boxAt(place.lane.laneIndex, seconds, place.inStrip);
     if (found === null) {
       return null;
     }
@@ -188,14 +188,14 @@ export class LanesDrawing implements IDisposable {
     };
   }
 
-  boxAt(lane: number, seconds: number, inStrip: boolean): FoundBox | null {
+  boxAt(laneIndex: number, seconds: number, inStrip: boolean): FoundBox | null {
     const slack =
       ((this._model.view.to - this._model.view.from) /
         Math.max(1, this._width)) *
       2;
     let best: FoundBox | null = null;
     for (const tile of this._model.tilesHere(this._tiles)) {
-      const found = boxAt(tile, lane, seconds, inStrip, slack);
+      const found = boxAt(tile, laneIndex, seconds, inStrip, slack);
       const isInside =
         found !== null && seconds >= found.from && seconds <= found.to;
       if (found !== null && (best === null || isInside)) {
@@ -337,7 +337,7 @@ export class LanesDrawing implements IDisposable {
       !here.some(tile => {
         const cells = 2 ** tile.level * 1e-6;
         const origin = tile.index * 512 * cells;
-        for (let row = 0; row < tile.lane.length; row += 1) {
+        for (let row = 0; row < tile.laneIndex.length; row += 1) {
           if (
             origin + (tile.from[row] as number) * cells < to &&
             origin + (tile.to[row] as number) * cells > from

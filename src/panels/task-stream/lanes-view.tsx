@@ -155,7 +155,7 @@ export function LanesView(props: LanesViewProps): JSX.Element {
                 </div>
                 {worker.lanes.map(lane => (
                   <div
-                    key={lane.lane}
+                    key={lane.laneIndex}
                     className="sw-TaskStream-laneName"
                     style={{ height: layout.laneHeight }}
                   >

@@ -40,7 +40,7 @@ export class LanePointer {
   } | null = null;
   private _hovered: Hovered | null = null;
   private _hoverTimer = 0;
-  private _lane: number | null = null;
+  private _laneIndex: number | null = null;
   private readonly _details = new Map<number, RunDetail>();
   private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 
@@ -339,19 +339,21 @@ export class LanePointer {
     const tiles = this._model.tilesHere(drawing.tiles);
     const run = this._selection.selectedRun;
     const current = run === null ? null : boxOfRun(tiles, run);
-    const lane =
-      current?.tile.lane[current.row] ?? this._lane ?? this._firstLane();
-    if (lane === null) {
+    const laneIndex =
+      current?.tile.laneIndex[current.row] ??
+      this._laneIndex ??
+      this._firstLane();
+    if (laneIndex === null) {
       return;
     }
     const { from, to } = this._model.view;
     const start = current?.from ?? (direction > 0 ? from : to);
-    const next = neighbourOf(tiles, lane, start, direction, run);
+    const next = neighbourOf(tiles, laneIndex, start, direction, run);
     if (next === null) {
       this._model.panByShare(direction * 0.5);
       return;
     }
-    this._lane = lane;
+    this._laneIndex = laneIndex;
     this._selection.select({
       kind: 'run',
       run: next.tile.run[next.row] as number
@@ -368,17 +370,17 @@ export class LanePointer {
     const tiles = this._model.tilesHere(drawing.tiles);
     const run = this._selection.selectedRun;
     const current = run === null ? null : boxOfRun(tiles, run);
-    const lane = current?.tile.lane[current.row] ?? this._lane;
-    const index = lanes.findIndex(item => item.lane === lane);
+    const laneIndex = current?.tile.laneIndex[current.row] ?? this._laneIndex;
+    const index = lanes.findIndex(item => item.laneIndex === laneIndex);
     const next = lanes[index < 0 ? 0 : index + step];
     if (next === undefined) {
       return;
     }
-    this._lane = next.lane;
+    this._laneIndex = next.laneIndex;
     const at = current === null ? this._model.view.from : current.from;
     const box =
-      neighbourOf(tiles, next.lane, at, 1) ??
-      neighbourOf(tiles, next.lane, at, -1);
+      neighbourOf(tiles, next.laneIndex, at, 1) ??
+      neighbourOf(tiles, next.laneIndex, at, -1);
     if (box !== null) {
       this._selection.select({
         kind: 'run',
@@ -407,7 +409,7 @@ export class LanePointer {
     const drawing = this._drawing;
     const worker =
       drawing?.layout.workers.find(row =>
-        row.lanes.some(lane => lane.lane === this._lane)
+        row.lanes.some(lane => lane.laneIndex === this._laneIndex)
       ) ?? drawing?.layout.workers[0];
     if (worker !== undefined) {
       this._model.toggleWorker(worker.worker);
@@ -428,8 +430,8 @@ export class LanePointer {
 
   private _firstLane(): number | null {
     return (
-      this._drawing?.layout.workers.flatMap(worker => worker.lanes)[0]?.lane ??
-      null
+      this._drawing?.layout.workers.flatMap(worker => worker.lanes)[0]
+        ?.laneIndex ?? null
     );
   }
 

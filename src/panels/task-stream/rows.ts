@@ -75,7 +75,7 @@ export function workerHeaders(
 /** Seconds since the tasks that a worker runs now have started. */
 function runningSeconds(result: TaskStreamResult, worker: number): number {
   return result.running
-    .filter(task => result.lanes[task.lane]?.worker === worker)
+    .filter(task => result.lanes[task.laneIndex]?.worker === worker)
     .reduce((sum, task) => sum + Math.max(0, result.now - task.started), 0);
 }
 

@@ -71,5 +71,5 @@ export class TileMaker {
 }
 
 function bytesOf(tile: TileAnswer): number {
-  return TILE_BYTES + tile.columns.lane.length * BOX_BYTES;
+  return TILE_BYTES + tile.columns.laneIndex.length * BOX_BYTES;
 }

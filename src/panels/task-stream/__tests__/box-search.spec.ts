@@ -27,7 +27,7 @@ describe('finding boxes in tiles', () => {
       ...drawnTile(['aaaa', 'Bb']),
       strip: Uint8Array.of(0, 1, 0)
     };
-    const at = { ...strip, lane: Uint16Array.of(0, 0, 1) };
+    const at = { ...strip, laneIndex: Uint16Array.of(0, 0, 1) };
     expect(boxAt(at, 0, 0.5 * cell, true, 0)?.row).toBe(1);
     expect(boxAt(at, 0, 0.5 * cell, false, 0)?.row).toBe(0);
   });

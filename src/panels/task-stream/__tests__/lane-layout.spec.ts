@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { HEADER_HEIGHT, laneAt, layOutLanes, rowsInLane } from '../lane-layout';
 
 const lanesOf = (workers: number, threads: number) =>
-  Array.from({ length: workers * threads }, (_, lane) => ({
-    lane,
-    worker: Math.floor(lane / threads),
-    thread: lane % threads
+  Array.from({ length: workers * threads }, (_, laneIndex) => ({
+    laneIndex,
+    worker: Math.floor(laneIndex / threads),
+    thread: laneIndex % threads
   }));
 
 describe('the layout of lanes', () => {
@@ -29,14 +29,16 @@ describe('the layout of lanes', () => {
   });
 
   it('keeps lanes of a worker together, also those that came later', () => {
-    const lanes = [...lanesOf(2, 1), { lane: 2, worker: 0, thread: 1 }];
+    const lanes = [...lanesOf(2, 1), { laneIndex: 2, worker: 0, thread: 1 }];
     const layout = layOutLanes(lanes, [0, 1], new Set(), 400);
-    expect(layout.workers[0]?.lanes.map(lane => lane.lane)).toEqual([0, 2]);
+    expect(layout.workers[0]?.lanes.map(lane => lane.laneIndex)).toEqual([
+      0, 2
+    ]);
   });
 
   it('shows a lane whose worker is not known yet', () => {
     const layout = layOutLanes(
-      [{ lane: 0, worker: 9, thread: 0 }],
+      [{ laneIndex: 0, worker: 9, thread: 0 }],
       [],
       new Set(),
       400
@@ -61,7 +63,7 @@ describe('the layout of lanes', () => {
             expect(laneAt(layout, row.top + 1)).toBeNull();
             for (const lane of row.lanes) {
               const found = laneAt(layout, lane.top + 1);
-              expect(found?.lane.lane).toBe(lane.lane);
+              expect(found?.lane.laneIndex).toBe(lane.laneIndex);
               expect(found?.inStrip).toBe(false);
               expect(
                 laneAt(layout, lane.top + layout.laneHeight - 2)?.inStrip
