@@ -5,6 +5,7 @@
  *
  * Prints the median and the fastest of the rounds in microseconds of CPU per task; the first round, before the compiler has warmed up, apart.
  */
+import type { DenseTaskIds } from '../src/records/ids';
 import { VersionedIds } from '../src/base/versioned-ids';
 import { Scheduler, type Instruction } from '../src/scheduler';
 import { argument, type Figure, handOver, sorted } from './findings';
@@ -66,7 +67,7 @@ class Bench {
   /** @returns seconds of CPU of this thread, spent in the scheduler: wall time would be the neighbours', too. */
   run(graph: Graph): number {
     this._seconds = 0;
-    const ids = Int32Array.from(graph, () => this._ids.take());
+    const ids = Int32Array.from(graph, () => this._ids.take()) as DenseTaskIds;
     const last = ids[ids.length - 1]!;
     for (let at = 0; at < ids.length; at += SUBMIT_TASKS) {
       this._submit(graph, ids, at, Math.min(ids.length, at + SUBMIT_TASKS));
@@ -78,7 +79,7 @@ class Bench {
       type: 'clientReleases',
       at: 0,
       client: 0,
-      taskIds: Int32Array.of(last)
+      taskIds: Int32Array.of(last) as DenseTaskIds
     });
     if (this._scheduler.tasks.size !== 0) {
       throw new Error('Tasks are left.');
@@ -88,7 +89,7 @@ class Bench {
 
   private _submit(
     graph: Graph,
-    ids: Int32Array,
+    ids: DenseTaskIds,
     from: number,
     to: number
   ): void {
@@ -116,7 +117,10 @@ class Bench {
       restrictions: new Uint16Array(rows.length),
       restrictionSets: [],
       firstInput,
-      inputs: Int32Array.from(rows.flat(), place => ids[place]!),
+      inputs: Int32Array.from(
+        rows.flat(),
+        place => ids[place]!
+      ) as DenseTaskIds,
       wanted
     });
   }
@@ -129,12 +133,12 @@ class Bench {
         type: 'tasksFinished',
         at: 0,
         worker,
-        taskIds: Int32Array.from(tasks.splice(0, count)),
+        taskIds: Int32Array.from(tasks.splice(0, count)) as DenseTaskIds,
         runIds: Uint32Array.from(runs.splice(0, count)),
         status: new Uint8Array(count),
         nbytes: new Float64Array(count).fill(28),
         duration: new Float64Array(count).fill(TASK_SECONDS),
-        missingInputs: new Int32Array(0),
+        missingInputs: new Int32Array(0) as DenseTaskIds,
         missingWorkers: new Uint16Array(0)
       });
     }

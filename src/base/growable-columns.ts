@@ -1,3 +1,5 @@
+import type { IndexedBy } from './typed-arrays';
+
 /** A typed array whose contents survive growth; the types that a column may have. */
 type Column =
   | Uint8Array
@@ -15,6 +17,16 @@ type Column =
  * The old array stays as it was, so that a reader who kept it does not see later writes: fetch a column again after every call that may
  * add rows.
  */
+export function grownColumn<T extends Column>(
+  column: T,
+  length: number,
+  fill?: number
+): T;
+export function grownColumn<I extends number, T extends Column>(
+  column: IndexedBy<I, T>,
+  length: number,
+  fill?: number
+): IndexedBy<I, T>;
 export function grownColumn<T extends Column>(
   column: T,
   length: number,

@@ -1,10 +1,11 @@
 import { grownColumn, nextCapacity } from './growable-columns';
+import type { ArrayOf } from './typed-arrays';
 
 /**
  * An append-only list of 32-bit integers that keeps its memory when cleared: the buffer behind batches that are filled and handed over
  * again and again.
  */
-export class Int32List {
+export class Int32List<N extends number = number> {
   private _items: Int32Array;
   private _length = 0;
 
@@ -16,7 +17,7 @@ export class Int32List {
     return this._length;
   }
 
-  push(value: number): void {
+  push(value: N): void {
     if (this._length === this._items.length) {
       this._items = grownColumn(
         this._items,
@@ -26,12 +27,12 @@ export class Int32List {
     this._items[this._length++] = value;
   }
 
-  at(index: number): number {
-    return this._items[index]!;
+  at(index: number): N {
+    return this._items[index]! as N;
   }
 
   /** Replaces the item at `index`, which must exist. */
-  set(index: number, value: number): void {
+  set(index: number, value: N): void {
     this._items[index] = value;
   }
 
@@ -45,7 +46,7 @@ export class Int32List {
   }
 
   /** A copy of the items, exactly as long as the list. */
-  toArray(): Int32Array {
-    return this._items.slice(0, this._length);
+  toArray(): ArrayOf<Int32Array, N> {
+    return this._items.slice(0, this._length) as ArrayOf<Int32Array, N>;
   }
 }

@@ -20,5 +20,53 @@ export type TypedArrays = {
   f64: Float64Array;
 };
 
+declare const holds: unique symbol;
+
+/** A number type, and the kind of number (see `brand.ts`) that a column of it holds: `u16Of<LaneId>()`. */
+type KindOfNumber<T extends NumberType, N extends number> = T & {
+  readonly [holds]?: N;
+};
+export const u16Of = <N extends number>(): KindOfNumber<'u16', N> => 'u16';
+export const u32Of = <N extends number>(): KindOfNumber<'u32', N> => 'u32';
+export const f32Of = <N extends number>(): KindOfNumber<'f32', N> => 'f32';
+export const f64Of = <N extends number>(): KindOfNumber<'f64', N> => 'f64';
+
+/** The kind of number that a column of the type `T` holds. */
+export type NumberIn<T> = typeof holds extends keyof T
+  ? T extends { readonly [holds]?: infer N extends number }
+    ? N
+    : never
+  : number;
+
+/** The array `A`, all of whose numbers are of the kind `N`. It is an `A`; an `A` becomes one where its numbers come in. */
+export type ArrayOf<A, N extends number> = {
+  [row: number]: N;
+  [Symbol.iterator](): ArrayIterator<N>;
+  subarray(begin?: number, end?: number): ArrayOf<A, N>;
+  slice(begin?: number, end?: number): ArrayOf<A, N>;
+} & A;
+
+/** The array `A`, which only ids of the kind `I` are an index of. */
+export type IndexedBy<
+  I extends number,
+  A extends { readonly [index: number]: unknown }
+> = Omit<A, number> & { [index in I]: A[number] };
+
+/** An array of these numbers: `arrayOf(Int32Array, ids)`. */
+export function arrayOf<A, N extends number>(
+  make: { from(numbers: ArrayLike<number> | Iterable<number>): A },
+  numbers: ArrayLike<N> | Iterable<N>
+): ArrayOf<A, N> {
+  return make.from(numbers) as ArrayOf<A, N>;
+}
+
+/** The array of a column of the type `T`. */
+export type ArrayIn<T extends NumberType> = typeof holds extends keyof T
+  ? ArrayOf<
+      { [K in NumberType]: T extends K ? TypedArrays[K] : never }[NumberType],
+      NumberIn<T>
+    >
+  : TypedArrays[T];
+
 /** The next offset at which any of these arrays may begin: 0 → 0, 1 → 8, 8 → 8. */
 export const aligned = (offset: number): number => Math.ceil(offset / 8) * 8;

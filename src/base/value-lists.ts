@@ -10,7 +10,7 @@ export const EMPTY_LIST = -1;
  *   head[task 5] = 2 ──► node 2 (value 1) ──► node 0 (value 3) ──► EMPTY_LIST       task 5 is held by workers 1 and 3
  * ```
  */
-export class ValueLists {
+export class ValueLists<N extends number = number> {
   private _values = new Int32Array(16);
   private _next = new Int32Array(16);
   private _extent = 0;
@@ -23,7 +23,7 @@ export class ValueLists {
   }
 
   /** Puts `value` in front; returns the new head. The caller knows that the value is not in the list yet. */
-  add(head: number, value: number): number {
+  add(head: number, value: N): number {
     let node = this._free;
     if (node === EMPTY_LIST) {
       node = this._extent++;
@@ -42,7 +42,7 @@ export class ValueLists {
   }
 
   /** Takes `value` out; returns the new head, which is the old one when the value was not there. */
-  remove(head: number, value: number): number {
+  remove(head: number, value: N): number {
     let before = EMPTY_LIST;
     for (let node = head; node !== EMPTY_LIST; node = this._next[node]!) {
       if (this._values[node] === value) {
@@ -59,7 +59,7 @@ export class ValueLists {
     return head;
   }
 
-  has(head: number, value: number): boolean {
+  has(head: number, value: N): boolean {
     for (let node = head; node !== EMPTY_LIST; node = this._next[node]!) {
       if (this._values[node] === value) {
         return true;
@@ -69,18 +69,18 @@ export class ValueLists {
   }
 
   /** The value at a node; with {@link ValueLists.next} this walks a list without allocating. */
-  value(node: number): number {
-    return this._values[node]!;
+  value(node: number): N {
+    return this._values[node]! as N;
   }
 
   next(node: number): number {
     return this._next[node]!;
   }
 
-  toArray(head: number): number[] {
-    const values: number[] = [];
+  toArray(head: number): N[] {
+    const values: N[] = [];
     for (let node = head; node !== EMPTY_LIST; node = this._next[node]!) {
-      values.push(this._values[node]!);
+      values.push(this._values[node]! as N);
     }
     return values;
   }

@@ -6,6 +6,8 @@ const DENSE_BITS = 22;
 const DENSE_MASK = (1 << DENSE_BITS) - 1;
 const VERSIONS = 1 << (32 - DENSE_BITS);
 
+const NONE = -1;
+
 /** The largest number of ids that can be handed out at a time: 4,194,304. */
 export const MAX_DENSE_IDS = 1 << DENSE_BITS;
 
@@ -20,7 +22,10 @@ export const MAX_DENSE_IDS = 1 << DENSE_BITS;
  * recognises its late messages. Dense ids are reused oldest first, so the version of one comes round only after 1024 × (ids at rest)
  * takes; a message cannot be under way for that long.
  */
-export class VersionedIds {
+export class VersionedIds<
+  Dense extends number = number,
+  Outer extends number = number
+> {
   private _versions = new Uint16Array(16);
   private _taken = new Uint8Array(16);
   private _free = new Int32Queue();
@@ -45,12 +50,12 @@ export class VersionedIds {
   }
 
   /** A dense id, or −1 when all are taken. */
-  take(): number {
+  take(): Dense {
     let id: number;
     if (this._free.length > 0) {
       id = this._free.shift();
     } else if (this._extent === this.limit) {
-      return -1;
+      return NONE as Dense;
     } else {
       id = this._extent++;
       if (id === this._versions.length) {
@@ -60,28 +65,28 @@ export class VersionedIds {
       }
     }
     this._taken[id] = 1;
-    return id;
+    return id as Dense;
   }
 
   /** Ends the present owner's time; its outer id resolves to −1 from now on. */
-  giveBack(id: number): void {
+  giveBack(id: Dense): void {
     this._taken[id] = 0;
     this._versions[id] = (this._versions[id]! + 1) % VERSIONS;
     this._free.push(id);
   }
 
   /** The outer id (u32) of the present owner of a dense id. */
-  outer(id: number): number {
-    return ((this._versions[id]! << DENSE_BITS) | id) >>> 0;
+  outer(id: Dense): Outer {
+    return (((this._versions[id]! << DENSE_BITS) | id) >>> 0) as Outer;
   }
 
   /** The dense id that an outer id stands for, or −1 when its owner is gone or never was. */
-  resolve(outer: number): number {
+  resolve(outer: Outer): Dense {
     const id = outer & DENSE_MASK;
-    return id < this._extent &&
+    const isTaken =
+      id < this._extent &&
       this._taken[id] === 1 &&
-      this._versions[id] === outer >>> DENSE_BITS
-      ? id
-      : -1;
+      this._versions[id] === outer >>> DENSE_BITS;
+    return (isTaken ? id : NONE) as Dense;
   }
 }

@@ -3,6 +3,7 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
+import type { Milliseconds } from '../base/brand';
 import type {
   ClusterInfo,
   Filter,
@@ -19,7 +20,7 @@ export type LinkStatus =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'open' }
   /** `since`: wall clock milliseconds at which the link broke; the pause before the next attempt grows. */
-  | { readonly kind: 'reconnecting'; readonly since: number }
+  | { readonly kind: 'reconnecting'; readonly since: Milliseconds }
   | {
       readonly kind: 'no-observer' | 'no-node' | 'version' | 'refused';
       readonly sentence: string;

@@ -4,7 +4,8 @@ import {
   RunStatus
 } from '../records/enumerations';
 import type { Filter, SpanPath, SpanTerm } from '../wire/panel-link';
-import { DEFAULT_SPAN } from './store/span-tree';
+import type { IndexedBy } from '../base/typed-arrays';
+import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import { STATUS_REPLACED, type LogStore } from './store/log-store';
 
 /** By the filter's word. A run that was given back for want of an input has no status: it runs again, and that run has one. */
@@ -17,7 +18,7 @@ const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
 /**
  * A filter compiled for one log: per row four look-ups in byte tables decide.
  *
- *     passes  =  spans[span] & functions[function] & lanes[laneIndex] & statuses[status]
+ *     passes  =  spans[span] & functions[function] & lanes[lane] & statuses[status]
  */
 export type CompiledFilter = {
   /** Equal for equal filters: names caches. */
@@ -25,7 +26,7 @@ export type CompiledFilter = {
   /** True if it lets everything pass. */
   readonly isOpen: boolean;
   /** By span id, 65,536 bytes. */
-  readonly spans: Uint8Array;
+  readonly spans: IndexedBy<SpanId, Uint8Array>;
   /** By function name id; ids beyond it pass as `otherFunctions` says. */
   readonly functions: Uint8Array;
   readonly otherFunctions: 0 | 1;
@@ -34,7 +35,7 @@ export type CompiledFilter = {
   /** By worker, 65,536 bytes. */
   readonly workers: Uint8Array;
   /** By lane id, 65,536 bytes. */
-  readonly lanes: Uint8Array;
+  readonly lanes: IndexedBy<LaneId, Uint8Array>;
   /** By status, 256 bytes. Rows that were replaced never pass. */
   readonly statuses: Uint8Array;
   readonly bySpan: boolean;
@@ -204,8 +205,10 @@ function laneTable(
   log: LogStore,
   workers: Uint8Array,
   byWorker: boolean
-): Uint8Array {
-  const table = new Uint8Array(65536).fill(byWorker ? 0 : 1);
+): CompiledFilter['lanes'] {
+  const table: CompiledFilter['lanes'] = new Uint8Array(65536).fill(
+    byWorker ? 0 : 1
+  );
   for (const lane of log.shape.lanes) {
     table[lane.lane] = workers[lane.worker]!;
   }
@@ -233,7 +236,7 @@ export function allStatuses(): Uint8Array {
 /** Whether a row of `fine` passes; workers and time are another matter. No function: it was outside tasks, whatever its span says. */
 export function passesFineRow(
   filter: CompiledFilter,
-  row: { readonly span: number; readonly function: number }
+  row: { readonly span: SpanId; readonly function: number }
 ): boolean {
   return row.function === NONE_U32
     ? filter.outsideTasks === 1

@@ -12,7 +12,14 @@
  *     0      inc    h1
  *     1      add    h2
  */
-import { aligned, TYPED_ARRAYS, type TypedArrays } from '../base/typed-arrays';
+import {
+  aligned,
+  type ArrayIn,
+  type NumberIn,
+  type NumberType,
+  TYPED_ARRAYS,
+  type TypedArrays
+} from '../base/typed-arrays';
 import { decodeText } from './decode-text';
 import { TABLES, type ColumnType, type TableName } from './tables';
 
@@ -32,27 +39,30 @@ export const COLUMN_ARRAYS = {
 } as const satisfies Record<ColumnType, unknown>;
 
 export type ColumnArray = TypedArrays & { text: Uint32Array };
+/** The array of a column of the type `C`. */
+export type ArrayOfColumn<C> = C extends NumberType
+  ? ArrayIn<C>
+  : ColumnArray['text'];
 
 type ColumnsOfTable<T extends TableName> = (typeof TABLES)[T]['columns'];
 
 /** A table's columns as arrays; of a text column, its end offsets. */
 export type ColumnArrays<T extends TableName> = {
-  readonly [C in keyof ColumnsOfTable<T>]: ColumnArray[ColumnsOfTable<T>[C] &
-    ColumnType];
+  readonly [C in keyof ColumnsOfTable<T>]: ArrayOfColumn<ColumnsOfTable<T>[C]>;
 };
 
 /** A table's columns as read. */
 type BlockColumns<T extends TableName> = {
   readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
     ? TextColumn
-    : ColumnArray[ColumnsOfTable<T>[C] & ColumnType];
+    : ArrayOfColumn<ColumnsOfTable<T>[C]>;
 };
 
 /** One row: numbers, and texts where the column is one. */
 export type Row<T extends TableName> = {
   readonly [C in keyof ColumnsOfTable<T>]: ColumnsOfTable<T>[C] extends 'text'
     ? string
-    : number;
+    : NumberIn<ColumnsOfTable<T>[C]>;
 };
 
 /** A block as read: a union over the tables, told apart by `table`. Columns are views of the bytes. */

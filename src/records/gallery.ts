@@ -2,6 +2,7 @@
  * Sample blocks, written to src/records/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` and, beside it,
  * `<name>.json` with what it holds. NaN stands in the JSON as "NaN".
  */
+import type { LaneId, SpanId } from './ids';
 import { RunStatus } from './enumerations';
 import type { Row } from './block';
 import { BlockBuilder } from './block-builder';
@@ -68,8 +69,8 @@ const BLOCK_SAMPLES = {
       run,
       node: run + 10,
       function: 0,
-      span: 1,
-      lane: run % 2,
+      span: 1 as SpanId,
+      lane: (run % 2) as LaneId,
       status: RunStatus.Ok,
       attempt: 1,
       start: 0.1 * run,

@@ -10,7 +10,9 @@
  *     1      "add"    6
  */
 import { LARGEST_U16 } from './enumerations';
-import type { NumberType } from '../base/typed-arrays';
+import type { Bytes, Seconds } from '../base/brand';
+import { f32Of, f64Of, type NumberType, u16Of } from '../base/typed-arrays';
+import type { LaneId, SpanId } from './ids';
 
 export type ColumnType = NumberType | 'text';
 
@@ -27,7 +29,7 @@ export const TABLES = {
   /** One row when the log opens and whenever something in it changes; `json` as in docs/contracts.md §6 `open`. */
   header: {
     number: 1,
-    columns: { t: 'f64', json: 'text' },
+    columns: { t: f64Of<Seconds>(), json: 'text' },
     bound: { rows: 64, then: 'the newest is kept' }
   },
   /** id → text: functions, groups, activities, units, files, tags. */
@@ -43,12 +45,12 @@ export const TABLES = {
   spans: {
     number: 3,
     columns: {
-      id: 'u16',
-      parent: 'u16',
+      id: u16Of<SpanId>(),
+      parent: u16Of<SpanId>(),
       tag: 'u32',
       client: 'u16',
-      opened: 'f64',
-      closed: 'f64',
+      opened: f64Of<Seconds>(),
+      closed: f64Of<Seconds>(),
       origin: 'u8'
     },
     bound: { rows: LARGEST_U16, then: 'finished leaves fold into their parent' }
@@ -60,9 +62,9 @@ export const TABLES = {
       worker: 'u16',
       pid: 'u32',
       threads: 'u16',
-      memoryLimit: 'f64',
-      joined: 'f64',
-      left: 'f64',
+      memoryLimit: f64Of<Bytes>(),
+      joined: f64Of<Seconds>(),
+      left: f64Of<Seconds>(),
       name: 'text',
       address: 'text',
       host: 'text',
@@ -73,13 +75,18 @@ export const TABLES = {
   /** A lane is one thread of one worker. */
   lanes: {
     number: 5,
-    columns: { lane: 'u16', worker: 'u16', thread: 'u16' },
+    columns: { lane: u16Of<LaneId>(), worker: 'u16', thread: 'u16' },
     bound: { rows: LARGEST_U16, then: 'refused' }
   },
   /** From t on the worker has so many threads. state: `CapacityState`. */
   capacity: {
     number: 6,
-    columns: { t: 'f64', worker: 'u16', threads: 'u16', state: 'u8' },
+    columns: {
+      t: f64Of<Seconds>(),
+      worker: 'u16',
+      threads: 'u16',
+      state: 'u8'
+    },
     bound: { rows: 100_000, then: 'merged' }
   },
   /** A task as submitted. Key text = names[group] + suffix. origin: `TaskOrigin`. */
@@ -89,9 +96,9 @@ export const TABLES = {
       node: 'u32',
       group: 'u32',
       function: 'u32',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       origin: 'u8',
-      submitted: 'f64',
+      submitted: f64Of<Seconds>(),
       firstEdge: 'u32',
       suffix: 'text'
     },
@@ -117,17 +124,17 @@ export const TABLES = {
       run: 'u32',
       node: 'u32',
       function: 'u32',
-      span: 'u16',
-      lane: 'u16',
+      span: u16Of<SpanId>(),
+      lane: u16Of<LaneId>(),
       status: 'u8',
       attempt: 'u8',
-      start: 'f64',
-      duration: 'f32',
-      waitReady: 'f32',
-      waitInputs: 'f32',
-      waitThread: 'f32',
-      cpu: 'f32',
-      nbytes: 'f32'
+      start: f64Of<Seconds>(),
+      duration: f32Of<Seconds>(),
+      waitReady: f32Of<Seconds>(),
+      waitInputs: f32Of<Seconds>(),
+      waitThread: f32Of<Seconds>(),
+      cpu: f32Of<Seconds>(),
+      nbytes: f32Of<Bytes>()
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },
@@ -142,13 +149,13 @@ export const TABLES = {
       kind: 'u8',
       held: 'u8',
       function: 'u32',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       from: 'u16',
-      offset: 'f32',
-      duration: 'f32',
-      cpu: 'f32',
-      coreWait: 'f32',
-      bytes: 'f32'
+      offset: f32Of<Seconds>(),
+      duration: f32Of<Seconds>(),
+      cpu: f32Of<Seconds>(),
+      coreWait: f32Of<Seconds>(),
+      bytes: f32Of<Bytes>()
     },
     bound: { rows: 2_000_000, then: 'oldest go to tiles and totals' }
   },
@@ -156,11 +163,11 @@ export const TABLES = {
   running: {
     number: 11,
     columns: {
-      lane: 'u16',
+      lane: u16Of<LaneId>(),
       node: 'u32',
       function: 'u32',
-      span: 'u16',
-      started: 'f64'
+      span: u16Of<SpanId>(),
+      started: f64Of<Seconds>()
     },
     bound: { rows: LARGEST_U16, then: 'replaced' }
   },
@@ -171,7 +178,7 @@ export const TABLES = {
       second: 'u32',
       worker: 'u16',
       context: 'u32',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       function: 'u32',
       activity: 'u32',
       unit: 'u32',
@@ -185,7 +192,7 @@ export const TABLES = {
     columns: {
       worker: 'u16',
       context: 'u32',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       function: 'u32',
       activity: 'u32',
       unit: 'u32',
@@ -209,8 +216,8 @@ export const TABLES = {
     number: 16,
     columns: {
       second: 'u32',
-      lane: 'u16',
-      span: 'u16',
+      lane: u16Of<LaneId>(),
+      span: u16Of<SpanId>(),
       function: 'u32',
       stack: 'u32',
       state: 'u8',
@@ -222,12 +229,12 @@ export const TABLES = {
   memory: {
     number: 17,
     columns: {
-      t: 'f64',
+      t: f64Of<Seconds>(),
       worker: 'u16',
-      process: 'f64',
-      managed: 'f64',
-      spilled: 'f64',
-      unmanagedOld: 'f64'
+      process: f64Of<Bytes>(),
+      managed: f64Of<Bytes>(),
+      spilled: f64Of<Bytes>(),
+      unmanagedOld: f64Of<Bytes>()
     },
     bound: { rows: 200_000, then: 'oldest are dropped' }
   },
@@ -235,12 +242,12 @@ export const TABLES = {
   stored: {
     number: 18,
     columns: {
-      t: 'f64',
+      t: f64Of<Seconds>(),
       worker: 'u16',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       function: 'u32',
       kind: 'u8',
-      change: 'f64'
+      change: f64Of<Bytes>()
     },
     bound: { rows: 2_000_000, then: 'oldest are dropped' }
   },
@@ -250,29 +257,29 @@ export const TABLES = {
     columns: {
       run: 'u32',
       measure: 'u32',
-      interval: 'f64',
-      start: 'f64',
-      stopped: 'f64',
+      interval: f64Of<Seconds>(),
+      start: f64Of<Seconds>(),
+      stopped: f64Of<Seconds>(),
       label: 'text'
     },
     bound: { rows: 200, then: 'oldest are dropped' }
   },
   memorySamples: {
     number: 20,
-    columns: { run: 'u32', t: 'f64', bytes: 'f64' },
+    columns: { run: 'u32', t: f64Of<Seconds>(), bytes: f64Of<Bytes>() },
     bound: { rows: 500_000, then: 'oldest are dropped' }
   },
   transfers: {
     number: 21,
     columns: {
-      start: 'f64',
-      duration: 'f32',
+      start: f64Of<Seconds>(),
+      duration: f32Of<Seconds>(),
       from: 'u16',
       to: 'u16',
-      bytes: 'f64',
+      bytes: f64Of<Bytes>(),
       keys: 'u16',
       firstNode: 'u32',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       status: 'u8'
     },
     bound: { rows: 500_000, then: 'oldest are dropped' }
@@ -281,10 +288,10 @@ export const TABLES = {
   events: {
     number: 22,
     columns: {
-      t: 'f64',
+      t: f64Of<Seconds>(),
       kind: 'u32',
       worker: 'u16',
-      span: 'u16',
+      span: u16Of<SpanId>(),
       run: 'u32',
       text: 'text'
     },
@@ -293,7 +300,13 @@ export const TABLES = {
   /** Rows that are missing: table number, time range, how many, why (replay ring, bound, broken block). */
   gaps: {
     number: 23,
-    columns: { table: 'u16', from: 'f64', to: 'f64', rows: 'u32', why: 'text' },
+    columns: {
+      table: 'u16',
+      from: f64Of<Seconds>(),
+      to: f64Of<Seconds>(),
+      rows: 'u32',
+      why: 'text'
+    },
     bound: { rows: 10_000, then: 'merged' }
   }
 } as const satisfies Record<string, TableDescription>;

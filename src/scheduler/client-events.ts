@@ -49,7 +49,7 @@ export function clientLeft(s: SchedulerState, client: number): void {
 export function clientCancels(s: SchedulerState, event: ClientCancels): void {
   const tasks = s.tasks;
   const seen = new Set<number>();
-  const stack = [...event.taskIds];
+  const stack: number[] = [...event.taskIds];
   while (stack.length > 0) {
     const task = stack.pop()!;
     if (seen.has(task) || tasks.state[task] === TaskState.Forgotten) {
@@ -74,7 +74,7 @@ export function clientCancels(s: SchedulerState, event: ClientCancels): void {
  */
 export function clientRetries(s: SchedulerState, event: ClientRetries): void {
   const tasks = s.tasks;
-  const stack = [...event.taskIds];
+  const stack: number[] = [...event.taskIds];
   while (stack.length > 0) {
     const task = stack.pop()!;
     if (tasks.state[task] === TaskState.Erred) {

@@ -1,3 +1,5 @@
+import type { DenseTaskIds } from '../records/ids';
+
 /**
  * What can happen to a scheduler. Every event carries its time (`at`, seconds, never decreasing) and columns instead of rows: row `i` of
  * an event is index `i` of each of its arrays. Task ids are dense and chosen by the caller (see `VersionedIds`), who may reuse one after
@@ -42,7 +44,7 @@ export type GraphSubmitted = {
    */
   readonly last: boolean;
   /** Ids that are free now; inputs stand before their users. Of tasks that the static order does not tell apart, the first runs first. */
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   /** Larger runs first, before generation and static order; null: all 0. Clamped to ±2047. */
   readonly userPriority: Int32Array | null;
   /** The function, whose average duration the task's time is estimated by. */
@@ -55,7 +57,7 @@ export type GraphSubmitted = {
   /** Row i's inputs are `inputs[firstInput[i]]` up to `inputs[firstInput[i + 1]]`; as long as `taskIds`, plus one. */
   readonly firstInput: Uint32Array;
   /** Ids of tasks of this event or of earlier ones; −1: one that is not known any more. */
-  readonly inputs: Int32Array;
+  readonly inputs: DenseTaskIds;
   /** 1: data, not work: the static order takes it to cost nothing where several tasks use it; null: none. */
   readonly data: Uint8Array | null;
   /** 1: the client wants this row's result; null: none. */
@@ -75,7 +77,7 @@ export type DataPlaced = {
   readonly at: number;
   readonly client: number;
   /** Ids that are free now. */
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   readonly functionIds: Uint32Array;
   readonly nbytes: Float64Array;
   readonly wanted: Uint8Array;
@@ -88,14 +90,14 @@ export type ClientWants = {
   readonly type: 'clientWants';
   readonly at: number;
   readonly client: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
 };
 
 export type ClientReleases = {
   readonly type: 'clientReleases';
   readonly at: number;
   readonly client: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
 };
 
 /** The client cancels these keys and all that depend on them. */
@@ -103,7 +105,7 @@ export type ClientCancels = {
   readonly type: 'clientCancels';
   readonly at: number;
   readonly client: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
 };
 
 /** Erred keys are to be tried again, with the failed tasks they depend on. */
@@ -111,7 +113,7 @@ export type ClientRetries = {
   readonly type: 'clientRetries';
   readonly at: number;
   readonly client: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
 };
 
 /** The client no longer wants anything. */
@@ -172,7 +174,7 @@ export type TasksFinished = {
   readonly at: number;
   readonly worker: number;
   /** −1: a task that is not known any more. */
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   /** The run that ended; one that the scheduler has given up is ignored. */
   readonly runIds: Uint32Array;
   /** {@link RunStatus} */
@@ -182,7 +184,7 @@ export type TasksFinished = {
   /** Seconds for which the task held its thread. */
   readonly duration: Float64Array;
   /** For runs with `InputsMissing`: pairs (input, worker that did not have it). */
-  readonly missingInputs: Int32Array;
+  readonly missingInputs: DenseTaskIds;
   readonly missingWorkers: Uint16Array;
 };
 
@@ -191,8 +193,8 @@ export type ReplicasChanged = {
   readonly type: 'replicasChanged';
   readonly at: number;
   readonly worker: number;
-  readonly added: Int32Array;
-  readonly removed: Int32Array;
+  readonly added: DenseTaskIds;
+  readonly removed: DenseTaskIds;
 };
 
 /** The answer to the instruction `takeBack`, row by row. */
@@ -201,7 +203,7 @@ export type TakeBackAnswered = {
   readonly at: number;
   readonly worker: number;
   /** −1: a task that is not known any more. */
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   readonly runIds: Uint32Array;
   /** 1: given back, it will not run. 0: too late, it has started. */
   readonly taken: Uint8Array;

@@ -1,4 +1,5 @@
 import { type ReportStatus } from '../records/enumerations';
+import type { DenseTaskIds } from '../records/ids';
 import { Int32List } from '../base/int-list';
 import type { Instruction, Report } from './instructions';
 import { type FailureReason, TaskState } from './task-state';
@@ -86,7 +87,7 @@ export class InstructionBuffer {
         instructions.push({
           type: 'takeBack',
           worker: id,
-          taskIds: worker.takeBackTasks.toArray(),
+          taskIds: tasksOf(worker.takeBackTasks),
           runIds: unsigned(worker.takeBackRuns.toArray())
         });
       }
@@ -94,7 +95,7 @@ export class InstructionBuffer {
         instructions.push({
           type: 'release',
           worker: id,
-          taskIds: worker.releaseTasks.toArray(),
+          taskIds: tasksOf(worker.releaseTasks),
           held: Uint8Array.from(worker.releaseHeld.toArray())
         });
       }
@@ -105,7 +106,7 @@ export class InstructionBuffer {
         instructions.push({
           type: 'assign',
           worker: worker.id,
-          taskIds: worker.assignTasks.toArray(),
+          taskIds: tasksOf(worker.assignTasks),
           runIds: unsigned(worker.assignRuns.toArray())
         });
       }
@@ -123,7 +124,7 @@ export class InstructionBuffer {
     if (this._forgotten.length > 0) {
       instructions.push({
         type: 'forgotten',
-        taskIds: this._forgotten.toArray()
+        taskIds: tasksOf(this._forgotten)
       });
       this._forgotten.clear();
     }
@@ -169,6 +170,11 @@ function clearWorker(worker: WorkerRecord): void {
   worker.takeBackRuns.clear();
 }
 
+/** Within the core a task is a number: it has no other ids. */
+function tasksOf(list: Int32List): DenseTaskIds {
+  return list.toArray() as Int32Array as DenseTaskIds;
+}
+
 function unsigned(values: Int32Array): Uint32Array {
   return new Uint32Array(values.buffer);
 }
@@ -177,9 +183,9 @@ function reportOf(client: number, rows: ReportRows): Report {
   return {
     type: 'report',
     client,
-    taskIds: rows.tasks.toArray(),
+    taskIds: tasksOf(rows.tasks),
     status: Uint8Array.from(rows.status.toArray()),
-    cause: rows.cause.toArray(),
+    cause: tasksOf(rows.cause),
     reason: Uint8Array.from(rows.reason.toArray())
   };
 }

@@ -1,3 +1,5 @@
+import type { DenseTaskIds } from '../records/ids';
+
 /**
  * What the scheduler's process is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what
  * to drop before it is told what to run, since a task that comes back to the same worker may be in both lists.
@@ -8,7 +10,7 @@ export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
 type TakeBack = {
   readonly type: 'takeBack';
   readonly worker: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   readonly runIds: Uint32Array;
 };
 
@@ -16,7 +18,7 @@ type TakeBack = {
 export type Release = {
   readonly type: 'release';
   readonly worker: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   /** 1: as far as the scheduler knows, the worker holds the result; 0: it has a run, or nothing. */
   readonly held: Uint8Array;
 };
@@ -28,7 +30,7 @@ export type Release = {
 export type Assign = {
   readonly type: 'assign';
   readonly worker: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   readonly runIds: Uint32Array;
 };
 
@@ -36,11 +38,11 @@ export type Assign = {
 export type Report = {
   readonly type: 'report';
   readonly client: number;
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
   /** `ReportStatus` */
   readonly status: Uint8Array;
   /** For erred tasks: the task that failed first, else −1. */
-  readonly cause: Int32Array;
+  readonly cause: DenseTaskIds;
   /** For erred tasks: `FailureReason`. */
   readonly reason: Uint8Array;
 };
@@ -48,5 +50,5 @@ export type Report = {
 /** These ids are free: nobody wants the tasks and nothing depends on them. */
 export type Forgotten = {
   readonly type: 'forgotten';
-  readonly taskIds: Int32Array;
+  readonly taskIds: DenseTaskIds;
 };

@@ -1,3 +1,4 @@
+import type { DenseTaskId } from '../records/ids';
 import { assertUnreachable } from '../base/assert';
 import { balance } from './balance';
 import {
@@ -95,8 +96,8 @@ export class Scheduler {
   }
 
   /** Tasks that no worker of the cluster may run. */
-  tasksWithoutWorker(): number[] {
-    return withoutWorker(this._state);
+  tasksWithoutWorker(): DenseTaskId[] {
+    return withoutWorker(this._state) as DenseTaskId[];
   }
 
   /**

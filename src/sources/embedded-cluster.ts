@@ -9,13 +9,20 @@ import {
   SpanOrigin,
   type StoredKind
 } from '../records/enumerations';
+import {
+  DEFAULT_SPAN,
+  type DenseTaskId,
+  type DenseTaskIds,
+  type LaneId,
+  type SpanId
+} from '../records/ids';
 import { TABLES, type TableName } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
 import { cutInTheMiddle } from './cut-text';
 import { GivenUpTasks } from './given-up-tasks';
 import type { JoinedWorker } from './joined-worker';
 import { type GoingRun, LaneRuns } from './lane-runs';
-import { LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
+import { laneOf, LogIds, MeasuredLog, type LoggedWorker } from './measured-log';
 import { NamesOf } from './names-of';
 import { StoredSums } from './stored-sums';
 import { nextAttempt, type TaskFacts } from './task-facts';
@@ -27,8 +34,8 @@ const LINE_CHARACTERS = 200;
 
 /** A span as its client tells of it; times as the client reads its clock. */
 type SpanRow = {
-  readonly id: number;
-  readonly parent: number;
+  readonly id: SpanId;
+  readonly parent: SpanId;
   readonly tag: string;
   readonly opened: number;
   readonly closed: number | null;
@@ -94,8 +101,8 @@ export class EmbeddedClusterLog {
       _start
     );
     this._table('spans').append({
-      id: 0,
-      parent: 0,
+      id: DEFAULT_SPAN,
+      parent: DEFAULT_SPAN,
       tag: this.names.id('default'),
       client: 0,
       opened: 0,
@@ -161,7 +168,7 @@ export class EmbeddedClusterLog {
     now: number,
     group: number,
     functionId: number,
-    span: number,
+    span: SpanId,
     origin: number,
     suffix: Uint8Array
   ): number {
@@ -197,11 +204,11 @@ export class EmbeddedClusterLog {
   // ---- workers
 
   workerJoined(now: number, joined: JoinedWorker): void {
-    const firstLane = this._nextLane;
+    const firstLane = this._nextLane as LaneId;
     this._nextLane += joined.threads;
     for (let thread = 0; thread < joined.threads; thread++) {
       this._table('lanes').append({
-        lane: firstLane + thread,
+        lane: laneOf(firstLane, thread),
         worker: joined.worker,
         thread
       });
@@ -233,7 +240,7 @@ export class EmbeddedClusterLog {
     }
     if (this._isRecording) {
       for (const [thread, run] of logged.runs.unreported()) {
-        this._lostRun(logged.firstLane + thread, run, left);
+        this._lostRun(laneOf(logged.firstLane, thread), run, left);
         // The row of a forgotten task belongs to another task now.
         if (node[run.task] === run.node) {
           attempts[run.task] = run.attempt;
@@ -280,7 +287,7 @@ export class EmbeddedClusterLog {
   finished(
     worker: number,
     { runs, parts }: FinishedTables,
-    tasks: Int32Array,
+    tasks: DenseTaskIds,
     facts: TaskFacts
   ): void {
     const logged = this._workers.get(worker);
@@ -328,7 +335,7 @@ export class EmbeddedClusterLog {
         out.span[row] = gone.span;
         out.attempt[row] = gone.attempts = nextAttempt(gone.attempts);
       }
-      out.lane[row] = logged.firstLane + runs.thread[i]!;
+      out.lane[row] = laneOf(logged.firstLane, runs.thread[i]!);
       out.status[row] = // What its worker gave back, for whatever reason, runs again.
         status <= RunStatus.Failed ? status : RunStatus.Missing;
       out.start[row] = start;
@@ -353,7 +360,7 @@ export class EmbeddedClusterLog {
   /** A worker keeps a result (`Stored`), a copy of one (`Replica`), or drops it (`Released`). */
   stored(
     worker: number,
-    task: number,
+    task: DenseTaskId,
     facts: TaskFacts,
     kind: StoredKind,
     change: number
@@ -377,7 +384,7 @@ export class EmbeddedClusterLog {
       t: this.since(now),
       kind: this.names.id(kind),
       worker: worker ?? NONE_U16,
-      span: 0,
+      span: DEFAULT_SPAN,
       run: NONE_U32,
       text
     });
@@ -388,7 +395,7 @@ export class EmbeddedClusterLog {
     now: number,
     worker: number,
     run: number,
-    span: number,
+    span: SpanId,
     text: string
   ): void {
     if (!this._isRecording) {
@@ -443,7 +450,7 @@ export class EmbeddedClusterLog {
    * A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. Of what it waited
    * the whole is known and not for what: all of it is `waitReady`.
    */
-  private _lostRun(lane: number, run: GoingRun, left: number): void {
+  private _lostRun(lane: LaneId, run: GoingRun, left: number): void {
     const unknown = NaN;
     this._runs.append({
       run: run.run,

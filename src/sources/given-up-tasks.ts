@@ -1,10 +1,11 @@
 import { BoundedMap } from '../base/bounded-map';
+import type { OuterTaskId, SpanId } from '../records/ids';
 
 /** The facts about a task that the rows of its runs need. */
 type GivenUpTask = {
   readonly node: number;
   readonly functionId: number;
-  readonly span: number;
+  readonly span: SpanId;
   readonly unfinishedSince: number;
   /** How many runs of it were logged. */
   attempts: number;
@@ -20,14 +21,16 @@ const MOST_TASKS = 65_536;
  * Most of these runs had not begun and never report, so entries are not waited for: the oldest go when there are too many.
  */
 export class GivenUpTasks {
-  private readonly _tasks = new BoundedMap<number, GivenUpTask>(MOST_TASKS);
+  private readonly _tasks = new BoundedMap<OuterTaskId, GivenUpTask>(
+    MOST_TASKS
+  );
 
   /** @param taskId - as the worker link names it. */
-  keep(taskId: number, task: GivenUpTask): void {
+  keep(taskId: OuterTaskId, task: GivenUpTask): void {
     this._tasks.set(taskId, task);
   }
 
-  get(taskId: number): GivenUpTask | undefined {
+  get(taskId: OuterTaskId): GivenUpTask | undefined {
     return this._tasks.peek(taskId);
   }
 }

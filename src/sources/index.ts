@@ -2,4 +2,4 @@
 export { EmbeddedClusterLog } from './embedded-cluster';
 export type { MeasuredTable } from './measured-log';
 export { NamesOf } from './names-of';
-export type { TaskFacts } from './task-facts';
+export type { PerTask, TaskFacts } from './task-facts';

@@ -1,13 +1,14 @@
+import type { DenseTaskId, SpanId } from '../records/ids';
 import { NONE_U32 } from '../records/enumerations';
 
 /** A run that a worker reported as going on. */
 export type GoingRun = {
   readonly run: number;
   /** The scheduler's dense id of its task, −1: not known any more. */
-  readonly task: number;
+  readonly task: DenseTaskId;
   readonly node: number;
   readonly functionId: number;
-  readonly span: number;
+  readonly span: SpanId;
   readonly attempt: number;
   /** Seconds since the scheduler's start; see {@link TaskFacts}. */
   readonly unfinishedSince: number;

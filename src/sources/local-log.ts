@@ -12,12 +12,13 @@ import {
   TaskOrigin,
   type RunStatus
 } from '../records/enumerations';
+import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import { Dictionary } from '../records/dictionary';
 import { LogWriter, type SealedBlock } from '../records/log-writer';
 import { cutInTheMiddle } from './cut-text';
 
 /** Ids of spans are u16; the last one stands for all that come after. */
-export const LAST_SPAN = LARGEST_U16;
+export const LAST_SPAN = LARGEST_U16 as SpanId;
 /** Of stacks in `events`: the first thousands are written down, of later errors a line. */
 const STACK_CHARACTERS = 3000;
 const MOST_STACKS = 2000;
@@ -38,15 +39,15 @@ type LocalNode = {
   readonly group: string;
   readonly rest: string;
   readonly functionName: string;
-  readonly span: number;
+  readonly span: SpanId;
 };
 
 /** One execution. Unknown figures are NaN. */
 export type LocalRun = {
   readonly node: number;
   readonly functionId: number;
-  readonly span: number;
-  readonly lane: number;
+  readonly span: SpanId;
+  readonly lane: LaneId;
   readonly status: RunStatus;
   readonly start: number;
   readonly stop: number;
@@ -85,7 +86,14 @@ export class LocalLog {
     this._names = new Dictionary((id, text) =>
       this._writer.table('names').append({ id, text })
     );
-    this._spanRow(0, 0, 'default', 0, NaN, SpanOrigin.Default);
+    this._spanRow(
+      DEFAULT_SPAN,
+      DEFAULT_SPAN,
+      'default',
+      0,
+      NaN,
+      SpanOrigin.Default
+    );
   }
 
   /** The id of a name, new or not; new names beyond the bound share one id. */
@@ -109,8 +117,8 @@ export class LocalLog {
   }
 
   /** A span has opened. @returns its id; all after the 65,534th share one. */
-  span(parent: number, tag: string, opened: number): number {
-    const id = this._nextSpan;
+  span(parent: SpanId, tag: string, opened: number): SpanId {
+    const id = this._nextSpan as SpanId;
     if (id > LAST_SPAN) {
       return LAST_SPAN;
     }
@@ -118,7 +126,7 @@ export class LocalLog {
     const isLast = id === LAST_SPAN;
     this._spanRow(
       id,
-      isLast ? 0 : parent,
+      isLast ? DEFAULT_SPAN : parent,
       isLast ? OTHERS : tag,
       this.since(opened),
       NaN,
@@ -129,8 +137,8 @@ export class LocalLog {
 
   /** A span has closed; all its facts again, for the row replaces the one before. */
   spanClosed(
-    id: number,
-    parent: number,
+    id: SpanId,
+    parent: SpanId,
     tag: string,
     opened: number,
     closed: number
@@ -174,8 +182,8 @@ export class LocalLog {
   }
 
   /** A place for one task at a time in a worker. @returns the lane's id. */
-  lane(worker: number, place: number): number {
-    const lane = this._nextLane++;
+  lane(worker: number, place: number): LaneId {
+    const lane = this._nextLane++ as LaneId;
     this._writer.table('lanes').append({ lane, worker, thread: place });
     return lane;
   }
@@ -197,7 +205,7 @@ export class LocalLog {
     columns.function[row] = this.nameId(node.functionName);
     columns.span[row] = node.span;
     columns.origin[row] =
-      node.span === 0 ? TaskOrigin.Default : TaskOrigin.User;
+      node.span === DEFAULT_SPAN ? TaskOrigin.Default : TaskOrigin.User;
     columns.submitted[row] = this.since(submitted);
     columns.firstEdge[row] = this._nextEdge;
     table.addText('suffix', hasGroup ? node.rest : node.group + node.rest);
@@ -237,7 +245,7 @@ export class LocalLog {
   }
 
   /** What a run threw. */
-  failed(run: number, span: number, stop: number, text: string): void {
+  failed(run: number, span: SpanId, stop: number, text: string): void {
     this._writer.table('events').append({
       t: this.since(stop),
       kind: this.nameId('task-failed'),
@@ -253,10 +261,10 @@ export class LocalLog {
 
   /** A task runs for long in a lane. */
   running(
-    lane: number,
+    lane: LaneId,
     node: number,
     functionId: number,
-    span: number,
+    span: SpanId,
     started: number
   ): void {
     this._writer.table('running').append({
@@ -269,8 +277,8 @@ export class LocalLog {
   }
 
   /** The long run of a lane has ended. */
-  runningNothing(lane: number): void {
-    this.running(lane, NONE_U32, 0, 0, this.start);
+  runningNothing(lane: LaneId): void {
+    this.running(lane, NONE_U32, 0, DEFAULT_SPAN, this.start);
   }
 
   /** Seals what is due. @returns when to call again at the latest, in seconds of the clock; null if nothing waits. */
@@ -284,8 +292,8 @@ export class LocalLog {
   }
 
   private _spanRow(
-    id: number,
-    parent: number,
+    id: SpanId,
+    parent: SpanId,
     tag: string,
     opened: number,
     closed: number,

@@ -1,7 +1,9 @@
 import { NONE_U32 } from '../records/enumerations';
 import type { BlockBuilder } from '../records/block-builder';
 import type { LogWriter } from '../records/log-writer';
-import type { TableName } from '../records/tables';
+import type { NumberIn } from '../base/typed-arrays';
+import type { DenseTaskId, LaneId, OuterTaskId } from '../records/ids';
+import type { TableName, TABLES } from '../records/tables';
 import type { TablesOf } from '../wire/schema';
 import type { JoinedWorker } from './joined-worker';
 import type { GivenUpTasks } from './given-up-tasks';
@@ -14,7 +16,11 @@ type Measured = TablesOf<'worker', 'up', 'measured'>;
 export type MeasuredTable<T extends keyof Measured> = {
   readonly rows: number;
 } & {
-  readonly [C in Exclude<keyof Measured[T], 'rows'>]: ArrayLike<number>;
+  readonly [C in Exclude<keyof Measured[T], 'rows'>]: Measured[T][C] extends {
+    readonly [row: number]: infer N;
+  }
+    ? ArrayLike<N>
+    : never;
 };
 
 /** The log's facts about a living worker. */
@@ -23,7 +29,7 @@ export type LoggedWorker = {
   readonly joinedAt: number;
   readonly names: NamesOf;
   /** The lane of thread 0; the others follow. */
-  readonly firstLane: number;
+  readonly firstLane: LaneId;
   readonly runs: LaneRuns;
   /** Added to the worker's ids of stacks and frames to get the log's. */
   readonly stackIds: LogIds;
@@ -96,7 +102,7 @@ export class MeasuredLog {
     });
     this._copy('samples', samples, {
       second: i => this._second(samples.t[i]!),
-      lane: i => firstLane + samples.thread[i]!,
+      lane: i => laneOf(firstLane, samples.thread[i]!),
       span: i => samples.span[i]!,
       function: i => names.logId(samples.function[i]!),
       stack: i => stackIds.of(samples.stack[i]!),
@@ -109,7 +115,7 @@ export class MeasuredLog {
   running(
     worker: number,
     running: MeasuredTable<'running'>,
-    taskOf: (taskId: number) => number,
+    taskOf: (taskId: OuterTaskId) => DenseTaskId,
     facts: TaskFacts
   ): void {
     const logged = this._workers.get(worker);
@@ -142,7 +148,7 @@ export class MeasuredLog {
       logged.runs.told(running.thread[i]!, node[i] === NONE_U32 ? null : going);
     }
     this._copy('running', running, {
-      lane: i => logged.firstLane + running.thread[i]!,
+      lane: i => laneOf(logged.firstLane, running.thread[i]!),
       node: i => node[i]!,
       function: i => functionId[i]!,
       span: i => running.span[i]!,
@@ -169,7 +175,7 @@ export class MeasuredLog {
   transfers(
     worker: number,
     transfers: MeasuredTable<'transfers'>,
-    taskOf: (taskId: number) => number,
+    taskOf: (taskId: OuterTaskId) => DenseTaskId,
     facts: TaskFacts
   ): void {
     this._copy('transfers', transfers, {
@@ -197,7 +203,11 @@ export class MeasuredLog {
     name: T,
     source: { readonly rows: number },
     columns: {
-      [C in keyof BlockBuilder<T>['columns']]: (row: number) => number;
+      [C in keyof BlockBuilder<T>['columns']]: (
+        row: number
+      ) => NumberIn<
+        (typeof TABLES)[T]['columns'][C & keyof (typeof TABLES)[T]['columns']]
+      >;
     }
   ): void {
     if (source.rows === 0) {
@@ -236,6 +246,11 @@ export class LogIds {
   }
 }
 
-function nodeOf(task: number, facts: TaskFacts): number {
+/** The lane of a worker's thread. */
+export function laneOf(firstLane: LaneId, thread: number): LaneId {
+  return (firstLane + thread) as LaneId;
+}
+
+function nodeOf(task: DenseTaskId, facts: TaskFacts): number {
   return task < 0 ? NONE_U32 : facts.node[task]!;
 }

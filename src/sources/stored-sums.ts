@@ -1,9 +1,10 @@
+import type { SpanId } from '../records/ids';
 import type { StoredKind } from '../records/enumerations';
 
 /** One sum of {@link StoredSums}. */
 type StoredSum = {
   readonly worker: number;
-  readonly span: number;
+  readonly span: SpanId;
   readonly functionId: number;
   readonly kind: StoredKind;
   change: number;
@@ -20,7 +21,7 @@ export class StoredSums {
   /** @param change - signed bytes. */
   add(
     worker: number,
-    span: number,
+    span: SpanId,
     functionId: number,
     kind: StoredKind,
     change: number

@@ -7,6 +7,7 @@
  * Times are whole ticks of 1/64 s, so that they are exact in float32, in nanoseconds, and in the 1,024 bins of the account of idle time:
  * the first task is submitted at 0, and the last run ends at 16 s.
  */
+import { arrayOf } from '../base/typed-arrays';
 import { SeededRandom } from '../base/seeded-random';
 import { decodeBlock, type Block } from '../records/block';
 import {
@@ -17,6 +18,13 @@ import {
   TaskOrigin,
   TransferStatus
 } from '../records/enumerations';
+import {
+  DEFAULT_SPAN,
+  type DenseTaskId,
+  type OuterTaskId,
+  type SpanId
+} from '../records/ids';
+import { idOf } from './ids';
 import { EmbeddedClusterLog, type TaskFacts } from '../sources';
 import type { FinishedTables } from '../sources/embedded-cluster';
 
@@ -26,8 +34,8 @@ export const TICKS = 1024;
 const START = 4096;
 
 export type SpanFact = {
-  readonly id: number;
-  readonly parent: number;
+  readonly id: SpanId;
+  readonly parent: SpanId;
   readonly tag: string;
   readonly client: number;
   readonly opened: number;
@@ -53,7 +61,7 @@ type TaskFact = {
   readonly group: string;
   readonly suffix: string;
   readonly function: string;
-  readonly span: number;
+  readonly span: SpanId;
   readonly origin: TaskOrigin;
   readonly submitted: number;
   readonly inputs: readonly number[];
@@ -62,7 +70,7 @@ export type PartFact = {
   readonly kind: PartKind;
   readonly held: boolean;
   readonly function: string;
-  readonly span: number;
+  readonly span: SpanId;
   readonly from: number;
   readonly offset: number;
   readonly duration: number;
@@ -99,12 +107,12 @@ type TransferFact = {
   readonly bytes: number;
   readonly keys: number;
   readonly task: TaskFact;
-  readonly span: number;
+  readonly span: SpanId;
 };
 type StoredFact = {
   readonly t: number;
   readonly worker: number;
-  readonly span: number;
+  readonly span: SpanId;
   readonly function: string;
   readonly kind: StoredKind;
   readonly change: number;
@@ -121,7 +129,7 @@ type FineFact = {
   readonly t: number;
   readonly worker: number;
   readonly context: string;
-  readonly span: number;
+  readonly span: SpanId;
   readonly function: string;
   readonly activity: string;
   readonly unit: string;
@@ -143,16 +151,40 @@ export type ClusterFacts = {
 const FUNCTIONS = ['load', 'inc', 'sum-partial', 'fit'];
 const SPANS: readonly Omit<SpanFact, 'opened' | 'closed'>[] = [
   {
-    id: 1,
-    parent: 0,
+    id: idOf(1),
+    parent: idOf(0),
     tag: 'first.ipynb',
     client: 1,
     origin: SpanOrigin.Notebook
   },
-  { id: 2, parent: 1, tag: '[3]', client: 1, origin: SpanOrigin.Cell },
-  { id: 3, parent: 2, tag: 'load', client: 1, origin: SpanOrigin.User },
-  { id: 4, parent: 2, tag: 'train', client: 1, origin: SpanOrigin.Inferred },
-  { id: 5, parent: 0, tag: 'load', client: 2, origin: SpanOrigin.User }
+  {
+    id: idOf(2),
+    parent: idOf(1),
+    tag: '[3]',
+    client: 1,
+    origin: SpanOrigin.Cell
+  },
+  {
+    id: idOf(3),
+    parent: idOf(2),
+    tag: 'load',
+    client: 1,
+    origin: SpanOrigin.User
+  },
+  {
+    id: idOf(4),
+    parent: idOf(2),
+    tag: 'train',
+    client: 1,
+    origin: SpanOrigin.Inferred
+  },
+  {
+    id: idOf(5),
+    parent: idOf(0),
+    tag: 'load',
+    client: 2,
+    origin: SpanOrigin.User
+  }
 ];
 const KINDS = [
   PartKind.Transfer,
@@ -345,7 +377,7 @@ class Draw {
       group: this._random.pick(['load-1', 'sum', 'fit-f3']),
       suffix: `-${node * 3}`,
       function: this._random.pick(FUNCTIONS),
-      span: this._random.below(SPANS.length + 1),
+      span: idOf<SpanId>(this._random.below(SPANS.length + 1)),
       origin: this._random.pick([
         TaskOrigin.Default,
         TaskOrigin.User,
@@ -383,7 +415,7 @@ class Draw {
           : this._random.pick(['inner', 'outer']),
         span: this._random.chance(0.5)
           ? task.span
-          : this._random.below(SPANS.length + 1),
+          : idOf<SpanId>(this._random.below(SPANS.length + 1)),
         from: isTransfer
           ? this._random.pick(
               [2, 4, 9].filter(other => other !== worker.worker)
@@ -411,7 +443,7 @@ class Draw {
         bytes: this._bytes(),
         keys: 1 + this._random.below(5),
         task: this._random.pick(this._tasks),
-        span: this._random.below(SPANS.length + 1)
+        span: idOf<SpanId>(this._random.below(SPANS.length + 1))
       };
     }).sort((one, other) => one.start - other.start);
   }
@@ -470,7 +502,7 @@ class Draw {
       t: this._ticks(50, 600),
       worker: this._random.pick(workers).worker,
       context: this._random.pick(['get-data', 'spill']),
-      span: this._random.below(SPANS.length + 1),
+      span: idOf<SpanId>(this._random.below(SPANS.length + 1)),
       function: this._random.pick(FUNCTIONS),
       activity: this._random.pick(['network', 'disk']),
       unit: this._random.pick(['seconds', 'bytes', 'count']),
@@ -543,7 +575,7 @@ class Teller {
     this._facts = {
       node: new Uint32Array(count),
       functionId: new Uint32Array(count),
-      span: new Uint16Array(count),
+      span: arrayOf(Uint16Array, new Array<SpanId>(count).fill(DEFAULT_SPAN)),
       unfinishedSince: new Float64Array(count),
       attempts: new Uint8Array(count)
     };
@@ -650,7 +682,10 @@ class Teller {
     const tables: FinishedTables = {
       runs: {
         rows: batch.length,
-        taskId: Uint32Array.from(column(({ task }) => this._clientId(task))),
+        taskId: arrayOf(
+          Uint32Array,
+          batch.map(({ task }) => this._outer(task))
+        ),
         runId: Uint32Array.from(column(({ run }) => run)),
         status: Uint8Array.from(
           column(({ status }) => (status === RunStatus.Missing ? 2 : status))
@@ -674,7 +709,10 @@ class Teller {
         function: Uint32Array.from(
           partColumn(part => this._name(worker, part.function))
         ),
-        span: Uint16Array.from(partColumn(({ span }) => span)),
+        span: arrayOf(
+          Uint16Array,
+          parts.map(({ span }) => span)
+        ),
         offset: Float64Array.from(partColumn(({ offset }) => offset)),
         duration: Float64Array.from(partColumn(({ duration }) => duration)),
         cpu: Float64Array.from(partColumn(({ cpu }) => cpu)),
@@ -687,7 +725,10 @@ class Teller {
     this._log.finished(
       worker,
       tables,
-      Int32Array.from(batch, ({ task }) => this._dense(task)),
+      arrayOf(
+        Int32Array,
+        batch.map(({ task }) => this._dense(task))
+      ),
       this._facts
     );
     for (const { run, task, start, duration, error } of batch) {
@@ -719,7 +760,7 @@ class Teller {
           {
             rows: 1,
             thread: [thread],
-            taskId: [this._clientId(task)],
+            taskId: [this._outer(task)],
             runId: [run],
             function: [this._name(worker.worker, task.function)],
             span: [task.span],
@@ -749,7 +790,7 @@ class Teller {
                 from: [from],
                 bytes: [bytes],
                 keys: [keys],
-                firstTaskId: [this._clientId(task)],
+                firstTaskId: [this._outer(task)],
                 span: [span],
                 status: [TransferStatus.Ok]
               },
@@ -825,19 +866,17 @@ class Teller {
   }
 
   /** The scheduler's own numbers of tasks are neither the log's nor those of the messages. */
-  private _dense({ node }: TaskFact): number {
-    return this._cluster.tasks.length - 1 - node;
+  private _dense({ node }: TaskFact): DenseTaskId {
+    return idOf(this._cluster.tasks.length - 1 - node);
   }
 
-  private _clientId({ node }: TaskFact): number {
-    return 1000 + 3 * node;
+  private _outer({ node }: TaskFact): OuterTaskId {
+    return idOf(1000 + 3 * node);
   }
 
-  private _denseOf(clientId: number): number {
-    const task = this._cluster.tasks.find(
-      each => this._clientId(each) === clientId
-    );
-    return task === undefined ? -1 : this._dense(task);
+  private _denseOf(outer: OuterTaskId): DenseTaskId {
+    const task = this._cluster.tasks.find(each => this._outer(each) === outer);
+    return task === undefined ? idOf(-1) : this._dense(task);
   }
 
   /** A worker's own number of a name, told to the source before it is used. */

@@ -4,6 +4,7 @@
  *
  *   drawnTile(['aaa.bb', 'cccccc'])   lane 0: a 0–3, b 4–6; lane 1: c 0–6
  */
+import { laneIndices } from './ids';
 import type { TileData } from '../feed/feed-types';
 
 export function drawnTile(
@@ -35,7 +36,7 @@ export function drawnTile(
     settled: true,
     logSeq: 1,
     functions,
-    laneIndex: Uint16Array.from(rows, row => row.laneIndex),
+    laneIndex: laneIndices(rows.map(row => row.laneIndex)),
     from: Float32Array.from(rows, row => row.from),
     to: Float32Array.from(rows, row => row.to),
     function: Uint16Array.from(rows, row =>

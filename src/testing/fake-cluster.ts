@@ -1,3 +1,4 @@
+import type { DenseTaskIds } from '../records/ids';
 import { ReportStatus } from '../records/enumerations';
 import { VersionedIds } from '../base/versioned-ids';
 import {
@@ -143,7 +144,9 @@ export class FakeCluster implements IFakeSurroundings {
       client: CLIENT,
       generation: this._generation,
       last,
-      taskIds: Int32Array.from(added, task => this._dense(task)),
+      taskIds: Int32Array.from(added, task =>
+        this._dense(task)
+      ) as DenseTaskIds,
       data: null,
       userPriority: Int32Array.from(nodes, node => node.priority),
       functionIds: Uint32Array.from(nodes, (_, i) => i % 3),
@@ -153,7 +156,7 @@ export class FakeCluster implements IFakeSurroundings {
       ),
       restrictionSets: sets,
       firstInput: Uint32Array.from(firstInput),
-      inputs: Int32Array.from(inputs),
+      inputs: Int32Array.from(inputs) as DenseTaskIds,
       wanted: Uint8Array.from(nodes, node => Number(node.wanted))
     });
     if (last) {
@@ -286,7 +289,9 @@ export class FakeCluster implements IFakeSurroundings {
       type: 'dataPlaced',
       at: this._now,
       client: CLIENT,
-      taskIds: Int32Array.from(added, task => this._dense(task)),
+      taskIds: Int32Array.from(added, task =>
+        this._dense(task)
+      ) as DenseTaskIds,
       functionIds: new Uint32Array(nodes.length),
       nbytes: new Float64Array(nodes.length).fill(1e6),
       wanted: Uint8Array.from(nodes, node => Number(node.wanted)),
@@ -315,17 +320,17 @@ export class FakeCluster implements IFakeSurroundings {
         type,
         at: this._now,
         client: CLIENT,
-        taskIds: Int32Array.of(dense)
+        taskIds: Int32Array.of(dense) as DenseTaskIds
       });
     }
   }
 
   private _hear(worker: FakeWorker, message: FromFakeWorker): void {
     const common = { at: this._now, worker: worker.id };
-    const known = (outers: number[]): Int32Array =>
-      Int32Array.from(outers.map(o => this._ids.resolve(o))).filter(
-        id => id !== NONE
-      );
+    const known = (outers: number[]): DenseTaskIds =>
+      Int32Array.from(
+        outers.map(o => this._ids.resolve(o)).filter(id => id !== NONE)
+      ) as DenseTaskIds;
     switch (message.type) {
       case 'finished': {
         const task = this._ids.resolve(message.task);
@@ -339,7 +344,7 @@ export class FakeCluster implements IFakeSurroundings {
         return this._handle({
           type: 'tasksFinished',
           ...common,
-          taskIds: Int32Array.from(rows),
+          taskIds: Int32Array.from(rows) as DenseTaskIds,
           runIds: Uint32Array.from(rows, () => message.runId),
           status: Uint8Array.from(rows, () => message.status),
           nbytes: Float64Array.from(rows, () => 1000 * (message.runId % 7)),
@@ -349,7 +354,7 @@ export class FakeCluster implements IFakeSurroundings {
           ),
           missingInputs: Int32Array.from(missing, m =>
             this._ids.resolve(m.task)
-          ),
+          ) as DenseTaskIds,
           missingWorkers: Uint16Array.from(missing, m => m.holder)
         });
       }
@@ -372,7 +377,7 @@ export class FakeCluster implements IFakeSurroundings {
         return this._handle({
           type: 'takeBackAnswered',
           ...common,
-          taskIds: Int32Array.of(dense),
+          taskIds: Int32Array.of(dense) as DenseTaskIds,
           runIds: Uint32Array.of(message.runId),
           taken: Uint8Array.of(Number(message.taken))
         });

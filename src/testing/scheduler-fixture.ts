@@ -1,3 +1,5 @@
+import { arrayOf } from '../base/typed-arrays';
+import type { DenseTaskId, DenseTaskIds } from '../records/ids';
 import { ReportStatus, RunStatus } from '../records/enumerations';
 import {
   FailureReason,
@@ -44,7 +46,7 @@ type FinishOptions = {
  */
 export class SchedulerFixture {
   readonly scheduler: Scheduler;
-  private _ids = new Map<string, number>();
+  private _ids = new Map<string, DenseTaskId>();
   private _names: string[] = [];
   private _generation = 0;
   private _now = 0;
@@ -54,7 +56,7 @@ export class SchedulerFixture {
   }
 
   /** The dense id of a named task. Names are never forgotten here, ids are never reused. */
-  id(name: string): number {
+  id(name: string): DenseTaskId {
     const id = this._ids.get(name);
     if (id === undefined) {
       throw new Error(`No task is called ${name}.`);
@@ -109,7 +111,7 @@ export class SchedulerFixture {
       client: options.client ?? 0,
       generation: this._generation,
       last: options.last ?? true,
-      taskIds: Int32Array.from(fresh, name => this.id(name)),
+      taskIds: Int32Array.from(fresh, name => this.id(name)) as DenseTaskIds,
       data: null,
       userPriority: Int32Array.from(fresh, n => options.priority?.[n] ?? 0),
       // One function per first letter: `a1` and `a2` are alike.
@@ -121,7 +123,7 @@ export class SchedulerFixture {
       }),
       restrictionSets: sets,
       firstInput: Uint32Array.from(firstInput),
-      inputs: Int32Array.from(inputs),
+      inputs: Int32Array.from(inputs) as DenseTaskIds,
       wanted: Uint8Array.from(fresh, name => Number(wanted.includes(name)))
     });
     if (options.last ?? true) {
@@ -137,7 +139,7 @@ export class SchedulerFixture {
       type: 'dataPlaced',
       at: this._now,
       client: 0,
-      taskIds: Int32Array.from(all, name => this.id(name)),
+      taskIds: Int32Array.from(all, name => this.id(name)) as DenseTaskIds,
       functionIds: new Uint32Array(all.length),
       nbytes: new Float64Array(all.length).fill(1000),
       wanted: new Uint8Array(all.length).fill(Number(wanted)),
@@ -156,7 +158,7 @@ export class SchedulerFixture {
       type: 'tasksFinished',
       at: this._now,
       worker,
-      taskIds: Int32Array.from(all, name => this.id(name)),
+      taskIds: Int32Array.from(all, name => this.id(name)) as DenseTaskIds,
       runIds: Uint32Array.from(
         all,
         (name, i) => options.runIds?.[i] ?? this.runId(name)
@@ -164,7 +166,9 @@ export class SchedulerFixture {
       status: new Uint8Array(all.length).fill(status),
       nbytes: new Float64Array(all.length).fill(options.nbytes ?? 1000),
       duration: new Float64Array(all.length).fill(options.duration ?? 0.01),
-      missingInputs: Int32Array.from(missing, ([name]) => this.id(name)),
+      missingInputs: Int32Array.from(missing, ([name]) =>
+        this.id(name)
+      ) as DenseTaskIds,
       missingWorkers: Uint16Array.from(missing, ([, holder]) => holder)
     });
   }
@@ -264,11 +268,14 @@ export class SchedulerFixture {
   }
 
   private _coin(name: string): void {
-    this._ids.set(name, this._names.push(name) - 1);
+    this._ids.set(name, (this._names.push(name) - 1) as DenseTaskId);
   }
 
-  private _idsOf(names: string): Int32Array {
-    return Int32Array.from(words(names).map(name => this.id(name)));
+  private _idsOf(names: string): DenseTaskIds {
+    return arrayOf(
+      Int32Array,
+      words(names).map(name => this.id(name))
+    );
   }
 
   private _clientSays(

@@ -6,24 +6,29 @@ import {
   SpanOrigin,
   membersOf
 } from '../records/enumerations';
+import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
+import type { Bytes, Seconds } from '../base/brand';
+import { f64Of, u16Of, u32Of } from '../base/typed-arrays';
 import * as v from 'valibot';
 import {
   blob,
   blobOrNone,
   count,
+  fieldOf,
   flag,
   map,
   message,
   newNames,
   seconds,
+  spanId,
   text,
   u16,
   u32
 } from './describe';
 
 const span = v.object({
-  id: u16,
-  parent: u16,
+  id: spanId,
+  parent: spanId,
   tag: text,
   opened: seconds,
   closed: v.optional(v.nullable(seconds), null),
@@ -36,7 +41,7 @@ const span = v.object({
   )
 });
 const spans = v.optional(v.array(span), []);
-const ids = { ids: { id: 'u32' } } as const;
+const ids = { ids: { id: u32Of<ClientTaskId>() } };
 
 /** Where the client's Python looks for modules now, and which it has imported; sent again whenever it changed. */
 const launch = v.optional(
@@ -89,11 +94,11 @@ export const CLIENT_LINK = {
       },
       {
         tasks: {
-          id: 'u32',
+          id: u32Of<ClientTaskId>(),
           group: 'u32',
           suffix: 'u32',
           function: 'u32',
-          span: 'u16',
+          span: u16Of<SpanId>(),
           origin: 'u8',
           template: 'u32',
           chunk: 'u32',
@@ -104,7 +109,7 @@ export const CLIENT_LINK = {
           userPriority: 'i32',
           firstDependency: 'u32'
         },
-        dependencies: { id: 'u32' }
+        dependencies: { id: u32Of<ClientTaskId>() }
       }
     ),
     /** New spans, and spans that closed (same id again replaces). */
@@ -124,13 +129,13 @@ export const CLIENT_LINK = {
       { ...newNames, spans, keysBlob: v.optional(blobOrNone, -1) },
       {
         tasks: {
-          id: 'u32',
+          id: u32Of<ClientTaskId>(),
           group: 'u32',
           suffix: 'u32',
           function: 'u32',
-          span: 'u16',
+          span: u16Of<SpanId>(),
           flags: 'u8',
-          nbytes: 'f64'
+          nbytes: f64Of<Bytes>()
         },
         holders: { row: 'u32', worker: 'u16' }
       }
@@ -162,7 +167,7 @@ export const CLIENT_LINK = {
         errors: v.optional(
           v.array(
             v.object({
-              cause: u32,
+              cause: fieldOf<ClientTaskId>(u32),
               key: text,
               type: text,
               message: text,
@@ -175,14 +180,14 @@ export const CLIENT_LINK = {
       },
       {
         tasks: {
-          id: 'u32',
-          taskId: 'u32',
+          id: u32Of<ClientTaskId>(),
+          taskId: u32Of<OuterTaskId>(),
           status: 'u8',
           worker: 'u16',
-          nbytes: 'f64',
+          nbytes: f64Of<Bytes>(),
           inlineStart: 'u32',
           inlineLength: 'u32',
-          cause: 'u32'
+          cause: u32Of<ClientTaskId>()
         }
       }
     ),
@@ -196,7 +201,14 @@ export const CLIENT_LINK = {
     }),
     located: message(
       { request: u32 },
-      { where: { id: 'u32', taskId: 'u32', worker: 'u16', nbytes: 'f64' } }
+      {
+        where: {
+          id: u32Of<ClientTaskId>(),
+          taskId: u32Of<OuterTaskId>(),
+          worker: 'u16',
+          nbytes: f64Of<Bytes>()
+        }
+      }
     ),
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({
@@ -214,7 +226,7 @@ export const CLIENT_LINK = {
     }),
     memoryRunEnded: message(
       { run: u32 },
-      { samples: { t: 'f64', bytes: 'f64' } }
+      { samples: { t: f64Of<Seconds>(), bytes: f64Of<Bytes>() } }
     ),
     /** Shown to the user as a warning, or fails all futures. */
     problem: message({ sentence: text, fatal: v.optional(flag, false) }),

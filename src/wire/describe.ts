@@ -2,16 +2,18 @@
  * The words in which the messages of a link are described: the fields of the header (valibot, checked at the border) and the tables that
  * follow it (columns, checked by their lengths alone). `schema.ts` gathers the links; Python reads the JSON written from it.
  */
+import type { Seconds } from '../base/brand';
 import { LARGEST_U16, LARGEST_U32 } from '../records/enumerations';
+import type { SpanId } from '../records/ids';
 import * as v from 'valibot';
-import type { NumberType, TypedArrays } from '../base/typed-arrays';
+import type { ArrayIn, NumberType } from '../base/typed-arrays';
 
 /** Columns of a message. Text never travels in them: it goes as names (dictionary) or in a blob. */
 export type Columns = Readonly<Record<string, NumberType>>;
 export type Tables = Readonly<Record<string, Columns>>;
 /** The columns as arrays. */
 export type ArraysOf<C extends Columns> = {
-  readonly [K in keyof C]: TypedArrays[C[K]];
+  readonly [K in keyof C]: ArrayIn<C[K]>;
 };
 
 export type MessageDescription = {
@@ -38,7 +40,7 @@ export function message<
 }
 
 /** What is read and never written, at every depth. */
-export type ReadOnly<T> = T extends Uint8Array
+export type ReadOnly<T> = T extends Uint8Array | number
   ? T
   : T extends object
     ? { readonly [K in keyof T]: ReadOnly<T[K]> }
@@ -49,13 +51,19 @@ const integerUpTo = (limit: number) =>
 
 export const text = v.string();
 export const flag = v.boolean();
-export const seconds = v.number();
+export const seconds = v.number() as v.GenericSchema<number, Seconds>;
 export const count = integerUpTo(Number.MAX_SAFE_INTEGER);
 export const u16 = integerUpTo(LARGEST_U16);
 export const u32 = integerUpTo(LARGEST_U32);
 /** Over any buffer, shared ones too; the constructor's own type says ArrayBuffer. */
 export const bytes = v.instance(Uint8Array as new () => Uint8Array);
 export const map = v.record(v.string(), v.unknown());
+
+/** A field whose numbers are of the kind `N` when they have come in. */
+export const fieldOf = <N extends number>(
+  description: v.GenericSchema<number>
+): v.GenericSchema<number, N> => description as v.GenericSchema<number, N>;
+export const spanId = fieldOf<SpanId>(u16);
 
 /** Index of a blob of the same message. */
 export const blob = integerUpTo(LARGEST_U32);

@@ -6,6 +6,7 @@
  * The viewer keeps the selection; the observer is stateless but for caches. A hidden panel has no watch.
  */
 import * as v from 'valibot';
+import { u16Of } from '../base/typed-arrays';
 import type { Row } from '../records/block';
 import {
   FILTERED_STATUSES,
@@ -14,6 +15,7 @@ import {
   type TaskOrigin,
   type WordOf
 } from '../records/enumerations';
+import type { LaneIndex } from '../records/ids';
 import {
   type ArraysOf,
   count,
@@ -143,7 +145,7 @@ export const PANEL_LINK = {
       {
         boxes: {
           /** Into the lanes of the last `task-stream` snapshot. */
-          laneIndex: 'u16',
+          laneIndex: u16Of<LaneIndex>(),
           /** In cells of 2^level µs since the tile's left border, 0…512; both may lie outside. */
           from: 'f32',
           to: 'f32',
@@ -294,7 +296,7 @@ export type TaskStreamResult = {
   readonly lateSeq?: number;
   /** In order of first appearance: a lane's index never changes, new lanes come at the end, so that tiles stay valid. */
   readonly lanes: readonly {
-    readonly laneIndex: number;
+    readonly laneIndex: LaneIndex;
     readonly worker: number;
     readonly thread: number;
   }[];
@@ -313,7 +315,7 @@ export type TaskStreamResult = {
   /** Legend, by time descending; slot 0…11, second and third dozen by `round`; slot -1 = other. */
   readonly functions: readonly FunctionSlot[];
   readonly running: readonly {
-    readonly laneIndex: number;
+    readonly laneIndex: LaneIndex;
     readonly key: string;
     readonly function: string;
     readonly span: number;
@@ -414,22 +416,19 @@ export type RecordsResult = {
   readonly thread: readonly number[];
   readonly nbytes: readonly (number | null)[];
   readonly parts: readonly number[];
-} & ListOfEach<
-  Pick<
-    RunRow,
-    'run' | 'function' | 'span' | 'status' | 'attempt' | 'start' | 'duration'
-  >
-> &
-  ListOfEach<{
+} & ListOfEach<Pick<RunRow, 'run' | 'attempt' | 'start' | 'duration'>> & {
+    readonly [
+      C in IndexOf<RunRow, 'function' | 'span' | 'status'>
+    ]: readonly number[];
+  } & {
     readonly [
       C in
-        | 'kind'
-        | 'function'
-        | 'span'
-        | 'offset'
-        | 'duration' as `part${Capitalize<C>}`
-    ]: PartRow[C];
-  }>;
+        | IndexOf<PartRow, 'kind' | 'function' | 'span'>
+        | keyof Pick<PartRow, 'offset' | 'duration'> as `part${Capitalize<C>}`
+    ]: readonly number[];
+  };
+/** Columns of the log whose ids are indices here. */
+type IndexOf<R, C extends keyof R> = C;
 type ListOfEach<R> = { readonly [C in keyof R]: readonly R[C][] };
 
 export type ActivitySeconds = Readonly<Record<string, number>>;

@@ -53,7 +53,7 @@ export type LinkName = keyof typeof LINKS;
 
 /** A table as received: `rows`, and one array per column, views of the message's bytes. */
 type Table<C extends Columns> = { readonly rows: number } & ArraysOf<C>;
-/** A table to send. Columns may be longer than `rows`; without `rows` the first column's length counts. */
+/** A table to send, of plain numbers: they become ids where they come in. Columns may be longer than `rows`; without `rows` the first column's length counts. */
 type TableInput<C extends Columns> = { readonly rows?: number } & {
   readonly [K in keyof C]: ArrayLike<number>;
 };

@@ -2,6 +2,9 @@
  * Worker ↔ scheduler (role `worker`); meanings in docs/contracts.md §5. The worker dials. Task ids are the scheduler's, times seconds of
  * CLOCK_MONOTONIC; the scheduler's source subtracts the scheduler's start and adds worker and lane.
  */
+import type { Bytes, Seconds } from '../base/brand';
+import { f32Of, f64Of, u16Of, u32Of } from '../base/typed-arrays';
+import type { ClientTaskId, OuterTaskId, SpanId } from '../records/ids';
 import * as v from 'valibot';
 import {
   blob,
@@ -37,16 +40,16 @@ export const WORKER_LINK = {
       },
       {
         runs: {
-          taskId: 'u32',
+          taskId: u32Of<OuterTaskId>(),
           runId: 'u32',
           status: 'u8',
           thread: 'u16',
-          start: 'f64',
-          duration: 'f64',
-          cpu: 'f64',
-          waitInputs: 'f32',
-          waitThread: 'f32',
-          nbytes: 'f64',
+          start: f64Of<Seconds>(),
+          duration: f64Of<Seconds>(),
+          cpu: f64Of<Seconds>(),
+          waitInputs: f32Of<Seconds>(),
+          waitThread: f32Of<Seconds>(),
+          nbytes: f64Of<Bytes>(),
           inlineStart: 'u32',
           inlineLength: 'u32',
           firstPart: 'u32'
@@ -54,29 +57,29 @@ export const WORKER_LINK = {
         parts: {
           kind: 'u8',
           function: 'u32',
-          span: 'u16',
-          offset: 'f64',
-          duration: 'f64',
-          cpu: 'f64',
-          coreWait: 'f32',
-          bytes: 'f64',
+          span: u16Of<SpanId>(),
+          offset: f64Of<Seconds>(),
+          duration: f64Of<Seconds>(),
+          cpu: f64Of<Seconds>(),
+          coreWait: f32Of<Seconds>(),
+          bytes: f64Of<Bytes>(),
           from: 'u16',
           held: 'u8'
         },
-        missing: { taskId: 'u32', worker: 'u16' }
+        missing: { taskId: u32Of<OuterTaskId>(), worker: 'u16' }
       }
     ),
     /** Answer to `takeBack`: ok 1 = it had not started and will not. */
     takenBack: message(
       {},
-      { tasks: { taskId: 'u32', runId: 'u32', ok: 'u8' } }
+      { tasks: { taskId: u32Of<OuterTaskId>(), runId: 'u32', ok: 'u8' } }
     ),
     /** Copies of results that other workers made, now held or dropped here. */
     replicas: message(
       {},
       {
-        added: { taskId: 'u32', nbytes: 'f64' },
-        removed: { taskId: 'u32' }
+        added: { taskId: u32Of<OuterTaskId>(), nbytes: f64Of<Bytes>() },
+        removed: { taskId: u32Of<OuterTaskId>() }
       }
     ),
     /**
@@ -85,16 +88,16 @@ export const WORKER_LINK = {
      */
     measured: message(newNames, {
       memory: {
-        t: 'f64',
-        process: 'f64',
-        managed: 'f64',
-        spilled: 'f64',
-        unmanagedOld: 'f64'
+        t: f64Of<Seconds>(),
+        process: f64Of<Bytes>(),
+        managed: f64Of<Bytes>(),
+        spilled: f64Of<Bytes>(),
+        unmanagedOld: f64Of<Bytes>()
       },
       fine: {
-        t: 'f64',
+        t: f64Of<Seconds>(),
         context: 'u32',
-        span: 'u16',
+        span: u16Of<SpanId>(),
         function: 'u32',
         activity: 'u32',
         unit: 'u32',
@@ -103,9 +106,9 @@ export const WORKER_LINK = {
       stacks: { stack: 'u32', parent: 'u32', frame: 'u32' },
       frames: { frame: 'u32', function: 'u32', file: 'u32', line: 'u32' },
       samples: {
-        t: 'f64',
+        t: f64Of<Seconds>(),
         thread: 'u16',
-        span: 'u16',
+        span: u16Of<SpanId>(),
         function: 'u32',
         stack: 'u32',
         state: 'u8',
@@ -113,27 +116,27 @@ export const WORKER_LINK = {
       },
       running: {
         thread: 'u16',
-        taskId: 'u32',
+        taskId: u32Of<OuterTaskId>(),
         runId: 'u32',
         function: 'u32',
-        span: 'u16',
-        started: 'f64'
+        span: u16Of<SpanId>(),
+        started: f64Of<Seconds>()
       },
       stored: {
-        t: 'f64',
-        span: 'u16',
+        t: f64Of<Seconds>(),
+        span: u16Of<SpanId>(),
         function: 'u32',
         kind: 'u8',
-        change: 'f64'
+        change: f64Of<Bytes>()
       },
       transfers: {
-        start: 'f64',
-        duration: 'f64',
+        start: f64Of<Seconds>(),
+        duration: f64Of<Seconds>(),
         from: 'u16',
-        bytes: 'f64',
+        bytes: f64Of<Bytes>(),
         keys: 'u16',
-        firstTaskId: 'u32',
-        span: 'u16',
+        firstTaskId: u32Of<OuterTaskId>(),
+        span: u16Of<SpanId>(),
         status: 'u8'
       }
     }),
@@ -163,24 +166,31 @@ export const WORKER_LINK = {
       },
       {
         tasks: {
-          taskId: 'u32',
+          taskId: u32Of<OuterTaskId>(),
           runId: 'u32',
           template: 'u32',
           chunk: 'u32',
           row: 'u32',
           function: 'u32',
-          span: 'u16',
+          span: u16Of<SpanId>(),
           flags: 'u8',
           priority: 'f64',
-          readyAt: 'f64',
+          readyAt: f64Of<Seconds>(),
           firstDependency: 'u32'
         },
-        dependencies: { taskId: 'u32', worker: 'u16', nbytes: 'f64' }
+        dependencies: {
+          taskId: u32Of<OuterTaskId>(),
+          worker: 'u16',
+          nbytes: f64Of<Bytes>()
+        }
       }
     ),
-    release: message({}, { ids: { taskId: 'u32' } }),
+    release: message({}, { ids: { taskId: u32Of<OuterTaskId>() } }),
     /** → `takenBack` */
-    takeBack: message({}, { tasks: { taskId: 'u32', runId: 'u32' } }),
+    takeBack: message(
+      {},
+      { tasks: { taskId: u32Of<OuterTaskId>(), runId: 'u32' } }
+    ),
     dropBlobs: message({
       templates: v.optional(v.array(u32), []),
       chunks: v.optional(v.array(u32), [])
@@ -196,15 +206,18 @@ export const WORKER_LINK = {
       {},
       {
         items: {
-          dataId: 'u32',
+          dataId: u32Of<ClientTaskId>(),
           client: 'u16',
-          taskId: 'u32',
-          nbytes: 'f64'
+          taskId: u32Of<OuterTaskId>(),
+          nbytes: f64Of<Bytes>()
         }
       }
     ),
     /** Drop data that a client put on the peer door: the scheduler has no room for it. */
-    discard: message({}, { items: { dataId: 'u32', client: 'u16' } }),
+    discard: message(
+      {},
+      { items: { dataId: u32Of<ClientTaskId>(), client: 'u16' } }
+    ),
     /** Blob 0: payload of (function, args, kwargs). → `runResult` */
     run: message({ request: u32, wait: v.optional(flag, true) }),
     /** → `flushed`, after everything measured before it. */

@@ -1,3 +1,4 @@
+import { laneIndices } from '../../testing/ids';
 import * as fc from 'fast-check';
 import type { TileData } from '../feed-types';
 import { TileCache } from '../tile-cache';
@@ -9,7 +10,7 @@ function tile(index: number, boxes = 1, extra: Partial<TileData> = {}) {
     settled: true,
     logSeq: 1,
     functions: [],
-    laneIndex: new Uint16Array(boxes),
+    laneIndex: laneIndices(new Uint16Array(boxes)),
     from: new Float32Array(boxes),
     to: new Float32Array(boxes),
     function: new Uint16Array(boxes),

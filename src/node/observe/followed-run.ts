@@ -1,4 +1,6 @@
 /** One run that is followed: stands between the loop and its executor, and writes down what ran. */
+import type { ArrayOf } from '../../base/typed-arrays';
+import type { LaneId, SpanId } from '../../records/ids';
 import { RunStatus } from '../../records/enumerations';
 import { DataNode, Task } from '../graph/nodes';
 import { callNode } from '../graph/references';
@@ -34,7 +36,7 @@ const LOOK_MS = 50;
 type OpenCall = {
   readonly call: TaskCall;
   readonly place: number;
-  readonly lane: number;
+  readonly lane: LaneId;
   readonly start: number;
   stop: number;
   cpu: number;
@@ -53,7 +55,7 @@ export interface IFollowing {
   takeLanes(executor: Executor): LaneRange | ProcessSlot[];
   giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void;
   /** The lane of a process. */
-  laneOfProcess(pool: object, pid: number): number;
+  laneOfProcess(pool: object, pid: number): LaneId;
 }
 
 export class FollowedRunOf implements FollowedRun {
@@ -64,13 +66,13 @@ export class FollowedRunOf implements FollowedRun {
   /** By the plan's ids: of tasks their node, function and span in the log, and when they became ready and had ended. */
   private readonly _nodes: Int32Array;
   private readonly _functions: Uint32Array;
-  private readonly _spans: Uint16Array;
+  private readonly _spans: ArrayOf<Uint16Array, SpanId>;
   private readonly _ready: Float64Array;
   private readonly _finished: Float64Array;
   private _hasEnded = false;
   private _looking: NodeJS.Timeout | undefined;
   /** Lanes on the board because of tasks in workers. */
-  private _shown: readonly number[] = [];
+  private _shown: readonly LaneId[] = [];
   /** Tasks of this thread that are under way. */
   private _openCount = 0;
 
@@ -85,7 +87,7 @@ export class FollowedRunOf implements FollowedRun {
     this._began = live.now();
     this._nodes = new Int32Array(size).fill(-1);
     this._functions = new Uint32Array(nodeCount);
-    this._spans = new Uint16Array(nodeCount);
+    this._spans = new Uint16Array(nodeCount) as ArrayOf<Uint16Array, SpanId>;
     this._ready = new Float64Array(nodeCount).fill(this._began);
     this._finished = new Float64Array(size);
     this._place = _runs.takeLanes(_inner);
@@ -306,7 +308,7 @@ export class FollowedRunOf implements FollowedRun {
 
   /** Workers do not say what they begin with: what they should be at is looked up now and then. */
   private _lookAtWorkers(remote: RemoteWorkers): void {
-    const shown: number[] = [];
+    const shown: LaneId[] = [];
     for (const { call, workerId, sinceMs } of remote.running()) {
       const lane = this._whereIs(workerId);
       if (lane !== null) {
@@ -322,7 +324,7 @@ export class FollowedRunOf implements FollowedRun {
     this._live.commit();
   }
 
-  private _whereIs(workerId: number): number | null {
+  private _whereIs(workerId: number): LaneId | null {
     if (Array.isArray(this._place)) {
       return this._runs.laneOfProcess(this._inner.remote!.pool, workerId);
     }
@@ -330,7 +332,7 @@ export class FollowedRunOf implements FollowedRun {
     return place === null ? null : this._live.laneId(HOME, place);
   }
 
-  private _show({ id }: TaskCall, lane: number, started: number): void {
+  private _show({ id }: TaskCall, lane: LaneId, started: number): void {
     this._runs.board.set(lane, {
       node: this._nodes[id]!,
       functionId: this._functions[id]!,
@@ -341,7 +343,7 @@ export class FollowedRunOf implements FollowedRun {
 
   private _write(
     { id }: TaskCall,
-    lane: number,
+    lane: LaneId,
     { start, stop, cpu }: { start: number; stop: number; cpu: number },
     nbytes: number,
     failure: { readonly error: unknown } | undefined

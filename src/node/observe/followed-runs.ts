@@ -1,4 +1,5 @@
 /** Follows the runs of the local schedulers: what they share, the lanes of this process and the processes that compute. */
+import type { LaneId } from '../../records/ids';
 import { inspect } from 'node:util';
 import { Callback } from '../local/callback';
 import type { Executor } from '../local/executor';
@@ -108,7 +109,7 @@ export class FollowedRuns extends Callback implements RunFollower, IFollowing {
   }
 
   /** The lane of a process. */
-  laneOfProcess(pool: object, pid: number): number {
+  laneOfProcess(pool: object, pid: number): LaneId {
     const { slot, isNew } = this.slots.of(pool, pid);
     if (isNew) {
       this.live.worker(slot.worker, pid, 1, `process ${slot.worker}`);

@@ -1,4 +1,5 @@
 /** A local log that is written now: spans and lanes get their ids, blocks leave in time for panels that are looked at. */
+import { DEFAULT_SPAN, type LaneId, type SpanId } from '../../records/ids';
 import { LARGEST_U16 } from '../../records/enumerations';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -24,10 +25,10 @@ export class LiveLog {
   readonly wallEpoch: number;
   /** Seconds of the clock of all links. */
   readonly now = monotonicClock();
-  private readonly _spans = new WeakMap<Span, number>();
+  private readonly _spans = new WeakMap<Span, SpanId>();
   /** Spans that are told of when they close. One that stays open for days must not hold every log that ended in it. */
   private readonly _openSpans = new Map<Span, () => void>();
-  private readonly _lanes = new Map<number, number>();
+  private readonly _lanes = new Map<number, LaneId>();
   private readonly _workers = new Map<number, LocalWorker>();
   private readonly _capacity = new Map<number, number>();
   private _sealedAt: number;
@@ -83,9 +84,9 @@ export class LiveLog {
   }
 
   /** The log's id of a span; 0 for none. A span is written down with the first row that names it. */
-  spanId(span: Span | null): number {
+  spanId(span: Span | null): SpanId {
     if (span === null) {
-      return 0;
+      return DEFAULT_SPAN;
     }
     let id = this._spans.get(span);
     if (id === undefined) {
@@ -109,7 +110,7 @@ export class LiveLog {
   }
 
   /** The id of a worker's place. */
-  laneId(worker: number, at: number): number {
+  laneId(worker: number, at: number): LaneId {
     const place = Math.min(at, MOST_LANES - 1);
     const both = worker * 0x10000 + place;
     let lane = this._lanes.get(both);

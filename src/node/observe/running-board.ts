@@ -6,10 +6,11 @@
  *   Float64          when it began                                × lanes
  * ```
  */
+import type { LaneId, SpanId } from '../../records/ids';
 export type RunningTask = {
   readonly node: number;
   readonly functionId: number;
-  readonly span: number;
+  readonly span: SpanId;
   /** Seconds of the clock of all links. */
   readonly started: number;
 };
@@ -33,7 +34,7 @@ export class RunningBoard {
     return LANES;
   }
 
-  set(lane: number, task: RunningTask): void {
+  set(lane: LaneId, task: RunningTask): void {
     if (lane < LANES) {
       const at = CELLS * lane;
       // Nothing runs there until all of it is written.
@@ -45,20 +46,20 @@ export class RunningBoard {
     }
   }
 
-  clear(lane: number): void {
+  clear(lane: LaneId): void {
     if (lane < LANES) {
       Atomics.store(this._cells, CELLS * lane, 0);
     }
   }
 
   /** @returns null: nothing, or it has just changed. */
-  read(lane: number): RunningTask | null {
+  read(lane: LaneId): RunningTask | null {
     const at = CELLS * lane;
     const node = Atomics.load(this._cells, at);
     const task = {
       node: node - 1,
       functionId: this._cells[at + 1]!,
-      span: this._cells[at + 2]!,
+      span: this._cells[at + 2]! as SpanId,
       started: this._started[lane]!
     };
     return node !== 0 && Atomics.load(this._cells, at) === node ? task : null;

@@ -1,4 +1,5 @@
 /** Runs in the sending thread: rows of `running` for tasks that take long. */
+import type { LaneId } from '../../records/ids';
 import type { RunningBoard, RunningTask } from './running-board';
 
 /** Shorter ones would be over before anybody sees that they run. */
@@ -13,9 +14,10 @@ export class RunningRows {
   /** @param write - null: nothing runs there any more. */
   look(
     now: number,
-    write: (lane: number, task: RunningTask | null) => void
+    write: (lane: LaneId, task: RunningTask | null) => void
   ): void {
-    for (let lane = 0; lane < this._board.lanes; lane++) {
+    for (let i = 0; i < this._board.lanes; i++) {
+      const lane = i as LaneId;
       const told = this._told[lane];
       const task = this._board.read(lane);
       const isLong = task !== null && now - task.started >= LONG_SECONDS;

@@ -6,6 +6,7 @@
  *                            ├─► one log, numbered here ─► ring ─► observer
  *     blocks from here ──────┘   (memory, what runs, gaps)
  */
+import { DEFAULT_SPAN } from '../../records/ids';
 import { NONE_U32 } from '../../records/enumerations';
 import { existsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -162,7 +163,7 @@ function lookWhatRuns(): void {
       lane,
       node: task?.node ?? NONE_U32,
       function: task?.functionId ?? 0,
-      span: task?.span ?? 0,
+      span: task?.span ?? DEFAULT_SPAN,
       started: (task?.started ?? START) - START
     })
   );

@@ -1,3 +1,4 @@
+import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import { accountIdle } from '../folds/idle';
@@ -105,7 +106,7 @@ describe('what a source says of threads', () => {
   it('gives a thread that changes its lane one lane', () => {
     const shape = new ClusterShape();
     for (let thread = 0; thread < 100; thread++) {
-      shape.setLane({ lane: 3, worker: 1, thread });
+      shape.setLane({ lane: idOf(3), worker: 1, thread });
     }
     shape.setWorker({
       ...worker(100),
@@ -142,11 +143,11 @@ it('keeps spans within spans to a depth', () => {
   const tree = new SpanTree();
   const row = { tag: 'x', origin: 0, client: 0, opened: 0, closed: NaN };
   for (let span = 1; span < 3000; span++) {
-    tree.set({ ...row, span, parent: span - 1 });
+    tree.set({ ...row, span: idOf(span), parent: idOf(span - 1) });
   }
   // From below as well: each new one above all the others.
   for (let span = 6000; span > 3000; span--) {
-    tree.set({ ...row, span, parent: span - 1 });
+    tree.set({ ...row, span: idOf(span), parent: idOf(span - 1) });
   }
   const depths = [...tree.all()].map(({ path }) => path.length);
   expect(Math.max(...depths)).toBe(256);

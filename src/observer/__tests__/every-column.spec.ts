@@ -3,6 +3,7 @@
  * columns of each table and all fields of each answer are compared, so that a column that is doubled, swapped with its neighbour, or booked
  * under another name differs.
  */
+import { DEFAULT_SPAN } from '../../records/ids';
 import {
   PartKind,
   RunStatus,
@@ -189,8 +190,8 @@ function runningRow({
 // ---- spans
 
 const DEFAULT: SpanFact = {
-  id: 0,
-  parent: 0,
+  id: DEFAULT_SPAN,
+  parent: DEFAULT_SPAN,
   tag: 'default',
   client: 0,
   opened: 0,

@@ -1,3 +1,5 @@
+import type { LaneIndex } from '../../records/ids';
+import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import type { Filter } from '../../wire/panel-link';
@@ -81,7 +83,7 @@ describe('idle', () => {
   it('stays right when runs of a lane come out of order or overlap', () => {
     const inOrder = drawRuns('0/0 aa..bb\n1/0 cccccc');
     const log = drawRuns('0/0 aa..bb\n1/0 cccccc');
-    log.laneDisorder[0] = true;
+    log.laneDisorder[idOf<LaneIndex>(0)] = true;
     expect(ask(log, 'summary').idleSeconds).toBe(2);
     expect(ask(log, 'summary')).toEqual(ask(inOrder, 'summary'));
   });

@@ -1,3 +1,4 @@
+import { idOf } from '../../testing/ids';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { ingestBlock } from '../store/ingest';
@@ -143,11 +144,11 @@ describe('spans', () => {
       log,
       rowsToBlock(3, 'spans', [{ id: 6, parent: 0, tag: 1, closed: NaN }])
     );
-    expect(log.spans.pathOf(7)).toEqual(['a', 'b']);
+    expect(log.spans.pathOf(idOf(7))).toEqual(['a', 'b']);
     ingestBlock(
       log,
       rowsToBlock(4, 'spans', [{ id: 6, parent: 0, tag: 3, closed: 5 }])
     );
-    expect(log.spans.pathOf(7)).toEqual(['c', 'b']);
+    expect(log.spans.pathOf(idOf(7))).toEqual(['c', 'b']);
   });
 });

@@ -1,8 +1,10 @@
+import type { LaneId, SpanId } from '../../records/ids';
+import type { IndexedBy } from '../../base/typed-arrays';
 import { PartKind } from '../../records/enumerations';
 import { passesFunction, passesWorker, type CompiledFilter } from '../filter';
 import type { IntervalUnion } from '../store/interval-union';
 import { CHUNK_MASK, CHUNK_SHIFT, type ColumnsOf } from '../store/column-table';
-import type { LaneCapacity } from '../store/cluster-shape';
+import { NO_LANE, type LaneCapacity } from '../store/cluster-shape';
 import { STATUS_REPLACED, type LogStore } from '../store/log-store';
 import { hasBegun } from '../store/run-book';
 import { ROWS_PER_SLICE, type Range, type Slices } from './context';
@@ -40,7 +42,7 @@ export type IdleAccount = {
   /** By cause, the selection's share. */
   readonly selectedIdle: readonly number[];
   /** By span id, own share (not the children's); empty unless asked for. */
-  readonly idleOfSpan: ReadonlyMap<number, number>;
+  readonly idleOfSpan: ReadonlyMap<SpanId, number>;
 };
 
 type IdleQuestion = {
@@ -132,11 +134,11 @@ export function* accountIdle(question: IdleQuestion): Slices<IdleAccount> {
 }
 
 /** By lane id. */
-function disorderedLanes(log: LogStore): Uint8Array {
-  const table = new Uint8Array(65536);
-  log.shape.lanes.forEach((lane, index) => {
-    table[lane.lane] = log.laneDisorder[index] === true ? 1 : 0;
-  });
+function disorderedLanes(log: LogStore): IndexedBy<LaneId, Uint8Array> {
+  const table: IndexedBy<LaneId, Uint8Array> = new Uint8Array(65536);
+  for (const { lane } of log.shape.lanes) {
+    table[lane] = log.laneDisorder[log.shape.laneIndex(lane)] === true ? 1 : 0;
+  }
   return table;
 }
 
@@ -186,7 +188,7 @@ class LaneWalk {
 
 /** Walks the lanes run by run and books what lies between. */
 class GapWalk {
-  private readonly _lanes = new Map<number, LaneWalk>();
+  private readonly _lanes = new Map<LaneId, LaneWalk>();
   private readonly _unseen: LaneWalk[] = [];
   private readonly _idle: readonly Coverage[];
   private _executeSeconds = 0;
@@ -203,7 +205,7 @@ class GapWalk {
     );
     for (const capacity of lanes) {
       const walk = new LaneWalk(capacity, _range.from);
-      if (capacity.lane < 0) {
+      if (capacity.lane === NO_LANE) {
         this._unseen.push(walk);
       } else {
         this._lanes.set(capacity.lane, walk);
@@ -243,7 +245,9 @@ class GapWalk {
     let capacitySeconds = 0;
     let walked = 0;
     for (const lane of [...this._lanes.values(), ...this._unseen]) {
-      const running = this._log.shape.running.get(lane.capacity.lane);
+      const id = lane.capacity.lane;
+      const running =
+        id === NO_LANE ? undefined : this._log.shape.running.get(id);
       const end = running === undefined ? to : Math.min(to, running.started);
       if (end > lane.cursor) {
         this._gap(lane, lane.cursor, end, Infinity, Infinity, -1);
@@ -526,15 +530,15 @@ class Shares {
     return this._share(idle, this._selected.read());
   }
 
-  bySpan(idleByCause: readonly Float64Array[]): Map<number, number> {
+  bySpan(idleByCause: readonly Float64Array[]): Map<SpanId, number> {
     const idle = new Float64Array(this._bins);
     for (const bins of idleByCause) {
       bins.forEach((seconds, bin) => (idle[bin]! += seconds));
     }
-    const shares = new Map<number, number>();
+    const shares = new Map<SpanId, number>();
     this._bySpan.forEach((coverage, span) => {
       if (coverage !== undefined) {
-        shares.set(span, this._share(idle, coverage.read()));
+        shares.set(span as SpanId, this._share(idle, coverage.read()));
       }
     });
     return shares;
@@ -552,7 +556,7 @@ class Shares {
   }
 
   private _add(
-    span: number,
+    span: SpanId,
     fn: number,
     from: number,
     to: number,

@@ -1,3 +1,4 @@
+import type { LaneId, SpanId } from '../../records/ids';
 import { NONE_U32, SampleState } from '../../records/enumerations';
 import type { ProfileResult } from '../../wire/panel-link';
 import { allStatuses, passesFunction, type CompiledFilter } from '../filter';
@@ -138,7 +139,7 @@ function isWhole({ time }: FoldContext): boolean {
   );
 }
 
-const cellKey = (span: number, fn: number): number => span * 0x100000000 + fn;
+const cellKey = (span: SpanId, fn: number): number => span * 0x100000000 + fn;
 const hundredths = (value: number): number => Math.round(value * 100) / 100;
 
 /**
@@ -219,7 +220,7 @@ function rateOf(context: FoldContext, samples: number): number | null {
   return seconds >= 1 && samples > 0 ? samples / seconds : null;
 }
 
-type Group = (fn: number, lane: number, span: number) => string | null;
+type Group = (fn: number, lane: LaneId, span: SpanId) => string | null;
 
 function groupOf(log: LogStore, groupBy: string): Group {
   switch (groupBy) {
@@ -252,8 +253,8 @@ class StackTree {
   add(
     stack: number,
     fn: number,
-    lane: number,
-    span: number,
+    lane: LaneId,
+    span: SpanId,
     state: number,
     n: number,
     gil: number

@@ -1,3 +1,4 @@
+import type { SpanId } from '../../records/ids';
 import { PartKind } from '../../records/enumerations';
 import type { RecordsResult } from '../../wire/panel-link';
 import { CHUNK_MASK } from '../store/column-table';
@@ -156,7 +157,7 @@ class RecordsPage {
     partDuration: []
   };
   private readonly _names = new Map<string, number>();
-  private readonly _spans = new Map<number, number>();
+  private readonly _spans = new Map<SpanId, number>();
   private _bytes = 0;
 
   constructor(private readonly _log: LogStore) {}
@@ -217,7 +218,7 @@ class RecordsPage {
     return index;
   }
 
-  private _span(span: number): number {
+  private _span(span: SpanId): number {
     let index = this._spans.get(span);
     if (index === undefined) {
       const path = this._log.spans.pathOf(span);

@@ -2,7 +2,8 @@ import type { SpanRow, SpansResult } from '../../wire/panel-link';
 import { compileFilter } from '../filter';
 import { THREAD_CPU, COMPUTE, TRANSFER } from '../store/activity-cells';
 import type { LogStore } from '../store/log-store';
-import { DEFAULT_SPAN, DEFAULT_TAG } from '../store/span-tree';
+import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
+import { DEFAULT_TAG } from '../store/span-tree';
 import {
   runBegin,
   runEnd,
@@ -86,7 +87,7 @@ export function* spanRows(context: FoldContext): Slices<{
     perSpan: true
   });
   const own = ownSums(log, idle);
-  const total = new Map<number, SpanSums>();
+  const total = new Map<SpanId, SpanSums>();
   for (const span of log.spans.all()) {
     subtree(log, span.span, own, total);
   }
@@ -108,9 +109,9 @@ export function* spanRows(context: FoldContext): Slices<{
   return { rows, unattributedNanoseconds, idle };
 }
 
-function ownSums(log: LogStore, idle: IdleAccount): Map<number, SpanSums> {
-  const own = new Map<number, SpanSums>();
-  const of = (span: number): SpanSums => {
+function ownSums(log: LogStore, idle: IdleAccount): Map<SpanId, SpanSums> {
+  const own = new Map<SpanId, SpanSums>();
+  const of = (span: SpanId): SpanSums => {
     let sums = own.get(span);
     if (sums === undefined) {
       sums = new SpanSums();
@@ -143,9 +144,9 @@ function ownSums(log: LogStore, idle: IdleAccount): Map<number, SpanSums> {
 
 function subtree(
   log: LogStore,
-  span: number,
-  own: ReadonlyMap<number, SpanSums>,
-  total: Map<number, SpanSums>
+  span: SpanId,
+  own: ReadonlyMap<SpanId, SpanSums>,
+  total: Map<SpanId, SpanSums>
 ): SpanSums {
   const known = total.get(span);
   if (known !== undefined) {
@@ -164,8 +165,8 @@ function subtree(
 }
 
 /** Roots in order of first appearance, each followed by its subtree; a span whose parent is not described is a root. */
-function parentsFirst(log: LogStore): number[] {
-  const order: number[] = [];
+function parentsFirst(log: LogStore): SpanId[] {
+  const order: SpanId[] = [];
   for (const span of log.spans.all()) {
     if (span.parent === null || log.spans.get(span.parent) === undefined) {
       log.spans.walk(span.span, below => order.push(below));
@@ -180,9 +181,9 @@ function parentsFirst(log: LogStore): number[] {
  */
 function shownSpans(
   log: LogStore,
-  own: Map<number, SpanSums>,
-  total: ReadonlyMap<number, SpanSums>
-): number[] {
+  own: Map<SpanId, SpanSums>,
+  total: ReadonlyMap<SpanId, SpanSums>
+): SpanId[] {
   const order = parentsFirst(log);
   if (order.length <= MOST_ROWS) {
     return order;
@@ -214,9 +215,9 @@ function shownSpans(
 
 function describedRow(
   log: LogStore,
-  span: number,
-  own: ReadonlyMap<number, SpanSums>,
-  total: ReadonlyMap<number, SpanSums>
+  span: SpanId,
+  own: ReadonlyMap<SpanId, SpanSums>,
+  total: ReadonlyMap<SpanId, SpanSums>
 ): SpanRow {
   const description = log.spans.get(span)!;
   const parent = description.parent;

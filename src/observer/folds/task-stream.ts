@@ -4,7 +4,7 @@ import { passesFunction } from '../filter';
 import type { ActivityCells } from '../store/activity-cells';
 import { CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import type { LogStore } from '../store/log-store';
-import { DEFAULT_SPAN } from '../store/span-tree';
+import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import { BOX_OF_PART } from '../tiles/cell-page';
 import {
   ROWS_PER_SLICE,
@@ -65,8 +65,8 @@ export function* foldTaskStream(
       // Infinity is no JSON number: everything is settled before the end of the run.
       settledBefore: Number.isFinite(settledBefore) ? settledBefore : to + 1,
       lateSeq: log.lateSeq,
-      lanes: log.shape.lanes.map(({ worker, thread }, laneIndex) => ({
-        laneIndex,
+      lanes: log.shape.lanes.map(({ lane, worker, thread }) => ({
+        laneIndex: log.shape.laneIndex(lane),
         worker,
         thread
       })),
@@ -241,7 +241,7 @@ function laneAndStatusPass(
   );
 }
 
-function ownPasses(context: FoldContext, span: number, fn: number): boolean {
+function ownPasses(context: FoldContext, span: SpanId, fn: number): boolean {
   return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
@@ -351,7 +351,7 @@ function bandsOf(
   runTo: number
 ): TaskStreamResult['bands'] {
   const { log } = context;
-  const extents = new Map<number, { from: number; to: number }>();
+  const extents = new Map<SpanId, { from: number; to: number }>();
   for (const span of [...log.spans.all()].reverse()) {
     let from = log.figures.firstStart(span.span);
     let to = log.figures.lastStop(span.span);
@@ -363,7 +363,7 @@ function bandsOf(
     }
     extents.set(span.span, { from, to });
   }
-  const widen = (span: number): { from: number; to: number } => {
+  const widen = (span: SpanId): { from: number; to: number } => {
     const extent = extents.get(span)!;
     for (const child of log.spans.childrenOf(span)) {
       if (extents.has(child)) {

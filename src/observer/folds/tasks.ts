@@ -1,3 +1,4 @@
+import { DEFAULT_SPAN, type LaneIndex, type SpanId } from '../../records/ids';
 import { NONE_U32, RunStatus } from '../../records/enumerations';
 import type { TasksResult } from '../../wire/panel-link';
 import { passesFunction } from '../filter';
@@ -104,7 +105,7 @@ export function passes(context: FoldContext, row: number): boolean {
   );
 }
 
-function passesOwn(context: FoldContext, span: number, fn: number): boolean {
+function passesOwn(context: FoldContext, span: SpanId, fn: number): boolean {
   return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
@@ -165,11 +166,14 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
     return row => ranks[laneIndexOf(row)] ?? 0;
   }
   if (sort === 'span') {
-    const spans = [0, ...[...log.spans.all()].map(({ span }) => span)];
+    const spans = [
+      DEFAULT_SPAN,
+      ...[...log.spans.all()].map(({ span }) => span)
+    ];
     const texts = spans.map(span => log.spans.pathOf(span).join('\0'));
     const ranks = textRanks(texts);
     const rankOfSpan = new Map(spans.map((span, i) => [span, ranks[i]!]));
-    return row => rankOfSpan.get(column(row, 'span')) ?? 0;
+    return row => rankOfSpan.get(column(row, 'span') as SpanId) ?? 0;
   }
   if (sort === 'function' || sort === 'key') {
     const ids = [...log.names.keys()];
@@ -182,8 +186,9 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
   }
   return row => column(row, 'start');
 
-  function laneIndexOf(row: number): number {
-    return log.shape.laneIndex(column(row, 'lane'));
+  function laneIndexOf(row: number): LaneIndex {
+    const { lane } = log.runs.chunkOf(row)!.columns;
+    return log.shape.laneIndex(lane[row & CHUNK_MASK]!);
   }
 }
 

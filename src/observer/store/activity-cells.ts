@@ -5,6 +5,9 @@
  *
  * No cell holds `gil`: it is estimated beside the runs, and the folds take it out of `blocked`.
  */
+import type { Nanoseconds } from '../../base/brand';
+import type { ArrayOf } from '../../base/typed-arrays';
+import type { SpanId } from '../../records/ids';
 import { NONE_U32, PartKind, wordsOf } from '../../records/enumerations';
 export const ACTIVITIES = [
   'thread-cpu',
@@ -61,7 +64,7 @@ export class ActivityCells {
   private _runs = new Float64Array(16);
   private _failed = new Float64Array(16);
   private _executions = new Float64Array(16);
-  private _spans = new Uint16Array(16);
+  private _spans = new Uint16Array(16) as ArrayOf<Uint16Array, SpanId>;
   private _functions = new Uint32Array(16);
   private readonly _cellOf = new Map<number, number>();
   private _length = 0;
@@ -71,14 +74,14 @@ export class ActivityCells {
 
   /** @param _onNew - called when a pair is met for the first time, in that order. */
   constructor(
-    private readonly _onNew: (span: number, fn: number) => void = () => {}
+    private readonly _onNew: (span: SpanId, fn: number) => void = () => {}
   ) {}
 
   get length(): number {
     return this._length;
   }
 
-  span(cell: number): number {
+  span(cell: number): SpanId {
     return this._spans[cell]!;
   }
 
@@ -100,7 +103,7 @@ export class ActivityCells {
     return this._executions[cell]!;
   }
 
-  nanoseconds(cell: number, activity: number): number {
+  nanoseconds(cell: number, activity: number): Nanoseconds {
     return this._ns[cell * ACTIVITY_COUNT + activity]!;
   }
 
@@ -113,7 +116,7 @@ export class ActivityCells {
   }
 
   /** All activities of a cell. */
-  totalNanoseconds(cell: number): number {
+  totalNanoseconds(cell: number): Nanoseconds {
     let sum = 0;
     const from = cell * ACTIVITY_COUNT;
     for (let i = from; i < from + ACTIVITY_COUNT; i++) {
@@ -122,7 +125,7 @@ export class ActivityCells {
     return sum;
   }
 
-  cell(span: number, fn: number): number {
+  cell(span: SpanId, fn: number): number {
     if (span === this._lastSpan && fn === this._lastFunction) {
       return this._lastCell;
     }
@@ -155,7 +158,7 @@ export class ActivityCells {
   }
 
   /** Negative to take back what was booked before more was known. */
-  addNanoseconds(cell: number, activity: number, ns: number): void {
+  addNanoseconds(cell: number, activity: number, ns: Nanoseconds): void {
     this._ns[cell * ACTIVITY_COUNT + activity]! += ns;
   }
 
@@ -166,7 +169,7 @@ export class ActivityCells {
     }
   }
 
-  private _add(span: number, fn: number): number {
+  private _add(span: SpanId, fn: number): number {
     const cell = this._length++;
     if (cell === this._spans.length) {
       this._grow(cell * 2);
@@ -194,7 +197,7 @@ export class ActivityCells {
     this._runs = narrow(this._runs);
     this._failed = narrow(this._failed);
     this._executions = narrow(this._executions);
-    const spans = new Uint16Array(capacity);
+    const spans = new Uint16Array(capacity) as ArrayOf<Uint16Array, SpanId>;
     spans.set(this._spans);
     this._spans = spans;
     const functions = new Uint32Array(capacity);

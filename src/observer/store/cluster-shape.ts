@@ -5,6 +5,7 @@ import {
   type WordOf,
   wordsOf
 } from '../../records/enumerations';
+import type { LaneId, LaneIndex, SpanId } from '../../records/ids';
 import { TABLES } from '../../records/tables';
 
 const STATES = wordsOf(CapacityState);
@@ -23,7 +24,7 @@ type WorkerRow = {
   readonly why: string;
 };
 type LaneRow = {
-  readonly lane: number;
+  readonly lane: LaneId;
   readonly worker: number;
   readonly thread: number;
 };
@@ -36,16 +37,18 @@ type CapacityStep = {
 type RunningRow = {
   readonly node: number;
   readonly function: number;
-  readonly span: number;
+  readonly span: SpanId;
   readonly started: number;
 };
+export const NO_LANE = -1;
+
 /** When one thread of one worker could have worked, or several threads that could at the same times. */
 export type LaneCapacity = {
   readonly worker: number;
   /** The first of them. */
   readonly thread: number;
   /** −1: the threads have not been seen working, so the log has no lane for them. */
-  readonly lane: number;
+  readonly lane: LaneId | typeof NO_LANE;
   /** How many: 1 if it is a lane. */
   readonly threads: number;
   readonly stretches: readonly {
@@ -61,10 +64,10 @@ const MOST_LEVELS = 64;
 /** The cluster's workers, lanes, capacity over time and running tasks. */
 export class ClusterShape {
   readonly workers = new Map<number, WorkerRow>();
-  readonly running = new Map<number, RunningRow>();
+  readonly running = new Map<LaneId, RunningRow>();
   private readonly _lanes: LaneRow[] = [];
-  private readonly _laneIndex = new Map<number, number>();
-  private readonly _laneOf = new Map<number, number>();
+  private readonly _laneIndex = new Map<LaneId, LaneIndex>();
+  private readonly _laneOf = new Map<number, LaneId>();
   private readonly _capacity = new Map<number, CapacityStep[]>();
   /** Per worker, the numbers of threads that it has had. */
   private readonly _levels = new Map<number, Set<number>>();
@@ -76,15 +79,15 @@ export class ClusterShape {
   }
 
   /** Index of a lane id in {@link lanes}; an unannounced id gets a lane of its own on a worker that is not known. */
-  laneIndex(lane: number): number {
+  laneIndex(lane: LaneId): LaneIndex {
     const index = this._laneIndex.get(lane);
     return index ?? this.setLane({ lane, worker: NONE_U16, thread: lane });
   }
 
-  setLane(row: LaneRow): number {
+  setLane(row: LaneRow): LaneIndex {
     let index = this._laneIndex.get(row.lane);
     if (index === undefined) {
-      index = this._lanes.length;
+      index = this._lanes.length as LaneIndex;
       this._laneIndex.set(row.lane, index);
     }
     const before = this._lanes[index];
@@ -142,7 +145,7 @@ export class ClusterShape {
     return true;
   }
 
-  setRunning(lane: number, row: RunningRow): void {
+  setRunning(lane: LaneId, row: RunningRow): void {
     if (row.node === NONE_U32) {
       this.running.delete(lane);
     } else {
@@ -217,7 +220,7 @@ export class ClusterShape {
           capacities.push({
             worker,
             thread,
-            lane: -1,
+            lane: NO_LANE,
             threads: unseen,
             stretches: shared
           });
@@ -229,8 +232,8 @@ export class ClusterShape {
   }
 
   /** The newest lane of each thread. */
-  private _lanesOfWorkers(): Map<number, { thread: number; lane: number }[]> {
-    const found = new Map<number, { thread: number; lane: number }[]>();
+  private _lanesOfWorkers(): Map<number, { thread: number; lane: LaneId }[]> {
+    const found = new Map<number, { thread: number; lane: LaneId }[]>();
     for (const [key, lane] of this._laneOf) {
       const worker = Math.floor(key / 65536);
       const entry = { thread: key % 65536, lane };

@@ -1,4 +1,8 @@
-import { COLUMN_ARRAYS, type ColumnArray } from '../../records/block';
+import {
+  type ArrayOfColumn,
+  COLUMN_ARRAYS,
+  type ColumnArray
+} from '../../records/block';
 import { decodeText } from '../../records/decode-text';
 import { TABLES, type ColumnType, type TableName } from '../../records/tables';
 
@@ -22,7 +26,7 @@ export type AnyColumn = ColumnArray[ColumnType];
 
 type ColumnTypes = Readonly<Record<string, ColumnType>>;
 type ArraysOf<C extends ColumnTypes> = {
-  readonly [K in keyof C]: ColumnArray[C[K]];
+  readonly [K in keyof C]: ArrayOfColumn<C[K]>;
 };
 export type ColumnsOf<T extends TableName> = ArraysOf<
   (typeof TABLES)[T]['columns']

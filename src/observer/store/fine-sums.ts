@@ -1,3 +1,4 @@
+import type { SpanId } from '../../records/ids';
 import { OTHER_FUNCTION } from './activity-cells';
 
 /** Bounds of the sums; beyond them rows are added up under {@link OTHER_FUNCTION} of span 0. */
@@ -19,7 +20,7 @@ type FineSum = {
   readonly context: number;
   readonly activity: number;
   readonly unit: number;
-  readonly span: number;
+  readonly span: SpanId;
   /** A name id, or {@link OTHER_FUNCTION}. */
   readonly function: number;
   /** In the unit. */
@@ -45,7 +46,7 @@ export class FineSums {
     context: number,
     activity: number,
     unit: number,
-    span: number,
+    span: SpanId,
     fn: number,
     value: number
   ): void {
@@ -63,7 +64,7 @@ export class FineSums {
   *all(): Generator<FineSum> {
     for (const { context, activity, unit, values } of this._kinds) {
       for (const [key, value] of values) {
-        const span = Math.floor(key / SPAN);
+        const span = Math.floor(key / SPAN) as SpanId;
         const fn = key - span * SPAN;
         yield { context, activity, unit, span, function: fn, value };
       }

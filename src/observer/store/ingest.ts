@@ -1,3 +1,4 @@
+import type { LaneIndex, SpanId } from '../../records/ids';
 import { decodeText } from '../../records/decode-text';
 import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
 import { TABLES, type TableName } from '../../records/tables';
@@ -5,6 +6,7 @@ import {
   CHUNK_MASK,
   type AnyColumn,
   type BlockRows,
+  type ColumnsOf,
   type ColumnTable
 } from './column-table';
 import { implausible, ImplausibleBlock } from './block-bounds';
@@ -41,7 +43,8 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
     throw new ImplausibleBlock(why);
   }
   log.seq = block.seq;
-  INGEST[block.table](log, block);
+  const ingest: Ingest<never> = INGEST[block.table];
+  ingest(log, block as never);
   log.blocks.set(block.table, (log.blocks.get(block.table) ?? 0) + 1);
 }
 
@@ -58,9 +61,11 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   log.lostBefore = Math.max(log.lostBefore, log.now);
 }
 
-type Ingest = (log: LogStore, block: BlockRows) => void;
+/** Rows of the table `T`. */
+type RowsOf<T extends TableName> = BlockRows & { readonly table: T };
+type Ingest<T extends TableName> = (log: LogStore, block: RowsOf<T>) => void;
 
-const INGEST: Readonly<Record<TableName, Ingest>> = {
+const INGEST: { readonly [T in TableName]: Ingest<T> } = {
   header: (log, block) => {
     const json: unknown = JSON.parse(textAt(block, 'json', block.rows - 1));
     if (typeof json === 'object' && json !== null) {
@@ -200,7 +205,7 @@ const INGEST: Readonly<Record<TableName, Ingest>> = {
   }
 };
 
-function ingestNodes(log: LogStore, block: BlockRows): void {
+function ingestNodes(log: LogStore, block: RowsOf<'nodes'>): void {
   indexed(log, log.nodes, log.nodeRows, block, 'node');
   const group = column(block, 'group');
   const span = column(block, 'span');
@@ -218,7 +223,7 @@ function ingestNodes(log: LogStore, block: BlockRows): void {
   noteNewest(log, submitted);
 }
 
-function ingestFine(log: LogStore, block: BlockRows): void {
+function ingestFine(log: LogStore, block: RowsOf<'fine'>): void {
   appended(log, log.fine, block);
   const context = column(block, 'context');
   const activity = column(block, 'activity');
@@ -238,7 +243,7 @@ function ingestFine(log: LogStore, block: BlockRows): void {
   }
 }
 
-function ingestEvents(log: LogStore, block: BlockRows): void {
+function ingestEvents(log: LogStore, block: RowsOf<'events'>): void {
   const row = appended(log, log.events, block);
   const run = column(block, 'run');
   const kind = column(block, 'kind');
@@ -256,7 +261,7 @@ function ingestEvents(log: LogStore, block: BlockRows): void {
   noteNewest(log, column(block, 't'));
 }
 
-function ingestRuns(log: LogStore, block: BlockRows): void {
+function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
   let row = appended(log, log.runs, block);
   const run = column(block, 'run');
   const fn = column(block, 'function');
@@ -330,7 +335,7 @@ const NO_PARTS: readonly PartFigures[] = [];
  * Parts may come before or after their run: the later one ties them together. A run that is here is booked again once per block, not for
  * each of its parts: it may have thousands, among those of other runs.
  */
-function ingestParts(log: LogStore, block: BlockRows): void {
+function ingestParts(log: LogStore, block: RowsOf<'parts'>): void {
   const first = appended(log, log.parts, block);
   const run = column(block, 'run');
   /** Run → its row, of the runs that are here. */
@@ -469,7 +474,7 @@ function takeBack(log: LogStore, row: number): void {
 /** A task that was given back for want of an input has not run. */
 function countRun(
   log: LogStore,
-  span: number,
+  span: SpanId,
   fn: number,
   status: number,
   sign: 1 | -1
@@ -489,7 +494,7 @@ function sinkInto(cells: ActivityCells): NanosecondSink {
 /** A microsecond and what float32 durations lose: runs that merely touch are in order. */
 function noteLane(
   log: LogStore,
-  laneIndex: number,
+  laneIndex: LaneIndex,
   begin: number,
   end: number
 ): void {
@@ -500,14 +505,16 @@ function noteLane(
   log.laneStops[laneIndex] = Math.max(stop, end);
 }
 
-type BlockColumn = Exclude<AnyColumn, never>;
-
-function column(block: BlockRows, name: string): BlockColumn {
-  return block.columns[name]!;
+/** Here the log's numbers become what the table says that they are. */
+function column<T extends TableName, C extends keyof ColumnsOf<T> & string>(
+  block: RowsOf<T>,
+  name: C
+): ColumnsOf<T>[C] {
+  return block.columns[name] as unknown as ColumnsOf<T>[C];
 }
 
 function textAt(block: BlockRows, name: string, row: number): string {
-  const ends = column(block, name);
+  const ends = block.columns[name]!;
   const start = row === 0 ? (block.textStarts?.[name] ?? 0) : ends[row - 1]!;
   return decodeText(block.text, start, ends[row]!);
 }
@@ -548,13 +555,13 @@ function indexed(
   if (table.firstRow > before) {
     index.dropBelow(table.firstRow);
   }
-  const ids = column(block, id);
+  const ids = block.columns[id]!;
   for (let i = 0; i < block.rows; i++) {
     index.set(ids[i]!, row + i);
   }
 }
 
-function noteNewest(log: LogStore, times: BlockColumn): void {
+function noteNewest(log: LogStore, times: Float64Array): void {
   for (let i = 0; i < times.length; i++) {
     if (times[i]! > log.now) {
       log.now = times[i]!;

@@ -1,3 +1,5 @@
+import type { IndexedBy } from '../../base/typed-arrays';
+import type { LaneIndex } from '../../records/ids';
 import { BoundedMap } from '../../base/bounded-map';
 import { NONE_U32 } from '../../records/enumerations';
 import { IntervalUnion } from './interval-union';
@@ -116,8 +118,8 @@ export class LogStore {
   /** When some task had its inputs and waited for a thread. */
   readonly waiting = new IntervalUnion();
   /** Per lane index: where its newest run stopped, and whether runs came out of order or overlap. */
-  readonly laneStops: number[] = [];
-  readonly laneDisorder: boolean[] = [];
+  readonly laneStops: IndexedBy<LaneIndex, number[]> = [];
+  readonly laneDisorder: IndexedBy<LaneIndex, boolean[]> = [];
 
   /** Blocks taken in, by table: tells whether the rows that a view looks at have changed. */
   readonly blocks = new Map<TableName, number>();

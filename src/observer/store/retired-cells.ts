@@ -1,3 +1,5 @@
+import type { LaneIndex } from '../../records/ids';
+
 /** Cells of one page: 512, as in a tile. */
 const PAGE_CELLS = 512;
 const FIRST_LEVEL = 12;
@@ -31,12 +33,12 @@ export class RetiredCells {
     return this._pages.size === 0;
   }
 
-  page(laneIndex: number, index: number): RetiredPage | undefined {
+  page(laneIndex: LaneIndex, index: number): RetiredPage | undefined {
     return this._pages.get(`${laneIndex}/${index}`);
   }
 
   /** Adds a run; times in seconds. */
-  add(laneIndex: number, fn: number, start: number, duration: number): void {
+  add(laneIndex: LaneIndex, fn: number, start: number, duration: number): void {
     const cellMicroseconds = 2 ** this._level;
     const from = start * 1e6;
     const to = from + duration * 1e6;
@@ -72,7 +74,7 @@ export class RetiredCells {
     }
   }
 
-  private _made(laneIndex: number, index: number): RetiredPage {
+  private _made(laneIndex: LaneIndex, index: number): RetiredPage {
     const key = `${laneIndex}/${index}`;
     let page = this._pages.get(key);
     if (page === undefined) {
@@ -87,7 +89,10 @@ export class RetiredCells {
     this._pages = new Map();
     this._level++;
     for (const [key, page] of finer) {
-      const [laneIndex, index] = key.split('/').map(Number) as [number, number];
+      const [laneIndex, index] = key.split('/').map(Number) as [
+        LaneIndex,
+        number
+      ];
       const coarse = this._made(laneIndex, Math.floor(index / 2));
       const half = (index & 1) * (PAGE_CELLS / 2);
       for (let cell = 0; cell < PAGE_CELLS; cell++) {

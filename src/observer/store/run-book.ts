@@ -1,3 +1,5 @@
+import type { Nanoseconds, Seconds } from '../../base/brand';
+import type { SpanId } from '../../records/ids';
 import { PartKind, RunStatus } from '../../records/enumerations';
 import {
   ACTIVITY_OF_PART,
@@ -16,24 +18,24 @@ export function hasBegun(duration: number, waitThread: number): boolean {
 }
 
 type RunFigures = {
-  readonly span: number;
+  readonly span: SpanId;
   readonly function: number;
-  readonly start: number;
-  readonly duration: number;
+  readonly start: Seconds;
+  readonly duration: Seconds;
   /** NaN: not known. */
-  readonly cpu: number;
+  readonly cpu: Seconds;
   readonly status: number;
 };
 export type PartFigures = {
   readonly kind: number;
   readonly held: boolean;
   readonly function: number;
-  readonly span: number;
-  readonly offset: number;
-  readonly duration: number;
-  readonly cpu: number;
+  readonly span: SpanId;
+  readonly offset: Seconds;
+  readonly duration: Seconds;
+  readonly cpu: Seconds;
   /** Seconds in the run queue; NaN: not known. */
-  readonly coreWait: number;
+  readonly coreWait: Seconds;
 };
 /**
  * Executions of a run's own function that no part of it stands for: a run that is not divided is one. Where its computing is told by parts, each
@@ -53,16 +55,16 @@ export function isExecution(part: {
   return part.held && part.kind === PartKind.Compute;
 }
 
-export type Clip = { readonly from: number; readonly to: number };
+export type Clip = { readonly from: Seconds; readonly to: Seconds };
 /** Takes whole nanoseconds of one activity (index in ACTIVITIES) of one (span, function). */
 export type NanosecondSink = (
-  span: number,
+  span: SpanId,
   fn: number,
   activity: number,
-  ns: number
+  ns: Nanoseconds
 ) => void;
 
-export function nanoseconds(seconds: number): number {
+export function nanoseconds(seconds: Seconds): Nanoseconds {
   return Math.round(seconds * 1e9);
 }
 
@@ -121,9 +123,9 @@ export function bookRun(
  */
 function bookCompute(
   row: {
-    readonly span: number;
+    readonly span: SpanId;
     readonly function: number;
-    readonly cpu: number;
+    readonly cpu: Seconds;
   },
   coreWait: number,
   duration: number,
@@ -155,10 +157,10 @@ function within(value: number, most: number): number {
 
 /** Whole nanoseconds of [start, start + duration) that lie in the clip. */
 export function clippedNanoseconds(
-  start: number,
-  duration: number,
+  start: Seconds,
+  duration: Seconds,
   clip: Clip | null
-): number {
+): Nanoseconds {
   if (clip === null || (start >= clip.from && start + duration <= clip.to)) {
     return nanoseconds(duration);
   }

@@ -1,3 +1,4 @@
+import type { SpanId } from '../../records/ids';
 import { TaskOrigin } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 
@@ -10,7 +11,7 @@ export class SpanFigures {
   private _lastStop = new Float64Array(16).fill(-Infinity);
 
   /** @param origin - {@link TaskOrigin} */
-  addTask(span: number, origin: number): void {
+  addTask(span: SpanId, origin: number): void {
     this._reach(span);
     this._tasks[span]! += 1;
     if (origin === TaskOrigin.User) {
@@ -20,7 +21,7 @@ export class SpanFigures {
     }
   }
 
-  addExtent(span: number, start: number, stop: number): void {
+  addExtent(span: SpanId, start: number, stop: number): void {
     this._reach(span);
     if (start < this._firstStart[span]!) {
       this._firstStart[span] = start;
@@ -30,28 +31,28 @@ export class SpanFigures {
     }
   }
 
-  tasks(span: number): number {
+  tasks(span: SpanId): number {
     return this._tasks[span] ?? 0;
   }
 
-  exact(span: number): number {
+  exact(span: SpanId): number {
     return this._exact[span] ?? 0;
   }
 
-  inferred(span: number): number {
+  inferred(span: SpanId): number {
     return this._inferred[span] ?? 0;
   }
 
   /** Infinity if nothing ran. */
-  firstStart(span: number): number {
+  firstStart(span: SpanId): number {
     return this._firstStart[span] ?? Infinity;
   }
 
-  lastStop(span: number): number {
+  lastStop(span: SpanId): number {
     return this._lastStop[span] ?? -Infinity;
   }
 
-  private _reach(span: number): void {
+  private _reach(span: SpanId): void {
     if (span < this._tasks.length) {
       return;
     }

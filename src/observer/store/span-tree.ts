@@ -4,20 +4,19 @@ import {
   type WordOf,
   wordsOf
 } from '../../records/enumerations';
+import { DEFAULT_SPAN, type SpanId } from '../../records/ids';
 import type { SpanPath } from '../../wire/panel-link';
 
 const ORIGINS = wordsOf(SpanOrigin);
 
-/** Span 0 is the default: what ran in no span. It has no row in the log. */
-export const DEFAULT_SPAN = 0;
 export const DEFAULT_TAG = 'default';
 
 /** Levels of spans. Each span has its whole path, so deeper ones would take memory by the square of their depth. */
 const DEEPEST = 256;
 
 type Span = {
-  readonly span: number;
-  readonly parent: number | null;
+  readonly span: SpanId;
+  readonly parent: SpanId | null;
   readonly tag: string;
   readonly path: SpanPath;
   readonly origin: WordOf<typeof SpanOrigin>;
@@ -38,8 +37,8 @@ type Span = {
  * A row is a root if its parent is itself or 0, or if its parents would form a ring or be too many: a broken log must not hang a walk.
  */
 export class SpanTree {
-  private readonly _spans = new Map<number, Span>();
-  private readonly _children = new Map<number, number[]>();
+  private readonly _spans = new Map<SpanId, Span>();
+  private readonly _children = new Map<SpanId, SpanId[]>();
   private _version = 0;
 
   /** Grows whenever a span is added or replaced: compiled filters hold for one version. */
@@ -51,7 +50,7 @@ export class SpanTree {
     return this._spans.size;
   }
 
-  get(span: number): Span | undefined {
+  get(span: SpanId): Span | undefined {
     return this._spans.get(span);
   }
 
@@ -61,8 +60,8 @@ export class SpanTree {
   }
 
   set(row: {
-    span: number;
-    parent: number;
+    span: SpanId;
+    parent: SpanId;
     tag: string;
     origin: number;
     client: number;
@@ -97,24 +96,24 @@ export class SpanTree {
     this._renewPaths(row.span);
   }
 
-  childrenOf(span: number): readonly number[] {
+  childrenOf(span: SpanId): readonly SpanId[] {
     return this._children.get(span) ?? [];
   }
 
   /** The path of any span id; ids that the log does not describe are the default. */
-  pathOf(span: number): SpanPath {
+  pathOf(span: SpanId): SpanPath {
     return this._spans.get(span)?.path ?? [DEFAULT_TAG];
   }
 
   /** Calls `visit` for the span and everything below it, parents first. */
-  walk(span: number, visit: (span: number) => void): void {
+  walk(span: SpanId, visit: (span: SpanId) => void): void {
     visit(span);
     for (const child of this.childrenOf(span)) {
       this.walk(child, visit);
     }
   }
 
-  private _acceptedParent(span: number, parent: number): number | null {
+  private _acceptedParent(span: SpanId, parent: SpanId): SpanId | null {
     if (parent === DEFAULT_SPAN || parent === span || parent === NONE_U16) {
       return null;
     }
@@ -123,7 +122,7 @@ export class SpanTree {
     }
     let depth = 1;
     for (
-      let above: number | null | undefined = parent;
+      let above: SpanId | null | undefined = parent;
       above !== null && above !== undefined;
       above = this._spans.get(above)?.parent
     ) {
@@ -136,7 +135,7 @@ export class SpanTree {
   }
 
   /** Levels below this span. */
-  private _height(span: number): number {
+  private _height(span: SpanId): number {
     let height = 0;
     for (const child of this.childrenOf(span)) {
       height = Math.max(height, 1 + this._height(child));
@@ -154,7 +153,7 @@ export class SpanTree {
   }
 
   /** A parent that comes late, or is renamed, changes the paths below it. */
-  private _renewPaths(span: number): void {
+  private _renewPaths(span: SpanId): void {
     const path = this.pathOf(span);
     for (const child of this.childrenOf(span)) {
       const below = this._spans.get(child);

@@ -1,3 +1,4 @@
+import type { LaneIndex } from '../../records/ids';
 import { NONE_U16 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import type { TileColumns } from '../../wire/panel-link';
@@ -10,7 +11,7 @@ const REACH = 2 ** 19;
 
 /** The boxes of a tile under construction. Functions get numbers of the tile's own, in order of appearance. */
 export class BoxList {
-  private _laneIndex = new Uint16Array(256);
+  private _laneIndex = new Uint16Array(256) as TileColumns['laneIndex'];
   private _from = new Float32Array(256);
   private _to = new Float32Array(256);
   private _function = new Uint16Array(256);
@@ -27,7 +28,7 @@ export class BoxList {
   }
 
   add(
-    laneIndex: number,
+    laneIndex: LaneIndex,
     from: number,
     to: number,
     fn: number,

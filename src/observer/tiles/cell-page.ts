@@ -1,3 +1,4 @@
+import type { LaneIndex } from '../../records/ids';
 import { BoxKind, membersOf, PartKind } from '../../records/enumerations';
 
 /** Cells of a tile, and of a page. */
@@ -45,6 +46,13 @@ export function functionOf(value: number): number {
   return value & SEVERAL_FUNCTIONS;
 }
 
+/** The indices of so many lanes. */
+export function* laneIndices(lanes: number): Generator<LaneIndex> {
+  for (let index = 0; index < lanes; index++) {
+    yield index as LaneIndex;
+  }
+}
+
 /**
  * One value per (lane index, cell); index l has cells [l * 512, (l + 1) * 512).
  *
@@ -83,7 +91,7 @@ export class CellPlane {
    * touches at most two cells; the loop is for longer ones.
    */
   cover(
-    laneIndex: number,
+    laneIndex: LaneIndex,
     value: number,
     from: number,
     to: number,

@@ -4,6 +4,7 @@ import type { LogStore } from '../store/log-store';
 import {
   category,
   emptyPage,
+  laneIndices,
   layerOf,
   LAYERS,
   pageBytes,
@@ -194,7 +195,7 @@ export class Pyramid {
     const firstCell = Math.max(0, Math.floor((from * 1e6) / cell));
     const lastSeconds = Math.min(to, droppedBefore);
     const endCell = Math.ceil((lastSeconds * 1e6) / cell);
-    for (let laneIndex = 0; laneIndex < page.lanes; laneIndex++) {
+    for (const laneIndex of laneIndices(page.lanes)) {
       for (let c = firstCell; c < endCell; c++) {
         const index = Math.floor(c / TILE_CELLS);
         const source = retired.page(laneIndex, index);

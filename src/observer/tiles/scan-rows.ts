@@ -1,3 +1,5 @@
+import type { ArrayOf, IndexedBy } from '../../base/typed-arrays';
+import type { LaneId, LaneIndex } from '../../records/ids';
 import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
 import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK, type ColumnsOf } from '../store/column-table';
@@ -8,7 +10,7 @@ import { BOX_OF_PART, category } from './cell-page';
 /** Takes one run or part; times in seconds. `row` is its row in `runs` or `parts`. */
 type RowSink = (
   row: number,
-  laneIndex: number,
+  laneIndex: LaneIndex,
   from: number,
   duration: number,
   category: number
@@ -16,7 +18,7 @@ type RowSink = (
 type PartSink = (
   row: number,
   runRow: number,
-  laneIndex: number,
+  laneIndex: LaneIndex,
   from: number,
   duration: number,
   category: number,
@@ -139,7 +141,7 @@ function runGate(
   const showExecutions = (
     row: number,
     last: number,
-    laneIndex: number,
+    laneIndex: LaneIndex,
     start: number,
     value: number
   ): boolean => {
@@ -305,10 +307,16 @@ function partGate(
   };
 }
 
-function laneIndexTable(log: LogStore): Uint16Array {
-  const table = new Uint16Array(65536);
-  for (const [index, lane] of log.shape.lanes.entries()) {
-    table[lane.lane] = index;
+/** Lane id → lane index. */
+function laneIndexTable(
+  log: LogStore
+): IndexedBy<LaneId, ArrayOf<Uint16Array, LaneIndex>> {
+  const table: IndexedBy<
+    LaneId,
+    ArrayOf<Uint16Array, LaneIndex>
+  > = new Uint16Array(65536) as ArrayOf<Uint16Array, LaneIndex>;
+  for (const { lane } of log.shape.lanes) {
+    table[lane] = log.shape.laneIndex(lane);
   }
   return table;
 }

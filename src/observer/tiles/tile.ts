@@ -5,6 +5,7 @@ import type { LogStore } from '../store/log-store';
 import {
   functionOf,
   kindOf,
+  laneIndices,
   SEVERAL_FUNCTIONS,
   TILE_CELLS,
   type CellPlane
@@ -168,7 +169,7 @@ function addCells(
     return;
   }
   const { firstCell, cells, scale, cellMicroseconds } = window;
-  for (let laneIndex = 0; laneIndex < plane.lanes; laneIndex++) {
+  for (const laneIndex of laneIndices(plane.lanes)) {
     const origin = laneIndex * TILE_CELLS + firstCell;
     for (let first = 0; first < cells;) {
       const busy = plane.busy[origin + first]!;

@@ -1,3 +1,4 @@
+import type { Bytes } from '../../base/brand';
 import { MINUS, SPACE, threeFigures, UNKNOWN } from './numerals';
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -6,7 +7,7 @@ const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
  * Bytes in binary units and three figures, the next unit from 1,000 on:
  * 999 B, 0.98 KiB, 53.6 MiB, 7.01 GiB. `null` (not known) is "–".
  */
-export function formatBytes(bytes: number | null): string {
+export function formatBytes(bytes: Bytes | null): string {
   if (bytes === null || !Number.isFinite(bytes)) {
     return UNKNOWN;
   }
@@ -21,7 +22,7 @@ export function formatBytes(bytes: number | null): string {
 }
 
 /** "7.01 of 16.0 GiB": both in the unit of the second. */
-export function formatBytesOf(bytes: number | null, limit: number): string {
+export function formatBytesOf(bytes: Bytes | null, limit: Bytes): string {
   const { unit, divisor } = byteUnit(limit);
   const part = bytes === null ? UNKNOWN : threeFigures(bytes / divisor);
   return `${part} of ${threeFigures(limit / divisor)}${SPACE}${unit}`;

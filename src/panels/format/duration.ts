@@ -1,3 +1,4 @@
+import type { Seconds } from '../../base/brand';
 import { MINUS, SPACE, threeFigures, UNKNOWN } from './numerals';
 
 const MINUTE = 60;
@@ -11,7 +12,7 @@ const twoDigits = (value: number) => String(value).padStart(2, '0');
  * 2 h 05 min, 3 d 04 h. Rounded before the unit is chosen, so 999.6 ms is
  * "1.00 s" and 119.7 s is "2 min 00 s". `null` (not known) is "–".
  */
-export function formatDuration(seconds: number | null): string {
+export function formatDuration(seconds: Seconds | null): string {
   if (seconds === null || !Number.isFinite(seconds)) {
     return UNKNOWN;
   }

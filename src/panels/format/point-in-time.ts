@@ -1,3 +1,4 @@
+import type { Seconds } from '../../base/brand';
 import {
   EN_DASH,
   fixed,
@@ -29,7 +30,7 @@ function sinceStart(seconds: number, places: number): string {
 }
 
 /** In details: to the millisecond, "21.310 s". */
-export function formatInstant(seconds: number): string {
+export function formatInstant(seconds: Seconds): string {
   return sinceStart(seconds, 3);
 }
 

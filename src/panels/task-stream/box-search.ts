@@ -2,6 +2,7 @@
  * Finding boxes in tiles: which one is under the pointer, which one comes
  * next. Works on the tiles that are here; the observer is not asked.
  */
+import type { LaneIndex } from '../../records/ids';
 import { NONE_U32 } from '../../records/enumerations';
 import type { TileData } from '../../feed/feed-types';
 import { cellSeconds, tileSeconds } from './tile-plan';
@@ -23,7 +24,7 @@ export type FoundBox = {
  */
 export function boxAt(
   tile: TileData,
-  laneIndex: number,
+  laneIndex: LaneIndex,
   seconds: number,
   inStrip: boolean,
   slack: number
@@ -74,7 +75,7 @@ function boxOf(tile: TileData, row: number): FoundBox {
 /** The nearest box of a single run in a lane that starts after (before) `seconds`. */
 export function neighbourOf(
   tiles: readonly TileData[],
-  laneIndex: number,
+  laneIndex: LaneIndex,
   seconds: number,
   direction: 1 | -1,
   skipRun: number | null = null

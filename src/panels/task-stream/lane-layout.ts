@@ -9,13 +9,15 @@
  *   │ thread 2   ████ ██████████       │
  *   └ worker 1 ▸ (collapsed)           ┘
  */
+import type { LaneIndex } from '../../records/ids';
+
 export const HEADER_HEIGHT = 18;
 const STRIP_SHARE = 0.26;
 const SHORTEST_LANE = 14;
 const TALLEST_LANE = 43;
 
 type LaneRow = {
-  readonly laneIndex: number;
+  readonly laneIndex: LaneIndex;
   readonly thread: number;
   readonly top: number;
 };
@@ -33,7 +35,7 @@ export type LaneLayout = {
 };
 
 type Lane = {
-  readonly laneIndex: number;
+  readonly laneIndex: LaneIndex;
   readonly worker: number;
   readonly thread: number;
 };

@@ -100,7 +100,7 @@ export class LaneOverlay {
       }
       for (const note of this._notable(tile)) {
         const { row } = note;
-        const top = tops.get(tile.laneIndex[row] as number);
+        const top = tops.get(tile.laneIndex[row]!);
         const box = cellPixels(scene, tile, note.from, note.to);
         if (
           top === undefined ||
@@ -131,7 +131,7 @@ export class LaneOverlay {
       }
       if (selectedRun !== null) {
         for (let row = 0; row < tile.run.length; row += 1) {
-          const top = tops.get(tile.laneIndex[row] as number);
+          const top = tops.get(tile.laneIndex[row]!);
           if (
             tile.run[row] === selectedRun &&
             tile.strip[row] !== 1 &&

@@ -342,7 +342,7 @@ export class LanePainter {
     const fills = this._patterns(context, scene);
     const tops = laneTops(scene);
     for (let row = 0; row < tile.laneIndex.length; row += 1) {
-      const top = tops.get(tile.laneIndex[row] as number);
+      const top = tops.get(tile.laneIndex[row]!);
       const box = boxPixels(scene, tile, row);
       if (
         top === undefined ||

@@ -1,4 +1,5 @@
 /** What one frame of the lanes shows, and where its seconds and lanes lie in device pixels. */
+import type { LaneIndex } from '../../records/ids';
 import { parseColour } from '../../base/colour-arithmetic';
 import { type BoxFill, pixelOf } from '../../charts/lane-raster';
 import { KIND_PATTERNS } from '../../charts/palette';
@@ -10,7 +11,7 @@ import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
 
 type RunningBox = {
-  readonly laneIndex: number;
+  readonly laneIndex: LaneIndex;
   readonly key: string;
   readonly function: string;
   readonly started: number;
@@ -87,8 +88,8 @@ export function boxPixels(
   );
 }
 
-export function laneTops(scene: LaneScene): Map<number, number> {
-  const tops = new Map<number, number>();
+export function laneTops(scene: LaneScene): Map<LaneIndex, number> {
+  const tops = new Map<LaneIndex, number>();
   const { layout, scrollTop, height } = scene;
   for (const worker of layout.workers) {
     for (const lane of worker.lanes) {

@@ -3,6 +3,7 @@
  * under the pointer mean. One animation frame draws axis, bands and lanes
  * together, so that they never part.
  */
+import type { LaneIndex } from '../../records/ids';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
 import { contextOf } from '../../charts/sized-canvas';
@@ -188,7 +189,11 @@ export class LanesDrawing implements IDisposable {
     };
   }
 
-  boxAt(laneIndex: number, seconds: number, inStrip: boolean): FoundBox | null {
+  boxAt(
+    laneIndex: LaneIndex,
+    seconds: number,
+    inStrip: boolean
+  ): FoundBox | null {
     const slack =
       ((this._model.view.to - this._model.view.from) /
         Math.max(1, this._width)) *

@@ -3,6 +3,7 @@
  * zooms at the pointer, Shift-wheel pans, wheel scrolls, Shift-drag chooses a
  * range, click selects, double click zooms to a task. Holds what is hovered; the card shows it after 80 ms.
  */
+import type { LaneIndex } from '../../records/ids';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { SelectionModel } from '../../feed/selection';
 import type { RunDetail } from '../../wire/panel-link';
@@ -40,7 +41,7 @@ export class LanePointer {
   } | null = null;
   private _hovered: Hovered | null = null;
   private _hoverTimer = 0;
-  private _laneIndex: number | null = null;
+  private _laneIndex: LaneIndex | null = null;
   private readonly _details = new Map<number, RunDetail>();
   private readonly _hoveredChanged = new Signal<this, Hovered | null>(this);
 
@@ -428,7 +429,7 @@ export class LanePointer {
     }
   }
 
-  private _firstLane(): number | null {
+  private _firstLane(): LaneIndex | null {
     return (
       this._drawing?.layout.workers.flatMap(worker => worker.lanes)[0]
         ?.laneIndex ?? null

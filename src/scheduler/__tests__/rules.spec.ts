@@ -1,3 +1,4 @@
+import { denseIds } from '../../testing/ids';
 import { RunStatus } from '../../records/enumerations';
 import { SchedulerFixture } from '../../testing/scheduler-fixture';
 import { InvalidTransition, TaskState } from '..';
@@ -760,7 +761,7 @@ it('refuses an id that is not free', () => {
       type: 'dataPlaced',
       at: 1,
       client: 0,
-      taskIds: Int32Array.of(s.id('a')),
+      taskIds: denseIds(s.id('a')),
       functionIds: Uint32Array.of(0),
       nbytes: Float64Array.of(0),
       wanted: Uint8Array.of(0),

@@ -1,6 +1,8 @@
 /** The message `assign`, built from the scheduler's tables. In the scheduler process. */
 import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
+import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
+import type { DenseTaskId, OuterTaskId, SpanId } from '../../records/ids';
 import { NONE, TaskState, type Assign, type TaskTable } from '../../scheduler';
 import type { BlobStore, WorkerBlobs } from './blob-store';
 import { type TaskRows } from './task-rows';
@@ -8,13 +10,13 @@ import { type TaskRows } from './task-rows';
 /** Columns that are filled again for each message; the link copies them when it encodes. */
 type TaskColumns = {
   rows: number;
-  taskId: Uint32Array;
+  taskId: ArrayOf<Uint32Array, OuterTaskId>;
   runId: Uint32Array;
   template: Uint32Array;
   chunk: Uint32Array;
   row: Uint32Array;
   function: Uint32Array;
-  span: Uint16Array;
+  span: ArrayOf<Uint16Array, SpanId>;
   flags: Uint8Array;
   priority: Float64Array;
   readyAt: Float64Array;
@@ -23,7 +25,7 @@ type TaskColumns = {
 
 type DependencyColumns = {
   rows: number;
-  taskId: Uint32Array;
+  taskId: ArrayOf<Uint32Array, OuterTaskId>;
   worker: Uint16Array;
   nbytes: Float64Array;
 };
@@ -49,13 +51,13 @@ type AssignMessage = {
 export class AssignBuilder {
   private readonly _tasks: TaskColumns = {
     rows: 0,
-    taskId: new Uint32Array(0),
+    taskId: arrayOf(Uint32Array, []),
     runId: new Uint32Array(0),
     template: new Uint32Array(0),
     chunk: new Uint32Array(0),
     row: new Uint32Array(0),
     function: new Uint32Array(0),
-    span: new Uint16Array(0),
+    span: arrayOf(Uint16Array, []),
     flags: new Uint8Array(0),
     priority: new Float64Array(0),
     readyAt: new Float64Array(0),
@@ -63,7 +65,7 @@ export class AssignBuilder {
   };
   private readonly _dependencies: DependencyColumns = {
     rows: 0,
-    taskId: new Uint32Array(0),
+    taskId: arrayOf(Uint32Array, []),
     worker: new Uint16Array(0),
     nbytes: new Float64Array(0)
   };
@@ -149,14 +151,14 @@ export class AssignBuilder {
   }
 
   private _addDependencies(
-    task: number,
+    task: DenseTaskId,
     worker: number,
     tasks: TaskTable
   ): void {
     const { edges, state, nbytes, firstInput, firstReplica, replicas } = tasks;
     const out = this._dependencies;
     for (let e = firstInput[task]!; e !== NONE; e = edges.nextInput[e]!) {
-      const input = edges.input[e]!;
+      const input = edges.input[e]! as DenseTaskId;
       const row = out.rows++;
       grow(out, row + 1);
       out.taskId[row] = this._rows.ids.outer(input);

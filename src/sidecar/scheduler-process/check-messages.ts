@@ -3,6 +3,8 @@
  * numbers. Checked before any of the message is taken in, so that a refused message has changed nothing. In the scheduler process.
  */
 import { NONE_U32, SubmitFlag } from '../../records/enumerations';
+import type { ArrayOf } from '../../base/typed-arrays';
+import type { ClientTaskId } from '../../records/ids';
 import { MAX_DENSE_IDS } from '../../base/versioned-ids';
 import { BrokenFrame } from '../../wire/broken-frame';
 import type { Message } from '../../wire/schema';
@@ -233,7 +235,13 @@ function checkKeys(
 
 function checkIds(
   type: string,
-  { id, rows: count }: { readonly id: Uint32Array; readonly rows: number },
+  {
+    id,
+    rows: count
+  }: {
+    readonly id: ArrayOf<Uint32Array, ClientTaskId>;
+    readonly rows: number;
+  },
   rows: TaskRows
 ): void {
   const most = rows.clientIds + count + MOST_SKIPPED_IDS;

@@ -1,11 +1,13 @@
 /** What the client's ids stand for. In the scheduler process. */
+import type { ArrayOf } from '../../base/typed-arrays';
+import type { ClientTaskId } from '../../records/ids';
 
 const PAGE_BITS = 10;
 const PAGE_IDS = 1 << PAGE_BITS;
 const PAGE_MASK = PAGE_IDS - 1;
 
-type Page = {
-  readonly values: Uint32Array;
+type Page<N extends number> = {
+  readonly values: ArrayOf<Uint32Array, N>;
   /** Ids that are bound. */
   living: number;
 };
@@ -19,13 +21,13 @@ type Page = {
  *   page   gone       3 living      0 living                        4 KiB each
  * ```
  */
-export class ClientIds {
-  private readonly _pages: (Page | undefined)[] = [];
+export class ClientIds<N extends number> {
+  private readonly _pages: (Page<N> | undefined)[] = [];
   private _kept = 0;
   private _end = 0;
 
   /** @param _none - the value of ids that are not bound. */
-  constructor(private readonly _none: number) {}
+  constructor(private readonly _none: N) {}
 
   /** One more than the largest id that was ever bound or skipped. */
   get end(): number {
@@ -37,7 +39,7 @@ export class ClientIds {
     return this._kept;
   }
 
-  bind(id: number, value: number): void {
+  bind(id: ClientTaskId, value: N): void {
     const page = this._pages[id >>> PAGE_BITS] ?? this._add(id >>> PAGE_BITS);
     if (page.values[id & PAGE_MASK] === this._none) {
       page.living++;
@@ -53,12 +55,12 @@ export class ClientIds {
     this._end = Math.max(this._end, end);
   }
 
-  get(id: number): number {
+  get(id: ClientTaskId): N {
     const page = this._pages[id >>> PAGE_BITS];
     return page === undefined ? this._none : page.values[id & PAGE_MASK]!;
   }
 
-  free(id: number): void {
+  free(id: ClientTaskId): void {
     const number = id >>> PAGE_BITS;
     const page = this._pages[number];
     if (page !== undefined && page.values[id & PAGE_MASK] !== this._none) {
@@ -68,12 +70,15 @@ export class ClientIds {
     }
   }
 
-  private _add(number: number): Page {
+  private _add(number: number): Page<N> {
     const newest = this._pages.length - 1;
     while (this._pages.length <= number) {
       this._pages.push(undefined);
     }
-    const values = new Uint32Array(PAGE_IDS).fill(this._none);
+    const values = new Uint32Array(PAGE_IDS).fill(this._none) as ArrayOf<
+      Uint32Array,
+      N
+    >;
     const page = { values, living: 0 };
     this._pages[number] = page;
     this._kept++;

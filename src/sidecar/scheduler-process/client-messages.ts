@@ -1,14 +1,22 @@
 /** Handles the client's messages. In the scheduler process. */
 import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
-import { FailureReason, NONE, TaskState } from '../../scheduler';
+import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
+import type {
+  ClientTaskId,
+  DenseTaskId,
+  DenseTaskIds,
+  OuterTaskId
+} from '../../records/ids';
+import { FailureReason, TaskState } from '../../scheduler';
 import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
 import { checkFromClient } from './check-messages';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
-import type { Refusal } from './report-message';
+import { NO_ROW, type Refusal } from './report-message';
+import { NO_TASK } from './task-rows';
 import type { WorkerSession } from './worker-session';
 import {
   CLIENT,
@@ -22,10 +30,10 @@ type FromClient = Message<'client', 'up'>;
 
 /** A key to be reported although the core does not: it was wanted already, under another id. */
 export type ExtraReport = readonly [
-  clientId: number,
-  task: number,
+  clientId: ClientTaskId,
+  task: DenseTaskId,
   status: ReportStatus,
-  cause: number,
+  cause: DenseTaskId,
   reason: FailureReason
 ];
 
@@ -155,7 +163,7 @@ export class ClientSession {
     }
     const submission = translateSubmit(message, this._context());
     if (submission.newlyWanted.length > 0) {
-      this._wants(Int32Array.from(submission.newlyWanted));
+      this._wants(arrayOf(Int32Array, submission.newlyWanted));
     }
     cluster.handle(submission.event);
     for (const [clientId, task] of submission.alsoWanted) {
@@ -198,7 +206,7 @@ export class ClientSession {
   }
 
   private _refuse({ id, flags, rows }: RefusedRows): void {
-    const clientIds: number[] = [];
+    const clientIds: ClientTaskId[] = [];
     let end = 0;
     for (let i = 0; i < rows; i++) {
       end = Math.max(end, id[i]! + 1);
@@ -270,7 +278,7 @@ export class ClientSession {
 
   private _want({ tables }: Message<'client', 'up', 'want'>): void {
     const { rows } = this._cluster;
-    const fresh: number[] = [];
+    const fresh: DenseTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
       const task = rows.resolve(clientId);
       if (task < 0) {
@@ -283,12 +291,12 @@ export class ClientSession {
         this._reportPresent(clientId, task);
       }
     }
-    this._wants(Int32Array.from(fresh));
+    this._wants(arrayOf(Int32Array, fresh));
   }
 
   private _release({ tables }: Message<'client', 'up', 'release'>): void {
     const cluster = this._cluster;
-    const gone: number[] = [];
+    const gone: DenseTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
       const task = cluster.rows.resolve(clientId);
       if (task >= 0 && cluster.rows.unwant(clientId, task)) {
@@ -301,13 +309,13 @@ export class ClientSession {
       type: 'clientReleases',
       at: cluster.at,
       client: CLIENT,
-      taskIds: Int32Array.from(gone)
+      taskIds: arrayOf(Int32Array, gone)
     });
   }
 
   private _tell(
     type: 'clientCancels' | 'clientRetries',
-    ids: { readonly rows: number; readonly id: Uint32Array }
+    ids: ClientIdRows
   ): void {
     const cluster = this._cluster;
     const tasks = firstRows(ids).map(id => cluster.rows.resolve(id));
@@ -324,15 +332,18 @@ export class ClientSession {
       type,
       at: cluster.at,
       client: CLIENT,
-      taskIds: Int32Array.from(tasks.filter(task => task >= 0))
+      taskIds: arrayOf(
+        Int32Array,
+        tasks.filter(task => task >= 0)
+      )
     });
   }
 
   private _locate({ fields, tables }: Message<'client', 'up', 'locate'>): void {
     const { core, rows } = this._cluster;
     const where = {
-      id: [] as number[],
-      taskId: [] as number[],
+      id: [] as ClientTaskId[],
+      taskId: [] as OuterTaskId[],
       worker: [] as number[],
       nbytes: [] as number[]
     };
@@ -340,7 +351,7 @@ export class ClientSession {
       const task = rows.resolve(clientId);
       const isHere = task >= 0 && core.tasks.state[task] === TaskState.Memory;
       where.id.push(clientId);
-      where.taskId.push(task < 0 ? 0 : rows.ids.outer(task));
+      where.taskId.push(task < 0 ? NO_ROW : rows.ids.outer(task));
       where.worker.push(isHere ? core.tasks.holdersOf(task)[0]! : NONE_U16);
       where.nbytes.push(isHere ? core.tasks.nbytes[task]! : 0);
     }
@@ -398,7 +409,7 @@ export class ClientSession {
     this._host.memoryRatesChanged();
   }
 
-  private _wants(taskIds: Int32Array): void {
+  private _wants(taskIds: DenseTaskIds): void {
     const cluster = this._cluster;
     cluster.handle({
       type: 'clientWants',
@@ -408,14 +419,14 @@ export class ClientSession {
     });
   }
 
-  private _reportPresent(clientId: number, task: number): void {
+  private _reportPresent(clientId: ClientTaskId, task: DenseTaskId): void {
     const { state, cause, reason } = this._cluster.core.tasks;
     if (state[task] === TaskState.Memory) {
       this._host.reportAlso([
         clientId,
         task,
         ReportStatus.Memory,
-        NONE,
+        NO_TASK,
         FailureReason.None
       ]);
     } else if (state[task] === TaskState.Erred) {
@@ -423,7 +434,7 @@ export class ClientSession {
         clientId,
         task,
         ReportStatus.Erred,
-        cause[task]!,
+        cause[task]! as DenseTaskId,
         reason[task]!
       ]);
     }
@@ -436,15 +447,12 @@ export class ClientSession {
   }
 }
 
-type RefusedRows = {
-  readonly id: Uint32Array;
-  readonly flags: Uint8Array;
+type ClientIdRows = {
   readonly rows: number;
+  readonly id: ArrayOf<Uint32Array, ClientTaskId>;
 };
+type RefusedRows = ClientIdRows & { readonly flags: Uint8Array };
 
-function firstRows(ids: {
-  readonly rows: number;
-  readonly id: Uint32Array;
-}): number[] {
+function firstRows(ids: ClientIdRows): ClientTaskId[] {
   return [...ids.id.subarray(0, ids.rows)];
 }

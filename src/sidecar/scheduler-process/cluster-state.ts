@@ -4,6 +4,7 @@ import {
   type SchedulerEvent,
   type SchedulerOptions
 } from '../../scheduler';
+import type { DenseTaskId } from '../../records/ids';
 import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
 import { BlobStore } from './blob-store';
@@ -27,7 +28,7 @@ export class ClusterState {
   readonly workers = new Map<number, WorkerSession>();
   readonly requests = new WorkerRequests();
   /** Errors of tasks that raised, by dense id, until the task is forgotten. */
-  readonly errors = new Map<number, TaskError>();
+  readonly errors = new Map<DenseTaskId, TaskError>();
   /** Small results of this turn; `rows.inline` counts them from 1. */
   readonly inlines: InlineResult[] = [];
   /** Counts signs of progress: runs that ended, workers that continue. */
@@ -76,7 +77,7 @@ export class ClusterState {
   }
 
   /** A task's key as text. */
-  keyOf(task: number): string {
+  keyOf(task: DenseTaskId): string {
     const suffix = new TextDecoder().decode(this.rows.keySuffix(task));
     return this.log.names.text(this.rows.group[task]!) + suffix;
   }

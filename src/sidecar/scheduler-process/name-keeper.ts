@@ -1,4 +1,5 @@
 /** Bounds the log's dictionary in a cluster that lives long. In the scheduler process. */
+import type { DenseTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
 import type { ClusterState } from './cluster-state';
 
@@ -62,7 +63,8 @@ export class NameKeeper {
     const { core, rows } = this._cluster;
     const { state } = core.tasks;
     const used = new Set<number>();
-    for (let task = 0; task < rows.ids.extent; task++) {
+    for (let i = 0; i < rows.ids.extent; i++) {
+      const task = i as DenseTaskId;
       if (state[task] !== TaskState.Forgotten) {
         used.add(rows.group[task]!);
         used.add(rows.functionId[task]!);

@@ -6,8 +6,13 @@ import {
   type Report,
   type TaskTable
 } from '../../scheduler';
+import type { ClientTaskId, DenseTaskId, OuterTaskId } from '../../records/ids';
 import type { FieldsInput } from '../../wire/schema';
-import { type TaskRows } from './task-rows';
+import { NO_TASK, type TaskRows } from './task-rows';
+
+const NO_CAUSE = NONE_U32 as ClientTaskId;
+/** Stands for a task that has no row. */
+export const NO_ROW = 0 as OuterTaskId;
 
 /** An error as its worker told of it. */
 export type TaskError = {
@@ -20,13 +25,13 @@ export type TaskError = {
 
 /** A small result that came with the end of its run. */
 export type InlineResult = {
-  readonly task: number;
+  readonly task: DenseTaskId;
   readonly bytes: Uint8Array;
 };
 
 /** Tasks of the client's that the scheduler does not have, and what they fail of. */
 export type Refusal = {
-  readonly clientIds: readonly number[];
+  readonly clientIds: readonly ClientTaskId[];
   readonly type: string;
   readonly message: string;
 };
@@ -38,21 +43,21 @@ type ErrorRow = NonNullable<
 /** Columns of `report`, filled row by row. */
 export class ReportBuilder {
   private readonly _columns = {
-    id: [] as number[],
-    taskId: [] as number[],
+    id: [] as ClientTaskId[],
+    taskId: [] as OuterTaskId[],
     status: [] as number[],
     worker: [] as number[],
     nbytes: [] as number[],
     inlineStart: [] as number[],
     inlineLength: [] as number[],
-    cause: [] as number[]
+    cause: [] as ClientTaskId[]
   };
   private _inline: Uint8Array[] = [];
   private _inlineEnd = 0;
-  private _errors = new Map<number, ErrorRow>();
+  private _errors = new Map<DenseTaskId, ErrorRow>();
   private readonly _refusals: ErrorRow[] = [];
   /** The cause of all whose graph was refused in this turn: a client keeps some thousand reasons. */
-  private _refusedCause = NONE;
+  private _refusedCause = NO_TASK;
   private _payloads: Uint8Array[] = [];
 
   /**
@@ -65,8 +70,8 @@ export class ReportBuilder {
     private readonly _rows: TaskRows,
     private readonly _tasks: TaskTable,
     private readonly _inlines: readonly InlineResult[],
-    private readonly _errorOf: (task: number) => TaskError | undefined,
-    private readonly _keyOf: (task: number) => string,
+    private readonly _errorOf: (task: DenseTaskId) => TaskError | undefined,
+    private readonly _keyOf: (task: DenseTaskId) => string,
     private readonly _why: FailureFacts
   ) {}
 
@@ -92,10 +97,10 @@ export class ReportBuilder {
   }
 
   addRow(
-    clientId: number,
-    task: number,
+    clientId: ClientTaskId,
+    task: DenseTaskId,
     status: ReportStatus,
-    cause: number,
+    cause: DenseTaskId,
     reason: FailureReason
   ): void {
     if (reason === FailureReason.NoRoom) {
@@ -123,7 +128,7 @@ export class ReportBuilder {
       out.cause.push(this._rows.clientId[cause]!);
       this._addError(cause, reason);
     } else {
-      out.cause.push(NONE_U32);
+      out.cause.push(NO_CAUSE);
     }
   }
 
@@ -133,7 +138,7 @@ export class ReportBuilder {
     const cause = clientIds[0]!;
     for (const clientId of clientIds) {
       out.id.push(clientId);
-      out.taskId.push(0);
+      out.taskId.push(NO_ROW);
       out.status.push(ReportStatus.Erred);
       out.worker.push(NONE_U16);
       out.nbytes.push(0);
@@ -147,7 +152,7 @@ export class ReportBuilder {
   /** The finished message: fields, tables, blobs. */
   message(): {
     fields: FieldsInput<'client', 'down', 'report'>;
-    tables: { tasks: Record<keyof ReportBuilder['_columns'], number[]> };
+    tables: { tasks: ReportBuilder['_columns'] };
     blobs: Uint8Array[];
   } {
     const blobs: Uint8Array[] = [];
@@ -178,7 +183,7 @@ export class ReportBuilder {
     return joined;
   }
 
-  private _addError(cause: number, reason: FailureReason): void {
+  private _addError(cause: DenseTaskId, reason: FailureReason): void {
     if (this._errors.has(cause)) {
       return;
     }

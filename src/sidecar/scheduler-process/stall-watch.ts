@@ -8,6 +8,7 @@
  *   no worker there may run a task ── some seconds ─────────────────────────► a notice, once
  * ```
  */
+import type { DenseTaskId } from '../../records/ids';
 import { NONE, TaskState } from '../../scheduler';
 import { QUIET_SECONDS } from './disk-notices';
 import type { ClusterState } from './cluster-state';
@@ -206,7 +207,8 @@ export class StallWatch {
       number,
       Map<string, { count: number; bytes: number }>
     >();
-    for (let task = 0; task < state.length; task++) {
+    for (let i = 0; i < state.length; i++) {
+      const task = i as DenseTaskId;
       if (state[task] !== TaskState.Memory) {
         continue;
       }

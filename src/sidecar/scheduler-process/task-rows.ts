@@ -7,8 +7,19 @@ import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import { EMPTY_LIST, ValueLists } from '../../base/value-lists';
 import { VersionedIds } from '../../base/versioned-ids';
 import type { TaskTable } from '../../scheduler';
-import type { TaskFacts } from '../../sources';
+import type { PerTask, TaskFacts } from '../../sources';
+import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
+import type {
+  ClientTaskId,
+  DenseTaskId,
+  OuterTaskId,
+  SpanId
+} from '../../records/ids';
 import { ClientIds } from './client-ids';
+
+/** A dense id that stands for no task, and the same outside. */
+export const NO_TASK = -1 as DenseTaskId;
+const NO_OUTER_TASK = NONE_U32 as OuterTaskId;
 
 /** The texts of the keys of one message. */
 type KeyTexts = {
@@ -27,36 +38,39 @@ type KeyTexts = {
  * ```
  */
 export class TaskRows implements TaskFacts {
-  readonly ids: VersionedIds;
+  readonly ids: VersionedIds<DenseTaskId, OuterTaskId>;
   /** The client's own id of the task. */
-  clientId = new Uint32Array(0);
+  clientId: PerTask<ArrayOf<Uint32Array, ClientTaskId>> = arrayOf(
+    Uint32Array,
+    []
+  );
   /** 1: the client wants the task under `clientId`. */
-  wanted = new Uint8Array(0);
+  wanted: PerTask<Uint8Array> = new Uint8Array(0);
   /** Head of the list of aliases that the client wants. */
-  firstAlias = new Int32Array(0);
-  template = new Uint32Array(0);
-  chunk = new Uint32Array(0);
-  row = new Uint32Array(0);
+  firstAlias: PerTask<Int32Array> = new Int32Array(0);
+  template: PerTask<Uint32Array> = new Uint32Array(0);
+  chunk: PerTask<Uint32Array> = new Uint32Array(0);
+  row: PerTask<Uint32Array> = new Uint32Array(0);
   /** The log's names of function and group. */
-  functionId = new Uint32Array(0);
-  group = new Uint32Array(0);
-  span = new Uint16Array(0);
+  functionId: PerTask<Uint32Array> = new Uint32Array(0);
+  group: PerTask<Uint32Array> = new Uint32Array(0);
+  span: PerTask<ArrayOf<Uint16Array, SpanId>> = arrayOf(Uint16Array, []);
   /** {@link SubmitFlag} bits. */
-  flags = new Uint8Array(0);
-  node = new Uint32Array(0);
-  attempts = new Uint8Array(0);
+  flags: PerTask<Uint8Array> = new Uint8Array(0);
+  node: PerTask<Uint32Array> = new Uint32Array(0);
+  attempts: PerTask<Uint8Array> = new Uint8Array(0);
   /** The rest of the key's text: bytes [keyStart, keyEnd) of the task's key texts. */
-  keyStart = new Uint32Array(0);
-  keyEnd = new Uint32Array(0);
+  keyStart: PerTask<Uint32Array> = new Uint32Array(0);
+  keyEnd: PerTask<Uint32Array> = new Uint32Array(0);
   /** Index + 1 of an inline result that came in this turn, 0: none. */
-  inline = new Uint32Array(0);
-  private _keyTexts: (KeyTexts | undefined)[] = [];
-  private readonly _aliases = new ValueLists();
+  inline: PerTask<Uint32Array> = new Uint32Array(0);
+  private _keyTexts: PerTask<(KeyTexts | undefined)[]> = [];
+  private readonly _aliases = new ValueLists<ClientTaskId>();
   /** Outer ids; those of forgotten tasks are no longer valid. */
-  private readonly _byClientId = new ClientIds(NONE_U32);
+  private readonly _byClientId = new ClientIds(NO_OUTER_TASK);
   /** Head of the list of all ids that stand for the task besides `clientId`. */
-  private _firstName = new Int32Array(0);
-  private readonly _names = new ValueLists();
+  private _firstName: PerTask<Int32Array> = new Int32Array(0);
+  private readonly _names = new ValueLists<ClientTaskId>();
 
   /**
    * @param _core - the scheduler's own columns, by the same ids.
@@ -69,12 +83,12 @@ export class TaskRows implements TaskFacts {
     this.ids = new VersionedIds(mostTasks);
   }
 
-  get unfinishedSince(): Float64Array {
+  get unfinishedSince(): PerTask<Float64Array> {
     return this._core.unfinishedSince;
   }
 
   /** Takes a dense id; −1 when there are too many tasks. */
-  take(clientId: number): number {
+  take(clientId: ClientTaskId): DenseTaskId {
     const task = this.ids.take();
     if (task < 0) {
       return task;
@@ -106,23 +120,23 @@ export class TaskRows implements TaskFacts {
   }
 
   /** Makes the unused `clientId` another id of a task. */
-  bind(clientId: number, task: number): void {
+  bind(clientId: ClientTaskId, task: DenseTaskId): void {
     this._byClientId.bind(clientId, this.ids.outer(task));
     this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
   }
 
   /** The dense id that a client's id stands for, or −1. */
-  resolve(clientId: number): number {
+  resolve(clientId: ClientTaskId): DenseTaskId {
     const outer = this._byClientId.get(clientId);
-    return outer === NONE_U32 ? -1 : this.ids.resolve(outer);
+    return outer === NO_OUTER_TASK ? NO_TASK : this.ids.resolve(outer);
   }
 
-  setKeyTexts(task: number, texts: KeyTexts): void {
+  setKeyTexts(task: DenseTaskId, texts: KeyTexts): void {
     this._keyTexts[task] = texts;
   }
 
   /** The bytes of the key after its group. */
-  keySuffix(task: number): Uint8Array {
+  keySuffix(task: DenseTaskId): Uint8Array {
     const texts = this._keyTexts[task];
     return texts === undefined
       ? new Uint8Array(0)
@@ -132,7 +146,7 @@ export class TaskRows implements TaskFacts {
   // ---- wants, under each of the client's ids
 
   /** @returns whether the task was not wanted before. */
-  want(clientId: number, task: number): boolean {
+  want(clientId: ClientTaskId, task: DenseTaskId): boolean {
     const isFirst = !this.isWanted(task);
     if (this.clientId[task] === clientId) {
       this.wanted[task] = 1;
@@ -146,7 +160,7 @@ export class TaskRows implements TaskFacts {
   }
 
   /** @returns whether it was wanted under this id and now is not under any. */
-  unwant(clientId: number, task: number): boolean {
+  unwant(clientId: ClientTaskId, task: DenseTaskId): boolean {
     if (!this.isWanted(task)) {
       return false;
     }
@@ -162,7 +176,7 @@ export class TaskRows implements TaskFacts {
   }
 
   /** Drops the wants under all ids. */
-  unwantAll(task: number): void {
+  unwantAll(task: DenseTaskId): void {
     this.wanted[task] = 0;
     while (this.firstAlias[task] !== EMPTY_LIST) {
       const head = this.firstAlias[task]!;
@@ -173,12 +187,15 @@ export class TaskRows implements TaskFacts {
     }
   }
 
-  isWanted(task: number): boolean {
+  isWanted(task: DenseTaskId): boolean {
     return this.wanted[task] === 1 || this.firstAlias[task] !== EMPTY_LIST;
   }
 
   /** The ids under which the client wants a task. */
-  forEachWanted(task: number, tell: (clientId: number) => void): void {
+  forEachWanted(
+    task: DenseTaskId,
+    tell: (clientId: ClientTaskId) => void
+  ): void {
     if (this.wanted[task] === 1) {
       tell(this.clientId[task]!);
     }
@@ -192,7 +209,7 @@ export class TaskRows implements TaskFacts {
   }
 
   /** The core has forgotten the task. */
-  giveBack(task: number): void {
+  giveBack(task: DenseTaskId): void {
     this.unwantAll(task);
     this._keyTexts[task] = undefined;
     this._byClientId.free(this.clientId[task]!);
@@ -200,7 +217,7 @@ export class TaskRows implements TaskFacts {
       const head = this._firstName[task]!;
       const name = this._names.value(head);
       this._firstName[task] = this._names.remove(head, name);
-      this._byClientId.free(name >>> 0);
+      this._byClientId.free((name >>> 0) as ClientTaskId);
     }
     this.ids.giveBack(task);
   }

@@ -5,6 +5,13 @@
 import { invariant } from '../../base/assert';
 import { NONE_U32, SubmitFlag, TaskOrigin } from '../../records/enumerations';
 import { Int32List } from '../../base/int-list';
+import type { ArrayOf } from '../../base/typed-arrays';
+import type {
+  ClientTaskId,
+  DenseTaskId,
+  DenseTaskIds,
+  OuterTaskId
+} from '../../records/ids';
 import type {
   DataPlaced,
   GraphSubmitted,
@@ -33,9 +40,9 @@ export type SubmitContext = {
 type Submission = {
   readonly event: GraphSubmitted;
   /** Earlier tasks that the client wants from now on, under an alias: the core has to know before the event. */
-  readonly newlyWanted: readonly number[];
+  readonly newlyWanted: readonly DenseTaskId[];
   /** Aliases (client id, task) of tasks that the client wants already: the core will not report these again. */
-  readonly alsoWanted: readonly (readonly [number, number])[];
+  readonly alsoWanted: readonly (readonly [ClientTaskId, DenseTaskId])[];
 };
 
 /**
@@ -55,11 +62,11 @@ export function translateSubmit(
   const { blobs: kept } = context;
   const templates = new UseCounter((id, n) => kept.useTemplate(id, n));
   const chunks = new UseCounter((id, n) => kept.useChunk(id, n));
-  const ids = new Int32List(count);
+  const ids = new Int32List<DenseTaskId>(count);
   const from = new Int32List(count);
   const firstInput = new Int32List(count + 1);
-  const inputs = new Int32List(dependencies.rows);
-  const aliases: [number, number][] = [];
+  const inputs = new Int32List<DenseTaskId>(dependencies.rows);
+  const aliases: [ClientTaskId, DenseTaskId][] = [];
   firstInput.push(0);
   for (let i = 0; i < count; i++) {
     const clientId = tasks.id[i]!;
@@ -114,8 +121,8 @@ export function translateSubmit(
   }
   templates.end();
   chunks.end();
-  const newlyWanted: number[] = [];
-  const alsoWanted: [number, number][] = [];
+  const newlyWanted: DenseTaskId[] = [];
+  const alsoWanted: [ClientTaskId, DenseTaskId][] = [];
   const fresh = aliases.length > 0 ? new Set(ids.toArray()) : null;
   for (const [clientId, target] of aliases) {
     rows.flags[target]! |= SubmitFlag.Wanted;
@@ -143,11 +150,20 @@ export function translateSubmit(
       firstInput: Uint32Array.from(firstInput.toArray()),
       inputs: inputs.toArray(),
       data: dataAmong(tasks.flags, picked),
-      wanted: Uint8Array.from(taskIds, task => Number(rows.isWanted(task)))
+      wanted: wantedAmong(rows, taskIds)
     },
     newlyWanted,
     alsoWanted
   };
+}
+
+/** 1: the client wants the task. */
+function wantedAmong(rows: TaskRows, taskIds: DenseTaskIds): Uint8Array {
+  const wanted = new Uint8Array(taskIds.length);
+  for (let i = 0; i < taskIds.length; i++) {
+    wanted[i] = Number(rows.isWanted(taskIds[i]!));
+  }
+  return wanted;
 }
 
 /** Which of the picked rows are data: null for none, as in most graphs. */
@@ -168,7 +184,7 @@ export function translateScattered(
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
   };
-  const taskIds = new Int32Array(tasks.rows);
+  const taskIds = new Int32Array(tasks.rows) as DenseTaskIds;
   for (let i = 0; i < tasks.rows; i++) {
     const clientId = tasks.id[i]!;
     const task = takeRow(context, clientId);
@@ -204,7 +220,7 @@ export function translateScattered(
     taskIds,
     functionIds: pick(Uint32Array, rows.functionId, taskIds),
     nbytes: tasks.nbytes,
-    wanted: Uint8Array.from(taskIds, task => Number(rows.isWanted(task))),
+    wanted: wantedAmong(rows, taskIds),
     holderRows: holders.row,
     holderWorkers: holders.worker
   };
@@ -213,10 +229,10 @@ export function translateScattered(
 /** Dense ids of tasks as the worker link names them; −1: not known any more. */
 export function denseIds(
   rows: TaskRows,
-  outerIds: ArrayLike<number>,
+  outerIds: ArrayLike<OuterTaskId>,
   count: number
-): Int32Array {
-  const dense = new Int32Array(count);
+): DenseTaskIds {
+  const dense = new Int32Array(count) as DenseTaskIds;
   for (let i = 0; i < count; i++) {
     dense[i] = rows.ids.resolve(outerIds[i]!);
   }
@@ -224,8 +240,14 @@ export function denseIds(
 }
 
 /** Ids as the worker link names them. */
-export function outerIds(rows: TaskRows, taskIds: Int32Array): Uint32Array {
-  const outer = new Uint32Array(taskIds.length);
+export function outerIds(
+  rows: TaskRows,
+  taskIds: DenseTaskIds
+): ArrayOf<Uint32Array, OuterTaskId> {
+  const outer = new Uint32Array(taskIds.length) as ArrayOf<
+    Uint32Array,
+    OuterTaskId
+  >;
   for (let i = 0; i < taskIds.length; i++) {
     outer[i] = rows.ids.outer(taskIds[i]!);
   }
@@ -236,12 +258,12 @@ export function outerIds(rows: TaskRows, taskIds: Int32Array): Uint32Array {
 export function translateFinished(
   { tables }: Message<'worker', 'up', 'finished'>,
   worker: number,
-  tasks: Int32Array,
+  tasks: DenseTaskIds,
   rows: TaskRows,
   at: number
 ): TasksFinished {
   const { runs, missing } = tables;
-  const missingInputs = new Int32List(missing.rows);
+  const missingInputs = new Int32List<DenseTaskId>(missing.rows);
   const missingWorkers: number[] = [];
   for (let k = 0; k < missing.rows; k++) {
     const input = rows.ids.resolve(missing.taskId[k]!);
@@ -271,7 +293,7 @@ export function idsTakenBy(
   { tasks, dependencies }: Message<'client', 'up', 'submit'>['tables'],
   rows: SubmitContext['rows']
 ): number {
-  const bound = new Set<number>();
+  const bound = new Set<ClientTaskId>();
   let count = 0;
   for (let i = 0; i < tasks.rows; i++) {
     const start = tasks.firstDependency[i]!;
@@ -288,7 +310,10 @@ export function idsTakenBy(
   return count;
 }
 
-function takeRow({ rows, at }: SubmitContext, clientId: number): number {
+function takeRow(
+  { rows, at }: SubmitContext,
+  clientId: ClientTaskId
+): DenseTaskId {
   const task = rows.take(clientId);
   invariant(task >= 0, 'There is room for what is taken up.');
   return task;

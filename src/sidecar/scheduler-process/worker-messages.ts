@@ -6,10 +6,12 @@ import {
   StoredKind
 } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
+import type { DenseTaskId, DenseTaskIds, OuterTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
 import type { Message } from '../../wire/schema';
 import { checkFromWorker } from './check-messages';
 import type { ClusterState } from './cluster-state';
+import { NO_TASK } from './task-rows';
 import { denseIds, translateFinished } from './translate';
 import type { WorkerSession } from './worker-session';
 
@@ -19,7 +21,7 @@ type FromWorker = Message<'worker', 'up'>;
 export type FinishedRuns = {
   readonly worker: number;
   readonly message: Message<'worker', 'up', 'finished'>;
-  readonly tasks: Int32Array;
+  readonly tasks: DenseTaskIds;
 };
 
 /**
@@ -150,7 +152,7 @@ function takeFinished(
     if (!isOk || !isPresent(row)) {
       if (runs.status[row] === RunStatus.Missing && !isPresent(row)) {
         // It was recalled before it had its inputs: it gets no row.
-        tasks[row] = -1;
+        tasks[row] = NO_TASK;
       }
       continue;
     }
@@ -173,8 +175,8 @@ function takeReplicas(
   { tables }: Message<'worker', 'up', 'replicas'>
 ): void {
   const { core, log, rows, workers } = cluster;
-  const known = (outer: Uint32Array, count: number): Int32Array =>
-    denseIds(rows, outer, count).filter(task => task >= 0);
+  const known = (outer: ArrayLike<OuterTaskId>, count: number): DenseTaskIds =>
+    denseIds(rows, outer, count).filter(task => task >= 0) as DenseTaskIds;
   const added = known(tables.added.taskId, tables.added.rows);
   const removed = known(tables.removed.taskId, tables.removed.rows);
   if (added.length < tables.added.rows) {
@@ -184,9 +186,9 @@ function takeReplicas(
       {},
       {
         ids: {
-          taskId: tables.added.taskId
-            .subarray(0, tables.added.rows)
-            .filter(outer => rows.ids.resolve(outer) < 0)
+          taskId: [
+            ...tables.added.taskId.subarray(0, tables.added.rows)
+          ].filter(outer => rows.ids.resolve(outer) < 0)
         }
       }
     );
@@ -215,8 +217,8 @@ function takeMeasured(
   { fields, tables }: Message<'worker', 'up', 'measured'>
 ): void {
   const worker = session.id;
-  const taskOf = (outer: number): number =>
-    outer === NONE_U32 ? -1 : rows.ids.resolve(outer);
+  const taskOf = (outer: OuterTaskId): DenseTaskId =>
+    outer === NONE_U32 ? NO_TASK : rows.ids.resolve(outer);
   log.workerNames(worker, fields.firstName, fields.names);
   const { memory, frames, stacks, samples, running, transfers } = tables;
   if (memory.rows > 0) {

@@ -1,3 +1,10 @@
+import { arrayOf } from '../../base/typed-arrays';
+import {
+  DEFAULT_SPAN,
+  type DenseTaskId,
+  type OuterTaskId
+} from '../../records/ids';
+import { denseIds, idOf, spanIds } from '../../testing/ids';
 import { CapacityState, StoredKind } from '../../records/enumerations';
 import { decodeBlock, type Block } from '../../records/block';
 import type { TableName } from '../../records/tables';
@@ -58,7 +65,10 @@ function runsOf(runs: readonly Run[]): FinishedTables {
   return {
     runs: {
       rows: runs.length,
-      taskId: Uint32Array.from(column(run => run.taskId ?? 0)),
+      taskId: arrayOf(
+        Uint32Array,
+        runs.map(run => idOf<OuterTaskId>(run.taskId ?? 0))
+      ),
       runId: Uint32Array.from(column(run => run.runId)),
       status: Uint8Array.from(column(run => run.status ?? 0)),
       thread: Uint16Array.from(column(run => run.thread ?? 0)),
@@ -76,7 +86,7 @@ function runsOf(runs: readonly Run[]): FinishedTables {
       rows: 0,
       kind: new Uint8Array(0),
       function: new Uint32Array(0),
-      span: new Uint16Array(0),
+      span: spanIds(),
       offset: none,
       duration: none,
       cpu: none,
@@ -93,7 +103,7 @@ function oneTask(): TaskFacts {
   return {
     node: Uint32Array.of(3),
     functionId: Uint32Array.of(1),
-    span: Uint16Array.of(2),
+    span: spanIds(2),
     unfinishedSince: Float64Array.of(1),
     attempts: new Uint8Array(1)
   };
@@ -102,7 +112,7 @@ function oneTask(): TaskFacts {
 const goneTask = {
   node: 0,
   functionId: 1,
-  span: 0,
+  span: DEFAULT_SPAN,
   unfinishedSince: 0,
   attempts: 0
 };
@@ -116,10 +126,10 @@ function running(
   return {
     rows: rows.length,
     thread: rows.map(row => row.thread),
-    taskId: rows.map(row => row.taskId),
+    taskId: rows.map(row => idOf(row.taskId)),
     runId: rows.map(row => row.runId),
     function: rows.map(() => 1),
-    span: rows.map(() => 2),
+    span: rows.map(() => idOf(2)),
     started: rows.map(row => row.started)
   };
 }
@@ -130,14 +140,14 @@ describe('the log of an embedded cluster', () => {
     join(log, 0, 2);
     join(log, 5, 2);
     const inc = log.names.id('inc');
-    log.node(102, inc, inc, 3, 1, Buffer.from('-1'));
-    const node = log.node(102, inc, inc, 3, 1, Buffer.from('-2'));
+    log.node(102, inc, inc, idOf(3), 1, Buffer.from('-1'));
+    const node = log.node(102, inc, inc, idOf(3), 1, Buffer.from('-2'));
     log.edge(0);
     const one = Float64Array.of(1, 1);
     const tables: FinishedTables = {
       runs: {
         rows: 2,
-        taskId: Uint32Array.of(1, 40),
+        taskId: arrayOf(Uint32Array, [1, 40].map(idOf<OuterTaskId>)),
         runId: Uint32Array.of(8, 9),
         status: Uint8Array.of(0, 1),
         thread: Uint16Array.of(1, 0),
@@ -155,7 +165,7 @@ describe('the log of an embedded cluster', () => {
         rows: 1,
         kind: Uint8Array.of(1),
         function: Uint32Array.of(0x80000001),
-        span: Uint16Array.of(3),
+        span: spanIds(3),
         offset: one,
         duration: one,
         cpu: one,
@@ -166,15 +176,15 @@ describe('the log of an embedded cluster', () => {
       }
     };
     log.workerNames(5, 0x80000000, ['a', 'fetched']);
-    const facts = {
+    const facts: TaskFacts = {
       node: Uint32Array.of(7, node),
       functionId: Uint32Array.of(0, inc),
-      span: Uint16Array.of(0, 3),
+      span: spanIds(0, 3),
       unfinishedSince: Float64Array.of(0, 2),
       attempts: new Uint8Array(2)
     };
     // The second run's task is not known any more, and was not given up either.
-    log.finished(5, tables, Int32Array.of(1, -1), facts);
+    log.finished(5, tables, denseIds(1, -1), facts);
     log.seal(106);
     const runs = block('runs');
     expect(runs.rows).toBe(1);
@@ -183,7 +193,7 @@ describe('the log of an embedded cluster', () => {
     expect(runs.columns.start[0]).toBe(4);
     // 4 s start − 0.75 s waits − submitted at 2 s
     expect(runs.columns.waitReady[0]).toBe(1.25);
-    expect(facts.attempts[1]).toBe(1);
+    expect(facts.attempts[idOf<DenseTaskId>(1)]).toBe(1);
     expect(block('gaps').columns.rows[0]).toBe(1);
     expect(block('parts').columns.run[0]).toBe(8);
     expect(block('parts').columns.function[0]).toBe(log.names.id('fetched'));
@@ -203,7 +213,7 @@ describe('the log of an embedded cluster', () => {
         { runId: 3, status: 2, duration: 0, waitThread: NaN },
         { runId: 4, status: 1, duration: 0, waitThread: NaN }
       ]),
-      Int32Array.of(0, 0, 0, 0),
+      denseIds(0, 0, 0, 0),
       oneTask()
     );
     log.seal(106);
@@ -214,15 +224,15 @@ describe('the log of an embedded cluster', () => {
   it('has a row of a run whose task was given up and forgotten', () => {
     const { log, block } = newLog();
     join(log, 0, 1);
-    log.givenUp.keep(77, {
+    log.givenUp.keep(idOf(77), {
       node: 5,
       functionId: 6,
-      span: 7,
+      span: idOf(7),
       unfinishedSince: 1,
       attempts: 2
     });
     const runs = runsOf([{ runId: 9, taskId: 77, start: 103, duration: 0.5 }]);
-    log.finished(0, runs, Int32Array.of(-1), oneTask());
+    log.finished(0, runs, denseIds(-1), oneTask());
     log.seal(106);
     const { columns, rows } = block('runs');
     expect(rows).toBe(1);
@@ -241,8 +251,9 @@ describe('the log of an embedded cluster', () => {
     const { log, block } = newLog();
     join(log, 0, 3);
     const facts = oneTask();
-    const taskOf = (taskId: number): number => (taskId === 70 ? 0 : -1);
-    log.givenUp.keep(71, { ...goneTask, node: 8 });
+    const taskOf = (taskId: number): DenseTaskId =>
+      idOf(taskId === 70 ? 0 : -1);
+    log.givenUp.keep(idOf(71), { ...goneTask, node: 8 });
     log.measured.running(
       0,
       running([
@@ -258,7 +269,7 @@ describe('the log of an embedded cluster', () => {
     log.finished(
       0,
       runsOf([{ runId: 1, taskId: 70, start: 102, duration: 1 }]),
-      Int32Array.of(0),
+      denseIds(0),
       facts
     );
     log.measured.running(
@@ -285,14 +296,14 @@ describe('the log of an embedded cluster', () => {
     log.measured.running(
       0,
       running([{ thread: 0, taskId: 70, runId: 1, started: 102 }]),
-      () => 0,
+      () => idOf(0),
       facts
     );
     log.workerLeft(104, 0, 'was ended by SIGKILL', facts);
     log.finished(
       1,
       runsOf([{ runId: 2, taskId: 70, start: 105, duration: 1 }]),
-      Int32Array.of(0),
+      denseIds(0),
       facts
     );
     log.seal(106);
@@ -309,18 +320,18 @@ describe('the log of an embedded cluster', () => {
       log.finished(
         0,
         runsOf([{ runId, start, duration: 0.5, status }]),
-        Int32Array.of(0),
+        denseIds(0),
         facts
       );
     // Submitted at 1 s; it failed and ran again at once, and is done at 4 s.
     run(1, 102, 1);
     run(2, 103.5);
     // Its result was lost at 20 s, as the scheduler's state says; that run ended with its worker.
-    facts.unfinishedSince[0] = 20;
+    facts.unfinishedSince[idOf<DenseTaskId>(0)] = 20;
     log.measured.running(
       0,
       running([{ thread: 0, taskId: 70, runId: 3, started: 122 }]),
-      () => 0,
+      () => idOf(0),
       facts
     );
     log.workerLeft(123, 0, 'was ended by SIGKILL', facts);
@@ -328,7 +339,7 @@ describe('the log of an embedded cluster', () => {
     log.finished(
       1,
       runsOf([{ runId: 4, start: 126, duration: 0.5 }]),
-      Int32Array.of(0),
+      denseIds(0),
       facts
     );
     log.seal(127);
@@ -344,14 +355,14 @@ describe('the log of an embedded cluster', () => {
     log.finished(
       0,
       runsOf([{ runId: 1, taskId: 70, start: 102, duration: 1 }]),
-      Int32Array.of(0),
+      denseIds(0),
       facts
     );
     // Its result is being written to disk: told by a later start than the one reported.
     log.measured.running(
       0,
       running([{ thread: 0, taskId: 70, runId: 1, started: 102.5 }]),
-      () => 0,
+      () => idOf(0),
       facts
     );
     log.workerLeft(104, 0, 'was ended by SIGKILL', facts);
@@ -381,7 +392,7 @@ describe('the log of an embedded cluster', () => {
           rows: 1,
           t: [103.7],
           thread: [0],
-          span: [2],
+          span: [idOf(2)],
           function: [0x80000000],
           stack: [0],
           state: [0],
@@ -402,17 +413,17 @@ describe('the log of an embedded cluster', () => {
 
   it('adds up what is stored and released until it writes', () => {
     const { log, block } = newLog();
-    const facts = {
+    const facts: TaskFacts = {
       node: new Uint32Array(2),
       functionId: Uint32Array.of(1, 2),
-      span: Uint16Array.of(4, 4),
+      span: spanIds(4, 4),
       unfinishedSince: new Float64Array(2),
       attempts: new Uint8Array(2)
     };
-    log.stored(0, 0, facts, StoredKind.Stored, 100);
-    log.stored(0, 0, facts, StoredKind.Stored, 50);
-    log.stored(0, 1, facts, StoredKind.Stored, 7);
-    log.stored(0, 0, facts, StoredKind.Released, -150);
+    log.stored(0, idOf(0), facts, StoredKind.Stored, 100);
+    log.stored(0, idOf(0), facts, StoredKind.Stored, 50);
+    log.stored(0, idOf(1), facts, StoredKind.Stored, 7);
+    log.stored(0, idOf(0), facts, StoredKind.Released, -150);
     log.seal(101);
     const { columns, rows } = block('stored');
     expect(rows).toBe(3);
@@ -435,7 +446,14 @@ describe('the log of an embedded cluster', () => {
   it('begins with the default span, and writes names before they are used', () => {
     const { log, block } = newLog();
     log.spans(0, [
-      { id: 1, parent: 0, tag: 'load', opened: 101, closed: null, origin: 0 }
+      {
+        id: idOf(1),
+        parent: DEFAULT_SPAN,
+        tag: 'load',
+        opened: 101,
+        closed: null,
+        origin: 0
+      }
     ]);
     log.seal(102);
     expect([...block('spans').columns.id]).toEqual([0, 1]);

@@ -1,3 +1,4 @@
+import { DEFAULT_SPAN } from '../../records/ids';
 import { decodeBlock } from '../../records/block';
 import { LAST_SPAN, LocalLog } from '../local-log';
 
@@ -34,7 +35,7 @@ describe('a local log', () => {
     const wanted = Array.from({ length: 1000 }, (_, at) => `token${at}-1`);
     for (const key of wanted) {
       const [group, rest] = [key.slice(0, -2), '-1'];
-      log.node({ group, rest, functionName: group, span: 0 }, 0);
+      log.node({ group, rest, functionName: group, span: DEFAULT_SPAN }, 0);
     }
     log.seal();
     expect(keys).toEqual(wanted);
@@ -45,7 +46,7 @@ describe('a local log', () => {
   it('writes one row for all spans beyond what ids can tell', () => {
     const { log, tags, spanRows } = written();
     for (let at = 1; at <= LAST_SPAN + 1000; at++) {
-      const id = log.span(0, `span ${at % 7}`, 1);
+      const id = log.span(DEFAULT_SPAN, `span ${at % 7}`, 1);
       expect(id).toBe(Math.min(at, LAST_SPAN));
     }
     log.seal();

@@ -1,3 +1,6 @@
+import { arrayOf } from '../../base/typed-arrays';
+import { DEFAULT_SPAN, type OuterTaskId } from '../../records/ids';
+import { denseIds, idOf, spanIds } from '../../testing/ids';
 import { decodeBlock } from '../../records/block';
 import { EmbeddedClusterLog } from '../embedded-cluster';
 
@@ -15,7 +18,7 @@ const NO_PARTS = {
   rows: 0,
   kind: new Uint8Array(0),
   function: new Uint32Array(0),
-  span: new Uint16Array(0),
+  span: spanIds(),
   offset: new Float64Array(0),
   duration: new Float64Array(0),
   cpu: new Float64Array(0),
@@ -27,7 +30,7 @@ const NO_PARTS = {
 
 const ONE_RUN = {
   rows: 1,
-  taskId: Uint32Array.of(0),
+  taskId: arrayOf(Uint32Array, [idOf<OuterTaskId>(0)]),
   runId: Uint32Array.of(1),
   status: Uint8Array.of(0),
   thread: Uint16Array.of(0),
@@ -59,13 +62,13 @@ function logged(isRecording: boolean): {
   log.workerJoined(10, JOINED);
   const name = log.names.id('inc');
   const nodes = [1, 2].map(() =>
-    log.node(10.1, name, name, 0, 0, new Uint8Array(1))
+    log.node(10.1, name, name, DEFAULT_SPAN, 0, new Uint8Array(1))
   );
   log.edge(nodes[0]!);
-  log.finished(0, { runs: ONE_RUN, parts: NO_PARTS }, Int32Array.of(0), {
+  log.finished(0, { runs: ONE_RUN, parts: NO_PARTS }, denseIds(0), {
     node: Uint32Array.of(0),
     functionId: Uint32Array.of(name),
-    span: Uint16Array.of(0),
+    span: spanIds(0),
     unfinishedSince: Float64Array.of(0.1),
     attempts: Uint8Array.of(0)
   });

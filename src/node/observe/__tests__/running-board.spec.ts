@@ -1,3 +1,5 @@
+import { idOf } from '../../../testing/ids';
+import type { SpanId } from '../../../records/ids';
 import { RunningBoard } from '../running-board';
 import { RunningRows } from '../running-rows';
 
@@ -5,19 +7,19 @@ describe('the board of what runs', () => {
   const task = (node: number, started: number) => ({
     node,
     functionId: 1,
-    span: 2,
+    span: idOf<SpanId>(2),
     started
   });
 
   it('is read where its memory is', () => {
     const board = new RunningBoard();
     const read = new RunningBoard(board.memory);
-    board.set(3, task(0, 1.5));
-    expect(read.read(3)).toEqual(task(0, 1.5));
-    board.clear(3);
-    expect(read.read(3)).toBeNull();
+    board.set(idOf(3), task(0, 1.5));
+    expect(read.read(idOf(3))).toEqual(task(0, 1.5));
+    board.clear(idOf(3));
+    expect(read.read(idOf(3))).toBeNull();
     // Beyond its lanes nothing is shown, and nothing breaks.
-    board.set(1e6, task(1, 1));
+    board.set(idOf(1e6), task(1, 1));
   });
 
   it('gives rows of what takes long, and of its end', () => {
@@ -28,16 +30,16 @@ describe('the board of what runs', () => {
       rows.look(now, (lane, what) => found.push([lane, what?.node ?? null]));
       return found;
     };
-    board.set(0, task(7, 1));
-    board.set(1, task(8, 1.05));
+    board.set(idOf(0), task(7, 1));
+    board.set(idOf(1), task(8, 1.05));
     expect(look(1.05)).toEqual([]);
     expect(look(1.12)).toEqual([[0, 7]]);
     expect(look(1.14)).toEqual([]);
-    board.set(0, task(9, 1.13));
-    board.clear(1);
+    board.set(idOf(0), task(9, 1.13));
+    board.clear(idOf(1));
     expect(look(1.14)).toEqual([[0, null]]);
     expect(look(1.3)).toEqual([[0, 9]]);
-    board.clear(0);
+    board.clear(idOf(0));
     expect(look(1.3)).toEqual([[0, null]]);
   });
 });

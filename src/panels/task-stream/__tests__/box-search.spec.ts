@@ -1,3 +1,4 @@
+import { idOf, laneIndices } from '../../../testing/ids';
 import { drawnTile } from '../../../testing/drawn-lanes';
 import { boxAt, boxOfRun, neighbourOf } from '../box-search';
 import { cellSeconds, tileSeconds } from '../tile-plan';
@@ -10,16 +11,18 @@ const nameOf = (found: ReturnType<typeof boxAt>) =>
 
 describe('finding boxes in tiles', () => {
   it('finds the box under the pointer in its own lane', () => {
-    expect(nameOf(boxAt(tile, 0, origin + 1.5 * cell, false, 0))).toBe('a');
-    expect(nameOf(boxAt(tile, 0, origin + 5 * cell, false, 0))).toBe('b');
-    expect(boxAt(tile, 0, origin + 3.5 * cell, false, 0)).toBeNull();
-    expect(boxAt(tile, 1, origin + 1 * cell, false, 0)).toBeNull();
+    expect(nameOf(boxAt(tile, idOf(0), origin + 1.5 * cell, false, 0))).toBe(
+      'a'
+    );
+    expect(nameOf(boxAt(tile, idOf(0), origin + 5 * cell, false, 0))).toBe('b');
+    expect(boxAt(tile, idOf(0), origin + 3.5 * cell, false, 0)).toBeNull();
+    expect(boxAt(tile, idOf(1), origin + 1 * cell, false, 0)).toBeNull();
   });
 
   it('takes the nearer one of two that are within the slack', () => {
-    expect(nameOf(boxAt(tile, 0, origin + 4.1 * cell, false, 2 * cell))).toBe(
-      'b'
-    );
+    expect(
+      nameOf(boxAt(tile, idOf(0), origin + 4.1 * cell, false, 2 * cell))
+    ).toBe('b');
   });
 
   it('finds the strip only where the strip is', () => {
@@ -27,19 +30,21 @@ describe('finding boxes in tiles', () => {
       ...drawnTile(['aaaa', 'Bb']),
       strip: Uint8Array.of(0, 1, 0)
     };
-    const at = { ...strip, laneIndex: Uint16Array.of(0, 0, 1) };
-    expect(boxAt(at, 0, 0.5 * cell, true, 0)?.row).toBe(1);
-    expect(boxAt(at, 0, 0.5 * cell, false, 0)?.row).toBe(0);
+    const at = { ...strip, laneIndex: laneIndices(Uint16Array.of(0, 0, 1)) };
+    expect(boxAt(at, idOf(0), 0.5 * cell, true, 0)?.row).toBe(1);
+    expect(boxAt(at, idOf(0), 0.5 * cell, false, 0)?.row).toBe(0);
   });
 
   it('steps from task to task in both directions', () => {
     const start = origin;
-    const first = neighbourOf([tile], 0, start, 1);
+    const first = neighbourOf([tile], idOf(0), start, 1);
     expect(nameOf(first)).toBe('a');
-    const second = neighbourOf([tile], 0, first?.from ?? 0, 1, 0);
+    const second = neighbourOf([tile], idOf(0), first?.from ?? 0, 1, 0);
     expect(nameOf(second)).toBe('b');
-    expect(neighbourOf([tile], 0, second?.from ?? 0, 1, 1)).toBeNull();
-    expect(nameOf(neighbourOf([tile], 0, second?.from ?? 0, -1, 1))).toBe('a');
+    expect(neighbourOf([tile], idOf(0), second?.from ?? 0, 1, 1)).toBeNull();
+    expect(nameOf(neighbourOf([tile], idOf(0), second?.from ?? 0, -1, 1))).toBe(
+      'a'
+    );
   });
 
   it('joins the pieces of a run that several tiles hold', () => {

@@ -1,10 +1,12 @@
+import type { LaneIndex } from '../../../records/ids';
+import { idOf } from '../../../testing/ids';
 import fc from 'fast-check';
 
 import { HEADER_HEIGHT, laneAt, layOutLanes, rowsInLane } from '../lane-layout';
 
 const lanesOf = (workers: number, threads: number) =>
   Array.from({ length: workers * threads }, (_, laneIndex) => ({
-    laneIndex,
+    laneIndex: idOf<LaneIndex>(laneIndex),
     worker: Math.floor(laneIndex / threads),
     thread: laneIndex % threads
   }));
@@ -29,7 +31,10 @@ describe('the layout of lanes', () => {
   });
 
   it('keeps lanes of a worker together, also those that came later', () => {
-    const lanes = [...lanesOf(2, 1), { laneIndex: 2, worker: 0, thread: 1 }];
+    const lanes = [
+      ...lanesOf(2, 1),
+      { laneIndex: idOf<LaneIndex>(2), worker: 0, thread: 1 }
+    ];
     const layout = layOutLanes(lanes, [0, 1], new Set(), 400);
     expect(layout.workers[0]?.lanes.map(lane => lane.laneIndex)).toEqual([
       0, 2
@@ -38,7 +43,7 @@ describe('the layout of lanes', () => {
 
   it('shows a lane whose worker is not known yet', () => {
     const layout = layOutLanes(
-      [{ laneIndex: 0, worker: 9, thread: 0 }],
+      [{ laneIndex: idOf(0), worker: 9, thread: 0 }],
       [],
       new Set(),
       400

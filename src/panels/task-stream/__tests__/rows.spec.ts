@@ -1,6 +1,7 @@
 import { ask } from '../../../observer/__tests__/ask';
 import { runDetail } from '../../../observer/folds/run-detail';
 import { BoxKind, membersOf, PartKind } from '../../../records/enumerations';
+import { idOf } from '../../../testing/ids';
 import {
   drawnStore,
   waitShares
@@ -174,7 +175,9 @@ describe('rows of the task stream', () => {
     const task = { key: 'k', function: 'f', span: 0 };
     expect(text([])).toMatch(/busy 0 %/);
     // One of two threads since 10 s, of 20 s.
-    expect(text([{ ...task, laneIndex: 0, started: 10 }])).toMatch(/busy 25 %/);
+    expect(text([{ ...task, laneIndex: idOf(0), started: 10 }])).toMatch(
+      /busy 25 %/
+    );
   });
 
   it('lists functions by time, then the kinds that occurred', () => {

@@ -1,3 +1,4 @@
+import { denseIds, idOf } from '../../../testing/ids';
 import { NONE_U32 } from '../../../records/enumerations';
 import * as fc from 'fast-check';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
@@ -297,7 +298,7 @@ class World implements IClientHost {
     if (run === undefined) {
       return;
     }
-    const task = this.state.rows.ids.resolve(run.taskId);
+    const task = this.state.rows.ids.resolve(idOf(run.taskId));
     const clientId = this.state.rows.clientId[task]!;
     this.runs.push([run.text, this._expected.get(clientId)!]);
     const absent = run.own.filter(input => !worker.store.has(input));
@@ -538,7 +539,9 @@ describe('blobs of tasks', () => {
     const { rows, blobs } = state;
     const { tasks } = state.core;
     tasks.ensure(count);
-    const taskIds = Int32Array.from({ length: count }, (_, i) => rows.take(i));
+    const taskIds = denseIds(
+      ...Array.from({ length: count }, (_, i) => rows.take(idOf(i)))
+    );
     for (const task of taskIds) {
       blobs.addChunk(task, new Uint8Array(1 << 20));
       rows.template[task] = NONE_U32;

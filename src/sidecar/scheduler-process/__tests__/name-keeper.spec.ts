@@ -1,3 +1,5 @@
+import type { DenseTaskId } from '../../../records/ids';
+import { denseIds, idOf } from '../../../testing/ids';
 import { decodeBlock, type Block } from '../../../records/block';
 import { ClusterState } from '../cluster-state';
 import { NameKeeper } from '../name-keeper';
@@ -14,8 +16,8 @@ function cluster(): { state: ClusterState; blocks: Block[] } {
 }
 
 /** One task of this group, waiting for a worker. */
-function submit(state: ClusterState, group: string): number {
-  const task = state.rows.take(0);
+function submit(state: ClusterState, group: string): DenseTaskId {
+  const task = state.rows.take(idOf(0));
   state.rows.group[task] = state.log.names.id(group);
   state.rows.functionId[task] = state.log.names.id('inc');
   state.handle({
@@ -24,7 +26,7 @@ function submit(state: ClusterState, group: string): number {
     client: 0,
     generation: 0,
     last: true,
-    taskIds: Int32Array.of(task),
+    taskIds: denseIds(task),
     data: null,
     userPriority: null,
     functionIds: Uint32Array.of(0),
@@ -32,7 +34,7 @@ function submit(state: ClusterState, group: string): number {
     restrictions: null,
     restrictionSets: [],
     firstInput: Uint32Array.of(0, 0),
-    inputs: new Int32Array(0),
+    inputs: denseIds(),
     wanted: Uint8Array.of(1)
   });
   return task;
