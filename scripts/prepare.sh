@@ -45,7 +45,10 @@ limited() {
   timeout --foreground --kill-after=30 "$@"
 }
 
+exec {nothing}</dev/null
+
 # step NAME FIX COMMAND… : says what begins, how long it took, and what mends it.
+# It reads nothing, unless step_input is the descriptor of what it reads.
 # Leaves the result in step_status and returns 0: bash ignores `set -e` in whatever
 # is called as a condition, and the commands of a step must stop at the first error.
 step() {
@@ -56,7 +59,7 @@ step() {
   (
     set -e
     "$@"
-  ) </dev/null
+  ) <&"${step_input:-$nothing}"
   step_status=$?
   set -e
   if [ "$step_status" -eq 0 ]; then

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
+import pytest
 
+from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.leftover import marked_processes, wait_until_gone
+from spanwise.tests.processes import wait_until
 
 # Starts a grandchild in a session of its own, prints its pid and ends.
 _LEAVE_AN_ORPHAN = """
@@ -37,3 +42,67 @@ def test_an_orphan_is_found_and_ended() -> None:
     with suppress(psutil.NoSuchProcess):
         orphan.wait(timeout=30)
     assert wait_until_gone(known, limit_seconds=30) == []
+
+
+#: A runner with a cluster, both in lanes of `scripts/test`: the runner is killed, or its time
+#: is over; the cluster has a session of its own.
+_RUNNER = """
+import os, signal, sys, time
+from spanwise import Client
+
+if __name__ == "__main__":
+    client = Client(n_workers=1, threads_per_worker=1)
+    client.wait_for_workers(1)
+    # A cluster of its own ends with its client, unless it is stopped.
+    os.kill(client._scheduler.process.pid, signal.SIGSTOP)
+    for row in client.scheduler_info()["workers"].values():
+        os.kill(row["pid"], signal.SIGSTOP)
+    print("ready", sys.stdin.read().strip() or "nothing", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+_LANES = """
+set -euo pipefail
+source {checkout}/scripts/prepare.sh
+state={folder}
+source {checkout}/scripts/lanes.sh
+tools_python={python}
+failed_step() {{ echo "failed: $1"; }}
+run() {{ step "the runner" "nothing" {python} {folder}/runner.py; }}
+step_input=0
+{lanes}
+echo over
+"""
+
+
+@pytest.mark.parametrize(
+    "lanes",
+    [
+        pytest.param("lane runner run", id="in the foreground"),
+        pytest.param("begin_beside runner run\njoin_beside", id="beside"),
+        pytest.param("begin_beside runner run\nwait\nexit 1", id="in a run that ends early"),
+    ],
+)
+def test_a_lane_ends_with_what_its_killed_runner_left(tmp_path: Path, lanes: str) -> None:
+    known = set(marked_processes())
+    (tmp_path / "runner.py").write_text(_RUNNER)
+    script = _LANES.format(checkout=CHECKOUT, folder=tmp_path, python=sys.executable, lanes=lanes)
+    with subprocess.Popen(["sleep", "600"]) as another:
+        ran = subprocess.run(
+            ["bash", "-c", script],
+            input="line\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+            env={**os.environ, "SPANWISE_CHECKOUT": str(CHECKOUT)},
+        )
+        left = {pid: p.cmdline() for pid, p in marked_processes().items() if pid not in known}
+        assert list(left) == [another.pid], (left, ran.stderr)
+        another.kill()
+    if "exit" not in lanes:
+        # Beside others there is no terminal, and nothing to read.
+        assert f"ready {'nothing' if 'beside' in lanes else 'line'}\n" in ran.stdout
+        assert "over" in ran.stdout
+    assert ran.stderr.count("Left by its runner, and ended") >= 2
+    wait_until("all to be gone", lambda: not set(marked_processes()) - known)
