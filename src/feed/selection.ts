@@ -32,8 +32,8 @@ export type Condition =
       readonly value: string;
       /** Of a span by path: the beginning of the value, "Alice › ". */
       readonly within?: string;
-      /** A longer explanation of the value. */
-      readonly caption?: string;
+      /** Every span of this tag, wherever it is. */
+      readonly isTag?: true;
     }
   | {
       readonly id: 'time';
@@ -249,20 +249,14 @@ function termLabel(term: SpanTerm): string {
   return 'tag' in term ? term.tag : (term.path[term.path.length - 1] ?? '');
 }
 
-/**
- * A term as a chip says it. One span by its path, every span of a tag: "Alice › data loading" is not "data loading (by tag)", and neither
- * is the top span "data loading".
- */
+/** A term by its names: one span by its path, or every span of a tag. */
 export function termWords(term: SpanTerm): {
   readonly value: string;
   readonly within?: string;
-  readonly caption?: string;
+  readonly isTag?: true;
 } {
   if ('tag' in term) {
-    return {
-      value: `${term.tag} (by tag)`,
-      caption: `every span with the tag ${term.tag}, wherever it is`
-    };
+    return { value: term.tag, isTag: true };
   }
   const above = term.path.slice(0, -1);
   const within = above.map(tag => `${tag} › `).join('');

@@ -33,6 +33,7 @@ function GalleryItem(
   props: GalleryProps & { readonly panel: PanelDescription }
 ): JSX.Element {
   const { panel, trans } = props;
+  const question = panel.question(trans);
   const { icon: Icon } = panel;
   const wasDragged = React.useRef(false);
   const isOpen = props.open.has(panel.name);
@@ -40,12 +41,12 @@ function GalleryItem(
     <button
       type="button"
       className="sw-gallery-item"
-      aria-label={panel.title}
+      aria-label={panel.title(trans)}
       aria-description={
-        isOpen ? `${panel.question} ${trans.__('It is open.')}` : panel.question
+        isOpen ? `${question} ${trans.__('It is open.')}` : question
       }
       aria-keyshortcuts="Enter Control+Enter"
-      title={panel.question}
+      title={question}
       onPointerDown={event => {
         wasDragged.current = false;
         if (event.button === 0 && event.pointerType !== 'touch') {
@@ -90,8 +91,8 @@ function GalleryItem(
       <gripIcon.react tag="span" className="sw-gallery-grip" />
       <Icon.react tag="span" className="sw-gallery-icon" />
       <span className="sw-gallery-text">
-        <span className="sw-gallery-title">{panel.title}</span>
-        <span className="sw-gallery-question">{panel.question}</span>
+        <span className="sw-gallery-title">{panel.title(trans)}</span>
+        <span className="sw-gallery-question">{question}</span>
       </span>
       {isOpen && <span className="sw-gallery-open">{trans.__('open')}</span>}
     </button>

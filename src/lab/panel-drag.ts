@@ -5,6 +5,7 @@
 import { MimeData } from '@lumino/coreutils';
 import { Drag } from '@lumino/dragdrop';
 import { DockPanel, type Widget } from '@lumino/widgets';
+import type { Trans } from '../base/trans';
 import type { PanelDescription } from '../panels/panel';
 import { dropText } from './drop-text';
 
@@ -14,6 +15,7 @@ const START_PX = 5;
 
 export type PanelDrag = {
   readonly panel: PanelDescription;
+  readonly trans: Trans;
   /** Called once, at the drop. */
   readonly create: () => Widget;
   /** The main area's widgets, to name the place under the pointer. */
@@ -53,7 +55,7 @@ async function startPanelDrag(
   clientY: number,
   options: PanelDrag
 ): Promise<void> {
-  const { image, question } = dragImage(options.panel);
+  const { image, question } = dragImage(options);
   const mimeData = new MimeData();
   mimeData.setData(FACTORY_MIME, options.create);
   const drag = new Drag({
@@ -66,7 +68,8 @@ async function startPanelDrag(
     const { clientX: x, clientY: y } = event as MouseEvent;
     // The dock panel moves its overlay while it handles the event: look at it afterwards.
     requestAnimationFrame(() => {
-      question.textContent = placeText(x, y, options) ?? options.panel.question;
+      question.textContent =
+        placeText(x, y, options) ?? options.panel.question(options.trans);
     });
   };
   document.addEventListener('lm-dragover', onOver, true);
@@ -88,7 +91,12 @@ function placeText(x: number, y: number, options: PanelDrag): string | null {
       y >= box.top &&
       y < box.bottom;
     if (isUnder && widget.parent instanceof DockPanel) {
-      return dropText(overlayBox(widget.parent), box, widget.title.label);
+      return dropText(
+        overlayBox(widget.parent),
+        box,
+        widget.title.label,
+        options.trans
+      );
     }
   }
   return null;
@@ -106,7 +114,7 @@ function overlayBox(dock: DockPanel): Parameters<typeof dropText>[0] {
   };
 }
 
-function dragImage(panel: PanelDescription): {
+function dragImage({ panel, trans }: PanelDrag): {
   image: HTMLElement;
   question: HTMLElement;
 } {
@@ -118,10 +126,10 @@ function dragImage(panel: PanelDescription): {
   text.className = 'sw-gallery-text';
   const title = document.createElement('span');
   title.className = 'sw-gallery-title';
-  title.textContent = panel.title;
+  title.textContent = panel.title(trans);
   const question = document.createElement('span');
   question.className = 'sw-gallery-question';
-  question.textContent = panel.question;
+  question.textContent = panel.question(trans);
   text.append(title, question);
   image.append(icon, text);
   return { image, question };

@@ -111,10 +111,10 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
     app.commands.addCommand(CommandIDs.open, {
       label: args => {
         const panel = PANELS.find(({ name }) => name === args.panel);
-        return panel?.title ?? trans.__('Open Spanwise Panel');
+        return panel?.title(trans) ?? trans.__('Open Spanwise Panel');
       },
       caption: args =>
-        PANELS.find(({ name }) => name === args.panel)?.question ?? '',
+        PANELS.find(({ name }) => name === args.panel)?.question(trans) ?? '',
       icon: args =>
         args.isPalette === true
           ? undefined

@@ -115,6 +115,7 @@ export class Sidebar extends ReactWidget {
             onOpen={(name, place) => this._options.openPanel(name, place)}
             dragOf={panel => ({
               panel,
+              trans,
               create: () => opener.forDrop(panel.name, model.target),
               docked: () => this._options.docked()
             })}

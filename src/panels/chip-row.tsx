@@ -4,9 +4,10 @@
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
+import type { Trans } from '../base/trans';
 import type { Condition } from '../feed/selection';
 import type { Snapshot } from '../wire/panel-link';
-import { formatDuration, formatTimeRange } from './format';
+import { formatDuration, formatTimeRange, legendWord } from './format';
 
 type ChipRowProps = {
   readonly conditions: readonly Condition[];
@@ -41,7 +42,9 @@ export function ChipRow(props: ChipRowProps): JSX.Element | null {
       </button>
       {honoured && (
         <span className="sw-chips-honoured" title={honoured.why}>
-          {honoured.why ? `${honoured.how}: ${honoured.why}` : honoured.how}
+          {honoured.why
+            ? trans.__('%1: %2', howText(honoured.how, trans), honoured.why)
+            : howText(honoured.how, trans)}
         </span>
       )}
     </div>
@@ -57,7 +60,7 @@ function Chip(
   const within = ('within' in condition && condition.within) || '';
   return (
     <li className="sw-chip">
-      <span className="sw-chip-kind">{kind}</span>{' '}
+      <span className="sw-chip-kind">{kindText(kind, trans)}</span>{' '}
       {within !== '' && (
         <span className="sw-chip-within" title={value}>
           {within}
@@ -65,14 +68,21 @@ function Chip(
       )}
       <span
         className="sw-chip-value"
-        title={'caption' in condition ? condition.caption : value}
+        title={
+          'isTag' in condition && condition.isTag
+            ? trans.__(
+                'every span with the tag %1, wherever it is',
+                condition.value
+              )
+            : value
+        }
       >
         {value.slice(within.length)}
       </span>
       <button
         type="button"
         className="sw-chip-remove"
-        aria-label={trans.__('Remove %1 %2', kind, value)}
+        aria-label={trans.__('Remove %1 %2', kindText(kind, trans), value)}
         onClick={() => props.onRemove(id)}
         onKeyDown={event => {
           if (event.key === 'Delete' || event.key === 'Backspace') {
@@ -87,10 +97,53 @@ function Chip(
   );
 }
 
+function kindText(kind: Condition['kind'], trans: Trans): string {
+  switch (kind) {
+    case 'any':
+      return trans.__('any');
+    case 'all':
+      return trans.__('all');
+    case 'not':
+      return trans.__('not');
+    case 'function':
+      return trans.__('function');
+    case 'not function':
+      return trans.__('not function');
+    case 'worker':
+      return trans.__('worker');
+    case 'status':
+      return trans.__('status');
+    case 'time':
+      return trans.__('time');
+  }
+}
+
+function howText(how: Snapshot['honoured']['how'], trans: Trans): string {
+  switch (how) {
+    case 'exact':
+      return trans.__('exact');
+    case 'approximate':
+      return trans.__('approximate');
+    case 'not filtered':
+      return trans.__('not filtered');
+  }
+}
+
+/** "Alice › data loading" is not "data loading (by tag)", and neither is the top span "data loading". */
+export function termText(
+  { value, isTag }: { readonly value: string; readonly isTag?: true },
+  trans: Trans
+): string {
+  return isTag === true ? trans.__('%1 (by tag)', value) : value;
+}
+
 /** `Alice › data load`, `data load (by tag)`, `astype`, `2`, `4.10 s – 21.3 s`. */
 function chipValue(condition: Condition, trans: TranslationBundle): string {
+  if (condition.kind === 'status') {
+    return legendWord(condition.value, trans);
+  }
   if (condition.kind !== 'time') {
-    return condition.value;
+    return termText(condition, trans);
   }
   const { range } = condition;
   return 'last' in range

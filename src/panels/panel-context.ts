@@ -5,6 +5,7 @@ import type { ITranslator } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 import type { JSONObject } from '@lumino/coreutils';
 import type { ISignal } from '@lumino/signaling';
+import type { Trans } from '../base/trans';
 import type { Palette } from '../charts/theme';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { IFeed } from '../feed/feed-types';
@@ -36,9 +37,9 @@ export type PanelName = 'task-stream' | 'fine-metrics' | 'profile' | 'memory';
 /** One line of the gallery. `title` is also the panel's accessible name and the start of its tab's title. */
 export type PanelFace = {
   readonly name: PanelName;
-  readonly title: string;
+  title(trans: Trans): string;
   /** The question it answers, shown under the title. */
-  readonly question: string;
+  question(trans: Trans): string;
   readonly icon: LabIcon;
 };
 

@@ -8,6 +8,7 @@ import * as React from 'react';
 import type { ClusterRef } from '../feed/cluster-ref';
 import type { LinkStatus } from '../feed/feed-types';
 import { type SelectionModel, termWords } from '../feed/selection';
+import { termText } from './chip-row';
 import type { ClusterInfo } from '../wire/panel-link';
 import { formatClock, formatCount, formatDuration } from './format';
 import { warningIcon } from './icons';
@@ -155,20 +156,27 @@ export function filterEmptyState(
   const name = functions?.length === 1 ? functions[0] : undefined;
   const span =
     spans?.any?.length === 1 && spans.any[0]
-      ? termWords(spans.any[0]).value
+      ? termText(termWords(spans.any[0]), trans)
       : undefined;
-  const why =
-    name !== undefined && span !== undefined
-      ? ` ${trans.__('No task of “%1” is in span “%2”.', name, span)}`
-      : span !== undefined
-        ? ` ${trans.__('No task is in span “%1”.', span)}`
-        : name !== undefined
-          ? ` ${trans.__('No task of “%1” ran.', name)}`
-          : '';
+  const sentences = [
+    trans._n(
+      '%2 task is hidden.',
+      '%2 tasks are hidden.',
+      hiddenTasks,
+      formatCount(hiddenTasks)
+    )
+  ];
+  if (name !== undefined && span !== undefined) {
+    sentences.push(trans.__('No task of “%1” is in span “%2”.', name, span));
+  } else if (span !== undefined) {
+    sentences.push(trans.__('No task is in span “%1”.', span));
+  } else if (name !== undefined) {
+    sentences.push(trans.__('No task of “%1” ran.', name));
+  }
   return {
     icon: filterIcon,
     title: trans.__('The filter matches no task.'),
-    sentence: trans.__('%1 tasks are hidden.', formatCount(hiddenTasks)) + why,
+    sentence: sentences.join(' '),
     buttons: [{ label: trans.__('Clear filter'), onClick: clear }]
   };
 }

@@ -93,7 +93,8 @@ export abstract class SpanwisePanel<
   /** `Task Stream, first-look`: the region's and the table's name. */
   get accessibleName(): string {
     const name = this.context.cluster.name;
-    return name === undefined ? this.face.title : `${this.face.title}, ${name}`;
+    const title = this.face.title(this.trans);
+    return name === undefined ? title : this.trans.__('%1, %2', title, name);
   }
 
   override dispose(): void {
@@ -292,7 +293,7 @@ export abstract class SpanwisePanel<
       <div
         className="sw-toolbar"
         role="toolbar"
-        aria-label={this.trans.__('%1 tools', this.face.title)}
+        aria-label={this.trans.__('%1 tools', this.face.title(this.trans))}
       >
         {this.renderTools(result)}
         <span className="sw-toolbar-spacer" />
@@ -455,14 +456,14 @@ export abstract class SpanwisePanel<
   private _retitle(): void {
     const name = this.context.cluster.name;
     const hasEnded = this.context.cluster.current?.state === 'ended';
-    const { title } = this.face;
+    const title = this.face.title(this.trans);
     this.title.label =
       name === undefined
         ? title
         : hasEnded
           ? this.trans.__('%1 · %2 (ended)', title, name)
-          : `${title} · ${name}`;
-    this.title.caption = `${this.title.label}\n${this.face.question}`;
+          : this.trans.__('%1 · %2', title, name);
+    this.title.caption = `${this.title.label}\n${this.face.question(this.trans)}`;
     const target = targetKey(this.clusterTarget);
     if (target !== this._savedTarget) {
       this._savedTarget = target;

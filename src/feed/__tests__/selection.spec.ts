@@ -12,7 +12,7 @@ function texts(model: SelectionModel): string[] {
   return model.conditions.map(condition =>
     condition.kind === 'time'
       ? `time ${JSON.stringify(condition.range)}`
-      : `${condition.kind} ${condition.value}`
+      : `${condition.kind} ${condition.value}${condition.isTag ? ' (by tag)' : ''}`
   );
 }
 

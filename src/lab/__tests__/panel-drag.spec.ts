@@ -3,13 +3,14 @@ import type { Drag } from '@lumino/dragdrop';
 import { Widget } from '@lumino/widgets';
 import { taskStreamIcon } from '../../panels/icons';
 import type { PanelDescription } from '../../panels/panel';
+import { english } from '../../testing/translators';
 import { dropText } from '../drop-text';
 import { dragAfterMove, FACTORY_MIME, type PanelDrag } from '../panel-drag';
 
 const panel: PanelDescription = {
   name: 'task-stream',
-  title: 'Task Stream',
-  question: 'What ran where, and when?',
+  title: trans => trans.__('Task Stream'),
+  question: trans => trans.__('What ran where, and when?'),
   icon: taskStreamIcon,
   create: () => {
     throw new Error('the drag’s own factory is used');
@@ -66,7 +67,12 @@ describe('dragging a panel', () => {
     dock = fakeDock();
     // Everything lies under the pointer.
     document.elementFromPoint = () => dock.node;
-    drag = { panel, create: jest.fn(() => new Widget()), docked: () => [] };
+    drag = {
+      panel,
+      trans: english,
+      create: jest.fn(() => new Widget()),
+      docked: () => []
+    };
   });
 
   afterEach(() => {
@@ -115,6 +121,6 @@ describe('the words for a drop', () => {
     [{ left: 0, top: 0, right: 400, bottom: 150 }, 'above n'],
     [{ left: 0, top: 0, right: 400, bottom: 300 }, 'as a tab beside n']
   ])('are right for %p', (overlay, words) => {
-    expect(dropText(overlay, widget, 'n')).toBe(`drop: ${words}`);
+    expect(dropText(overlay, widget, 'n', english)).toBe(`drop: ${words}`);
   });
 });

@@ -229,7 +229,7 @@ function groupOf(log: LogStore, groupBy: string): Group {
     case 'worker':
       return (_fn, lane) => {
         const row = log.shape.lanes[log.shape.laneIndex(lane)];
-        return `worker ${workerName(log, row?.worker ?? 0)}`;
+        return workerName(log, row?.worker ?? 0);
       };
     case 'span':
       return (_fn, _lane, span) => log.spans.pathOf(span).join(' › ');

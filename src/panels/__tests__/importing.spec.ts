@@ -1,5 +1,6 @@
 /** Importing modules has one account, one colour and one word, from the observer's folds to each panel. */
 import { ask, tile } from '../../observer/__tests__/ask';
+import { english } from '../../testing/translators';
 import { drawRuns } from '../../testing/run-from-text';
 import { COLOURS, KIND_PATTERNS } from '../../charts/palette';
 import { colourOf, type LaneScene, patternOf } from '../task-stream/lane-scene';
@@ -53,12 +54,15 @@ describe('importing modules', () => {
   it('has one word in legend, card and drawer', () => {
     const stream = ask(log, 'task-stream');
     expect(stream.kinds).toMatchObject({ import: 1, serialize: 1 });
-    const item = legendItems(stream, 'function').find(
+    const item = legendItems(stream, 'function', english).find(
       ({ kind }) => kind === 'import'
     );
     expect(item?.name).toBe(WORD);
     const [run] = ask(log, 'tasks').rows;
-    expect(partRows(run!)[0]).toMatchObject({ kind: 'import', label: WORD });
+    expect(partRows(run!, english)[0]).toMatchObject({
+      kind: 'import',
+      label: WORD
+    });
     const box = {
       run: 0,
       function: 'fit',
@@ -71,6 +75,6 @@ describe('importing modules', () => {
       thread: 0,
       running: false
     };
-    expect(cardOf(box, null).title).toBe(`${WORD} for fit`);
+    expect(cardOf(box, null, english).title).toBe(`${WORD} for fit`);
   });
 });

@@ -11,14 +11,19 @@ import { SelectionModel } from '../../feed/selection';
 import type { SpansResult } from '../../wire/panel-link';
 import { taskStreamIcon } from '../icons';
 import { SpanwisePanel } from '../panel';
-import type { ITheme, PanelOptions, TableData } from '../panel-context';
+import type {
+  ITheme,
+  PanelFace,
+  PanelOptions,
+  TableData
+} from '../panel-context';
 
-const face = {
+const face: PanelFace = {
   name: 'task-stream',
-  title: 'Task Stream',
-  question: 'What ran where, and when?',
+  title: trans => trans.__('Task Stream'),
+  question: trans => trans.__('What ran where, and when?'),
   icon: taskStreamIcon
-} as const;
+};
 
 const ANSWER: SpansResult = {
   view: 'spans',

@@ -1,13 +1,14 @@
 import { fineMetricsIcon } from '../icons';
 import type { PanelDescription } from '../panel';
+import type { PanelFace } from '../panel-context';
 import { FineMetricsPanel } from './panel';
 
-const face = {
+const face: PanelFace = {
   name: 'fine-metrics',
-  title: 'Fine Performance Metrics',
-  question: 'Where did the time go?',
+  title: trans => trans.__('Fine Performance Metrics'),
+  question: trans => trans.__('Where did the time go?'),
   icon: fineMetricsIcon
-} as const;
+};
 
 export const fineMetricsPanel: PanelDescription = {
   ...face,

@@ -131,7 +131,7 @@ export class FineMetricsPanel extends SpanwisePanel<FineMetricsResult> {
   }
 
   protected tableData(result: FineMetricsResult): TableData {
-    return tableOf(this._paused ?? result);
+    return tableOf(this._paused ?? result, this.trans);
   }
 
   protected override moreItems(): readonly MenuItem[] {

@@ -6,6 +6,7 @@
  *   |—— CPU ——|— not on CPU —|— data —|other|— filtered out —|——— idle ———|
  *    thread-cpu core gil…     transfer…
  */
+import type { Trans } from '../../base/trans';
 import type { ActivitySeconds, FineMetricsResult } from '../../wire/panel-link';
 import {
   formatBytes,
@@ -13,6 +14,7 @@ import {
   formatDuration,
   formatShare,
   kindWords,
+  legendWord,
   partWords,
   shareOf,
   UNKNOWN
@@ -61,8 +63,6 @@ export type Part = {
   readonly share: number | null;
   readonly text: string;
   readonly shareText: string;
-  /** A remark beside the label; may be empty. */
-  readonly title: string;
 };
 
 type Meaning = {
@@ -70,8 +70,6 @@ type Meaning = {
   label: string;
   kind: ActivityRole;
   group: Group;
-  /** A remark beside the label. */
-  title?: string;
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
@@ -82,9 +80,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
     id: 'noncpu',
     label: 'waiting or blocked',
     kind: 'noncpu',
-    group: 'not on CPU',
-    title:
-      'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
+    group: 'not on CPU'
   },
   compute: {
     id: 'compute',
@@ -133,9 +129,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
     id: 'import',
     label: kindWords.import,
     kind: 'import',
-    group: 'data',
-    title:
-      'Modules that were not imported yet when a function or its arguments were unpickled.'
+    group: 'data'
   },
   deserialize: {
     id: 'serialize',
@@ -238,8 +232,7 @@ export function partsOf(
         meaning.group,
         value,
         whole,
-        unit,
-        meaning.title
+        unit
       )
     );
 }
@@ -266,8 +259,7 @@ function part(
   group: Group,
   value: number,
   whole: number,
-  unit: string,
-  title = ''
+  unit: string
 ): Part {
   const share = shareOf(value, whole);
   return {
@@ -278,9 +270,24 @@ function part(
     value,
     share,
     text: formatUnit(value, unit),
-    shareText: formatShare(share),
-    title
+    shareText: formatShare(share)
   };
+}
+
+/** What the label of a part leaves open; '' for most. */
+export function remarkOn(part: Part, trans: Trans): string {
+  switch (part.id) {
+    case 'noncpu':
+      return trans.__(
+        'Not on a core; too short (below 5 ms) to tell whether it waited for a core, for the GIL or was blocked.'
+      );
+    case 'import':
+      return trans.__(
+        'Modules that were not imported yet when a function or its arguments were unpickled.'
+      );
+    default:
+      return '';
+  }
 }
 
 // ----------------------------------------------------------------- headline
@@ -295,8 +302,6 @@ type Headline = {
   }[];
   /** What the bar's whole length is; in seconds the capacity. */
   readonly total: number;
-  /** "3 min 57 s = wall 29.6 s × 8 threads" */
-  readonly totalText: string;
 };
 
 /**
@@ -320,8 +325,7 @@ export function headlineOf(
     return {
       parts,
       groups: groupsOf(parts, unit),
-      total,
-      totalText: formatUnit(total, unit)
+      total
     };
   }
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
@@ -361,19 +365,35 @@ export function headlineOf(
   return {
     parts,
     groups: groupsOf(parts, unit),
-    total,
-    totalText: capacityText(result)
+    total
   };
 }
 
-function capacityText(result: FineMetricsResult): string {
+/** What the bar's whole length is: "3 min 57 s = wall 29.6 s × 8 threads". */
+export function totalText(result: FineMetricsResult, trans: Trans): string {
+  if (result.unit !== 'seconds') {
+    return formatUnit(headlineOf(result).total, result.unit);
+  }
   const { capacitySeconds, wallSeconds, threads } = result;
   const capacity = formatDuration(capacitySeconds);
+  const wall = formatDuration(wallSeconds);
   // Workers that came or went: the mean number of threads is no whole one.
-  const isWhole = Math.abs(threads - Math.round(threads)) < 0.005;
-  return isWhole
-    ? `${capacity} = wall ${formatDuration(wallSeconds)} × ${formatCount(Math.round(threads))} ${Math.round(threads) === 1 ? 'thread' : 'threads'}`
-    : `${capacity} = wall ${formatDuration(wallSeconds)} × ${threads.toFixed(2)} threads on average`;
+  const whole = Math.round(threads);
+  return Math.abs(threads - whole) < 0.005
+    ? trans._n(
+        '%2 = wall %3 × %4 thread',
+        '%2 = wall %3 × %4 threads',
+        whole,
+        capacity,
+        wall,
+        formatCount(whole)
+      )
+    : trans.__(
+        '%1 = wall %2 × %3 threads on average',
+        capacity,
+        wall,
+        threads.toFixed(2)
+      );
 }
 
 function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
@@ -454,6 +474,7 @@ export type FunctionOrder = 'time' | 'name' | 'executions';
 /** The functions shown, then "38 others" if there are more. */
 export function functionRows(
   result: FineMetricsResult,
+  trans: Trans,
   order: FunctionOrder = 'time'
 ): FunctionRow[] {
   const { unit, others } = result;
@@ -483,7 +504,7 @@ export function functionRows(
   if (others !== null && others.functions > 0) {
     const share = shareOf(others.total, whole);
     rows.push({
-      name: othersName(others.functions),
+      name: othersName(others.functions, trans),
       slot: -1,
       round: 0,
       isOthers: true,
@@ -499,8 +520,8 @@ export function functionRows(
 }
 
 /** "38 others" */
-function othersName(functions: number): string {
-  return `${formatCount(functions)} ${functions === 1 ? 'other' : 'others'}`;
+function othersName(functions: number, trans: Trans): string {
+  return trans._n('%2 other', '%2 others', functions, formatCount(functions));
 }
 
 /** The order that rows keep while the pointer is over them; new ones come last. */
@@ -527,20 +548,45 @@ type MovedRow = {
 };
 
 /** Where work outside tasks was done, in users' words. */
-const movedPlaces: Readonly<Record<string, string>> = {
-  'get-data': 'send',
-  'memory-monitor': 'spill',
-  report: 'report results',
-  send: 'send',
-  serve: 'send',
-  receive: 'receive'
-};
-const movedWords: Readonly<Record<string, string>> = {
-  ...partWords,
-  network: 'network',
-  transfer: 'network',
-  'memory-read': 'from memory'
-};
+function movedPlace(context: string, trans: Trans): string {
+  switch (context) {
+    case 'get-data':
+    case 'send':
+    case 'serve':
+      return trans.__('send');
+    case 'memory-monitor':
+      return trans.__('spill');
+    case 'report':
+      return trans.__('report results');
+    case 'receive':
+      return trans.__('receive');
+    default:
+      return context;
+  }
+}
+
+/** Contexts that are activities themselves: their bytes go over the network. */
+const movers = [
+  'get-data',
+  'memory-monitor',
+  'report',
+  'send',
+  'serve',
+  'receive'
+];
+
+function movedWord(what: string, trans: Trans): string {
+  switch (what) {
+    case 'network':
+    case 'transfer':
+      return trans.__('network');
+    case 'memory-read':
+      return trans.__('from memory');
+    default:
+      return legendWord(partWords[what] ?? what, trans);
+  }
+}
+
 const movedKinds: Readonly<Record<string, ActivityRole>> = {
   network: 'transfer',
   transfer: 'transfer',
@@ -551,25 +597,30 @@ const movedKinds: Readonly<Record<string, ActivityRole>> = {
 };
 
 /** "get-data: network" is "send: network"; of what runs behind tasks, "transfer" is what they receive. */
-function movedMeaning(activity: string): {
+function movedMeaning(
+  activity: string,
+  trans: Trans
+): {
   readonly label: string;
   readonly kind: ActivityRole;
 } {
-  const [context, what] = activity.includes(': ')
+  const [context = '', what = ''] = activity.includes(': ')
     ? activity.split(': ', 2)
-    : activity in movedPlaces
+    : movers.includes(activity)
       ? [activity, 'network']
       : [activity === 'transfer' ? 'receive' : '', activity];
-  const place = movedPlaces[context ?? ''] ?? context;
-  const word = movedWords[what ?? ''] ?? what;
+  const word = movedWord(what, trans);
   return {
-    label: place ? `${place}: ${word}` : (word ?? activity),
-    kind: movedKinds[what ?? ''] ?? 'other'
+    label:
+      context === ''
+        ? word
+        : trans.__('%1: %2', movedPlace(context, trans), word),
+    kind: movedKinds[what] ?? 'other'
   };
 }
 
 /** What ran behind other work; in the unit that is shown, "–" where that was not measured. */
-export function movedRows(result: FineMetricsResult): MovedRow[] {
+export function movedRows(result: FineMetricsResult, trans: Trans): MovedRow[] {
   return result.background
     .map(item => {
       const value =
@@ -581,7 +632,7 @@ export function movedRows(result: FineMetricsResult): MovedRow[] {
       const { seconds, bytes, count } = item;
       return {
         id: item.activity,
-        ...movedMeaning(item.activity),
+        ...movedMeaning(item.activity, trans),
         value: value ?? 0,
         text: value === null ? UNKNOWN : formatUnit(value, result.unit),
         title: [
@@ -589,7 +640,7 @@ export function movedRows(result: FineMetricsResult): MovedRow[] {
           bytes === null ? '' : formatBytes(bytes),
           count === null
             ? ''
-            : `${formatCount(count)} ${count === 1 ? 'time' : 'times'}`
+            : trans._n('%2 time', '%2 times', count, formatCount(count))
         ]
           .filter(text => text !== '')
           .join(', ')
@@ -612,7 +663,7 @@ type Table = {
 };
 
 /** The twin: a row per function with a column per activity as it was measured, then totals and idle. */
-export function tableOf(result: FineMetricsResult): Table {
+export function tableOf(result: FineMetricsResult, trans: Trans): Table {
   const { unit } = result;
   const names = result.byActivity
     .map(item => item.activity)
@@ -643,7 +694,7 @@ export function tableOf(result: FineMetricsResult): Table {
   if (result.others !== null) {
     rows.push(
       row(
-        othersName(result.others.functions),
+        othersName(result.others.functions, trans),
         result.others.executions,
         result.others.total,
         result.others.activities
@@ -653,7 +704,7 @@ export function tableOf(result: FineMetricsResult): Table {
   const sums = sumByActivity(result);
   rows.push(
     row(
-      'all functions',
+      trans.__('all functions'),
       null,
       Object.values(sums).reduce((sum, value) => sum + value, 0),
       sums
@@ -661,21 +712,31 @@ export function tableOf(result: FineMetricsResult): Table {
   );
   if (unit === 'seconds') {
     for (const item of idleParts(result, headlineOf(result).total)) {
-      rows.push(row(`idle: ${item.label}`, null, item.value, {}));
+      rows.push(
+        row(
+          trans.__('idle: %1', legendWord(item.label, trans)),
+          null,
+          item.value,
+          {}
+        )
+      );
     }
   }
   return {
     columns: [
-      { name: 'Function' },
-      { name: 'Executions', numeric: true },
-      { name: 'Total', numeric: true },
+      { name: trans.__('Function') },
+      { name: trans.__('Executions'), numeric: true },
+      { name: trans.__('Total'), numeric: true },
       {
-        name: unit === 'seconds' ? 'Share of thread time' : 'Share',
+        name:
+          unit === 'seconds'
+            ? trans.__('Share of thread time')
+            : trans.__('Share'),
         numeric: true
       },
       ...names.map(name => ({ name, numeric: true }))
     ],
     rows,
-    note: headlineOf(result).totalText
+    note: totalText(result, trans)
   };
 }

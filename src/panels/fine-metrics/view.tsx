@@ -3,8 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
-import { formatCount } from '../format';
-import { legendWord } from '../legend-word';
+import { formatCount, legendWord } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
 import { longest, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
@@ -17,7 +16,9 @@ import {
   idleParts,
   keepOrder,
   movedRows,
-  type Part
+  type Part,
+  remarkOn,
+  totalText
 } from './rows';
 
 type FineMetricsViewProps = {
@@ -36,7 +37,7 @@ export function FineMetricsView(props: FineMetricsViewProps): JSX.Element {
   const isTime = result.unit === 'seconds';
   const idle = isTime ? idleParts(result, headline.total) : [];
   const activities = activityRows(result);
-  const moved = movedRows(result);
+  const moved = movedRows(result, trans);
   return (
     <div className="sw-FineMetrics">
       <Headline {...props} />
@@ -130,7 +131,8 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
       <div className="sw-FineMetrics-groups sw-figure">
         {headline.groups.map(group => (
           <span key={group.group}>
-            {group.group} <span className="sw-wide-only">{group.text} · </span>
+            {legendWord(group.group, trans)}{' '}
+            <span className="sw-wide-only">{group.text} · </span>
             {group.shareText}
           </span>
         ))}
@@ -167,7 +169,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
               : undefined
           }
         >
-          {headline.totalText}
+          {totalText(result, trans)}
           {isTime && (
             <span className="sw-wide-only">
               {' '}
@@ -190,7 +192,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   }>({ by: '', names: [] });
   const [card, setCard] = React.useState<string | null>(null);
   const timer = React.useRef(0);
-  let rows = functionRows(result, order);
+  let rows = functionRows(result, trans, order);
   // New answers move no row from under the pointer; another unit or order may, since the user asked for it.
   const by = `${result.unit} ${order}`;
   if (isOver && shown.current.by === by) {
@@ -335,7 +337,7 @@ function PartList(props: {
           name={legendWord(part.label, props.trans)}
           text={part.text}
           share={part.shareText}
-          title={part.title || undefined}
+          title={remarkOn(part, props.trans) || undefined}
         >
           <Bar
             parts={[

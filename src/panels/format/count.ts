@@ -18,12 +18,3 @@ export function formatExactCount(count: number): string {
   const grouped = digits.replace(/\B(?=(\d{3})+$)/g, ',');
   return (count < 0 && digits !== '0' ? MINUS : '') + grouped;
 }
-
-/** "1 task", "12,640 tasks"; the plural is given where it is not "…s". */
-export function formatCounted(
-  count: number,
-  one: string,
-  many = `${one}s`
-): string {
-  return `${formatCount(count)}${SPACE}${count === 1 ? one : many}`;
-}

@@ -1,8 +1,9 @@
 export { kindWords, partWords } from './activity-words';
 export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
-export { formatCount, formatCounted, formatExactCount } from './count';
+export { formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';
 export { formatDuration } from './duration';
+export { legendWord, workerLabel } from './legend-word';
 export { UNKNOWN } from './numerals';
 export {
   formatClock,

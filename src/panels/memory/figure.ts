@@ -1,4 +1,5 @@
 /** The memory lines as a plotly figure; colours are roles, texts are escaped. */
+import type { Trans } from '../../base/trans';
 import type { MemoryResult } from '../../wire/panel-link';
 import {
   byteTicks,
@@ -48,8 +49,10 @@ export function memoryFigure(
     readonly width: number;
     /** Cluster limits do not fit lines of single workers. */
     readonly perWorker?: boolean;
+    readonly trans: Trans;
   }
 ): MemoryFigure {
+  const { trans } = options;
   const highest = lines.reduce(
     (most, line) => Math.max(most, line.peak?.bytes ?? 0),
     0
@@ -131,8 +134,8 @@ export function memoryFigure(
       },
       shapes: showsLimits ? limitShapes(limits) : [],
       annotations: [
-        ...(showsLimits && !isNarrow ? limitNotes(limits) : []),
-        ...peakNotes(lines, align, {
+        ...(showsLimits && !isNarrow ? limitNotes(limits, trans) : []),
+        ...peakNotes(lines, align, trans, {
           left,
           right,
           width: options.width - margin.l - margin.r
@@ -160,7 +163,15 @@ function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
   }));
 }
 
-function limitNotes(limits: NonNullable<MemoryResult['limits']>): object[] {
+function limitNotes(
+  limits: NonNullable<MemoryResult['limits']>,
+  trans: Trans
+): object[] {
+  const texts = {
+    target: trans.__('target %1', formatBytes(limits.target)),
+    spill: trans.__('spill %1', formatBytes(limits.spill)),
+    pause: trans.__('pause %1', formatBytes(limits.pause))
+  };
   return (['target', 'spill', 'pause'] as const).map(name => ({
     xref: 'paper',
     x: 1,
@@ -169,24 +180,31 @@ function limitNotes(limits: NonNullable<MemoryResult['limits']>): object[] {
     y: limits[name],
     yanchor: 'middle',
     showarrow: false,
-    text: `${name} ${formatBytes(limits[name])}`,
+    text: texts[name],
     font: { size: 11, color: '--jp-ui-font-color1' }
   }));
 }
 
 /** A run that only falls shows what the one before it has left, and no peak of its own. */
 function peakText(
+  label: string,
   { bytes, isFromBefore }: NonNullable<Line['peak']>,
-  at: string
+  at: string,
+  trans: Trans
 ): string {
   const size = formatBytes(bytes);
-  return isFromBefore ? `began with ${size}, its highest` : `peak ${size}${at}`;
+  return isFromBefore
+    ? trans.__('%1: began with %2, its highest', label, size)
+    : at === ''
+      ? trans.__('%1: peak %2', label, size)
+      : trans.__('%1: peak %2 at %3', label, size, at);
 }
 
 /** "before: peak 12.3 GiB at +21.8 s", at each run's highest sample. */
 function peakNotes(
   lines: readonly Line[],
   align: Align,
+  trans: Trans,
   axis: {
     readonly left: number;
     readonly right: number;
@@ -211,7 +229,7 @@ function peakNotes(
       return {
         x: peak.t,
         y: peak.bytes,
-        text: `${plotText(line.label)}: ${peakText(peak, isNarrow ? '' : ` at ${at}`)}`,
+        text: peakText(plotText(line.label), peak, isNarrow ? '' : at, trans),
         showarrow: true,
         arrowhead: 6,
         arrowsize: 0.8,

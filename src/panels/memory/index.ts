@@ -1,13 +1,14 @@
 import { memoryIcon } from '../icons';
 import type { PanelDescription } from '../panel';
+import type { PanelFace } from '../panel-context';
 import { MemoryPanel } from './panel';
 
-const face = {
+const face: PanelFace = {
   name: 'memory',
-  title: 'Memory Sampler',
-  question: 'How much memory, and which run needed more?',
+  title: trans => trans.__('Memory Sampler'),
+  question: trans => trans.__('How much memory, and which run needed more?'),
   icon: memoryIcon
-} as const;
+};
 
 export const memoryPanel: PanelDescription = {
   ...face,

@@ -188,7 +188,8 @@ export class MemoryPanel extends SpanwisePanel<MemoryResult> {
     return tableOf(
       result,
       this.context.cluster.current?.startedAt ?? 0,
-      Date.now() / 1000
+      Date.now() / 1000,
+      this.trans
     );
   }
 

@@ -8,6 +8,7 @@
  *               run A       |··/\··|
  *               run B                |·/\/\·····|
  */
+import type { Trans } from '../../base/trans';
 import type { LineBins, MemoryResult } from '../../wire/panel-link';
 import {
   formatBytes,
@@ -15,7 +16,9 @@ import {
   formatChange,
   formatClock,
   formatDifference,
-  formatDuration
+  formatDuration,
+  UNKNOWN,
+  workerLabel
 } from '../format';
 
 export type Align = 'zero' | 'clock';
@@ -44,6 +47,7 @@ export type Line = {
 export function memoryLines(
   result: MemoryResult,
   align: Align,
+  trans: Trans,
   hidden: ReadonlySet<string> = new Set()
 ): Line[] {
   const named = measureOf(result, align);
@@ -54,7 +58,7 @@ export function memoryLines(
       key: `run ${run.run}`,
       label:
         named === null || run.measure !== named
-          ? `${run.label} (${run.measure})`
+          ? trans.__('%1 (%2)', run.label, measureWord(run.measure, trans))
           : run.label,
       t: run.t.map(at => at - shift),
       bytes: run.bytes,
@@ -80,7 +84,7 @@ export function memoryLines(
       ? []
       : result.series.map((item, place): Line => ({
           key: `series ${item.name}`,
-          label: item.name,
+          label: seriesLabel(item, trans),
           t: item.t,
           bytes: item.bytes,
           run: null,
@@ -90,6 +94,33 @@ export function memoryLines(
           bins: item.bins ?? null
         }));
   return [...series, ...runs].filter(line => !hidden.has(line.key));
+}
+
+/** Of the observer's own lines; workers by their names. */
+function seriesLabel(
+  { name, worker }: MemoryResult['series'][number],
+  trans: Trans
+): string {
+  return worker !== null
+    ? workerLabel(name, trans)
+    : name === 'selection'
+      ? trans.__('selection')
+      : trans.__('cluster');
+}
+
+export function measureWord(measure: string, trans: Trans): string {
+  switch (measure) {
+    case 'process':
+      return trans.__('process');
+    case 'managed':
+      return trans.__('managed');
+    case 'unmanaged':
+      return trans.__('unmanaged');
+    case 'spilled':
+      return trans.__('spilled');
+    default:
+      return measure;
+  }
 }
 
 function peakOf(
@@ -136,7 +167,7 @@ function isPeakFromBefore(run: MemoryResult['runs'][number]): boolean {
 }
 
 /** Of the samples of the bin that `t` lies in: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
-export function binText(line: Line, t: number): string | null {
+export function binText(line: Line, t: number, trans: Trans): string | null {
   const { bins } = line;
   const index = bins?.from.findLastIndex(from => from <= t) ?? -1;
   if (bins === null || index < 0 || t >= bins.from[index]! + bins.seconds) {
@@ -145,7 +176,7 @@ export function binText(line: Line, t: number): string | null {
   const [low, high, mean] = [bins.low, bins.high, bins.mean].map(column =>
     formatBytes(column[index] ?? null)
   );
-  return `${low} to ${high}, mean ${mean}`;
+  return trans.__('%1 to %2, mean %3', low, high, mean);
 }
 
 /**
@@ -164,41 +195,71 @@ function measureOf(result: MemoryResult, align: Align): string | null {
 export function titleOf(
   result: MemoryResult,
   align: Align,
-  show: 'cluster' | 'workers'
+  show: 'cluster' | 'workers',
+  trans: Trans
 ): string {
-  const named = measureOf(result, align);
-  const measure = named === null ? 'Memory' : (measureNames[named] ?? named);
-  const whose = show === 'workers' ? 'of each worker' : 'of the cluster';
   const count = result.runs.length;
+  // Runs are of the cluster.
+  const ofWorkers = show === 'workers' && (count === 0 || align === 'clock');
+  const title = ofWorkers
+    ? titleOfWorkers(measureOf(result, align), trans)
+    : titleOfCluster(measureOf(result, align), trans);
   if (count === 0) {
-    return `${measure} ${whose}`;
+    return title;
   }
-  const runs = count === 1 ? '1 run' : `${count} runs`;
   return align === 'zero'
-    ? `${measure} of the cluster, ${runs} from zero`
-    : `${measure} ${whose}, ${runs} by clock`;
+    ? trans._n('%2, %1 run from zero', '%2, %1 runs from zero', count, title)
+    : trans._n('%2, %1 run by clock', '%2, %1 runs by clock', count, title);
 }
 
-const measureNames: Readonly<Record<string, string>> = {
-  process: 'Process memory',
-  managed: 'Managed memory',
-  unmanaged: 'Unmanaged memory',
-  spilled: 'Spilled to disk'
-};
+/** @param measure - null: each line says its own. */
+function titleOfCluster(measure: string | null, trans: Trans): string {
+  switch (measure) {
+    case 'process':
+      return trans.__('Process memory of the cluster');
+    case 'managed':
+      return trans.__('Managed memory of the cluster');
+    case 'unmanaged':
+      return trans.__('Unmanaged memory of the cluster');
+    case 'spilled':
+      return trans.__('Spilled to disk of the cluster');
+    case null:
+      return trans.__('Memory of the cluster');
+    default:
+      return trans.__('%1 of the cluster', measure);
+  }
+}
+
+function titleOfWorkers(measure: string | null, trans: Trans): string {
+  switch (measure) {
+    case 'process':
+      return trans.__('Process memory of each worker');
+    case 'managed':
+      return trans.__('Managed memory of each worker');
+    case 'unmanaged':
+      return trans.__('Unmanaged memory of each worker');
+    case 'spilled':
+      return trans.__('Spilled to disk of each worker');
+    case null:
+      return trans.__('Memory of each worker');
+    default:
+      return trans.__('%1 of each worker', measure);
+  }
+}
 
 /** "limit 16.0 GiB · sampled every 250 ms" */
-export function subtitleOf(result: MemoryResult): string {
+export function subtitleOf(result: MemoryResult, trans: Trans): string {
   const parts: string[] = [];
   const others = result.runs.filter(run => run.measure !== result.measure);
   if (others.length > 0) {
-    parts.push('runs keep the measure that they were recorded with');
+    parts.push(trans.__('runs keep the measure that they were recorded with'));
   }
   if (result.limits !== null && result.limits.memoryLimit > 0) {
-    parts.push(`limit ${formatBytes(result.limits.memoryLimit)}`);
+    parts.push(trans.__('limit %1', formatBytes(result.limits.memoryLimit)));
   }
   const interval = result.runs.at(-1)?.intervalSeconds;
   if (interval !== undefined) {
-    parts.push(`sampled every ${formatDuration(interval)}`);
+    parts.push(trans.__('sampled every %1', formatDuration(interval)));
   }
   return parts.join(' · ');
 }
@@ -276,7 +337,8 @@ type Cell = { readonly text: string; readonly value: string | number | null };
 export function tableOf(
   result: MemoryResult,
   startedAt: number,
-  now: number
+  now: number,
+  trans: Trans
 ): {
   readonly columns: readonly {
     readonly name: string;
@@ -289,9 +351,9 @@ export function tableOf(
     text: formatBytes(value),
     value
   });
-  const none: Cell = { text: '–', value: null };
+  const none: Cell = { text: UNKNOWN, value: null };
   const series = result.series.map(item => [
-    text(item.name),
+    text(seriesLabel(item, trans)),
     none,
     none,
     bytes(item.bytes[0] ?? null),
@@ -299,33 +361,35 @@ export function tableOf(
     bytes(peakOf(item.t, item.bytes)?.bytes ?? null),
     none,
     none,
-    text(result.measure)
+    text(measureWord(result.measure, trans))
   ]);
   const runs = runRows(result, startedAt, now).map(row => [
-    text(row.isRecording ? `${row.label} (recording)` : row.label),
+    text(row.isRecording ? trans.__('%1 (recording)', row.label) : row.label),
     text(row.started),
     { text: formatDuration(row.duration), value: row.duration },
     bytes(row.first),
     bytes(result.runs[row.place]?.last ?? null),
     {
-      text: `${formatBytes(row.peak)}${row.isPeakFromBefore ? ', from before' : ''}`,
+      text: row.isPeakFromBefore
+        ? trans.__('%1, from before', formatBytes(row.peak))
+        : formatBytes(row.peak),
       value: row.peak
     },
     bytes(row.mean),
     { text: formatByteSeconds(row.area), value: row.area },
-    text(row.measure)
+    text(measureWord(row.measure, trans))
   ]);
   return {
     columns: [
-      { name: 'Name' },
-      { name: 'Started' },
-      { name: 'Duration', numeric: true },
-      { name: 'At start', numeric: true },
-      { name: 'Last', numeric: true },
-      { name: 'Peak', numeric: true },
-      { name: 'Mean', numeric: true },
-      { name: 'Area', numeric: true },
-      { name: 'Measure' }
+      { name: trans.__('Name') },
+      { name: trans.__('Started') },
+      { name: trans.__('Duration'), numeric: true },
+      { name: trans.__('At start'), numeric: true },
+      { name: trans.__('Last'), numeric: true },
+      { name: trans.__('Peak'), numeric: true },
+      { name: trans.__('Mean'), numeric: true },
+      { name: trans.__('Area'), numeric: true },
+      { name: trans.__('Measure') }
     ],
     rows: [...runs, ...series]
   };

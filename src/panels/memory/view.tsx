@@ -26,6 +26,7 @@ import {
   binText,
   differenceRow,
   type Line,
+  measureWord,
   memoryLines,
   runRows,
   subtitleOf,
@@ -59,25 +60,26 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
     return () => observer.disconnect();
   }, []);
   const lines = React.useMemo(
-    () => memoryLines(result, align, hidden),
-    [result, align, hidden]
+    () => memoryLines(result, align, trans, hidden),
+    [result, align, trans, hidden]
   );
   const figure = React.useMemo(
     () =>
       memoryFigure(lines, result.limits, align, {
         width,
+        trans,
         perWorker:
           show === 'workers' && (align === 'clock' || result.runs.length === 0)
       }),
-    [lines, result, align, width, show]
+    [lines, result, align, width, show, trans]
   );
-  const title = titleOf(result, align, show);
+  const title = titleOf(result, align, show, trans);
   return (
     <div className="sw-Memory">
       <div className="sw-block-title sw-Memory-title">
         <span title={title}>{title}</span>
         <span className="sw-block-aside sw-wide-only">
-          {subtitleOf(result)}
+          {subtitleOf(result, trans)}
         </span>
       </div>
       <div ref={box} className="sw-Memory-chart">
@@ -110,7 +112,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         )}
       </div>
       <ul className="sw-legend" aria-label={trans.__('Legend')}>
-        {memoryLines(result, align)
+        {memoryLines(result, align, trans)
           .slice(0, 24)
           .map(line => (
             <li key={line.key}>
@@ -172,7 +174,7 @@ function CursorCard(props: {
               <td>
                 <LineMark line={line} isHidden={false} /> {line.label}
               </td>
-              <td>{binText(line, cursor.t) ?? formatBytes(value)}</td>
+              <td>{binText(line, cursor.t, trans) ?? formatBytes(value)}</td>
             </tr>
           ))}
           {rows.length === 2 && a !== undefined && b !== undefined && (
@@ -342,7 +344,7 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
   const rows = runRows(result, startedAt, Date.now() / 1000);
   const difference = differenceRow(rows);
   const lines = new Map(
-    memoryLines(result, 'zero').map(line => [line.key, line])
+    memoryLines(result, 'zero', trans).map(line => [line.key, line])
   );
   if (rows.length === 0) {
     return (
@@ -422,7 +424,9 @@ function RunsTable(props: MemoryViewProps): JSX.Element {
                 <td className="sw-table-number sw-wide-only">
                   {formatByteSeconds(row.area)}
                 </td>
-                <td className="sw-wide-only">{row.measure}</td>
+                <td className="sw-wide-only">
+                  {measureWord(row.measure, trans)}
+                </td>
               </tr>
             );
           })}

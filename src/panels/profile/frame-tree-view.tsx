@@ -1,5 +1,6 @@
 /** The table twin: the frames as a tree grid, opened and closed with arrows; the heaviest path is open at first. */
 import * as React from 'react';
+import type { Trans } from '../../base/trans';
 import {
   frameColumns,
   frameRows,
@@ -14,16 +15,17 @@ export function FrameTreeView(props: {
   readonly label: string;
   readonly treeLabel: string;
   readonly selected: number | null;
+  readonly trans: Trans;
   onSelect(node: number): void;
 }): JSX.Element {
-  const { tree, label, selected } = props;
+  const { tree, label, selected, trans } = props;
   // By path, so that it stays as it is when new samples come in.
   const [toggled, setToggled] = React.useState<ReadonlyMap<string, boolean>>(
     new Map()
   );
   const isOpen = (node: number) =>
     toggled.get(pathKey(tree, node)) ?? shareOfNode(tree, node) >= 0.1;
-  const rows = frameRows(tree, isOpen).slice(0, 1000);
+  const rows = frameRows(tree, isOpen, trans).slice(0, 1000);
   const toggle = (node: number, open: boolean) =>
     setToggled(new Map(toggled).set(pathKey(tree, node), open));
   const onKeyDown = (event: React.KeyboardEvent<HTMLElement>) => {
@@ -71,7 +73,7 @@ export function FrameTreeView(props: {
   return (
     <div className="sw-FrameTree" role="group" aria-label={label}>
       <div className="sw-FrameTree-row sw-FrameTree-head" aria-hidden="true">
-        {frameColumns.map(column => (
+        {frameColumns(trans).map(column => (
           <span key={column.name}>{column.name}</span>
         ))}
       </div>

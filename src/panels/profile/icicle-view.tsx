@@ -10,7 +10,6 @@ import {
 } from '../../charts/theme';
 import { contextOf } from '../../charts/sized-canvas';
 import { elided } from '../../charts/elided-text';
-import { legendWord } from '../legend-word';
 import type { ITheme } from '../panel-context';
 import { type FrameShape, icicle, rowHeight, shapeAt } from './figure';
 import { factsOf, type Found, type FrameTree, labelOf, placeOf } from './rows';
@@ -114,7 +113,7 @@ export function IcicleView(props: IcicleViewProps): JSX.Element {
       tabIndex={0}
       aria-label={trans.__('Profile chart')}
       aria-roledescription={trans.__('icicle of frames')}
-      aria-description={selected === null ? '' : labelOf(tree, selected)}
+      aria-description={selected === null ? '' : labelOf(tree, selected, trans)}
       onPointerMove={onPointerMove}
       onPointerLeave={() => {
         window.clearTimeout(timer.current);
@@ -162,7 +161,7 @@ function FrameCard(props: {
   if (hovered.node >= tree.length) {
     return null;
   }
-  const facts = factsOf(tree, hovered.node);
+  const facts = factsOf(tree, hovered.node, trans);
   const left = hovered.x + 12 + 260 > width;
   return (
     <div
@@ -189,7 +188,7 @@ function FrameCard(props: {
           .filter(state => state.share > 0)
           .map(state => (
             <React.Fragment key={state.state}>
-              <dt>{legendWord(state.label, trans)}</dt>
+              <dt>{state.label}</dt>
               <dd>{state.text}</dd>
             </React.Fragment>
           ))}
@@ -242,7 +241,7 @@ function paint(
   height: number,
   palette: Palette
 ): void {
-  const { tree, selected, found } = props;
+  const { tree, selected, found, trans } = props;
   const { slot, file } = tree.result.nodes;
   const fills = new PatternFills(
     context,
@@ -285,8 +284,8 @@ function paint(
     }
     context.globalAlpha = 1;
     if (width >= LABEL_FROM) {
-      const place = placeOf(tree, node);
-      const long = labelOf(tree, node);
+      const place = placeOf(tree, node, trans);
+      const long = labelOf(tree, node, trans);
       const withPlace =
         place === '' ? long : long.replace(/ ([^ ]*)$/, ` (${place}) $1`);
       const room = width - 10;

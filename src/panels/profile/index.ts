@@ -1,13 +1,14 @@
 import { profileIcon } from '../icons';
 import type { PanelDescription } from '../panel';
+import type { PanelFace } from '../panel-context';
 import { ProfilePanel } from './panel';
 
-const face = {
+const face: PanelFace = {
   name: 'profile',
-  title: 'Profile',
-  question: 'Which lines of code are slow?',
+  title: trans => trans.__('Profile'),
+  question: trans => trans.__('Which lines of code are slow?'),
   icon: profileIcon
-} as const;
+};
 
 export const profilePanel: PanelDescription = {
   ...face,

@@ -124,7 +124,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
   protected override renderTools(result: ProfileResult | null) {
     const { trans } = this;
     const tree = result === null ? null : this._tree(result);
-    const found = tree === null ? null : search(tree, this._search);
+    const found = tree === null ? null : search(tree, this._search, trans);
     return (
       <>
         <SearchBox
@@ -190,7 +190,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
         time={this.context.selection.time}
         focus={this._node(tree, this._focusKey)}
         selected={this._node(tree, this._selectedKey)}
-        found={search(tree, this._search)}
+        found={search(tree, this._search, this.trans)}
         selection={this.context.selection}
         theme={this.context.theme}
         trans={this.trans}
@@ -210,6 +210,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
         tree={tree}
         label={this.accessibleName}
         treeLabel={this.trans.__('Frames')}
+        trans={this.trans}
         selected={this._node(tree, this._selectedKey)}
         onSelect={node => this._select(tree, node)}
       />
@@ -218,8 +219,10 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
 
   protected tableData(result: ProfileResult): TableData {
     return {
-      columns: frameColumns.map(column => ({ ...column })),
-      rows: frameRows(this._tree(result), () => true).map(row => row.cells)
+      columns: frameColumns(this.trans),
+      rows: frameRows(this._tree(result), () => true, this.trans).map(
+        row => row.cells
+      )
     };
   }
 
@@ -265,7 +268,7 @@ export class ProfilePanel extends SpanwisePanel<ProfileResult> {
 
   /** Enter in the search: the next found frame, in order of the answer, and round. */
   private _selectNext(tree: FrameTree): void {
-    const found = search(tree, this._search);
+    const found = search(tree, this._search, this.trans);
     const nodes = [...(found?.nodes ?? [])];
     const at = this._node(tree, this._selectedKey);
     const next = nodes.find(node => at === null || node > at) ?? nodes[0];

@@ -7,8 +7,15 @@
  *   2     read parent 1   n 3         |read    |·|         ·: 1 sample in load itself
  *   3   fit    parent 0   n 2
  */
+import type { Trans } from '../../base/trans';
 import type { ProfileResult } from '../../wire/panel-link';
-import { formatCount, formatDuration, formatShare } from '../format';
+import {
+  formatCount,
+  formatDuration,
+  formatShare,
+  legendWord,
+  workerLabel
+} from '../format';
 
 export type FrameTree = {
   readonly result: ProfileResult;
@@ -124,60 +131,88 @@ const kernelCell = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
 const promptCell = /^<ipython-input-(\d+)-/;
 
 /** "model.py"; "cell" for what a notebook's cell defines. */
-function shortFile(file: string): string {
+function shortFile(file: string, trans: Trans): string {
   const prompt = promptCell.exec(file);
   return prompt !== null
-    ? `cell [${prompt[1]}]`
+    ? trans.__('cell [%1]', prompt[1])
     : kernelCell.test(file)
-      ? 'cell'
+      ? trans.__('cell')
       : (file.split(/[\\/]/).at(-1) ?? file);
 }
 
 /** The whole path; of cells, what tells one from another of the same notebook. */
-function longFile(file: string): string {
+function longFile(file: string, trans: Trans): string {
   const cell = kernelCell.exec(file);
   return cell !== null
-    ? `cell of a notebook (${cell[1]})`
+    ? trans.__('cell of a notebook (%1)', cell[1])
     : promptCell.test(file)
-      ? shortFile(file)
+      ? shortFile(file, trans)
       : file;
 }
 
 /** "model.py:41"; nothing for groups and the root. */
-export function placeOf(tree: FrameTree, node: number): string {
+export function placeOf(tree: FrameTree, node: number, trans: Trans): string {
   const file = tree.result.nodes.file[node] ?? '';
   const line = tree.result.nodes.line[node] ?? 0;
   if (file === '') {
     return '';
   }
-  const name = shortFile(file);
+  const name = shortFile(file, trans);
   return line > 0 ? `${name}:${line}` : name;
 }
 
-export function labelOf(tree: FrameTree, node: number): string {
-  const name = tree.result.nodes.name[node] ?? '';
-  return `${name} ${formatShare(shareOfNode(tree, node))}`;
+/** A function's name, or what the frames below it are grouped by. */
+export function nameOf(tree: FrameTree, node: number, trans: Trans): string {
+  const { name, file } = tree.result.nodes;
+  const own = name[node] ?? '';
+  // Groups and the root have no file.
+  return file[node] !== ''
+    ? own
+    : tree.depth[node] === 0
+      ? trans.__('all functions')
+      : own.startsWith('worker-')
+        ? workerLabel(own, trans)
+        : own;
+}
+
+export function labelOf(tree: FrameTree, node: number, trans: Trans): string {
+  return `${nameOf(tree, node, trans)} ${formatShare(shareOfNode(tree, node))}`;
 }
 
 /** Samples as time if the rate is known: "11.1 s", else "1,112 samples". */
-function samplesText(result: ProfileResult, samples: number): string {
+function samplesText(
+  result: ProfileResult,
+  samples: number,
+  trans: Trans
+): string {
   return result.rateHz !== null && result.rateHz > 0
     ? formatDuration(samples / result.rateHz)
-    : `${formatCount(samples)} samples`;
+    : countText(samples, trans);
+}
+
+function countText(samples: number, trans: Trans): string {
+  return trans._n('%2 sample', '%2 samples', samples, formatCount(samples));
 }
 
 /** "12,640 samples · one per 10.0 ms per thread" */
-export function samplingText(result: ProfileResult): string {
-  const count = `${formatCount(result.samples)} samples`;
-  const rate =
-    result.rateHz === null || result.rateHz <= 0
+export function samplingText(result: ProfileResult, trans: Trans): string {
+  const { samples, rateHz, dropped } = result;
+  return [
+    countText(samples, trans),
+    rateHz === null || rateHz <= 0
       ? ''
-      : ` · one per ${formatDuration(1 / result.rateHz)} per thread`;
-  const dropped =
-    result.dropped > 0
-      ? ` · ${formatCount(result.dropped)} small frames left out`
-      : '';
-  return count + rate + dropped;
+      : trans.__('one per %1 per thread', formatDuration(1 / rateHz)),
+    dropped > 0
+      ? trans._n(
+          '%2 small frame left out',
+          '%2 small frames left out',
+          dropped,
+          formatCount(dropped)
+        )
+      : ''
+  ]
+    .filter(text => text !== '')
+    .join(' · ');
 }
 
 export type Found = {
@@ -186,7 +221,11 @@ export type Found = {
   readonly text: string;
 };
 
-export function search(tree: FrameTree, text: string): Found | null {
+export function search(
+  tree: FrameTree,
+  text: string,
+  trans: Trans
+): Found | null {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') {
     return null;
@@ -207,10 +246,15 @@ export function search(tree: FrameTree, text: string): Found | null {
     inside[node] = isFound || isInside ? 1 : 0;
   }
   const share = tree.total > 0 ? samples / tree.total : 0;
-  const noun = nodes.size === 1 ? 'frame' : 'frames';
   return {
     nodes,
-    text: `${formatCount(nodes.size)} ${noun} · ${formatShare(share)}`
+    text: trans._n(
+      '%2 frame · %3',
+      '%2 frames · %3',
+      nodes.size,
+      formatCount(nodes.size),
+      formatShare(share)
+    )
   };
 }
 
@@ -246,24 +290,41 @@ type FrameFacts = {
   readonly caller: { readonly node: number; readonly name: string } | null;
 };
 
-export function factsOf(tree: FrameTree, node: number): FrameFacts {
+function longPlaceOf(tree: FrameTree, node: number, trans: Trans): string {
+  const file = tree.result.nodes.file[node] ?? '';
+  if (file === '') {
+    return '';
+  }
+  const line = tree.result.nodes.line[node] ?? 0;
+  const place = longFile(file, trans);
+  return line > 0 ? trans.__('%1, line %2', place, line) : place;
+}
+
+export function factsOf(
+  tree: FrameTree,
+  node: number,
+  trans: Trans
+): FrameFacts {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
   const self = tree.self[node] ?? 0;
   const share = (value: number) => (n > 0 ? value / n : 0);
   const parent = nodes.parent[node] ?? -1;
-  const text = (samples: number) => samplesText(tree.result, samples);
+  const text = (samples: number) => samplesText(tree.result, samples, trans);
   const ofAll = (samples: number) =>
     formatShare(tree.total > 0 ? samples / tree.total : 0);
   const states = threadStates.map(({ state, label, samples }) => {
     const value = share(nodes[samples][node] ?? 0);
-    return { state, label, share: value, text: formatShare(value) };
+    return {
+      state,
+      label: legendWord(label, trans),
+      share: value,
+      text: formatShare(value)
+    };
   });
   return {
-    name: nodes.name[node] ?? '',
-    place: nodes.file[node]
-      ? `${longFile(nodes.file[node])}${nodes.line[node] ? `, line ${nodes.line[node]}` : ''}`
-      : '',
+    name: nameOf(tree, node, trans),
+    place: longPlaceOf(tree, node, trans),
     totalText: text(n),
     totalShare: ofAll(n),
     selfText: text(self),
@@ -272,10 +333,11 @@ export function factsOf(tree: FrameTree, node: number): FrameFacts {
     states,
     calls: (tree.children[node] ?? []).slice(0, 8).map(child => ({
       node: child,
-      name: nodes.name[child] ?? '',
+      name: nameOf(tree, child, trans),
       text: formatShare(share(nodes.n[child] ?? 0))
     })),
-    caller: parent < 0 ? null : { node: parent, name: nodes.name[parent] ?? '' }
+    caller:
+      parent < 0 ? null : { node: parent, name: nameOf(tree, parent, trans) }
   };
 }
 
@@ -290,22 +352,25 @@ type FrameRow = {
   readonly cells: readonly Cell[];
 };
 
-export const frameColumns = [
-  { name: 'Frame' },
-  { name: 'Where' },
-  { name: 'Total', numeric: true },
-  { name: 'Share', numeric: true },
-  { name: 'Self', numeric: true },
-  { name: 'CPU', numeric: true },
-  { name: 'Waiting for a core', numeric: true },
-  { name: 'Waiting for the GIL', numeric: true },
-  { name: 'Blocked', numeric: true }
-] as const;
+export function frameColumns(trans: Trans) {
+  return [
+    { name: trans.__('Frame') },
+    { name: trans.__('Where') },
+    { name: trans.__('Total'), numeric: true },
+    { name: trans.__('Share'), numeric: true },
+    { name: trans.__('Self'), numeric: true },
+    { name: trans.__('CPU'), numeric: true },
+    { name: trans.__('Waiting for a core'), numeric: true },
+    { name: trans.__('Waiting for the GIL'), numeric: true },
+    { name: trans.__('Blocked'), numeric: true }
+  ] as const;
+}
 
 /** The frames whose callers are all open, in the order of the answer. */
 export function frameRows(
   tree: FrameTree,
-  isOpen: (node: number) => boolean
+  isOpen: (node: number) => boolean,
+  trans: Trans
 ): FrameRow[] {
   const rows: FrameRow[] = [];
   const visit = (node: number): void => {
@@ -314,7 +379,7 @@ export function frameRows(
       node,
       depth: tree.depth[node] ?? 0,
       hasChildren: children.length > 0,
-      cells: frameCells(tree, node)
+      cells: frameCells(tree, node, trans)
     });
     if (isOpen(node)) {
       children.forEach(visit);
@@ -324,17 +389,19 @@ export function frameRows(
   return rows;
 }
 
-function frameCells(tree: FrameTree, node: number): Cell[] {
+function frameCells(tree: FrameTree, node: number, trans: Trans): Cell[] {
   const { nodes } = tree.result;
   const n = nodes.n[node] ?? 0;
   const time = (samples: number): Cell => ({
-    text: samplesText(tree.result, samples),
+    text: samplesText(tree.result, samples, trans),
     value: samples
   });
   const share = shareOfNode(tree, node);
+  const name = nameOf(tree, node, trans);
+  const place = placeOf(tree, node, trans);
   return [
-    { text: nodes.name[node] ?? '', value: nodes.name[node] ?? '' },
-    { text: placeOf(tree, node), value: placeOf(tree, node) },
+    { text: name, value: name },
+    { text: place, value: place },
     time(n),
     { text: formatShare(share), value: share },
     time(tree.self[node] ?? 0),

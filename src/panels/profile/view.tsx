@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
 import type { TimeRange } from '../../wire/panel-link';
-import { legendWord } from '../legend-word';
+import { legendWord } from '../format';
 import { Swatch } from '../mark';
 import type { ITheme } from '../panel-context';
 import { ActivityView } from './activity-view';
@@ -13,6 +13,7 @@ import {
   factsOf,
   type Found,
   type FrameTree,
+  nameOf,
   samplingText,
   threadStates
 } from './rows';
@@ -35,9 +36,7 @@ type ProfileViewProps = {
 export function ProfileView(props: ProfileViewProps): JSX.Element {
   const { tree, focus, trans } = props;
   const title =
-    focus === null
-      ? trans.__('all functions')
-      : (tree.result.nodes.name[focus] ?? '');
+    focus === null ? trans.__('all functions') : nameOf(tree, focus, trans);
   return (
     <div className="sw-Profile">
       <div className="sw-Profile-main">
@@ -56,7 +55,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
             {trans.__('click or Enter zooms to a frame, Escape goes back')}
           </span>
           <span className="sw-block-aside sw-figure sw-block-end sw-wide-only">
-            {samplingText(tree.result)}
+            {samplingText(tree.result, trans)}
           </span>
         </div>
         <IcicleView {...props} />
@@ -90,7 +89,7 @@ function FrameDetails(
   props: ProfileViewProps & { readonly node: number }
 ): JSX.Element {
   const { tree, node, trans } = props;
-  const facts = factsOf(tree, node);
+  const facts = factsOf(tree, node, trans);
   const slot = tree.result.nodes.slot[node] ?? -1;
   return (
     <section
@@ -127,8 +126,7 @@ function FrameDetails(
           {facts.states.map(state => (
             <tr key={state.state}>
               <td>
-                <Swatch mark={{ kind: state.state }} />{' '}
-                {legendWord(state.label, trans)}
+                <Swatch mark={{ kind: state.state }} /> {state.label}
               </td>
               <td>{state.text}</td>
             </tr>

@@ -1,5 +1,6 @@
 /** The card beside the pointer: what the box is, where, when, how long, and what can be done. Text is text: keys and errors are the user's. */
 import * as React from 'react';
+import type { Trans } from '../../base/trans';
 import type { Hovered, LanePointer } from './pointer';
 import { cardOf } from './rows';
 
@@ -7,8 +8,9 @@ const AWAY = 12;
 
 export function HoverCard(props: {
   readonly pointer: LanePointer;
+  readonly trans: Trans;
 }): JSX.Element | null {
-  const { pointer } = props;
+  const { pointer, trans } = props;
   const [hovered, setHovered] = React.useState<Hovered | null>(null);
   const element = React.useRef<HTMLDivElement>(null);
   React.useEffect(() => {
@@ -41,7 +43,7 @@ export function HoverCard(props: {
   if (hovered === null) {
     return null;
   }
-  const card = cardOf(hovered.box, hovered.detail);
+  const card = cardOf(hovered.box, hovered.detail, trans);
   return (
     <div ref={element} className="sw-card sw-TaskStream-card" role="tooltip">
       <div className="sw-card-head">

@@ -1,13 +1,14 @@
 import { taskStreamIcon } from '../icons';
 import type { PanelDescription } from '../panel';
+import type { PanelFace } from '../panel-context';
 import { TaskStreamPanel } from './panel';
 
-const face = {
+const face: PanelFace = {
   name: 'task-stream',
-  title: 'Task Stream',
-  question: 'What ran where, and when?',
+  title: trans => trans.__('Task Stream'),
+  question: trans => trans.__('What ran where, and when?'),
   icon: taskStreamIcon
-} as const;
+};
 
 export const taskStreamPanel: PanelDescription = {
   ...face,

@@ -16,7 +16,7 @@ import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
 import { LanePainter } from './lane-painter';
 import type { LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
-import { bandLevels, boxKinds, type HoveredBox, workerLabel } from './rows';
+import { bandLevels, boxKinds, type HoveredBox } from './rows';
 import type { TileRange } from './tile-plan';
 import { secondsAt, xOf } from './viewport';
 
@@ -137,10 +137,9 @@ export class LanesDrawing implements IDisposable {
       return null;
     }
     const seconds = this.secondsAtX(x);
-    const worker = workerLabel(
+    const worker =
       result.workers.find(item => item.worker === place.worker)?.name ??
-        String(place.worker)
-    );
+      String(place.worker);
     const { functions, notFunctions, spans } = this._selection.filter;
     const common = {
       worker,

@@ -74,10 +74,9 @@ export function LanesView(props: LanesViewProps): JSX.Element {
   }
   const layout = drawing.layout;
   const headers = new Map(
-    workerHeaders(result, standingTexts(props.standings, trans)).map(header => [
-      header.worker,
-      header
-    ])
+    workerHeaders(result, trans, standingTexts(props.standings, trans)).map(
+      header => [header.worker, header]
+    )
   );
   const levels = bandLevels(model.bands);
   return (
@@ -168,10 +167,10 @@ export function LanesView(props: LanesViewProps): JSX.Element {
         </div>
       </div>
       <div id={summary} className="sw-TaskStream-summary">
-        {summaryText(result)}
+        {summaryText(result, trans)}
       </div>
       <NoBoxes model={model} drawing={drawing} trans={trans} />
-      <HoverCard pointer={pointer} />
+      <HoverCard pointer={pointer} trans={trans} />
     </div>
   );
 }

@@ -2,7 +2,6 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import type { SelectionModel } from '../../feed/selection';
-import { legendWord } from '../legend-word';
 import { Swatch } from '../mark';
 import type { TaskStreamModel } from './model';
 import { legendItems } from './rows';
@@ -32,7 +31,7 @@ export function Legend(props: {
     return null;
   }
   const { functions } = selection.filter;
-  const items = legendItems(result, model.colourBy);
+  const items = legendItems(result, model.colourBy, trans);
   const count = items.filter(item => item.kind === 'function').length;
   const surplus = isOpen ? 0 : Math.max(0, count - SHOWN_FUNCTIONS);
   let place = 0;
@@ -61,9 +60,7 @@ export function Legend(props: {
               <Swatch
                 mark={{ kind: item.kind === 'compute' ? 'cpu' : item.kind }}
               />
-              <span className="sw-legend-name">
-                {legendWord(item.name, trans)}
-              </span>
+              <span className="sw-legend-name">{item.name}</span>
               <span className="sw-legend-figure">{item.text}</span>
             </span>
           )}

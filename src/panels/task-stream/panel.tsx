@@ -218,13 +218,14 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
 
   /** For the export: the legend, which is what the answer holds; the tasks themselves are the table's. */
   protected tableData(result: TaskStreamResult): TableData {
+    const { trans } = this;
     return {
       columns: [
-        { name: 'Colour' },
-        { name: 'Thread time', numeric: true },
-        { name: 'Executions', numeric: true }
+        { name: trans.__('Colour') },
+        { name: trans.__('Thread time'), numeric: true },
+        { name: trans.__('Executions'), numeric: true }
       ],
-      rows: legendItems(result, 'function').map(item => {
+      rows: legendItems(result, 'function', trans).map(item => {
         const known = result.functions.find(other => other.name === item.name);
         return [
           { text: item.name, value: item.name },

@@ -3,6 +3,7 @@
  * strip, the legend, the text of a hover card, the table twin. Pure, no
  * pixels, no colours.
  */
+import type { Trans } from '../../base/trans';
 import { BoxKind, type WordOf, wordsOf } from '../../records/enumerations';
 import type {
   FunctionSlot,
@@ -12,15 +13,16 @@ import type {
 import {
   formatBytes,
   formatCount,
-  formatCounted,
   formatDuration,
   formatExactCount,
   formatInstant,
   formatShare,
   kindWords,
+  legendWord,
   partWords,
   shareOf,
-  UNKNOWN
+  UNKNOWN,
+  workerLabel
 } from '../format';
 
 // ------------------------------------------------------------------ workers
@@ -34,13 +36,9 @@ type WorkerHeader = {
   readonly standing: string;
 };
 
-/** "worker 0": the names that Spanwise gives read as words, others as they are. */
-export function workerLabel(name: string): string {
-  return name.replace(/^(?:worker-)?(\d+)$/, 'worker $1');
-}
-
 export function workerHeaders(
   result: TaskStreamResult,
+  trans: Trans,
   standings: ReadonlyMap<number, string> = new Map()
 ): WorkerHeader[] {
   return result.workers.map(worker => {
@@ -49,27 +47,53 @@ export function workerHeaders(
     const seconds = worker.busy + runningSeconds(result, worker.worker);
     const busy = shareOf(Math.min(seconds, capacity), capacity);
     const parts = [
-      formatCounted(worker.threads, 'thread', 'threads'),
-      `busy ${formatShare(busy)}`
+      threadsText(worker.threads, trans),
+      trans.__('busy %1', formatShare(busy))
     ];
     // The last memory and the limit of a worker that left no longer count.
     if (worker.memoryLimit > 0 && worker.left === null) {
       parts.push(
         worker.process > 0
-          ? `${formatBytes(worker.process)} of ${formatBytes(worker.memoryLimit)}`
+          ? trans.__(
+              '%1 of %2',
+              formatBytes(worker.process),
+              formatBytes(worker.memoryLimit)
+            )
           : formatBytes(worker.memoryLimit)
       );
     }
     if (worker.left !== null) {
-      parts.push(`left at ${formatInstant(worker.left)}`);
+      parts.push(trans.__('left at %1', formatInstant(worker.left)));
     }
     return {
       worker: worker.worker,
-      name: workerLabel(worker.name),
+      name: workerLabel(worker.name, trans),
       text: parts.join(' · '),
       standing: standings.get(worker.worker) ?? ''
     };
   });
+}
+
+function threadsText(count: number, trans: Trans): string {
+  return trans._n(
+    '%2\u00a0thread',
+    '%2\u00a0threads',
+    count,
+    formatCount(count)
+  );
+}
+
+function tasksText(count: number, trans: Trans): string {
+  return trans._n('%2\u00a0task', '%2\u00a0tasks', count, formatCount(count));
+}
+
+function executionsText(count: number, trans: Trans): string {
+  return trans._n(
+    '%2\u00a0execution',
+    '%2\u00a0executions',
+    count,
+    formatCount(count)
+  );
 }
 
 /** Seconds since the tasks that a worker runs now have started. */
@@ -200,7 +224,8 @@ type LegendItem =
 /** Functions by time, then the kinds that occurred. */
 export function legendItems(
   result: TaskStreamResult,
-  colourBy: 'function' | 'kind'
+  colourBy: 'function' | 'kind',
+  trans: Trans
 ): LegendItem[] {
   const items: LegendItem[] = [];
   if (colourBy === 'function') {
@@ -212,7 +237,7 @@ export function legendItems(
         round: item.round,
         seconds: item.seconds,
         text: formatDuration(item.seconds),
-        title: formatCounted(item.executions, 'execution', 'executions')
+        title: executionsText(item.executions, trans)
       });
     }
   } else {
@@ -222,19 +247,24 @@ export function legendItems(
     );
     items.push({
       kind: 'compute',
-      name: 'compute',
+      name: legendWord('compute', trans),
       text: formatDuration(seconds),
-      title: formatCounted(result.tasks, 'task', 'tasks')
+      title: tasksText(result.tasks, trans)
     });
   }
   for (const kind of ['transfer', 'disk', 'import', 'serialize'] as const) {
     if (result.kinds[kind] > 0) {
       items.push({
         kind,
-        name: kindWords[kind],
+        name: legendWord(kindWords[kind], trans),
         // Their seconds may overlap work; Fine Performance Metrics shows them.
         text: '',
-        title: formatCounted(result.kinds[kind], 'part', 'parts')
+        title: trans._n(
+          '%2\u00a0part',
+          '%2\u00a0parts',
+          result.kinds[kind],
+          formatCount(result.kinds[kind])
+        )
       });
     }
   }
@@ -243,9 +273,9 @@ export function legendItems(
       // One colour: neither gave a result. The card says which of the two a box is.
       items.push({
         kind: 'failed',
-        name,
+        name: legendWord(name, trans),
         text: formatCount(result.kinds[name]),
-        title: formatCounted(result.kinds[name], 'task', 'tasks')
+        title: tasksText(result.kinds[name], trans)
       });
     }
   }
@@ -295,72 +325,85 @@ type Card = {
 };
 
 /** The hover card: at once from the box, with the rest when the run's detail is here. */
-export function cardOf(box: HoveredBox, detail: RunDetail | null): Card {
+export function cardOf(
+  box: HoveredBox,
+  detail: RunDetail | null,
+  trans: Trans
+): Card {
   const duration = (seconds: number | null) => formatDuration(seconds);
   const rows: { label: string; text: string }[] = [];
-  const where = `${box.worker}, thread ${box.thread + 1}`;
+  const where = threadText(box.worker, box.thread, trans);
   if (box.tasks > 1) {
     rows.push(
-      { label: 'where', text: where },
-      { label: 'between', text: rangeText(box.from, box.to) }
+      { label: trans.__('where'), text: where },
+      { label: trans.__('between'), text: rangeText(box.from, box.to) }
     );
     return {
-      title: `${formatExactCount(box.tasks)} ${kindNoun(box)}`,
-      aside: box.function === '' ? '' : `mostly ${box.function}`,
+      title: aggregateText(box, trans),
+      aside: box.function === '' ? '' : trans.__('mostly %1', box.function),
       key: '',
       rows,
       error: '',
-      hint: 'double click: zoom until each is seen'
+      hint: trans.__('double click: zoom until each is seen')
     };
   }
-  const span = detail === null ? box.span : spanText(detail);
+  const span = detail === null ? box.span : spanText(detail, trans);
   if (span !== undefined && span !== '') {
-    rows.push({ label: 'span', text: span });
+    rows.push({ label: trans.__('span'), text: span });
   }
-  rows.push({ label: 'where', text: where });
+  rows.push({ label: trans.__('where'), text: where });
   const isPart = box.kind !== 'compute' && box.kind !== 'failed';
   const within = isPart ? null : fusedTaskOf(box, detail);
   if (box.running) {
     rows.push(
-      { label: 'since', text: formatInstant(box.from) },
-      { label: 'running', text: duration(box.to - box.from) }
+      { label: trans.__('since'), text: formatInstant(box.from) },
+      { label: trans.__('running'), text: duration(box.to - box.from) }
     );
   } else if (detail === null || isPart || within !== null) {
     rows.push(
-      { label: 'ran', text: rangeText(box.from, box.to) },
-      { label: 'duration', text: duration(box.to - box.from) }
+      { label: trans.__('ran'), text: rangeText(box.from, box.to) },
+      { label: trans.__('duration'), text: duration(box.to - box.from) }
     );
     if (within !== null) {
-      rows.push({ label: 'fused task', text: duration(within.duration) });
+      rows.push({
+        label: trans.__('fused task'),
+        text: duration(within.duration)
+      });
     }
   } else {
     rows.push({
-      label: 'ran',
+      label: trans.__('ran'),
       text: rangeText(detail.start, detail.start + detail.duration)
     });
-    const cpu = detail.cpu === null ? '' : `, CPU ${duration(detail.cpu)}`;
-    rows.push({ label: 'duration', text: duration(detail.duration) + cpu });
+    const whole = duration(detail.duration);
+    rows.push({
+      label: trans.__('duration'),
+      text:
+        detail.cpu === null
+          ? whole
+          : trans.__('%1, CPU %2', whole, duration(detail.cpu))
+    });
   }
   if (detail !== null) {
-    const waits = waitText(detail);
+    const waits = waitText(detail, trans);
     if (waits !== '') {
-      rows.push({ label: 'waited', text: waits });
+      rows.push({ label: trans.__('waited'), text: waits });
     }
     if (detail.nbytes !== null) {
-      rows.push({ label: 'size', text: formatBytes(detail.nbytes) });
+      rows.push({ label: trans.__('size'), text: formatBytes(detail.nbytes) });
     }
   }
   return {
     title: isPart
-      ? `${kindWords[box.kind as keyof typeof kindWords]} for ${box.function}`
+      ? partTitle(box.kind as keyof typeof kindWords, box.function, trans)
       : within !== null && within.function !== box.function
-        ? `${box.function}, in ${within.function}`
+        ? trans.__('%1, in %2', box.function, within.function)
         : box.function,
-    aside: asideText(box, detail),
+    aside: asideText(box, detail, trans),
     key: detail?.key ?? box.key ?? '',
     rows,
     error: detail?.error ?? '',
-    hint: 'click: details · double click: zoom · Alt click: hide'
+    hint: trans.__('click: details · double click: zoom · Alt click: hide')
   };
 }
 
@@ -388,29 +431,92 @@ export function fusedWith(run: RunDetail): string[] {
   return [...new Set(names)].filter(name => name !== run.function);
 }
 
-function kindNoun(box: HoveredBox): string {
-  return box.kind === 'compute' || box.kind === 'failed'
-    ? box.isExecution === true
-      ? 'executions'
-      : 'tasks'
-    : `${kindWords[box.kind]} parts`;
+/** What a part is for. */
+function partTitle(
+  kind: keyof typeof kindWords,
+  fn: string,
+  trans: Trans
+): string {
+  switch (kind) {
+    case 'transfer':
+      return trans.__('transfer for %1', fn);
+    case 'disk':
+      return trans.__('disk for %1', fn);
+    case 'import':
+      return trans.__('importing modules for %1', fn);
+    case 'serialize':
+      return trans.__('(de)serialise for %1', fn);
+  }
 }
 
-function asideText(box: HoveredBox, detail: RunDetail | null): string {
+/** "1,200 tasks", "12 executions", "7 transfer parts" */
+function aggregateText(box: HoveredBox, trans: Trans): string {
+  const { kind, tasks: n } = box;
+  const count = formatExactCount(n);
+  switch (kind) {
+    case 'transfer':
+      return trans._n('%2 transfer part', '%2 transfer parts', n, count);
+    case 'disk':
+      return trans._n('%2 disk part', '%2 disk parts', n, count);
+    case 'import':
+      return trans._n(
+        '%2 part that imports modules',
+        '%2 parts that import modules',
+        n,
+        count
+      );
+    case 'serialize':
+      return trans._n(
+        '%2 (de)serialise part',
+        '%2 (de)serialise parts',
+        n,
+        count
+      );
+    default:
+      return box.isExecution === true
+        ? trans._n('%2 execution', '%2 executions', n, count)
+        : trans._n('%2 task', '%2 tasks', n, count);
+  }
+}
+
+function asideText(
+  box: HoveredBox,
+  detail: RunDetail | null,
+  trans: Trans
+): string {
   if (box.running) {
-    return 'running';
+    return trans.__('running');
   }
   if (box.inStrip) {
-    return 'behind other work';
+    return trans.__('behind other work');
   }
   if (detail === null) {
-    return box.kind === 'failed' ? 'failed or lost' : '';
+    return box.kind === 'failed' ? trans.__('failed or lost') : '';
   }
-  const words: string[] = detail.status === 'ok' ? [] : [detail.status];
-  if (detail.attempt > 1 || detail.status === 'failed') {
-    words.push(`attempt ${detail.attempt}`);
+  const { status, attempt } = detail;
+  if (attempt <= 1 && status !== 'failed') {
+    return status === 'ok' ? '' : legendWord(status, trans);
   }
-  return words.join(', ');
+  return status === 'ok'
+    ? trans.__('attempt %1', attempt)
+    : attemptText(detail, trans);
+}
+
+/** "failed, attempt 2" */
+export function attemptText(
+  { status, attempt }: RunDetail,
+  trans: Trans
+): string {
+  return trans.__('%1, attempt %2', legendWord(status, trans), attempt);
+}
+
+/** "worker 2, thread 1": threads are counted from 1. */
+export function threadText(
+  worker: string,
+  thread: number,
+  trans: Trans
+): string {
+  return trans.__('%1, thread %2', workerLabel(worker, trans), thread + 1);
 }
 
 function rangeText(from: number, to: number): string {
@@ -418,75 +524,102 @@ function rangeText(from: number, to: number): string {
 }
 
 /** "Alice's workflow › Model training"; an inferred place says so. */
-export function spanText(detail: RunDetail): string {
+export function spanText(detail: RunDetail, trans: Trans): string {
   const path = detail.span.join(' › ');
   return detail.origin === 'inferred' && path !== ''
-    ? `${path} (inferred)`
+    ? trans.__('%1 (inferred)', path)
     : path;
 }
 
 /** "inputs 12.4 ms, thread 0 s", what is unknown left out. */
-export function waitText(detail: RunDetail): string {
-  return (
-    [
-      ['queue', detail.waitReady],
-      ['inputs', detail.waitInputs],
-      ['thread', detail.waitThread]
-    ] as const
-  )
-    .filter(([, seconds]) => seconds !== null)
-    .map(([what, seconds]) => `${what} ${formatDuration(seconds)}`)
+export function waitText(detail: RunDetail, trans: Trans): string {
+  const { waitReady, waitInputs, waitThread } = detail;
+  return [
+    waitReady === null ? '' : trans.__('queue %1', formatDuration(waitReady)),
+    waitInputs === null
+      ? ''
+      : trans.__('inputs %1', formatDuration(waitInputs)),
+    waitThread === null ? '' : trans.__('thread %1', formatDuration(waitThread))
+  ]
+    .filter(text => text !== '')
     .join(', ');
 }
 
 // -------------------------------------------------------------- whole chart
 
-/** What a screen reader hears for the picture. */
-export function summaryText(result: TaskStreamResult): string {
+/** What a screen reader hears for the picture: a sentence a figure, since a sentence has one plural. */
+export function summaryText(result: TaskStreamResult, trans: Trans): string {
+  const { tasks, executions, workers, lanes, running, kinds } = result;
   const sentences = [
-    `${formatCounted(result.tasks, 'task', 'tasks')} on ${formatCounted(result.workers.length, 'worker', 'workers')} with ${formatCounted(result.lanes.length, 'thread', 'threads')} in ${formatDuration(result.to - result.from)}.`
+    trans._n(
+      '%2\u00a0task in %3.',
+      '%2\u00a0tasks in %3.',
+      tasks,
+      formatCount(tasks),
+      formatDuration(result.to - result.from)
+    ),
+    trans._n(
+      '%2\u00a0worker.',
+      '%2\u00a0workers.',
+      workers.length,
+      formatCount(workers.length)
+    ),
+    trans._n(
+      '%2\u00a0thread.',
+      '%2\u00a0threads.',
+      lanes.length,
+      formatCount(lanes.length)
+    )
   ];
-  if (result.executions !== result.tasks) {
+  if (executions !== tasks) {
     sentences.push(
-      `${formatCounted(result.executions, 'execution', 'executions')} of functions.`
+      trans._n(
+        '%2\u00a0execution of functions.',
+        '%2\u00a0executions of functions.',
+        executions,
+        formatCount(executions)
+      )
     );
   }
-  if (result.running.length > 0) {
-    sentences.push(`${formatCount(result.running.length)} running.`);
+  if (running.length > 0) {
+    sentences.push(trans.__('%1 running.', formatCount(running.length)));
   }
-  for (const name of ['failed', 'lost'] as const) {
-    if (result.kinds[name] > 0) {
-      sentences.push(`${formatCount(result.kinds[name])} ${name}.`);
-    }
+  if (kinds.failed > 0) {
+    sentences.push(trans.__('%1 failed.', formatCount(kinds.failed)));
+  }
+  if (kinds.lost > 0) {
+    sentences.push(trans.__('%1 lost.', formatCount(kinds.lost)));
   }
   const most = result.functions
     .slice(0, 3)
     .map(item => `${item.name} ${formatDuration(item.seconds)}`);
   if (most.length > 0) {
-    sentences.push(`Most time: ${most.join(', ')}.`);
+    sentences.push(trans.__('Most time: %1.', most.join(', ')));
   }
   return sentences.join(' ');
 }
 
 /** Columns of view `tasks`; `sort` is what the observer calls the column. */
-export const taskColumns = [
-  { name: 'Key', sort: 'key', numeric: false },
-  { name: 'Function', sort: 'function', numeric: false },
-  { name: 'Span', sort: 'span', numeric: false },
-  { name: 'Worker', sort: 'worker', numeric: false },
-  { name: 'Thread', sort: 'thread', numeric: true },
-  { name: 'Status', sort: 'status', numeric: false },
-  { name: 'Start', sort: 'start', numeric: true },
-  { name: 'Duration', sort: 'duration', numeric: true },
-  { name: 'CPU', sort: 'cpu', numeric: true },
-  { name: 'Waited', sort: 'waited', numeric: true },
-  { name: 'Size', sort: 'nbytes', numeric: true },
-  { name: 'Error', sort: 'error', numeric: false }
-] as const;
+export function taskColumns(trans: Trans) {
+  return [
+    { name: trans.__('Key'), sort: 'key', numeric: false },
+    { name: trans.__('Function'), sort: 'function', numeric: false },
+    { name: trans.__('Span'), sort: 'span', numeric: false },
+    { name: trans.__('Worker'), sort: 'worker', numeric: false },
+    { name: trans.__('Thread'), sort: 'thread', numeric: true },
+    { name: trans.__('Status'), sort: 'status', numeric: false },
+    { name: trans.__('Start'), sort: 'start', numeric: true },
+    { name: trans.__('Duration'), sort: 'duration', numeric: true },
+    { name: trans.__('CPU'), sort: 'cpu', numeric: true },
+    { name: trans.__('Waited'), sort: 'waited', numeric: true },
+    { name: trans.__('Size'), sort: 'nbytes', numeric: true },
+    { name: trans.__('Error'), sort: 'error', numeric: false }
+  ] as const;
+}
 
 type Cell = { readonly text: string; readonly value: string | number | null };
 
-export function taskRow(run: RunDetail): readonly Cell[] {
+export function taskRow(run: RunDetail, trans: Trans): readonly Cell[] {
   const text = (value: string): Cell => ({ text: value, value });
   const seconds = (value: number | null): Cell => ({
     text: formatDuration(value),
@@ -499,11 +632,11 @@ export function taskRow(run: RunDetail): readonly Cell[] {
   return [
     text(run.key),
     text(run.function),
-    text(spanText(run)),
-    text(workerLabel(run.worker)),
+    text(spanText(run, trans)),
+    text(workerLabel(run.worker, trans)),
     { text: String(run.thread + 1), value: run.thread + 1 },
     text(
-      run.attempt > 1 ? `${run.status}, attempt ${run.attempt}` : run.status
+      run.attempt > 1 ? attemptText(run, trans) : legendWord(run.status, trans)
     ),
     { text: formatInstant(run.start), value: run.start },
     seconds(run.duration),
@@ -538,13 +671,13 @@ const partKinds: Readonly<Record<string, PartRow['kind']>> = {
 };
 
 /** Parts that held the thread, in order, filled up to the run's duration; then what ran behind other work. */
-export function partRows(run: RunDetail): PartRow[] {
+export function partRows(run: RunDetail, trans: Trans): PartRow[] {
   const rows = run.parts.map(part => ({
     kind: partKinds[part.kind] ?? 'other',
     label:
       part.kind === 'compute' && part.function !== ''
         ? part.function
-        : (partWords[part.kind] ?? part.kind),
+        : legendWord(partWords[part.kind] ?? part.kind, trans),
     seconds: part.duration,
     held: part.held,
     bytes: part.bytes
@@ -554,7 +687,7 @@ export function partRows(run: RunDetail): PartRow[] {
   if (held.length === 0) {
     held.push({
       kind: 'compute',
-      label: 'compute',
+      label: legendWord('compute', trans),
       seconds: run.duration,
       held: true,
       bytes: null
@@ -562,7 +695,7 @@ export function partRows(run: RunDetail): PartRow[] {
   } else if (rest > run.duration * 0.005) {
     held.push({
       kind: 'other',
-      label: 'other',
+      label: legendWord('other', trans),
       seconds: rest,
       held: true,
       bytes: null

@@ -5,16 +5,16 @@ import * as React from 'react';
 import type { RunDetail } from '../../wire/panel-link';
 import { formatBytes, formatDuration, formatInstant } from '../format';
 import type { PanelContext } from '../panel-context';
-import { legendWord } from '../legend-word';
 import { type Mark, markOf, Swatch } from '../mark';
 import { ToolButton } from '../toolbar';
 import {
+  attemptText,
   fusedWith,
   type PartRow,
   partRows,
   spanText,
-  waitText,
-  workerLabel
+  threadText,
+  waitText
 } from './rows';
 
 type Answer =
@@ -35,6 +35,8 @@ export function SelectedTask(props: {
   React.useEffect(() => {
     const onSelection = () => setRun(selection.selectedRun);
     selection.changed.connect(onSelection);
+    // Between the drawing and this the selection may have changed.
+    onSelection();
     return () => {
       selection.changed.disconnect(onSelection);
     };
@@ -107,10 +109,10 @@ function RunFacts(props: {
   onFilter(): void;
 }): JSX.Element {
   const { run, trans } = props;
-  const parts = partRows(run);
+  const parts = partRows(run, trans);
   const held = parts.filter(part => part.held);
   const total = held.reduce((sum, part) => sum + part.seconds, 0) || 1;
-  const waits = waitText(run);
+  const waits = waitText(run, trans);
   const fused = fusedWith(run);
   const duration = formatDuration(run.duration);
   return (
@@ -122,11 +124,9 @@ function RunFacts(props: {
       </div>
       <div className="sw-drawer-where">
         {[
-          spanText(run),
-          trans.__('%1, thread %2', workerLabel(run.worker), run.thread + 1),
-          run.status === 'ok'
-            ? ''
-            : trans.__('%1, attempt %2', run.status, run.attempt),
+          spanText(run, trans),
+          threadText(run.worker, run.thread, trans),
+          run.status === 'ok' ? '' : attemptText(run, trans),
           run.nbytes === null ? '' : formatBytes(run.nbytes)
         ]
           .filter(text => text !== '')
@@ -147,7 +147,7 @@ function RunFacts(props: {
           <span
             key={index}
             {...barPart(part, part.seconds / total)}
-            title={`${labelOf(part, trans)} ${formatDuration(part.seconds)}`}
+            title={`${part.label} ${formatDuration(part.seconds)}`}
           />
         ))}
       </div>
@@ -157,8 +157,8 @@ function RunFacts(props: {
             <Swatch mark={partMark(part)} />
             <span className="sw-legend-name">
               {part.held
-                ? labelOf(part, trans)
-                : trans.__('%1 (behind other work)', labelOf(part, trans))}
+                ? part.label
+                : trans.__('%1 (behind other work)', part.label)}
             </span>
             <span className="sw-legend-figure">
               {formatDuration(part.seconds)}
@@ -186,11 +186,6 @@ function RunFacts(props: {
       </div>
     </div>
   );
-}
-
-/** A function's own name is no word to translate. */
-function labelOf(part: PartRow, trans: TranslationBundle): string {
-  return part.kind === 'compute' ? part.label : legendWord(part.label, trans);
 }
 
 function partMark(part: PartRow): Mark {

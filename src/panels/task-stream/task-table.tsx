@@ -1,5 +1,6 @@
 /** The table twin: the tasks behind the boxes, 500 at a time, sorted by the observer. A click selects as in the chart. */
 import * as React from 'react';
+import type { Trans } from '../../base/trans';
 import type { TasksResult } from '../../wire/panel-link';
 import { formatCount } from '../format';
 import { Loading } from '../loading';
@@ -17,13 +18,14 @@ export function TaskTable(props: {
 }): JSX.Element {
   const { context, label, search } = props;
   const trans = context.translator.load('spanwise');
+  const columns = React.useMemo(() => taskColumns(trans), [trans]);
   const [sort, setSort] = React.useState<TableSort>({
-    column: taskColumns.findIndex(column => column.sort === 'start'),
+    column: columns.findIndex(column => column.sort === 'start'),
     descending: false
   });
   const [offset, setOffset] = React.useState(0);
   const { snapshot, failure } = useWatch(context, 'tasks', {
-    sort: taskColumns[sort.column]?.sort ?? 'start',
+    sort: columns[sort.column]?.sort ?? 'start',
     descending: sort.descending,
     offset,
     limit: PAGE_ROWS,
@@ -32,8 +34,8 @@ export function TaskTable(props: {
   const result =
     snapshot?.result.view === 'tasks' ? (snapshot.result as TasksResult) : null;
   const data = React.useMemo(
-    () => tasksAsTable(result, offset),
-    [result, offset]
+    () => tasksAsTable(result, trans, offset),
+    [result, trans, offset]
   );
   if (result === null) {
     return failure === null ? (
@@ -88,15 +90,26 @@ export function TaskTable(props: {
 }
 
 /** Rows `offset` … of the tasks, with what is left out said below. */
-function tasksAsTable(result: TasksResult | null, offset = 0): TableData {
+function tasksAsTable(
+  result: TasksResult | null,
+  trans: Trans,
+  offset: number
+): TableData {
   const rows = result?.rows ?? [];
   const last = offset + rows.length;
   return {
-    columns: taskColumns.map(({ name, numeric }) => ({ name, numeric })),
-    rows: rows.map(run => taskRow(run)),
+    columns: taskColumns(trans).map(({ name, numeric }) => ({ name, numeric })),
+    rows: rows.map(run => taskRow(run, trans)),
     note:
       result !== null && result.total > rows.length
-        ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(result.total)} tasks.`
+        ? trans._n(
+            '%2 to %3 of %4\u00a0task.',
+            '%2 to %3 of %4\u00a0tasks.',
+            result.total,
+            formatCount(offset + 1),
+            formatCount(last),
+            formatCount(result.total)
+          )
         : undefined
   };
 }

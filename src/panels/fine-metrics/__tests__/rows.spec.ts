@@ -2,6 +2,7 @@ import fc from 'fast-check';
 
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { english } from '../../../testing/translators';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { BoxKind } from '../../../records/enumerations';
 import { formatBytes, formatDuration } from '../../format';
@@ -14,7 +15,8 @@ import {
   keepOrder,
   movedRows,
   partsOf,
-  tableOf
+  tableOf,
+  totalText
 } from '../rows';
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ');
@@ -51,7 +53,7 @@ describe('the bar over everything', () => {
       6
     );
     expect(headline.total).toBeCloseTo(29.6 * 8, 6);
-    expect(plain(headline.totalText)).toBe(
+    expect(plain(totalText(result, english))).toBe(
       '3 min 57 s = wall 29.6 s × 8 threads'
     );
     const held = run.boxes.filter(({ strip }) => !strip);
@@ -134,11 +136,14 @@ describe('the bar over everything', () => {
   });
 
   it('says the mean number of threads when workers came or went', () => {
-    const text = headlineOf({
-      ...result,
-      threads: 7.63,
-      capacitySeconds: 29.6 * 7.63
-    }).totalText;
+    const text = totalText(
+      {
+        ...result,
+        threads: 7.63,
+        capacitySeconds: 29.6 * 7.63
+      },
+      english
+    );
     expect(plain(text)).toMatch(/= wall 29\.6 s × 7\.63 threads on average$/);
   });
 
@@ -156,7 +161,7 @@ describe('the bar over everything', () => {
       groups: [],
       total: 0
     });
-    expect(functionRows(empty)).toEqual([]);
+    expect(functionRows(empty, english)).toEqual([]);
   });
 
   it('reads well below a second', () => {
@@ -166,7 +171,7 @@ describe('the bar over everything', () => {
       threads: 2,
       capacitySeconds: 0.024
     };
-    expect(plain(headlineOf(short).totalText)).toBe(
+    expect(plain(totalText(short, english))).toBe(
       '24.0 ms = wall 12.0 ms × 2 threads'
     );
   });
@@ -174,7 +179,7 @@ describe('the bar over everything', () => {
 
 describe('the lists', () => {
   it('shows twelve functions and the others as one row', () => {
-    const rows = functionRows(result);
+    const rows = functionRows(result, english);
     expect(rows).toHaveLength(13);
     expect(rows.at(-1)).toMatchObject({
       name: '38 others',
@@ -189,7 +194,7 @@ describe('the lists', () => {
   });
 
   it('has the seconds of each function, each activity and each share from the log', () => {
-    const rows = functionRows(result);
+    const rows = functionRows(result, english);
     const parts = (name: string) =>
       Object.fromEntries(
         rows
@@ -238,11 +243,11 @@ describe('the lists', () => {
   });
 
   it('sorts by name and by tasks', () => {
-    const names = functionRows(result, 'name')
+    const names = functionRows(result, english, 'name')
       .slice(0, 12)
       .map(row => row.name);
     expect(names).toEqual([...names].sort((a, b) => a.localeCompare(b)));
-    const executions = functionRows(result, 'executions')
+    const executions = functionRows(result, english, 'executions')
       .slice(0, 12)
       .map(row => row.executions);
     expect(executions).toEqual([...executions].sort((a, b) => b - a));
@@ -312,7 +317,8 @@ describe('the lists', () => {
     const received = behind.reduce((sum, { from, to }) => sum + to - from, 0);
     const shown = (unit: string) =>
       movedRows(
-        ask(log, 'fine-metrics', { params: { unit }, ended: true })
+        ask(log, 'fine-metrics', { params: { unit }, ended: true }),
+        english
       ).map(({ label, text }) => `${label} ${plain(text)}`);
     expect(shown('seconds').sort()).toEqual(
       [
@@ -348,7 +354,7 @@ describe('the lists', () => {
       { ...one, activity: 'report: serialize', bytes: null, count: null },
       { ...one, activity: 'mine: polishing' }
     ];
-    const rows = movedRows({ ...empty, background });
+    const rows = movedRows({ ...empty, background }, english);
     expect(
       rows.map(({ label, kind, text, title }) => [
         label,
@@ -379,14 +385,16 @@ describe('the lists', () => {
 
 describe('the table twin', () => {
   it('has the figures of the picture, cell by cell', () => {
-    const table = tableOf(result);
+    const table = tableOf(result, english);
     expect(table.rows.every(row => row.length === table.columns.length)).toBe(
       true
     );
     expect(table.rows[12]?.[0]?.text).toBe('38 others');
     const one = { functions: 1, executions: 2, total: 3, activities: {} };
     expect(
-      tableOf({ ...result, others: one }).rows.map(([name]) => name?.text)
+      tableOf({ ...result, others: one }, english).rows.map(
+        ([name]) => name?.text
+      )
     ).toContain('1 other');
     const all = table.rows.find(row => row[0]?.text === 'all functions');
     const byFunction = table.rows

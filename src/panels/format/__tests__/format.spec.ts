@@ -8,7 +8,6 @@ import {
   formatChange,
   formatClock,
   formatCount,
-  formatCounted,
   formatDifference,
   formatDuration,
   formatInstant,
@@ -131,8 +130,6 @@ describe('counts, shares and differences', () => {
     expect(formatCount(999_999)).toBe('999,999');
     expect(plain(formatCount(1_250_000))).toBe('1.25 M');
     expect(plain(formatCount(999_900_000))).toBe('1.00 G');
-    expect(plain(formatCounted(1, 'task'))).toBe('1 task');
-    expect(plain(formatCounted(2, 'task'))).toBe('2 tasks');
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { english } from '../../../testing/translators';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
@@ -16,10 +17,10 @@ type Layout = {
 
 describe('the memory figure', () => {
   const figure = memoryFigure(
-    memoryLines(result, 'zero'),
+    memoryLines(result, 'zero', english),
     result.limits,
     'zero',
-    { width: 900 }
+    { width: 900, trans: english }
   );
   const layout = figure.layout as unknown as Layout;
 
@@ -62,10 +63,10 @@ describe('the memory figure', () => {
       }))
     };
     const flat = memoryFigure(
-      memoryLines(small, 'zero'),
+      memoryLines(small, 'zero', english),
       small.limits,
       'zero',
-      { width: 900 }
+      { width: 900, trans: english }
     ).layout as unknown as Layout;
     expect(flat.shapes).toEqual([]);
     expect(flat.yaxis.range[1]).toBeLessThan(0.2 * GiB);
@@ -80,7 +81,10 @@ describe('the memory figure', () => {
       runs: result.runs.map(run => ({ ...run, label: '<b>x</b>' }))
     };
     const made = JSON.stringify(
-      memoryFigure(memoryLines(evil, 'zero'), null, 'zero', { width: 900 })
+      memoryFigure(memoryLines(evil, 'zero', english), null, 'zero', {
+        width: 900,
+        trans: english
+      })
     );
     expect(made).not.toContain('<b>');
   });
@@ -104,7 +108,10 @@ describe('the memory figure', () => {
   });
 
   it('is drawn without lines', () => {
-    const none = memoryFigure([], null, 'clock', { width: 500 });
+    const none = memoryFigure([], null, 'clock', {
+      width: 500,
+      trans: english
+    });
     expect(none.data).toEqual([]);
     expect(() => breakdownFigure([], { width: 500 })).not.toThrow();
   });

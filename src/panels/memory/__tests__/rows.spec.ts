@@ -1,3 +1,4 @@
+import { english } from '../../../testing/translators';
 import { ask } from '../../../observer/__tests__/ask';
 import { ingestBlock } from '../../../observer/store/ingest';
 import { LogStore } from '../../../observer/store/log-store';
@@ -82,7 +83,7 @@ const simple = folded([A, B]);
 
 describe('memory lines', () => {
   it('start at zero when aligned, and stay where they were by clock', () => {
-    const zero = memoryLines(simple, 'zero');
+    const zero = memoryLines(simple, 'zero', english);
     expect(zero.map(line => [line.label, line.t[0]])).toEqual([
       ['A', 0],
       ['B', 0]
@@ -93,24 +94,26 @@ describe('memory lines', () => {
       bytes: 3 * GiB,
       isFromBefore: false
     });
-    const clock = memoryLines(simple, 'clock');
+    const clock = memoryLines(simple, 'clock', english);
     expect(clock.map(line => line.label)).toEqual(['cluster', 'A', 'B']);
     expect(clock[1]?.t[0]).toBe(10);
   });
 
   it('show the cluster when there is no run to align', () => {
     expect(
-      memoryLines({ ...simple, runs: [] }, 'zero').map(line => line.label)
+      memoryLines({ ...simple, runs: [] }, 'zero', english).map(
+        line => line.label
+      )
     ).toEqual(['cluster']);
   });
 
   it('leave out what is hidden, without changing the others’ colours', () => {
-    const lines = memoryLines(simple, 'zero', new Set(['run 1']));
+    const lines = memoryLines(simple, 'zero', english, new Set(['run 1']));
     expect(lines.map(line => [line.label, line.place])).toEqual([['B', 1]]);
   });
 
   it('are read between their samples, not beyond', () => {
-    const [line] = memoryLines(simple, 'zero');
+    const [line] = memoryLines(simple, 'zero', english);
     expect(valueAt(line!, 1)).toBe(2 * GiB);
     expect(valueAt(line!, 4)).toBe(GiB);
     expect(valueAt(line!, 4.1)).toBeNull();
@@ -152,16 +155,16 @@ describe('the table of runs', () => {
   });
 
   it('says what is drawn', () => {
-    expect(titleOf(simple, 'zero', 'cluster')).toBe(
+    expect(titleOf(simple, 'zero', 'cluster', english)).toBe(
       'Process memory of the cluster, 2 runs from zero'
     );
-    expect(titleOf({ ...simple, runs: [] }, 'clock', 'workers')).toBe(
+    expect(titleOf({ ...simple, runs: [] }, 'clock', 'workers', english)).toBe(
       'Process memory of each worker'
     );
-    expect(plain(subtitleOf(simple))).toBe(
+    expect(plain(subtitleOf(simple, english))).toBe(
       'limit 16.0 GiB · sampled every 500 ms'
     );
-    const table = tableOf(simple, 0, 100);
+    const table = tableOf(simple, 0, 100, english);
     expect(table.rows.map(row => row[0]?.text)).toEqual([
       'A',
       'B (recording)',
@@ -196,51 +199,49 @@ describe('runs of more samples than are drawn', () => {
   });
 
   it('say what the samples of a bin are', () => {
-    const [line] = memoryLines(folded([saw]), 'zero');
+    const [line] = memoryLines(folded([saw]), 'zero', english);
     expect(Math.max(...line!.bytes.map(Number))).toBe(3 * GiB);
     expect(Math.min(...line!.bytes.map(Number))).toBe(GiB);
-    expect(plain(binText(line!, 20)!)).toMatch(
+    expect(plain(binText(line!, 20, english)!)).toMatch(
       /^1\.00 GiB to 3\.00 GiB, mean 1\.0\d GiB$/
     );
-    expect(binText(line!, 41)).toBeNull();
-    expect(binText(memoryLines(simple, 'zero')[0]!, 1)).toBeNull();
+    expect(binText(line!, 41, english)).toBeNull();
+    expect(
+      binText(memoryLines(simple, 'zero', english)[0]!, 1, english)
+    ).toBeNull();
   });
 });
 
 describe('what a title names', () => {
   it('is the measure of the runs, when they are all that is drawn', () => {
     const chosen = folded([A, B], { measure: 'managed' });
-    expect(titleOf(chosen, 'zero', 'cluster')).toBe(
+    expect(titleOf(chosen, 'zero', 'cluster', english)).toBe(
       'Process memory of the cluster, 2 runs from zero'
     );
-    expect(subtitleOf(chosen)).toContain('runs keep the measure');
-    expect(memoryLines(chosen, 'zero').map(line => line.label)).toEqual([
-      'A',
-      'B'
-    ]);
+    expect(subtitleOf(chosen, english)).toContain('runs keep the measure');
+    expect(
+      memoryLines(chosen, 'zero', english).map(line => line.label)
+    ).toEqual(['A', 'B']);
   });
 
   it('is the chosen one by clock, and runs of another name their own', () => {
     const chosen = folded([A, B], { measure: 'managed' });
-    expect(titleOf(chosen, 'clock', 'cluster')).toBe(
+    expect(titleOf(chosen, 'clock', 'cluster', english)).toBe(
       'Managed memory of the cluster, 2 runs by clock'
     );
-    expect(memoryLines(chosen, 'clock').map(line => line.label)).toEqual([
-      'cluster',
-      'A (process)',
-      'B (process)'
-    ]);
+    expect(
+      memoryLines(chosen, 'clock', english).map(line => line.label)
+    ).toEqual(['cluster', 'A (process)', 'B (process)']);
   });
 
   it('is none where runs differ: each says its own', () => {
     const mixed = folded([A, { ...B, measure: 'managed' }]);
-    expect(titleOf(mixed, 'zero', 'cluster')).toBe(
+    expect(titleOf(mixed, 'zero', 'cluster', english)).toBe(
       'Memory of the cluster, 2 runs from zero'
     );
-    expect(memoryLines(mixed, 'zero').map(line => line.label)).toEqual([
-      'A (process)',
-      'B (managed)'
-    ]);
+    expect(memoryLines(mixed, 'zero', english).map(line => line.label)).toEqual(
+      ['A (process)', 'B (managed)']
+    );
   });
 });
 
@@ -254,9 +255,15 @@ describe('what a run found when it began', () => {
 
   it('is not shown as its peak', () => {
     const result = folded([A, after]);
-    const layout = memoryFigure(memoryLines(result, 'zero'), null, 'zero', {
-      width: 900
-    }).layout as { annotations: { text: string }[] };
+    const layout = memoryFigure(
+      memoryLines(result, 'zero', english),
+      null,
+      'zero',
+      {
+        width: 900,
+        trans: english
+      }
+    ).layout as { annotations: { text: string }[] };
     const texts = layout.annotations.map(({ text }) => plain(text)).sort();
     expect(texts).toEqual([
       'A: peak 3.00 GiB at +2.0 s',
@@ -265,7 +272,7 @@ describe('what a run found when it began', () => {
     const [a, b] = runRows(result, 0, 100);
     expect([a!.first, a!.isPeakFromBefore]).toEqual([GiB, false]);
     expect([b!.first, b!.isPeakFromBefore]).toEqual([3 * GiB, true]);
-    const table = tableOf(result, 0, 100);
+    const table = tableOf(result, 0, 100, english);
     const peaks = table.rows.slice(0, 2).map(row => plain(row[5]!.text));
     expect(peaks).toEqual(['3.00 GiB', '3.00 GiB, from before']);
   });

@@ -1,3 +1,4 @@
+import { english } from '../../../testing/translators';
 import * as React from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot, type Root } from 'react-dom/client';
@@ -21,6 +22,7 @@ function show(tree = frameTree(result)) {
         label="Profile, first-look"
         treeLabel="Frames"
         selected={null}
+        trans={english}
         onSelect={selected}
       />
     )

@@ -1,4 +1,4 @@
-import type { TranslationBundle } from '@jupyterlab/translation';
+import { bracketing } from '../../../testing/translators';
 import { Signal } from '@lumino/signaling';
 import * as React from 'react';
 import { flushSync } from 'react-dom';
@@ -12,11 +12,6 @@ import type { ITheme } from '../../panel-context';
 import { activityOf } from '../figure';
 import { frameTree, threadStates } from '../rows';
 import { ProfileView } from '../view';
-
-/** Says what went through it. */
-const trans = {
-  __: (text: string) => `‹${text}›`
-} as unknown as TranslationBundle;
 
 it('legend and details of Profile are in the user’s language', () => {
   const result = ask(drawnStore(firstLook()), 'profile', { ended: true });
@@ -37,7 +32,7 @@ it('legend and details of Profile are in the user’s language', () => {
         found={null}
         selection={new SelectionModel()}
         theme={theme}
-        trans={trans}
+        trans={bracketing}
         onZoom={() => undefined}
         onSelect={() => undefined}
       />
@@ -46,8 +41,8 @@ it('legend and details of Profile are in the user’s language', () => {
   const legend = host.querySelector('.sw-legend')?.textContent ?? '';
   const details = host.querySelector('.sw-Profile-details')?.textContent ?? '';
   for (const { label } of threadStates) {
-    expect(legend).toContain(`‹${label}›`);
-    expect(details).toContain(`‹${label}›`);
+    expect(legend).toContain(`⟦${label}⟧`);
+    expect(details).toContain(`⟦${label}⟧`);
   }
   flushSync(() => root.unmount());
   host.remove();

@@ -1,3 +1,4 @@
+import { english } from '../../../testing/translators';
 import fc from 'fast-check';
 
 import { ask } from '../../../observer/__tests__/ask';
@@ -71,7 +72,7 @@ describe('frames', () => {
     expect([...tree.offset]).toEqual([0, 0, 0, 6, 6]);
     expect([...tree.self]).toEqual([1, 2, 4, 2, 1]);
     expect(tree.deepest).toBe(2);
-    expect(plain(labelOf(tree, 1))).toBe('load 60 %');
+    expect(plain(labelOf(tree, 1, english))).toBe('load 60 %');
   });
 
   it('never overlap and never leave their caller, in any tree', () => {
@@ -140,19 +141,20 @@ describe('frames', () => {
   });
 
   it('are not counted twice by a search', () => {
-    const found = search(tree, 'LOAD');
+    const found = search(tree, 'LOAD', english);
     expect([...(found?.nodes ?? [])]).toEqual([1, 4]);
     expect(plain(found?.text ?? '')).toBe('2 frames · 70 %');
     const nested = search(
       frameTree(drawnProfile(['all 10', '  load 6', '    load 5'])),
-      'load'
+      'load',
+      english
     );
     expect(plain(nested?.text ?? '')).toBe('2 frames · 60 %');
-    expect(search(tree, '  ')).toBeNull();
+    expect(search(tree, '  ', english)).toBeNull();
   });
 
   it('say what they took and whom they called', () => {
-    const facts = factsOf(tree, 1);
+    const facts = factsOf(tree, 1, english);
     expect(plain(facts.totalText)).toBe('60.0 ms');
     expect(plain(facts.selfShare)).toBe('20 %');
     expect(facts.calls.map(call => call.name)).toEqual(['read']);
@@ -172,8 +174,8 @@ describe('frames', () => {
       ...result,
       nodes: { ...result.nodes, file: ['', file] }
     });
-    expect(placeOf(tree, 1)).toBe(place);
-    const where = factsOf(tree, 1).place;
+    expect(placeOf(tree, 1, english)).toBe(place);
+    const where = factsOf(tree, 1, english).place;
     expect(where).toContain(', line 1');
     // Cells are told apart by what their files are called.
     expect(where.includes('588810801')).toBe(file.includes('588810801'));
@@ -181,11 +183,13 @@ describe('frames', () => {
   });
 
   it('are listed as far as they are open', () => {
-    expect(frameRows(tree, () => false).map(row => row.node)).toEqual([0]);
-    expect(frameRows(tree, node => node === 0).map(row => row.node)).toEqual([
-      0, 1, 3
+    expect(frameRows(tree, () => false, english).map(row => row.node)).toEqual([
+      0
     ]);
-    expect(frameRows(tree, () => true)).toHaveLength(5);
+    expect(
+      frameRows(tree, node => node === 0, english).map(row => row.node)
+    ).toEqual([0, 1, 3]);
+    expect(frameRows(tree, () => true, english)).toHaveLength(5);
   });
 
   it('say how they were sampled, and what was left out', () => {
@@ -198,12 +202,12 @@ describe('frames', () => {
     expect(result.samples).toBeGreaterThan(seconds * 100 - 60);
     expect(result.samples).toBeLessThanOrEqual(seconds * 100);
     const samples = formatCount(result.samples);
-    expect(plain(samplingText(result))).toBe(
+    expect(plain(samplingText(result, english))).toBe(
       `${samples} samples · one per 10.0 ms per thread`
     );
-    expect(plain(samplingText({ ...result, rateHz: null, dropped: 5 }))).toBe(
-      `${samples} samples · 5 small frames left out`
-    );
+    expect(
+      plain(samplingText({ ...result, rateHz: null, dropped: 5 }, english))
+    ).toBe(`${samples} samples · 5 small frames left out`);
   });
 
   it('have the states, the file and the line that were sampled', () => {
@@ -212,9 +216,11 @@ describe('frames', () => {
     );
     const states = (name: string) =>
       Object.fromEntries(
-        factsOf(drawn, drawn.result.nodes.name.indexOf(name)).states.map(
-          ({ label, share }) => [label, share]
-        )
+        factsOf(
+          drawn,
+          drawn.result.nodes.name.indexOf(name),
+          english
+        ).states.map(({ label, share }) => [label, share])
       );
     expect(states('fit_fold')).toEqual({
       CPU: expect.closeTo(0.86, 2.5),
@@ -223,8 +229,8 @@ describe('frames', () => {
       'blocked (I/O, sleep)': expect.closeTo(0.14 * 0.5, 2.5)
     });
     expect(states('read_parquet').CPU).toBeCloseTo(0.36, 2.5);
-    expect(placeOf(drawn, drawn.result.nodes.name.indexOf('fit_fold'))).toBe(
-      'model.py:41'
-    );
+    expect(
+      placeOf(drawn, drawn.result.nodes.name.indexOf('fit_fold'), english)
+    ).toBe('model.py:41');
   });
 });

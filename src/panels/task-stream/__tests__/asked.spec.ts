@@ -10,7 +10,7 @@ import { ClusterRef } from '../../../feed/cluster-ref';
 import { Feed } from '../../../feed/feed';
 import { SelectionModel } from '../../../feed/selection';
 import { taskStreamIcon } from '../../icons';
-import type { ITheme } from '../../panel-context';
+import type { ITheme, PanelFace } from '../../panel-context';
 import { TaskStreamPanel } from '../panel';
 
 class OpenPanel extends TaskStreamPanel {
@@ -22,12 +22,12 @@ class OpenPanel extends TaskStreamPanel {
   }
 }
 
-const face = {
+const face: PanelFace = {
   name: 'task-stream',
-  title: 'Task Stream',
-  question: 'What ran where, and when?',
+  title: trans => trans.__('Task Stream'),
+  question: trans => trans.__('What ran where, and when?'),
   icon: taskStreamIcon
-} as const;
+};
 
 describe('the Task Stream asks', () => {
   let panel: OpenPanel;

@@ -6,11 +6,17 @@ import {
   drawnStore,
   waitShares
 } from '../../../testing/panel-harness/drawn-log';
+import {
+  bracketing,
+  english,
+  untranslated
+} from '../../../testing/translators';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
 import { formatBytes, formatDuration, formatInstant } from '../../format';
 import {
   bandRows,
+  boxKinds,
   cardOf,
   fusedWith,
   type HoveredBox,
@@ -89,7 +95,9 @@ describe('rows of the task stream', () => {
     });
     expect(new Set(busy).size).toBeGreaterThan(2);
     expect(
-      workerHeaders(result).map(({ name, text }) => `${name}: ${plain(text)}`)
+      workerHeaders(result, english).map(
+        ({ name, text }) => `${name}: ${plain(text)}`
+      )
     ).toEqual([
       `worker 0: 2 threads · busy ${busy[0]} % · 1.38 GiB of 4.00 GiB`,
       `worker 1: 2 threads · busy ${busy[1]} % · 1.48 GiB of 4.00 GiB`,
@@ -159,18 +167,21 @@ describe('rows of the task stream', () => {
   it('counts what runs now as busy', () => {
     const text = (running: typeof result.running) =>
       plain(
-        workerHeaders({
-          ...result,
-          from: 0,
-          to: 10,
-          now: 20,
-          running,
-          workers: result.workers.map(worker => ({
-            ...worker,
-            busy: 0,
-            capacity: 40
-          }))
-        })[0]?.text ?? ''
+        workerHeaders(
+          {
+            ...result,
+            from: 0,
+            to: 10,
+            now: 20,
+            running,
+            workers: result.workers.map(worker => ({
+              ...worker,
+              busy: 0,
+              capacity: 40
+            }))
+          },
+          english
+        )[0]?.text ?? ''
       );
     const task = { key: 'k', function: 'f', span: 0 };
     expect(text([])).toMatch(/busy 0 %/);
@@ -181,7 +192,7 @@ describe('rows of the task stream', () => {
   });
 
   it('lists functions by time, then the kinds that occurred', () => {
-    const items = legendItems(result, 'function');
+    const items = legendItems(result, 'function', english);
     const largest = ['fit_fold', 'read-parquet', 'rechunk-merge'];
     expect(
       items.slice(0, 3).map(item => [item.name, item.text, item.title])
@@ -214,7 +225,7 @@ describe('rows of the task stream', () => {
       item.kind === 'function' ? [item.seconds] : []
     );
     expect(seconds).toEqual([...seconds].sort((a, b) => b - a));
-    expect(legendItems(result, 'kind')[0]?.name).toBe('compute');
+    expect(legendItems(result, 'kind', english)[0]?.name).toBe('compute');
   });
 
   it('never draws more in a bar than all threads', () => {
@@ -235,8 +246,8 @@ describe('rows of the task stream', () => {
 
   it('says the picture in words', () => {
     const runs = new Set(run.boxes.map(each => each.run)).size;
-    expect(plain(summaryText(result))).toMatch(
-      `${runs} tasks on 4 workers with 8 threads in 30.5 s. 8 running. 1 failed. Most time: fit_fold`
+    expect(plain(summaryText(result, english))).toMatch(
+      `${runs} tasks in 30.5 s. 4 workers. 8 threads. 8 running. 1 failed. Most time: fit_fold`
     );
   });
 });
@@ -246,7 +257,7 @@ describe('the hover card', () => {
     card.rows.map(row => plain(`${row.label}: ${row.text}`));
 
   it('shows at once what the box tells', () => {
-    const card = cardOf({ ...box, from: 21.31, to: 22.01 }, null);
+    const card = cardOf({ ...box, from: 21.31, to: 22.01 }, null, english);
     expect(card.title).toBe('fit_fold');
     expect(lines(card)).toEqual([
       'where: worker 2, thread 2',
@@ -259,7 +270,7 @@ describe('the hover card', () => {
     const { start, stop, gap } = failed;
     const wait = waitShares(box.run!).map(share => formatDuration(gap * share));
     expect(new Set(wait).size).toBe(3);
-    const card = cardOf(box, failed.detail);
+    const card = cardOf(box, failed.detail, english);
     expect(card.title).toBe('fit_fold');
     expect(card.aside).toBe('failed, attempt 1');
     expect(card.key).toBe(`fit_fold-70a926-${box.run}`);
@@ -284,7 +295,8 @@ describe('the hover card', () => {
     const again = observed(next.run);
     const card = cardOf(
       { ...box, run: next.run, from: next.from, to: next.to, kind: 'compute' },
-      again.detail
+      again.detail,
+      english
     );
     expect(card.aside).toBe('attempt 2');
     expect(card.key).toBe(`fit_fold-70a926-${box.run}`);
@@ -294,7 +306,11 @@ describe('the hover card', () => {
   });
 
   it('tells a transfer by what it was for, and that it cost no time behind work', () => {
-    const card = cardOf({ ...box, kind: 'transfer', inStrip: true }, detail);
+    const card = cardOf(
+      { ...box, kind: 'transfer', inStrip: true },
+      detail,
+      english
+    );
     expect(card.title).toBe('transfer for fit_fold');
     expect(card.aside).toBe('behind other work');
   });
@@ -316,26 +332,57 @@ describe('the hover card', () => {
     expect(fusedWith(fused)).toEqual(['matmul']);
     expect(fusedWith({ ...fused, parts: [] })).toEqual([]);
     const over = { ...whole, function: 'matmul', to: 0.5 };
-    const card = cardOf(over, fused);
+    const card = cardOf(over, fused, english);
     expect(card.title).toBe('matmul, in fit_fold');
     expect(lines(card)).toContain('duration: 500 ms');
     expect(lines(card)).toContain('fused task: 700 ms');
     // Of the task's own function only a part is drawn under a filter; without one, the box is the whole task.
     const own = { ...whole, from: 0.5 };
-    const alone = cardOf({ ...own, isExecution: true }, fused);
+    const alone = cardOf({ ...own, isExecution: true }, fused, english);
     expect(alone.title).toBe('fit_fold');
     expect(lines(alone)).toContain('duration: 200 ms');
-    expect(lines(cardOf(whole, fused))).toContain('ran: 0.000 s – 0.700 s');
+    expect(lines(cardOf(whole, fused, english))).toContain(
+      'ran: 0.000 s – 0.700 s'
+    );
     expect(
       plain(
-        cardOf({ ...whole, run: null, tasks: 12, isExecution: true }, null)
-          .title
+        cardOf(
+          { ...whole, run: null, tasks: 12, isExecution: true },
+          null,
+          english
+        ).title
       )
     ).toBe('12 executions');
   });
 
+  it('says nothing that the translator has not seen', () => {
+    const names = [...run.functions, ...run.spans.map(({ tag }) => tag)];
+    const boxes: HoveredBox[] = boxKinds.flatMap(kind => [
+      { ...box, kind: kind! },
+      { ...box, kind: kind!, inStrip: true },
+      { ...box, kind: kind!, run: null, tasks: 2 },
+      { ...box, kind: kind!, run: null, tasks: 7, isExecution: true }
+    ]);
+    boxes.push({ ...box, running: true, kind: 'compute' });
+    expect(boxes.length).toBeGreaterThan(20);
+    for (const each of boxes) {
+      for (const told of [null, failed.detail, detail]) {
+        const card = cardOf({ ...each, worker: 'worker-2' }, told, bracketing);
+        const texts = [
+          card.title,
+          card.aside,
+          card.hint,
+          ...card.rows.flatMap(({ label, text }) => [label, text])
+        ];
+        expect(texts.filter(text => untranslated(text, names) !== '')).toEqual(
+          []
+        );
+      }
+    }
+  });
+
   it('counts the tasks of an aggregate and says no duration of one', () => {
-    const card = cardOf({ ...box, run: null, tasks: 1200 }, null);
+    const card = cardOf({ ...box, run: null, tasks: 1200 }, null, english);
     expect(plain(card.title)).toBe('1,200 tasks');
     expect(card.aside).toBe('mostly fit_fold');
     expect(card.rows.map(row => row.label)).toEqual(['where', 'between']);
@@ -343,13 +390,18 @@ describe('the hover card', () => {
 });
 
 describe('the table and the details', () => {
+  const columns = taskColumns(english);
+
   it('has a cell for each column, each with its own figure', () => {
     const cells = (run: typeof detail) =>
       Object.fromEntries(
-        taskRow(run).map((cell, i) => [taskColumns[i]!.name, plain(cell.text)])
+        taskRow(run, english).map((cell, i) => [
+          columns[i]!.name,
+          plain(cell.text)
+        ])
       );
     const { start, stop, gap } = failed;
-    expect(taskRow(failed.detail)).toHaveLength(taskColumns.length);
+    expect(taskRow(failed.detail, english)).toHaveLength(columns.length);
     expect(cells(failed.detail)).toEqual({
       Key: `fit_fold-70a926-${box.run}`,
       Function: 'fit_fold',
@@ -373,20 +425,23 @@ describe('the table and the details', () => {
       Status: 'ok, attempt 2'
     });
     expect(
-      taskRow({
-        ...detail,
-        waitReady: null,
-        waitInputs: null,
-        waitThread: null
-      })[9]
+      taskRow(
+        {
+          ...detail,
+          waitReady: null,
+          waitInputs: null,
+          waitThread: null
+        },
+        english
+      )[9]
     ).toEqual({ text: '–', value: null });
   });
 
   it('can be sorted by each column by which it offers to', () => {
     const statuses = ['ok', 'failed', 'lost'];
-    for (const [i, { name, sort }] of taskColumns.entries()) {
+    for (const [i, { name, sort }] of columns.entries()) {
       const { rows } = ask(log, 'tasks', { params: { sort, limit: 500 } });
-      const values = rows.map(row => taskRow(row)[i]!.value);
+      const values = rows.map(row => taskRow(row, english)[i]!.value);
       const groups =
         name === 'Key'
           ? values.map(value => String(value).replace(/-\d+$/, ''))
@@ -423,7 +478,8 @@ describe('the table and the details', () => {
             bytes: 7
           }
         ]
-      })
+      }),
+      english
     );
     expect(
       rows.map(({ kind, label, held, seconds, bytes }) => [
@@ -440,7 +496,9 @@ describe('the table and the details', () => {
       ['transfer', 'transfer', false, 3, 7]
     ]);
     expect(
-      partRows({ ...detail, duration: 1, parts: [] }).map(row => row.seconds)
+      partRows({ ...detail, duration: 1, parts: [] }, english).map(
+        row => row.seconds
+      )
     ).toEqual([1]);
   });
 
@@ -453,7 +511,8 @@ describe('the table and the details', () => {
           offset: i,
           duration: 10 / kinds.length
         }))
-      })
+      }),
+      english
     );
     expect(rows.map(({ kind, label }) => [kind, label])).toEqual([
       ['transfer', 'transfer'],

@@ -1,7 +1,7 @@
-/** The words of legends in the user's language. Rows are pure and say them in English; here each stands as the translator's tools find it. */
-import type { TranslationBundle } from '@jupyterlab/translation';
+/** The words of legends in the user's language. Tables of words have them in English; here each stands as the translator's tools find it. */
+import type { Trans } from '../../base/trans';
 
-type Said = (trans: TranslationBundle) => string;
+type Said = (trans: Trans) => string;
 
 const words: ReadonlyMap<string, Said> = new Map<string, Said>([
   // What a thread does.
@@ -27,6 +27,9 @@ const words: ReadonlyMap<string, Said> = new Map<string, Said>([
   // How a run ended.
   ['failed', trans => trans.__('failed')],
   ['lost', trans => trans.__('lost')],
+  ['ok', trans => trans.__('ok')],
+  ['running', trans => trans.__('running')],
+  ['missing', trans => trans.__('missing')],
   ['lost with a worker', trans => trans.__('lost with a worker')],
   // Why a thread is idle.
   ['nothing runnable', trans => trans.__('nothing runnable')],
@@ -37,10 +40,24 @@ const words: ReadonlyMap<string, Said> = new Map<string, Said>([
     'scheduler not yet answered',
     trans => trans.__('scheduler not yet answered')
   ],
-  ['cause not known', trans => trans.__('cause not known')]
+  ['cause not known', trans => trans.__('cause not known')],
+  // What the parts of a bar are of.
+  ['CPU not known', trans => trans.__('CPU not known')],
+  ['not on CPU', trans => trans.__('not on CPU')],
+  ['data', trans => trans.__('data')],
+  ['idle', trans => trans.__('idle')],
+  ['still running', trans => trans.__('still running')],
+  ['filtered out', trans => trans.__('filtered out')],
+  ['not accounted for', trans => trans.__('not accounted for')]
 ]);
 
 /** `word` as the translator has it; a name that a source gives stays as it is. */
-export function legendWord(word: string, trans: TranslationBundle): string {
+export function legendWord(word: string, trans: Trans): string {
   return words.get(word)?.(trans) ?? word;
+}
+
+/** "worker 0": the names that Spanwise gives read as words, others as they are. */
+export function workerLabel(name: string, trans: Trans): string {
+  const given = /^(?:worker-)?(\d+)$/.exec(name);
+  return given === null ? name : trans.__('worker %1', given[1]);
 }

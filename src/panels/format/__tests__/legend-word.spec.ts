@@ -1,11 +1,10 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { IDLE_CAUSES } from '../../observer/folds/idle';
-import { ACTIVITIES } from '../../observer/store/activity-cells';
-import type { FineMetricsResult } from '../../wire/panel-link';
-import { idleParts, partsOf } from '../fine-metrics/rows';
-import { kindWords, partWords } from '../format';
-import { legendWord } from '../legend-word';
-import { threadStates } from '../profile/rows';
+import { IDLE_CAUSES } from '../../../observer/folds/idle';
+import { ACTIVITIES } from '../../../observer/store/activity-cells';
+import type { FineMetricsResult } from '../../../wire/panel-link';
+import { idleParts, partsOf } from '../../fine-metrics/rows';
+import { kindWords, legendWord, partWords } from '..';
+import { threadStates } from '../../profile/rows';
 
 /** Says what went through it. */
 const trans = { __: (text: string) => `‹${text}›` } as TranslationBundle;
