@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, FINISHED, PENDING, Entry
 from spanwise.client.pure_keys import PureKeys, surroundings, weak_reference
 from spanwise.client.session import Session, dump
@@ -56,11 +57,16 @@ class _KeptTemplates:
     """Pickled templates of functions that have not changed since, bounded in number and bytes."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, tuple[int, ...]], _KeptTemplate] = {}
-        self.nbytes = 0
+        self._kept: BoundedMap[tuple[int, tuple[int, ...]], _KeptTemplate] = BoundedMap(
+            _KEPT_TEMPLATES, _KEPT_BYTES
+        )
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def nbytes(self) -> int:
+        return self._kept.cost
 
     def find(
         self, function: Callable[..., Any], order: tuple[int, ...], around: tuple[Any, ...] | None
@@ -85,15 +91,8 @@ class _KeptTemplates:
         reference = None if around is None else weak_reference(function)
         if around is None or reference is None or len(blob) > _KEPT_BYTES // 4:
             return  # it would never be found, or leave no room for others
-        key = (id(function), order)
-        before = self._kept.pop(key, None)
-        if before is not None:
-            self.nbytes -= len(before.blob)
-        if len(self._kept) >= _KEPT_TEMPLATES or self.nbytes + len(blob) > _KEPT_BYTES:
-            self._kept.clear()
-            self.nbytes = 0
-        self._kept[key] = _KeptTemplate(reference, around, blob)
-        self.nbytes += len(blob)
+        template = _KeptTemplate(reference, around, blob)
+        self._kept.keep((id(function), order), template, len(blob))
 
 
 class Calls:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-
+from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, ERROR, Entry
 from spanwise.client.reason import Reason
 from spanwise.errors import CancelledError
@@ -24,10 +23,9 @@ class Failures:
     """The reasons a client was told, by the id of the task that failed first."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Reason] = {}
-        #: Those with a pickle, oldest first, with its bytes, and their sum.
-        self._pickled: deque[tuple[Reason, int]] = deque()
-        self._pickled_bytes = 0
+        self._known: BoundedMap[int, Reason] = BoundedMap(KEPT)
+        #: Those with a pickle, by their `id`: a cause may be told again, and both are in use.
+        self._pickled: BoundedMap[int, Reason] = BoundedMap(KEPT, KEPT_BYTES, Reason.drop_exception)
 
     def learn(self, message: Message) -> None:
         """Keep the errors of a report."""
@@ -35,16 +33,9 @@ class Failures:
             # A copy: the rest of the message need not stay.
             blob = bytes(message.blobs[told["blob"]]) if told["blob"] >= 0 else None
             reason = Reason(told["type"], told["message"], told["text"], blob)
-            self._known[told["cause"]] = reason
+            self._known.keep(told["cause"], reason)
             if reason.nbytes:
-                self._pickled.append((reason, reason.nbytes))
-                self._pickled_bytes += reason.nbytes
-        while len(self._known) > KEPT:
-            del self._known[next(iter(self._known))]
-        while self._pickled_bytes > KEPT_BYTES or len(self._pickled) > KEPT:
-            oldest, nbytes = self._pickled.popleft()
-            oldest.drop_exception()
-            self._pickled_bytes -= nbytes
+                self._pickled.keep(id(reason), reason, reason.nbytes)
 
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""

@@ -24,6 +24,7 @@ from typing import Any
 from dask.tokenize import tokenize
 from dask.utils import funcname
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.graph.private_dask import TaskRef
 
 _PLAIN: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
@@ -125,7 +126,7 @@ class PureKeys:
     """Makes keys for ``submit`` and ``map``."""
 
     def __init__(self) -> None:
-        self._cards: dict[int, _Card] = {}
+        self._cards: BoundedMap[int, _Card] = BoundedMap(_CACHED_FUNCTIONS)
 
     def _card(self, function: Callable[..., Any]) -> _Card:
         around = surroundings(function)
@@ -141,10 +142,7 @@ class PureKeys:
         card = _Card(function, around)
         if around is None or card.function is None or _text_bytes(around) > _CACHED_BYTES:
             return card
-        if len(self._cards) >= _CACHED_FUNCTIONS:
-            self._cards.clear()
-        self._cards[id(function)] = card
-        return card
+        return self._cards.keep(id(function), card)
 
     def head(
         self, function: Callable[..., Any], keywords: dict[str, Any], name: str | None = None

@@ -14,6 +14,8 @@ from typing import Any
 
 from dask.utils import key_split
 
+from spanwise.bounded_map import BoundedMap
+
 #: Beginnings that are remembered: new graphs bring new ones for ever.
 _KEPT = 20_000
 
@@ -27,8 +29,8 @@ class KeyTexts:
         # The function of the last key of the form "word-1…".
         self._last = ""
         self._last_dash = ""
-        self._heads: dict[str, str] = {}
-        self._tuples: dict[str, tuple[str, str, int]] = {}
+        self._heads: BoundedMap[str, str] = BoundedMap(_KEPT)
+        self._tuples: BoundedMap[str, tuple[str, str, int]] = BoundedMap(_KEPT)
 
     def function(self, key: Any) -> str:
         """Dask's prefix of a key: what colours and statistics go by."""
@@ -48,9 +50,7 @@ class KeyTexts:
         head = key[:cut]
         found = self._heads.get(head)
         if found is None:
-            if len(self._heads) >= _KEPT:
-                self._heads.clear()
-            found = self._heads[head] = str(key_split(head + "-0"))
+            found = self._heads.keep(head, str(key_split(head + "-0")))
         return found
 
     def cut(self, key: Any) -> tuple[str, str, str]:
@@ -75,11 +75,8 @@ class KeyTexts:
         if type(key) is tuple and key and type(key[0]) is str:
             found = self._tuples.get(key[0])
             if found is None:
-                if len(self._tuples) >= _KEPT:
-                    self._tuples.clear()
                 group = "(" + repr(key[0])
-                found = (group, self.function(key), len(group))
-                self._tuples[key[0]] = found
+                found = self._tuples.keep(key[0], (group, self.function(key), len(group)))
             group, function, length = found
             if len(key) == 2 and type(key[1]) is int:
                 return group, f", {key[1]})", function

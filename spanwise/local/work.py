@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.graph.places import PartNames, shape_of
 from spanwise.graph.private_dask import GraphNode, Task, execute_subgraph, prohibited_reuse
 from spanwise.measure.opened import Opened
@@ -130,7 +131,7 @@ class TakingApart:
         self._part_names = part_names
         self._names = names
         #: Templates keep their functions alive, so that no other object gets their `id`.
-        self._opened: dict[Any, Opened] = {}
+        self._opened: BoundedMap[Any, Opened] = BoundedMap(TEMPLATES)
 
     def take(self, node: GraphNode) -> Taken | None:
         """The parts of a fused node; None for any other."""
@@ -141,8 +142,6 @@ class TakingApart:
             return None
         opened = self._opened.get(shape.signature)
         if opened is None:
-            if len(self._opened) >= TEMPLATES:
-                # Functions that are made for each task share nothing.
-                self._opened.clear()
-            opened = self._opened[shape.signature] = Opened(shape.build(), self._names)
+            # Functions that are made for each task share nothing.
+            opened = self._opened.keep(shape.signature, Opened(shape.build(), self._names))
         return Taken(opened, shape.literals, shape.inputs)

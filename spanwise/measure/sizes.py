@@ -7,6 +7,8 @@ from collections.abc import Awaitable
 from threading import current_thread, main_thread
 from typing import Any
 
+from spanwise.bounded_map import BoundedMap
+
 #: No result is as large: a measure that says so is wrong.
 _MOST_BYTES = 2.0**50
 #: Classes that are remembered, and kept alive by that: notebooks make new ones.
@@ -34,15 +36,13 @@ class Sizes:
             )
         }
         self._measures: dict[type, Any] = dict.fromkeys((str, bytes, bytearray), sys.getsizeof)
-        self._awaitable: dict[type, bool] = {}
+        self._awaitable: BoundedMap[type, bool] = BoundedMap(_CLASSES)
 
     def is_awaitable(self, kind: type) -> bool:
         """Return whether instances of `kind` are to be awaited for their value."""
         known = self._awaitable.get(kind)
         if known is None:
-            if len(self._awaitable) >= _CLASSES:
-                self._awaitable.clear()
-            known = self._awaitable[kind] = issubclass(kind, Awaitable)
+            known = self._awaitable.keep(kind, issubclass(kind, Awaitable))
         return known
 
     def of(self, value: Any) -> float:

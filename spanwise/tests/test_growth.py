@@ -275,7 +275,7 @@ def test_the_client_s_pickles_are_bounded_by_bytes_and_keep_no_function(
         function: Any = lambda x, text=text: x + len(text)  # noqa: E731
         references.append(weakref.ref(function))
         assert client.submit(function, i).result(20) == i + len(text)
-    assert kept.nbytes == sum(len(each.blob) for each in kept._kept.values())
+    assert kept.nbytes == sum(len(each.blob) for each in kept._kept)
     assert len(kept) > 0 and kept.nbytes <= calls._KEPT_BYTES
     del function
     until(lambda: gc.collect() >= 0 and all(reference() is None for reference in references))
