@@ -22,10 +22,11 @@ export function askTasks(
     return Promise.resolve([]);
   }
   const { filter, time } = context.selection;
+  const trans = context.translator.load('spanwise');
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       watch.dispose();
-      reject(new Error('The observer did not answer in 10 s.'));
+      reject(new Error(trans.__('The observer did not answer in 10 s.')));
     }, LIMIT_MS);
     const watch = context.feed.watch(
       {
@@ -51,7 +52,9 @@ export function askTasks(
         queueMicrotask(() => watch.dispose());
         if (answered.failure !== null || result?.view !== 'tasks') {
           reject(
-            new Error(answered.failure ?? 'The observer gave another view.')
+            new Error(
+              answered.failure ?? trans.__('The observer gave another view.')
+            )
           );
         } else {
           resolve((result as TasksResult).rows);
