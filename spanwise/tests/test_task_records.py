@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import random
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -140,3 +141,83 @@ def test_a_run_cut_by_a_page_is_one_record() -> None:
     assert [each["action"] for each in cut["startstops"]] == ["transfer"] * 3 + ["compute"]
     assert [each["action"] for each in whole["startstops"]] == ["compute"]
     assert whole["startstops"][0]["stop"] == 103.0
+
+
+def test_every_column_of_a_page_is_where_it_belongs() -> None:
+    """Drawn: no two figures are alike, and each field is held against the drawn run."""
+    chance = random.Random(7)
+    names = ["x", "transfer", "compute", "serialize", "inc", "add", "w-1", "w-2", "ok", "failed"]
+    paths = [["default"], ["cell", "load"], ["cell", "train", "deep"]]
+    # Runs as plain facts, out of the order of their starts.
+    drawn = [
+        {
+            "run": number,
+            "key": f"k-{number % 7}",
+            "function": chance.choice(names[4:6]),
+            "span": chance.choice(paths),
+            "worker": chance.choice(names[6:8]),
+            "thread": chance.randrange(4),
+            "status": chance.choice(names[8:]),
+            "attempt": 1 + number // 7,
+            "start": chance.randrange(10**6) / 64,
+            "duration": 1 + chance.randrange(500) / 64,
+            "nbytes": chance.choice([None, chance.randrange(10**6)]),
+            "parts": [
+                {
+                    "kind": chance.choice(names[1:4]),
+                    "function": chance.choice(names[4:6]),
+                    "span": chance.choice(paths),
+                    "offset": chance.randrange(-30, 500) / 64,
+                    "duration": chance.randrange(1, 90) / 64,
+                }
+                for _ in range(chance.randrange(4))
+            ],
+        }
+        for number in range(20)
+    ]
+    ids = {"function": names.index, "worker": names.index, "status": names.index}
+    ids |= {"kind": names.index, "span": paths.index, "parts": len}
+
+    def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
+        return [ids.get(name, lambda value: value)(row[name]) for row in rows]
+
+    parts = [part for run in drawn for part in run["parts"]]
+    page = {name: column(drawn, name) for name in drawn[0]}
+    page |= {f"part{name.capitalize()}": column(parts, name) for name in _PART_FIELDS}
+    records = TaskRecords(1000.0)
+    records.add({"names": names, "spans": paths, **page})
+    expected = [
+        {
+            "key": run["key"],
+            "name": run["function"],
+            "worker": run["worker"],
+            "thread": run["thread"],
+            "status": {"ok": "OK"}.get(run["status"], run["status"]),
+            "attempt": run["attempt"],
+            "span": tuple(run["span"]),
+            "nbytes": run["nbytes"],
+            "startstops": _startstops(run, 1000.0 + run["start"]),
+        }
+        for run in drawn
+    ]
+    expected.sort(key=lambda record: record["startstops"][0]["start"])
+    assert records.in_order_of_start() == expected
+
+
+_PART_FIELDS = ["kind", "function", "span", "offset", "duration"]
+
+
+def _startstops(run: dict[str, Any], start: float) -> list[dict[str, Any]]:
+    """The run's parts; without a computing one, the run itself before them."""
+    whole = {"kind": "compute", "offset": 0.0, **run}
+    computes = any(part["kind"] == "compute" for part in run["parts"])
+    return [
+        {
+            "action": part["kind"],
+            "start": start + part["offset"],
+            "stop": start + part["offset"] + part["duration"],
+            "function": part["function"],
+            "span": tuple(part["span"]),
+        }
+        for part in ([] if computes else [whole]) + run["parts"]
+    ]
