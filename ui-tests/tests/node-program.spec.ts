@@ -144,7 +144,7 @@ test('a program, live and afterwards', async ({ lab }, info) => {
       await expect(panel.tab).toContainText('(ended)');
     }
     await expect(lab.sidebar.card(name)).not.toContainText('running');
-    await expect(stream.region).toContainText(`${records.length} tasks on `);
+    await expect(stream.region).toContainText(`${records.length} tasks in `);
     await takePictures(lab, info, 'ended');
   });
 
