@@ -20,11 +20,12 @@ export type TypedArrays = {
   f64: Float64Array;
 };
 
-declare const holds: unique symbol;
-
-/** A number type, and the kind of number (see `brand.ts`) that a column of it holds: `u16Of<LaneId>()`. */
+/**
+ * A number type, and the kind of number (see `brand.ts`) that a column of it holds: `u16Of<LaneId>()`. For the compiler alone, and no
+ * symbol: the declarations of the npm package could not name it.
+ */
 type KindOfNumber<T extends NumberType, N extends number> = T & {
-  readonly [holds]?: N;
+  readonly holds?: N;
 };
 export const u16Of = <N extends number>(): KindOfNumber<'u16', N> => 'u16';
 export const u32Of = <N extends number>(): KindOfNumber<'u32', N> => 'u32';
@@ -32,8 +33,8 @@ export const f32Of = <N extends number>(): KindOfNumber<'f32', N> => 'f32';
 export const f64Of = <N extends number>(): KindOfNumber<'f64', N> => 'f64';
 
 /** The kind of number that a column of the type `T` holds. */
-export type NumberIn<T> = typeof holds extends keyof T
-  ? T extends { readonly [holds]?: infer N extends number }
+export type NumberIn<T> = 'holds' extends keyof T
+  ? T extends { readonly holds?: infer N extends number }
     ? N
     : never
   : number;
@@ -61,7 +62,7 @@ export function arrayOf<A, N extends number>(
 }
 
 /** The array of a column of the type `T`. */
-export type ArrayIn<T extends NumberType> = typeof holds extends keyof T
+export type ArrayIn<T extends NumberType> = 'holds' extends keyof T
   ? ArrayOf<
       { [K in NumberType]: T extends K ? TypedArrays[K] : never }[NumberType],
       NumberIn<T>
