@@ -1,7 +1,9 @@
 /** What the compiler refuses is refused with a sentence in programs without types, too. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
 import {
   addCallbacks,
   Callback,
@@ -127,6 +129,23 @@ describe('mistakes', () => {
     }
     checkNodeVersion('22.0.0');
     checkNodeVersion('100.1.0-nightly');
+  });
+
+  it('a Node that is too old is told before anything else is done, in the bundle too', () => {
+    const { outputFiles } = buildSync({
+      entryPoints: [join(__dirname, '..', 'index.ts')],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      packages: 'external',
+      write: false,
+      logLevel: 'silent'
+    });
+    // The first line that is no import, comment or declaration.
+    const first = /^(?!import|var|function|\/\/| |\}|$).*/m.exec(
+      outputFiles[0]!.text
+    );
+    expect(first?.[0]).toBe('checkNodeVersion(process.versions.node);');
   });
 
   it('observe refuses its arguments in the wrong order; span what is no tag', () => {
