@@ -15,7 +15,7 @@ from spanwise import as_completed, span, wait
 from spanwise.client.current import default_client
 from spanwise.client.memory_sampler import MemorySampler
 from spanwise.errors import CancelledError, ClusterError, SchedulerLost
-from spanwise.records.enumerations import ORIGIN_USER
+from spanwise.records.enumerations import ORIGIN_USER, SPAN_WORDS
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 
 
@@ -270,6 +270,32 @@ def test_reused_result_stays_in_the_span_that_computed_it(client: LocalClient) -
     with span("B"):
         again = client.submit(increment, 5)
     assert again.result(timeout=20) == 6 and len(client.fake.ran) == ran
+
+
+def test_every_column_of_nested_spans_is_sent(client: LocalClient) -> None:
+    times = []
+
+    def now() -> float:
+        times.append(time.perf_counter() + client._session.spans._offset)
+        return times[-1]
+
+    before_outer = now()
+    with span("outer"):
+        before_inner = now()
+        with span("inner"):
+            client.submit(increment, 41).result(timeout=20)
+            after_inner = now()
+        until(lambda: sum(row["closed"] is not None for row in client.fake.spans.values()) == 1)
+        after_outer = now()
+    until(lambda: all(row["closed"] is not None for row in client.fake.spans.values()))
+    rows = {row["tag"]: row for row in client.fake.spans.values()}
+    outer, inner = rows["outer"], rows["inner"]
+    assert set(rows) == {"outer", "inner"}
+    assert (outer["parent"], inner["parent"]) == (0, outer["id"])
+    assert inner["id"] not in (0, outer["id"])
+    assert [row["origin"] for row in (outer, inner)] == [SPAN_WORDS["user"]] * 2
+    assert before_outer <= outer["opened"] <= before_inner <= inner["opened"] <= after_inner
+    assert after_inner <= inner["closed"] <= after_outer <= outer["closed"] <= now()
 
 
 def test_options_reach_the_scheduler(client: LocalClient) -> None:
