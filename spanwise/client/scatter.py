@@ -113,27 +113,69 @@ def _scatter_fresh(
     with session.lock:
         first = session.reserve_ids(len(fresh))
     blobs = [dump(value) for value in fresh.values()]
-    holders = _put(session, first, blobs, rows, broadcast)
-    with session.sending:
-        with session.lock:
-            session._check_alive()
-            made = session.new_entries(list(fresh), first)
-            for entry in made:
-                entry.count = 1
-        try:
-            _announce(session, made, blobs, holders)
-        except BaseException as error:
-            session.withdraw(made, error)
-            raise
+    made: list[Entry] = []
+    tried: list[tuple[int, int]] = []
+    try:
+        holders = _put(session, first, blobs, rows, broadcast, tried)
+        with session.sending:
+            with session.lock:
+                session._check_alive()
+                made = session.new_entries(list(fresh), first)
+                for entry in made:
+                    entry.count = 1
+            try:
+                _announce(session, made, blobs, holders)
+            except BaseException as error:
+                session.withdraw(made, error)
+                raise
+    except BaseException:
+        if not made:
+            _give_up(session, list(fresh), first, blobs, tried)
+        raise
     return {entry.key: entry for entry in made}
 
 
+def _give_up(
+    session: Any, keys: list[Any], first: int, blobs: list[bytes], tried: list[tuple[int, int]]
+) -> None:
+    """Have workers drop what they were given in vain: it is announced, and released at once.
+
+    A worker that was asked may have the data, or get it later; it drops what comes then.
+    """
+    numbers = sorted({number for number, _ in tried})
+    if not numbers:
+        return
+    row_of = {number: row for row, number in enumerate(numbers)}
+    try:
+        with session.sending:
+            with session.lock:
+                session._check_alive()
+                made = [session._new_entry(keys[n], first + n) for n in numbers]
+                for entry in made:
+                    entry.count = 1
+            holders = [(row_of[number], worker) for number, worker in tried]
+            _announce(session, made, [blobs[n] for n in numbers], holders)
+        session.drop(made)
+    except ClusterError:
+        return  # the cluster ends, and with it what its workers hold
+
+
 def _put(
-    session: Any, first: int, blobs: list[bytes], rows: list[Any], broadcast: bool
+    session: Any,
+    first: int,
+    blobs: list[bytes],
+    rows: list[Any],
+    broadcast: bool,
+    tried: list[tuple[int, int]],
 ) -> list[tuple[int, int]]:
     """Store the payloads on workers, in turn or on all; return (number, worker) of each.
 
     The other workers get the values meant for one that does not answer.
+
+    Parameters
+    ----------
+    tried
+        Gets (number, worker) of all that may be there, also when this is interrupted.
 
     Raises
     ------
@@ -151,6 +193,7 @@ def _put(
     while puts:
         row = next(each for each in left if each["id"] in puts)
         numbers = puts.pop(row["id"])
+        tried += [(n, row["id"]) for n in numbers]
         try:
             session.peers.put(row["address"], [(first + n, blobs[n]) for n in numbers])
         except Unreachable as error:

@@ -235,7 +235,8 @@ class ClientScheduler:
         rows = []
         holders = dict(iter(message.table("holders")))
         for i, task_id in enumerate(message.table("tasks").column("id").tolist()):
-            self.values[task_id] = self.put[task_id]
+            # What never came was given up: nobody asks for it.
+            self.values[task_id] = self.put.get(task_id)
             rows.append(
                 (task_id, task_id, REPORT_MEMORY, holders[i], 8.0, NONE_U32, NONE_U32, NONE_U32)
             )

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from spanwise import Client
 from spanwise.client import scatter as scatter_module
 from spanwise.client.peers import Unreachable
 from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment, until
 
 LIMIT = 20.0
@@ -127,3 +129,55 @@ def test_a_value_that_cannot_be_pickled_leaves_nothing_behind(client: LocalClien
     until(lambda: entry.count == 1)
     assert list(client._session.by_key) == [kept[0].key]
     assert scatter_module._entries(client, [1], [kept[0].key], None, False) == [entry]
+
+
+def kept(dask_worker: Any) -> tuple[int, int]:
+    """How much a worker keeps that was put there, and how many results."""
+    return len(dask_worker.puts), len(dask_worker.table.values)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as made:
+        yield made
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("comes", ["before", "later", "never"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Unreachable])
+def test_workers_drop_what_a_client_gives_up_to_scatter(
+    cluster: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    broadcast: bool,
+    comes: str,
+    error: type[BaseException],
+) -> None:
+    """It ends between the two: at Ctrl-C, or because no worker has answered."""
+    put = cluster._session.peers.put
+    calls: list[tuple[str, Any]] = []
+
+    def fail(address: str, items: Any) -> None:
+        calls.append((address, items))
+        if comes == "before" or (error is KeyboardInterrupt and len(calls) == 1):
+            put(address, items)
+        if error is Unreachable or len(calls) == 2:
+            raise error("It does not answer.")
+
+    def is_empty() -> bool:
+        return set(cluster.run(kept).values()) == {(0, 0)}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster._session.peers, "put", fail)
+        with pytest.raises((KeyboardInterrupt, ClusterError)):
+            cluster.scatter([[1], [2], [3]], broadcast=broadcast)
+    assert len(calls) >= 2
+    wait_until("nothing is kept", is_empty, LIMIT)
+    if comes == "later":
+        for address, items in calls[1 if error is KeyboardInterrupt else 0 :]:
+            put(address, items)
+        assert is_empty()
+    # The same values can be scattered afterwards.
+    futures = cluster.scatter([[1], [2], [3]], broadcast=broadcast)
+    assert cluster.gather(futures) == [[1], [2], [3]]
+    del futures
+    wait_until("they are released", is_empty, LIMIT)

@@ -132,8 +132,7 @@ class Server:
             value = worker.library.loads(blob)
             nbytes = worker.sizes.of(value)
             forks.came_back()
-            with worker.lock:
-                worker.puts[client, data_id] = (value, nbytes)
+            worker.keep_put(client, data_id, value, nbytes)
         link.send("stored", {"request": message.fields["request"]})
 
 

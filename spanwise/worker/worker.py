@@ -21,6 +21,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.measure.fine import Ledger
 from spanwise.measure.names import Names
 from spanwise.measure.sizes import Sizes
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 #: Sends a message to the scheduler: type, fields, tables, blobs.
 Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
+
+#: So many pieces of data that were announced before they came, if they come, are remembered.
+MOST_GIVEN_UP = 100_000
 
 
 class Worker:
@@ -87,6 +91,8 @@ class Worker:
         self._pausing = threading.Lock()
         #: (client, dataId) → value and bytes of what clients put here.
         self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
+        #: Ids of data that was announced and not here; they are used once.
+        self._given_up = BoundedMap[int, bool](MOST_GIVEN_UP)
 
         #: Around everything that is sent to the scheduler.
         self.sending = threading.Lock()
@@ -197,7 +203,19 @@ class Worker:
 
     def _take_put(self, data_id: int, client: int) -> tuple[Any, float] | None:
         # A client that does not know its number when it puts data sends 0.
-        return self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
+        found = self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
+        if found is None:
+            self._given_up.keep(data_id, True)
+        return found
+
+    def keep_put(self, client: int, data_id: int, value: Any, nbytes: float) -> None:
+        """Keep data that a client puts here, until it is announced, unless it has been before.
+
+        A client announces data first that it has given up: nobody will ask for it.
+        """
+        with self.lock:
+            if self._given_up.get(data_id) is None:
+                self.puts[client, data_id] = (value, nbytes)
 
     # ── from peers ────────────────────────────────────────────────────────
 
