@@ -36,6 +36,7 @@ export type IdleCause =
   | 'inputs-in-flight'
   | 'held-elsewhere'
   | 'paused'
+  | 'stopped'
   | 'scheduler';
 
 export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
@@ -43,6 +44,7 @@ export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
   'inputs-in-flight': 'slash',
   'held-elsewhere': 'vertical',
   paused: 'horizontal',
+  stopped: 'backslash',
   scheduler: 'dots'
 };
 

@@ -469,7 +469,7 @@ export type FineMetricsResult = {
     readonly total: number;
     readonly activities: ActivitySeconds;
   } | null;
-  /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, paused, scheduler (not yet answered), unknown (the source gives no waits). */
+  /** cause: nothing-runnable, inputs-in-flight, held-elsewhere, paused (for memory), stopped, scheduler (not yet answered), unknown (the source gives no waits). */
   readonly idle: readonly {
     readonly cause: string;
     readonly seconds: number;

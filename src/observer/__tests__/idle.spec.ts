@@ -1,3 +1,4 @@
+import { CapacityState } from '../../records/enumerations';
 import type { LaneIndex } from '../../records/ids';
 import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
@@ -159,6 +160,35 @@ describe('idle', () => {
     expect(ask(log, 'memory').limits?.memoryLimit).toBe(16);
     const of1 = ask(log, 'memory', { filter: { workers: [1] } });
     expect(of1.limits?.memoryLimit).toBe(8);
+  });
+
+  it('knows time in which a worker was stopped from time in which its memory was full', () => {
+    const log = drawRuns(`
+      0/0  aaaaaaaaaaaa
+      1/0  bb.........b
+    `);
+    const { Running, Paused, Stopped } = CapacityState;
+    const steps = [
+      [0, Running],
+      [3, Paused],
+      [5, Stopped],
+      [8, Paused],
+      [9, Running]
+    ] as const;
+    ingestBlock(
+      log,
+      rowsToBlock(
+        50,
+        'capacity',
+        steps.map(([t, state]) => ({ t, worker: 1, threads: 1, state }))
+      )
+    );
+    const { idle } = ask(log, 'fine-metrics');
+    const seconds = Object.fromEntries(
+      idle.map(({ cause, seconds }) => [cause, seconds])
+    );
+    expect(seconds).toMatchObject({ paused: 3, stopped: 3 });
+    expect(idle.reduce((sum, { seconds }) => sum + seconds, 0)).toBe(9);
   });
 
   it('shares idle time among spans by who had unfinished tasks', () => {

@@ -16,15 +16,20 @@ export const IDLE_CAUSES = [
   'inputs-in-flight',
   'held-elsewhere',
   'paused',
+  'stopped',
   'scheduler',
   'unknown'
 ] as const;
 const NOTHING_RUNNABLE = 0;
 const INPUTS_IN_FLIGHT = 1;
 const HELD_ELSEWHERE = 2;
-const PAUSED = 3;
-const NOT_ANSWERED = 4;
-const NOT_KNOWN = 5;
+const NOT_ANSWERED = 5;
+const NOT_KNOWN = 6;
+/** By what held the worker. */
+const HELD = {
+  paused: IDLE_CAUSES.indexOf('paused'),
+  stopped: IDLE_CAUSES.indexOf('stopped')
+} as const;
 
 /** Bins for sharing idle time among spans; fewer when there are very many spans. */
 const BINS = 1024;
@@ -339,8 +344,8 @@ class GapWalk {
         if (!(b > a)) {
           continue;
         }
-        if (stretch.paused) {
-          this._idle[PAUSED]!.add(a, b, threads);
+        if (stretch.heldBy !== null) {
+          this._idle[HELD[stretch.heldBy]]!.add(a, b, threads);
         } else if (Number.isNaN(runnable)) {
           this._idle[NOT_KNOWN]!.add(a, b, threads);
         } else {

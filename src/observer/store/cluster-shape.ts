@@ -54,7 +54,8 @@ export type LaneCapacity = {
   readonly stretches: readonly {
     readonly from: number;
     readonly to: number;
-    readonly paused: boolean;
+    /** Why it began no task then: its memory was full, or it was stopped. */
+    readonly heldBy: 'paused' | 'stopped' | null;
   }[];
 };
 
@@ -284,20 +285,27 @@ function stretches(
   thread: number,
   now: number
 ): LaneCapacity['stretches'] {
-  const found: { from: number; to: number; paused: boolean }[] = [];
+  const found: {
+    from: number;
+    to: number;
+    heldBy: 'paused' | 'stopped' | null;
+  }[] = [];
   for (const [i, step] of steps.entries()) {
     if (step.threads <= thread || step.state === CapacityState.Gone) {
       continue;
     }
-    const paused =
-      step.state === CapacityState.Paused ||
-      step.state === CapacityState.Stopped;
+    const heldBy =
+      step.state === CapacityState.Paused
+        ? 'paused'
+        : step.state === CapacityState.Stopped
+          ? 'stopped'
+          : null;
     const to = Math.min(steps[i + 1]?.t ?? now, now);
     const last = found[found.length - 1];
-    if (last !== undefined && last.to === step.t && last.paused === paused) {
+    if (last !== undefined && last.to === step.t && last.heldBy === heldBy) {
       last.to = to;
     } else if (to > step.t) {
-      found.push({ from: step.t, to, paused });
+      found.push({ from: step.t, to, heldBy });
     }
   }
   return found;

@@ -40,6 +40,7 @@ type IdleRole =
   | 'inputs-in-flight'
   | 'held-elsewhere'
   | 'paused'
+  | 'stopped'
   | 'scheduler';
 type Group =
   | 'CPU'
@@ -172,6 +173,7 @@ const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
   'inputs-in-flight': { label: 'inputs in flight', idle: 'inputs-in-flight' },
   'held-elsewhere': { label: 'held on another worker', idle: 'held-elsewhere' },
   paused: { label: 'paused for memory', idle: 'paused' },
+  stopped: { label: 'worker stopped', idle: 'stopped' },
   scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' },
   unknown: { label: 'cause not known', idle: 'nothing-runnable' }
 };

@@ -36,6 +36,7 @@ const words: ReadonlyMap<string, Said> = new Map<string, Said>([
   ['inputs in flight', trans => trans.__('inputs in flight')],
   ['held on another worker', trans => trans.__('held on another worker')],
   ['paused for memory', trans => trans.__('paused for memory')],
+  ['worker stopped', trans => trans.__('worker stopped')],
   [
     'scheduler not yet answered',
     trans => trans.__('scheduler not yet answered')

@@ -1,5 +1,5 @@
 /** The workers of the cluster: their joining and leaving, and who is told of it. In the scheduler process. */
-import { CapacityState, RunStatus } from '../../records/enumerations';
+import { RunStatus } from '../../records/enumerations';
 import { hostname } from 'node:os';
 import { BrokenFrame } from '../../wire/broken-frame';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
@@ -269,22 +269,19 @@ export class Roster {
       return;
     }
     const isStopped = session.standing === 'stopped';
-    if (!session.isPaused && isStopped !== session.isHeldUp) {
-      this._cluster.handle(
-        isStopped
-          ? { type: 'workerPaused', at, worker, stalled: false }
-          : { type: 'workerResumed', at, worker }
-      );
-      log.capacity(
-        clock(),
-        worker,
-        isStopped ? CapacityState.Stopped : CapacityState.Running
-      );
-    }
     if (isStopped !== session.isHeldUp) {
-      log.event(clock(), isStopped ? 'stopped' : 'continued', worker, '');
+      session.isHeldUp = isStopped;
+      if (!session.isPaused) {
+        this._cluster.handle(
+          isStopped
+            ? { type: 'workerPaused', at, worker, stalled: false }
+            : { type: 'workerResumed', at, worker }
+        );
+      }
+      const now = clock();
+      session.logCapacity(log, now);
+      log.event(now, isStopped ? 'stopped' : 'continued', worker, '');
     }
-    session.isHeldUp = isStopped;
     this._host.workersChanged();
   }
 

@@ -1,10 +1,5 @@
 /** Handles the workers' messages. In the scheduler process. */
-import {
-  CapacityState,
-  NONE_U32,
-  RunStatus,
-  StoredKind
-} from '../../records/enumerations';
+import { NONE_U32, RunStatus, StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { DenseTaskId, DenseTaskIds, OuterTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
@@ -62,6 +57,7 @@ export function takeWorkerMessage(
     case 'state': {
       const { paused, why, stalled } = message.fields;
       const isNews = paused !== session.isPaused;
+      const wasHeldUp = session.isHeldUp;
       session.isPaused = paused;
       session.whyPaused = paused ? why : '';
       // A worker that sends this is not stopped, or no longer.
@@ -71,16 +67,14 @@ export function takeWorkerMessage(
           ? { type: 'workerPaused', at: cluster.at, worker, stalled }
           : { type: 'workerResumed', at: cluster.at, worker }
       );
-      if (!isNews) {
-        return null;
-      }
       const now = cluster.clock();
-      log.capacity(
-        now,
-        worker,
-        paused ? CapacityState.Paused : CapacityState.Running
-      );
-      log.event(now, paused ? 'paused' : 'resumed', worker, why);
+      session.logCapacity(log, now);
+      if (wasHeldUp) {
+        log.event(now, 'continued', worker, '');
+      }
+      if (isNews) {
+        log.event(now, paused ? 'paused' : 'resumed', worker, why);
+      }
       return null;
     }
     case 'event':

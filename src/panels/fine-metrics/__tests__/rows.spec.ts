@@ -301,12 +301,14 @@ describe('the lists', () => {
         ...result,
         idle: [
           { cause: 'new cause', seconds: 1 },
-          { cause: 'paused', seconds: 2 }
+          { cause: 'paused', seconds: 2 },
+          { cause: 'stopped', seconds: 3 }
         ]
       },
       10
     );
     expect(idle.map(part => part.label)).toEqual([
+      'worker stopped',
       'paused for memory',
       'new cause'
     ]);

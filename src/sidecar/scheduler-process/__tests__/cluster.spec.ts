@@ -198,16 +198,26 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       _roster: { _standingChanged(session: WorkerSession): void };
     };
     const [session, other] = [...state.workers.values()];
-    const stand = (standing: WorkerSession['standing']): void => {
-      session!.standing = standing;
-      roster._standingChanged(session!);
+    const stand = (
+      worker: WorkerSession,
+      standing: WorkerSession['standing']
+    ): void => {
+      worker.standing = standing;
+      roster._standingChanged(worker);
     };
-    stand('stopped');
-    stand('well');
-    workers()
-      .find(({ id }) => id === other!.id)!
-      .link.send('state', { paused: true, why: 'it is full' });
+    stand(session!, 'stopped');
+    stand(session!, 'well');
+    const { link } = workers().find(({ id }) => id === other!.id)!;
+    const full = { paused: true, why: 'it is full' };
+    link.send('state', full);
     await waitFor('the pause', () => other!.isPaused);
+    stand(other!, 'stopped');
+    stand(other!, 'well');
+    // It goes on, and says that nothing leaves its memory before anybody has looked at it.
+    stand(other!, 'stopped');
+    link.send('state', { ...full, stalled: true });
+    await waitFor('it goes on', () => !other!.isHeldUp);
+    stand(other!, 'well');
     client.link.send('flush', { request: 5 });
     const { fields } = await client.message('flushed');
     await waitFor('the observer has it', () =>
@@ -222,7 +232,11 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
       logged.flatMap(([worker, state]) => (worker === id ? [state] : []));
     const { Running, Stopped, Paused } = CapacityState;
     expect(statesOf(session!)).toEqual([Running, Stopped, Running]);
-    expect(statesOf(other!)).toEqual([Running, Paused]);
+    expect(statesOf(other!)).toEqual([
+      ...[Running, Paused],
+      ...[Stopped, Paused],
+      ...[Stopped, Paused]
+    ]);
   });
 
   it('fails what waits when nothing moves, with what is full, and goes on', async () => {
