@@ -6,24 +6,45 @@ import { testsOf } from '../test-titles';
 const checkout = resolve(__dirname, '..', '..', '..');
 const page = readFileSync(join(checkout, 'docs', 'held-by-tests.md'), 'utf8');
 
-/** `test_x.py::test_y`, or `path` "title", in which a quote has a backslash before it. */
+/**
+ * `test_x.py::test_y`, `test_x.py::TestZ::test_y`, or `path` "title", in which a quote has a backslash before it. A class alone is no
+ * name: a test that it loses would go unseen.
+ */
 const NAME =
-  /`(test_\w+\.py)::(\w+)`|`((?:src|ui-tests)\/[^`]+)` "((?:[^"\\]|\\.)+)"/g;
+  /`(test_\w+\.py)::(?:(Test\w+)::)?(test_\w+)`|`((?:src|ui-tests)\/[^`]+)` "((?:[^"\\]|\\.)+)"/g;
 
 function isThere(name: RegExpMatchArray): boolean {
-  const [, pythonFile, definition, path, title] = name;
+  const [, pythonFile, group, test, path, title] = name;
   const file = join(checkout, path ?? `spanwise/tests/${pythonFile}`);
   if (!existsSync(file)) {
     return false;
   }
   const text = readFileSync(file, 'utf8');
   if (path === undefined) {
-    return new RegExp(`\\b(def|class) ${definition}\\b`).test(text);
+    return hasPythonTest(text, group, test!);
   }
   // It may be the title of a group.
   const wanted = title!.replaceAll('\\"', '"');
   const named = testsOf(path, text).filter(test => test.title.includes(wanted));
   return text.includes(wanted) && !named.some(test => test.isSkipped);
+}
+
+/** Whether the class, or the module where none is named, has the test. */
+function hasPythonTest(
+  text: string,
+  group: string | undefined,
+  test: string
+): boolean {
+  const parts = text.split(/^(?=class |@|(?:async )?def )/m);
+  const definition = new RegExp(
+    `^${group === undefined ? '' : ' {4}'}(?:async )?def ${test}\\(`,
+    'm'
+  );
+  return parts.some(
+    part =>
+      (group === undefined || new RegExp(`^class ${group}\\b`).test(part)) &&
+      definition.test(part)
+  );
 }
 
 /** Rows as [defect, what holds it]. */
