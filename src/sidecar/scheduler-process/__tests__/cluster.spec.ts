@@ -462,6 +462,8 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
   });
 
   it('tells its client that the observer turned it away', async () => {
+    // One that is let in after the others have been ended would stay.
+    await waitFor('the link', () => observer.links.length > 0);
     await writeFile(join(folder, 'secret'), Buffer.alloc(32, 9));
     for (const source of observer.links) {
       source.destroy();
