@@ -143,7 +143,7 @@ declared_pythons() {
 # find_exactly 3.13 : prints the interpreter of this version; 1 if the machine has none.
 find_exactly() {
   local version=$1 candidate
-  for candidate in "python$version" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+  for candidate in "python$version" "${PYENV_ROOT:-$(pyenv root 2>/dev/null)}/versions/$version".*/bin/python; do
     if "$candidate" -c "import sys; sys.exit(sys.version_info[:2] != tuple(map(int, '$version'.split('.'))))" 2>/dev/null; then
       echo "$candidate"
       return 0
