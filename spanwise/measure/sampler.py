@@ -66,8 +66,8 @@ _MOST_DOUBTS = 3000
 #: go; they lose less than a sample.
 _MOST_OWED = 10_000
 _GOLDEN = 0.618033988749895
-#: A task may begin at a look.
-_SHORTEST = 1e-9
+#: Of what is shorter than a microsecond the clocks do not tell how it was spent.
+_SHORTEST = 1e-6
 #: Of sums of a few floats.
 _ROUNDING = 1e-9
 
@@ -250,7 +250,9 @@ class ThreadSampler:
             begin, begin_cpu = stamp, stamp_cpu
         else:
             begin, begin_cpu = busy, lane.cpu
-        on_core = min(1.0, max(0.0, (cpu - begin_cpu) / max(now - begin, _SHORTEST)))
+        on_core = 1.0  # it has just begun, so it runs
+        if now - begin > _SHORTEST:
+            on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
         # NaN: unknown, so 0.
         in_queue = min(1.0 - on_core, max(0.0, _queued(lane, wait, begin, now, waited)))
         blocked = 1.0 - on_core - in_queue
