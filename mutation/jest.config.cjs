@@ -1,0 +1,19 @@
+const { join } = require('node:path');
+
+/** The specs of the folders in which defects are planted, and of those whose specs run their code. */
+const folders = ['records', 'wire', 'sources', 'observer', 'panels'];
+
+const root = process.cwd();
+const { projects } = require(join(root, 'jest.config.cjs'));
+const { displayName: _, ...pure } = projects.find(
+  project => project.displayName === 'pure'
+);
+module.exports = {
+  ...pure,
+  rootDir: root,
+  testRegex: [`/src/(${folders.join('|')})/.*\\.spec\\.ts$`],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '/src/panels/(?!.*/(rows|figure)[^/]*\\.spec)'
+  ]
+};

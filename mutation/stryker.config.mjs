@@ -1,0 +1,25 @@
+/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
+export default {
+  testRunner: 'jest',
+  plugins: ['@stryker-mutator/jest-runner'],
+  jest: { projectType: 'custom', configFile: 'mutation/jest.config.cjs' },
+  coverageAnalysis: 'perTest',
+  mutate: [
+    'src/{records,wire,sources}/*.ts',
+    'src/observer/{folds,store,tiles}/*.ts',
+    'src/panels/*/{rows,figure}*.ts',
+    '!src/wire/gallery.ts'
+  ],
+  // What happens once, when a module is loaded, would need a new process per defect.
+  ignoreStatic: true,
+  incremental: true,
+  incrementalFile: '.build/mutants-known.json',
+  reporters: ['progress-append-only', 'json'],
+  jsonReporter: { fileName: '.build/mutants.json' },
+  tempDirName: '.build/mutation',
+  cleanTempDir: 'always',
+  allowConsoleColors: false,
+  ignorePatterns: ['.build', '.venv', '.test-env', 'lib', 'ui-tests'],
+  // Beside other work a spec may take long.
+  timeoutMS: 60_000
+};
