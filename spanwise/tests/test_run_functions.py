@@ -148,7 +148,8 @@ def test_who_waits_for_functions_that_do_not_end_is_told(
         wait_until("it is refused", lambda request=request: request in worker.given)
         why = worker.given[request]["why"]
         assert "2 functions run there already, none ended for 0.3 s. Try again later." in why
-    assert not runs.look()  # only those wait whose callers do not
+    # Only those wait whose callers do not. (Right after a look there is none, and it says True.)
+    wait_until("there is nobody to look for", lambda: not runs.look())
     assert not ran.is_set()
     go_on.set()
     wait_until("the others are answered", lambda: {0, 1, 12, 13} <= worker.given.keys())
