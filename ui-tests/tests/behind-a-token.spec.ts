@@ -237,6 +237,8 @@ async function answersTo(
 async function openPanels(tab: Tab): Promise<void> {
   await tab.sidebar.show();
   await expect(tab.sidebar.card(CLUSTER)).toBeVisible();
+  // A notebook that opens later covers the panel that the layout puts below it.
+  await expect(tab.page.locator('.jp-NotebookPanel')).toBeVisible();
   await tab.sidebar.openDefaultLayout();
   await expectFilled(tab);
 }
