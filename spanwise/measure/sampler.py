@@ -46,6 +46,7 @@ from collections import deque
 from math import floor, isnan
 from typing import Any, Protocol
 
+from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.stacks import StackTree
 from spanwise.measure.steps import UNMARKED_SECONDS
@@ -107,11 +108,11 @@ class _Lane:
         self.cpu = 0.0
         self.waited = 0.0
         #: (span, function) → samples owed to on core, waiting, blocked, unknown.
-        self.owed: dict[tuple[int, int], list[float]] = {}
+        self.owed = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
         #: How many of these there have been.
         self.begun = 0
         #: The same of looks after a run → samples owed to its function, to the worker.
-        self.owed_after: dict[tuple[int, int], list[float]] = {}
+        self.owed_after = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
         #: That of `owed` to which the last look added.
         self.last_owed: list[float] | None = None
         #: What looks called blocked since the last stay in the run queue that is known: the latest
@@ -151,11 +152,9 @@ class _Lane:
         """Return what the states of a function in a span are owed; it may be changed."""
         owed = self.owed.get(whose)
         if owed is None:
-            if len(self.owed) >= _MOST_OWED:
-                del self.owed[next(iter(self.owed))]
             # Multiples of the golden section, modulo 1, lie evenly however many there are. In
             # equal parts, so that a state without a share is never owed most.
-            owed = self.owed[whose] = [self.begun * _GOLDEN % 1.0 / 4] * 4
+            owed = self.owed.keep(whose, [self.begun * _GOLDEN % 1.0 / 4] * 4)
             self.begun += 1
         return owed
 
@@ -283,12 +282,12 @@ class ThreadSampler:
         else:
             stack = self.stacks.stack_of(frame, called)
         second = floor(now - self._epoch)
-        for state, n in enumerate(paid):
-            if n > 0:
+        for state, of_state in enumerate(paid):
+            if of_state > 0:
                 key = (second, executor.number, *whose, stack, state)
-                self._samples[key] = self._samples.get(key, 0) + n
+                self._samples[key] = self._samples.get(key, 0) + of_state
                 if state == SAMPLE_BLOCKED:
-                    lane.doubts.append((key, n))
+                    lane.doubts.append((key, of_state))
         return moved
 
     def _settle(self, lane: _Lane, late: float) -> None:
@@ -297,8 +296,10 @@ class ThreadSampler:
         The others were blocked, as far as that can be told: none is doubted any more. NaN: the
         system does not tell how long threads wait.
         """
+        if not late > 0.0:
+            lane.doubts.clear()
+            return
         owed = lane.last_owed
-        is_settled = False
         while late > 0.0 and lane.doubts:
             key, n = lane.doubts.pop()
             second, thread, span, function, stack, _ = key
@@ -312,9 +313,8 @@ class ThreadSampler:
                 self._samples[key] -= unsent
                 waiting = (second, thread, span, function, stack, SAMPLE_WAITING)
                 self._samples[waiting] = self._samples.get(waiting, 0) + unsent
-            is_settled = True
         lane.doubts.clear()
-        if owed is not None and (late > 0.0 or is_settled):
+        if owed is not None:
             # No sample was given for the rest yet, or one for another state: it is owed.
             late = min(late, max(0.0, owed[SAMPLE_BLOCKED] + 1.0))
             owed[SAMPLE_WAITING] += late
@@ -356,14 +356,12 @@ def _pay(owed: list[float]) -> list[int]:
 
 
 def _is_first_s(
-    debts: dict[tuple[int, int], list[float]], whose: tuple[int, int], n: int, share: float
+    debts: BoundedMap[tuple[int, int], list[float]], whose: tuple[int, int], n: int, share: float
 ) -> bool:
     """Whether the first of two, who has a share in n samples, is owed them."""
     owed = debts.get(whose)
     if owed is None:
-        if len(debts) >= _MOST_OWED:
-            del debts[next(iter(debts))]
-        owed = debts[whose] = [0.0, 0.0]
+        owed = debts.keep(whose, [0.0, 0.0])
     owed[0] += n * share
     owed[1] += n * (1.0 - share)
     first = owed[0] >= owed[1]

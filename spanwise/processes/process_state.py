@@ -8,8 +8,6 @@ import psutil
 
 #: By a signal (SIGSTOP, Ctrl-Z), or by a debugger.
 _STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-
-
 #: Two processes with one pid start further apart: all pids come between them.
 _SAME_SECONDS = 0.5
 
