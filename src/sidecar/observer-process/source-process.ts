@@ -1,5 +1,5 @@
 /** The process that a log comes from, as far as this machine can tell. In the observer process. */
-import { readFileSync } from 'node:fs';
+import { processStat } from '../process-stat';
 
 /** Process numbers are positive and at most this large; 0 and negative ones would mean groups of processes. */
 const LARGEST_PID = 2 ** 31 - 1;
@@ -38,18 +38,11 @@ export class SourceProcess {
   }
 }
 
-/** `4711 (a name) S 1 …`: the state is the first word after the name, which may hold anything; when it started is the twentieth. */
+/** In the system's ticks since its start; null: nobody has this number, or it has ended and waits for its parent. */
 function startedAt(pid: number): string | null {
-  let text: string;
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    // No such process, or one that may not be looked at.
-    return null;
-  }
-  const words = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const state = words[0];
-  return state === 'Z' || state === 'X' ? null : (words[19] ?? null);
+  const words = processStat(pid);
+  const state = words?.[0];
+  return state === 'Z' || state === 'X' ? null : (words?.[19] ?? null);
 }
 
 function answers(pid: number): boolean {

@@ -1,5 +1,5 @@
 /** What the system says of another process: whether it is stopped, and whether it has done anything. In the scheduler process. */
-import { readFileSync } from 'node:fs';
+import { processStat } from '../process-stat';
 
 export type ProcessState = {
   /** It gets no CPU time until it is continued: after SIGSTOP, Ctrl-Z, or by a debugger. */
@@ -12,18 +12,14 @@ export type ProcessState = {
 
 /** @returns null where the system does not say (there is no `/proc`), or there is no such process. */
 export function processState(pid: number): ProcessState | null {
-  let line: string;
-  try {
-    line = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
+  const words = processStat(pid);
+  if (words === null) {
     return null;
   }
-  // pid (name) state …: the name may hold anything, parentheses too. Counted from the state, utime and stime are 11 and 12.
-  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  const state = fields[0]!;
+  const state = words[0]!;
   return {
     isStopped: state === 'T' || state === 't',
     isBusy: state === 'R' || state === 'D',
-    cpuTicks: Number(fields[11]) + Number(fields[12])
+    cpuTicks: Number(words[11]) + Number(words[12])
   };
 }
