@@ -2,7 +2,7 @@
 import { type Browser, type BrowserContext, type Page } from '@playwright/test';
 import { token } from '../servers';
 import { Notebook } from './notebook';
-import { Panel, type PanelTitle, TITLES } from './panel';
+import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
 import { TroubleRecord } from './trouble';
 
@@ -85,15 +85,8 @@ export class Tab {
     return new Panel(this.page, title, cluster);
   }
 
-  /** All four, in the order of their titles. */
-  panels(cluster: string): [Panel, Panel, Panel, Panel] {
-    const [stream, metrics, profile, memory] = TITLES;
-    return [
-      this.panel(stream, cluster),
-      this.panel(metrics, cluster),
-      this.panel(profile, cluster),
-      this.panel(memory, cluster)
-    ];
+  panels(cluster: string): FourPanels {
+    return panelsOf(this.page, cluster);
   }
 
   /** The workspace as the server has it: layout and state database. */

@@ -8,7 +8,7 @@ import {
   test as galataTest
 } from '@jupyterlab/galata';
 import { Notebook } from './notebook';
-import { Panel, type PanelTitle, TITLES } from './panel';
+import { type FourPanels, Panel, panelsOf, type PanelTitle } from './panel';
 import { Sidebar } from './sidebar';
 import { TroubleRecord } from './trouble';
 
@@ -75,15 +75,8 @@ export class Lab {
     return new Panel(this.page, title, cluster);
   }
 
-  /** All four, in the order of their titles. */
-  panels(cluster: string): [Panel, Panel, Panel, Panel] {
-    const [stream, metrics, profile, memory] = TITLES;
-    return [
-      this.panel(stream, cluster),
-      this.panel(metrics, cluster),
-      this.panel(profile, cluster),
-      this.panel(memory, cluster)
-    ];
+  panels(cluster: string): FourPanels {
+    return panelsOf(this.page, cluster);
   }
 
   /** As a user does it: F5. */

@@ -124,3 +124,16 @@ export class Panel {
     });
   }
 }
+
+export type FourPanels = [Panel, Panel, Panel, Panel];
+
+/** All four, in the order of their titles. */
+export function panelsOf(page: Page, cluster: string): FourPanels {
+  const [stream, metrics, profile, memory] = TITLES;
+  return [
+    new Panel(page, stream, cluster),
+    new Panel(page, metrics, cluster),
+    new Panel(page, profile, cluster),
+    new Panel(page, memory, cluster)
+  ];
+}
