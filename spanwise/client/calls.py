@@ -278,7 +278,7 @@ class Calls:
                 f"{reference.key!r} was released, or belongs to another cluster. Compute it again."
             )
         if entry.status == CANCELLED:
-            raise entry.failure()
+            raise entry.failure().error
         return entry.id
 
     def template_blob(

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from spanwise.client.reason import Reason
-from spanwise.errors import with_remote_traceback
+from spanwise.client.reason import Failure, Reason
 
 PENDING = "pending"
 FINISHED = "finished"
@@ -47,7 +46,6 @@ class Entry:
     __slots__ = (
         "callbacks",
         "count",
-        "error",
         "id",
         "inline",
         "key",
@@ -69,23 +67,15 @@ class Entry:
         self.inline: memoryview | None = None
         self.value: Any = NOTHING
         self.nbytes = 0.0
-        self.error: BaseException | None = None
         self.reason: Reason | None = None
         self.count = 0
         self.waiters: list[Waiter] | None = None
         self.callbacks: list[Callable[[], None]] | None = None
 
-    def failure(self) -> BaseException:
-        """The error to raise; opening it may run user code, so never under a lock.
-
-        It is the same object each time, without the tracebacks of earlier raises: these would
-        grow, and keep the results alive that their frames held.
-        """
-        error, text = self.error, ""
-        if error is None:
-            assert self.reason is not None
-            error, text = self.reason.error(), self.reason.text
-        return with_remote_traceback(error.with_traceback(None), text)
+    def failure(self) -> Failure:
+        """What to raise; opening it may run user code, so never under a lock."""
+        assert self.reason is not None
+        return self.reason.open()
 
 
 class Waiter:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, ERROR, Entry
-from spanwise.client.reason import Reason
-from spanwise.errors import CancelledError
+from spanwise.client.reason import Reason, Told, cancelled
+from spanwise.errors import RemoteTaskError
 from spanwise.records.enumerations import REPORT_CANCELLED
 from spanwise.wire.frame import Message
 
@@ -23,16 +23,16 @@ class Failures:
     """The reasons a client was told, by the id of the task that failed first."""
 
     def __init__(self) -> None:
-        self._known: BoundedMap[int, Reason] = BoundedMap(KEPT)
+        self._known: BoundedMap[int, Told] = BoundedMap(KEPT)
         #: Those with a pickle, by their `id`: a cause may be told again, and both are in use.
-        self._pickled: BoundedMap[int, Reason] = BoundedMap(KEPT, KEPT_BYTES, Reason.drop_exception)
+        self._pickled: BoundedMap[int, Told] = BoundedMap(KEPT, KEPT_BYTES, Told.drop_exception)
 
     def learn(self, message: Message) -> None:
         """Keep the errors of a report."""
         for told in message.fields["errors"]:
             # A copy: the rest of the message need not stay.
             blob = bytes(message.blobs[told["blob"]]) if told["blob"] >= 0 else None
-            reason = Reason(told["type"], told["message"], told["text"], blob)
+            reason = Told(told["type"], told["message"], told["text"], blob)
             self._known.keep(told["cause"], reason)
             if reason.nbytes:
                 self._pickled.keep(id(reason), reason, reason.nbytes)
@@ -41,7 +41,7 @@ class Failures:
         """Make an entry a failed or cancelled one."""
         if status == REPORT_CANCELLED:
             entry.status = CANCELLED
-            entry.error = CancelledError(entry.key)
+            entry.reason = cancelled(entry.key)
             return
         entry.status = ERROR
-        entry.reason = self._known.get(cause) or Reason("", _FORGOTTEN, "", None)
+        entry.reason = self._known.get(cause) or Reason(lambda: RemoteTaskError(_FORGOTTEN))

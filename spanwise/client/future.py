@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
+from spanwise.client.reason import Failure
 from spanwise.graph.private_dask import TaskRef
 
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ class Future(TaskRef):
         The client that made it.
     """
 
-    __slots__ = ("__weakref__", "_entry", "client")
+    __slots__ = ("__weakref__", "_entry", "_failure", "client")
 
     def __init__(self, entry: Entry, client: Holder) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
+        #: What it raised, to raise the same again. The session must not hold it: reason.py.
+        self._failure: Failure | None = None
         self.client = client
 
     # Unlike references in graphs, futures are told apart by identity.
@@ -112,15 +115,25 @@ class Future(TaskRef):
         seconds = _seconds(timeout)
         if self.client.asynchronous:
             return self._await(seconds)
-        return self.client._session.gather_one(self._alive(), seconds)
+        return self._value(self._alive(), seconds)
+
+    def _value(self, entry: Entry, timeout: float | None = None) -> Any:
+        try:
+            return self.client._session.gather_one(entry, timeout)
+        except BaseException:
+            # A frame that the exception passed holds its failure.
+            self._failure = None if entry.reason is None else entry.reason.opened
+            raise
 
     def exception(self, timeout: float | str | None = None) -> Any:
         """Wait and return what the task raised, or None."""
         return self._once_done(self._exception, _seconds(timeout))
 
-    @staticmethod
-    def _exception(entry: Entry) -> BaseException | None:
-        return entry.failure() if entry.status in (ERROR, CANCELLED) else None
+    def _exception(self, entry: Entry) -> BaseException | None:
+        if entry.status not in (ERROR, CANCELLED):
+            return None
+        self._failure = entry.failure()
+        return self._failure.error
 
     def traceback(self, timeout: float | str | None = None) -> Any:
         """Wait and return the worker's traceback as text, or None."""
@@ -174,7 +187,7 @@ class Future(TaskRef):
         session = self.client._session
         entry = self._alive()
         await wait_async(session, [entry], timeout)
-        return await asyncio.to_thread(session.gather_one, entry, timeout)
+        return await asyncio.to_thread(self._value, entry, timeout)
 
 
 class CancelledFuture(RuntimeError):

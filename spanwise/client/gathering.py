@@ -72,7 +72,8 @@ class Gathering:
         for entry in entries:
             if entry.status in (ERROR, CANCELLED):
                 if errors == "raise":
-                    raise entry.failure()
+                    failure = entry.failure()  # lives as long as this frame: see Future.result
+                    raise failure.error
             elif entry in values:
                 continue
             elif (payload_here := entry.inline) is not None:
@@ -172,7 +173,8 @@ class Gathering:
             if entry.status in (FINISHED, PENDING):
                 alive.append(entry)
             elif errors == "raise":
-                raise entry.failure()
+                failure = entry.failure()
+                raise failure.error
             else:
                 values.pop(entry, None)
         if alive:

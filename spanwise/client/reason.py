@@ -1,14 +1,24 @@
-"""Why a task failed, as the scheduler tells it.
+"""Why a task failed, and the exception that says so.
 
-The exception is a pickle, and opening it runs user code: the thread that asks for it opens
-it, never the thread that reads the scheduler's messages.
+An exception that was raised holds the frames it passed, and they hold the caller's futures:
+
+    session ─▶ entry ─▶ reason ┄┄▶ failure ─▶ exception ─▶ frames ─▶ future ─▶ entry
+                      (weakly)
+
+So whoever asked holds the failure, and the session does not: the futures would never be let go.
+
+The exception of a task is a pickle, and opening it runs user code: the thread that asks for it
+opens it, never the thread that reads the scheduler's messages.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 from spanwise.errors import (
+    CancelledError,
     KilledWorker,
     RemoteTaskError,
     StallError,
@@ -19,37 +29,84 @@ from spanwise.wire import payload
 from spanwise.wire.foreign import is_ctrl_c, said
 
 
+class Failure:
+    """Holds the exception of a reason, for as long as somebody needs the same one again."""
+
+    __slots__ = ("__weakref__", "error")
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
 class Reason:
-    """Why a task failed, as the scheduler tells it.
+    """Why tasks failed.
+
+    Parameters
+    ----------
+    make
+        Makes the exception; may run user code.
+    text
+        The worker's traceback, formatted there.
+    """
+
+    __slots__ = ("_make", "_opened", "text")
+
+    def __init__(self, make: Callable[[], BaseException], text: str = "") -> None:
+        self._make = make
+        self.text = text
+        self._opened: weakref.ref[Failure] | None = None
+
+    @property
+    def opened(self) -> Failure | None:
+        """What somebody holds."""
+        return None if self._opened is None else self._opened()
+
+    def open(self) -> Failure:
+        """The exception to raise: the same object while somebody holds its failure.
+
+        It comes without the tracebacks of earlier raises, which would grow. Never called under
+        a lock. Two threads that are the first to ask may get two; neither waits for the other.
+        """
+        failure = self.opened
+        if failure is None:
+            failure = Failure(self._make())
+            self._opened = weakref.ref(failure)
+        with_remote_traceback(failure.error.with_traceback(None), self.text)
+        return failure
+
+
+def cancelled(key: Any, why: str = "") -> Reason:
+    """The task was cancelled; `why` is shown with the error."""
+
+    def make() -> BaseException:
+        error = CancelledError(key)
+        if why:
+            error.add_note(why)
+        return error
+
+    return Reason(make)
+
+
+class Told(Reason):
+    """A reason as the scheduler tells it.
 
     Parameters
     ----------
     kind, message
         Name and message of the exception's type, for when it cannot be opened.
     text
-        The worker's traceback, formatted there.
+        As a reason's.
     blob
         Payload of ``{"exception": BaseException, …}``, or None.
     """
 
-    __slots__ = ("_blob", "_error", "kind", "message", "text")
+    __slots__ = ("_blob", "kind", "message")
 
     def __init__(self, kind: str, message: str, text: str, blob: bytes | None) -> None:
+        super().__init__(self._open, text)
         self.kind = kind
         self.message = message
-        self.text = text
         self._blob = blob
-        self._error: BaseException | None = None
-
-    def error(self) -> BaseException:
-        """The exception, the same object each time.
-
-        Two threads that are the first to ask may get two; neither waits for the other.
-        """
-        if self._error is None:
-            self._error = self._open()
-            self._blob = None
-        return self._error
 
     @property
     def nbytes(self) -> int:

@@ -35,8 +35,8 @@ from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
 from spanwise.client.peers import Peers
+from spanwise.client.reason import Reason, cancelled
 from spanwise.errors import (
-    CancelledError,
     ClusterError,
     SchedulerLost,
 )
@@ -268,7 +268,7 @@ class Session:
                     del self.by_key[entry.key]
                 entry.id = -1  # which another entry may get from now on
                 entry.status = ERROR
-                entry.error = error
+                entry.reason = Reason(lambda: error)
                 self._done(entry)
 
     def _give_back_ids(self, unheard: int, end: int) -> None:
@@ -520,9 +520,7 @@ class Session:
                         del self.by_key[entry.key]
                     entry.status = CANCELLED
                     entry.inline = None
-                    entry.error = CancelledError(entry.key)
-                    if why:
-                        entry.error.add_note(why)
+                    entry.reason = cancelled(entry.key, why)
                     self._done(entry)
             if ids:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})
@@ -536,7 +534,7 @@ class Session:
             self._check_alive()
             for entry in entries:
                 entry.status = PENDING
-                entry.error = entry.reason = None
+                entry.reason = None
         self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
 
     # -- requests ---------------------------------------------------------
@@ -816,16 +814,15 @@ class Session:
         with self.lock:
             if self.dead is None:
                 self.dead = sentence
-            error = SchedulerLost(self.dead)
-            if self._closing:
-                error = SchedulerLost("The client was closed.")
+            sentence = "The client was closed." if self._closing else self.dead
+            reason = Reason(lambda: SchedulerLost(sentence))
             for entry in self._by_id.values():
                 if entry.status == PENDING:
                     entry.status = CANCELLED if self._closing else ERROR
-                    entry.error = error
+                    entry.reason = reason
                     self._done(entry)
             for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
-                answers.put(error)
+                answers.put(SchedulerLost(sentence))
             self._changed.notify_all()
 
     # -- the cluster ------------------------------------------------------

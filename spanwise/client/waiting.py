@@ -194,8 +194,8 @@ class as_completed:
             return future
         entry = future._alive()
         if entry.status == ERROR and not self.raise_errors:
-            return future, entry.failure()
-        return future, future.client._session.gather_one(entry)
+            return future, future._exception(entry)
+        return future, future._value(entry)
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self

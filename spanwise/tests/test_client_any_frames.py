@@ -252,7 +252,7 @@ def test_who_waits_is_told_which_message_and_field(
 
     def wait() -> None:
         session.wait_for(scheduler.entries, LIMIT_SECONDS)
-        told.extend(entry.failure() for entry in scheduler.entries)
+        told.extend(entry.failure().error for entry in scheduler.entries)
 
     waiting = threading.Thread(target=wait)
     waiting.start()

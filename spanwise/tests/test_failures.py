@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from spanwise import as_completed, wait
+from spanwise import Future, as_completed, wait
 from spanwise.client import failures
 from spanwise.client.entries import Entry
+from spanwise.client.reason import Told
 from spanwise.client.session import dump
-from spanwise.errors import ClusterError, RemoteTaskError, with_remote_traceback
+from spanwise.errors import CancelledError, ClusterError, RemoteTaskError, with_remote_traceback
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
-from spanwise.tests.test_client import increment
+from spanwise.tests.test_client import increment, until
 
 LIMIT = 20.0
 
@@ -212,6 +214,50 @@ def test_deep_recursion_while_opening(client: LocalClient, on_opening: list[Any]
         future.result(LIMIT)
 
 
+def by_result(client: LocalClient, made: list[Future]) -> None:
+    made[0].result(LIMIT)
+
+
+def by_gather(client: LocalClient, made: list[Future]) -> None:
+    client.gather(made)
+
+
+def by_hand(client: LocalClient, made: list[Future]) -> None:
+    error = made[0].exception(LIMIT)
+    assert error is not None
+    raise error
+
+
+def by_as_completed(client: LocalClient, made: list[Future]) -> None:
+    for _ in as_completed(made, with_results=True, timeout=LIMIT):
+        pass
+
+
+def by_cancelling(client: LocalClient, made: list[Future]) -> None:
+    client.cancel(made)
+    client.gather(made)
+
+
+@pytest.mark.parametrize("ask", [by_result, by_gather, by_hand, by_as_completed, by_cancelling])
+def test_futures_of_a_function_that_failed_are_let_go(
+    client: LocalClient, ask: Callable[[LocalClient, list[Future]], None]
+) -> None:
+    """An exception holds the frames that it passed, and they hold the futures."""
+    ids: list[int] = []
+
+    def failing() -> None:
+        made = [client.submit(fail_from, link) for link in LINKS]
+        data = client.submit(increment, 1)
+        wait([*made, data], timeout=LIMIT)
+        ids.extend(future._alive().id for future in [*made, data])
+        ask(client, made)
+
+    with pytest.raises((ValueError, CancelledError)):
+        failing()
+    gc.collect()
+    until(lambda: set(ids) <= set(client.fake.released))
+
+
 def test_pickled_exceptions_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(failures, "KEPT_BYTES", 3_500)
     known = failures.Failures()
@@ -223,7 +269,7 @@ def test_pickled_exceptions_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPat
         entry = Entry("x", cause)
         known.mark(entry, 2, cause)
         reasons.append(entry.reason)
-    assert sum(reason.nbytes for reason in reasons if reason) <= 3_500
-    opened = [reason.error() for reason in reasons if reason]
+    assert sum(reason.nbytes for reason in reasons if isinstance(reason, Told)) <= 3_500
+    opened = [reason.open().error for reason in reasons if reason]
     assert [type(error) for error in opened] == [RemoteTaskError] * 7 + [ValueError] * 3
     assert str(opened[0]) == "ValueError: no 0"
