@@ -6,19 +6,30 @@ Reads the runners' own reports from one folder:
     pytest*.xml      pytest --junit-xml, one per stage
     playwright.json  Playwright's json reporter
 
+    steps/*          what each step printed, if nobody looked on
+
 A failed step that wrote no report (a check, a preparation, a runner that died) is
 one failed. Exits 1 if anything failed.
+
+Before the counts it says what failed: who sees but the end of a log finds it there.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+#: Of the failed tests of a runner so many are named.
+MOST_NAMES = 20
+#: Of what a failed step without failed tests printed.
+LAST_LINES = 15
 
 
 class Counts(NamedTuple):
@@ -75,24 +86,78 @@ READERS: dict[str, Callable[[Path], Counts]] = {
 }
 
 
-def count_uncounted(failed_steps: list[str], counted: dict[str, Counts]) -> int:
-    """Count the failed steps that no runner's report accounts for.
+def failed_of_jest(path: Path) -> Iterator[str]:
+    """Name failed tests, and files that could not be loaded."""
+    for file in json.loads(path.read_text("utf8"))["testResults"]:
+        failed = [test for test in file["assertionResults"] if test["status"] == "failed"]
+        for test in failed:
+            yield f"{file['name']}: {test['fullName']}"
+        if file["status"] == "failed" and not failed:
+            yield file["name"]
+
+
+def failed_of_junit(path: Path) -> Iterator[str]:
+    """Name failed tests, and those whose fixtures failed."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None:
+            yield f"{case.get('classname')}::{case.get('name')}"
+
+
+def failed_of_playwright(path: Path) -> Iterator[str]:
+    """Name failed tests; one that passed at a second try has failed."""
+    suites = list(json.loads(path.read_text("utf8")).get("suites", []))
+    while suites:
+        suite = suites.pop()
+        suites += suite.get("suites", [])
+        for spec in suite.get("specs", []):
+            if any(test["status"] in ("unexpected", "flaky") for test in spec["tests"]):
+                yield f"{suite['file']}: {spec['title']}"
+
+
+NAMES: dict[str, Callable[[Path], Iterator[str]]] = {
+    "jest.json": failed_of_jest,
+    "playwright.json": failed_of_playwright,
+    "pytest*.xml": failed_of_junit,
+}
+
+
+def uncounted(failed_steps: list[str], counted: dict[str, Counts]) -> list[str]:
+    """Name the failed steps that no runner's report accounts for.
 
     Parameters
     ----------
     failed_steps
-        For each failed step the name of its report, or ``-`` if it writes none.
+        For each failed step the name of its report, or ``-`` if it writes none, and its own.
     counted
         The reports that were found.
     """
-    return sum(counted.get(report, Counts()).failed == 0 for report in failed_steps)
+    pairs = [step.partition(" ") for step in failed_steps]
+    return [name for report, _, name in pairs if counted.get(report, Counts()).failed == 0]
+
+
+def print_failures(folder: Path, steps: list[str]) -> None:
+    """Name failed tests; of other failed steps show the last lines that they printed."""
+    for pattern, names in NAMES.items():
+        for file in sorted(folder.glob(pattern)):
+            found = list(names(file))
+            for name in found[:MOST_NAMES]:
+                print(f"failed: {name}")
+            if len(found) > MOST_NAMES:
+                print(f"failed: and {len(found) - MOST_NAMES} more of {file.name}")
+    for name in steps:
+        print(f"failed: {name}")
+        log = folder / "steps" / re.sub(r"[^A-Za-z0-9]", "-", name)
+        if log.is_file():
+            lines = log.read_text("utf8", errors="replace").splitlines()
+            for line in itertools.islice(lines, max(0, len(lines) - LAST_LINES), None):
+                print(f"    {line}")
 
 
 def main() -> int:
     """Print a line per runner and the sum as the last line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--failed-step", action="append", default=[], metavar="REPORT")
+    parser.add_argument("--failed-step", action="append", default=[], metavar="REPORT NAME")
     options = parser.parse_args()
 
     counted = {
@@ -100,7 +165,9 @@ def main() -> int:
         for pattern, read in READERS.items()
         for file in sorted(options.folder.glob(pattern))
     }
-    total = Counts(failed=count_uncounted(options.failed_step, counted))
+    steps = uncounted(options.failed_step, counted)
+    print_failures(options.folder, steps)
+    total = Counts(failed=len(steps))
     for name, counts in counted.items():
         print(f"{name}: {counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped")
         total = total.plus(counts)

@@ -48,7 +48,7 @@ begin_beside() {
   (
     trap - INT TERM
     give_up() {
-      failed_step -
+      failed_step - "$1"
       exit 0
     }
     export TEST_LANE_OF_SPANWISE=$run_mark-$name-
@@ -67,7 +67,7 @@ join_beside() {
     unset "beside[$name]"
     end_marked "$run_mark-$name-"
     cat "$state/beside-$name.log"
-    [ "$status" -eq 0 ] || failed_step -
+    [ "$status" -eq 0 ] || failed_step - "The lane $name"
   done
 }
 

@@ -49,6 +49,7 @@ exec {nothing}</dev/null
 
 # step NAME FIX COMMAND… : says what begins, how long it took, and what mends it.
 # It reads nothing, unless step_input is the descriptor of what it reads.
+# If step_logs is a folder, and nobody looks on, what it prints is kept there too.
 # Leaves the result in step_status and returns 0: bash ignores `set -e` in whatever
 # is called as a condition, and the commands of a step must stop at the first error.
 step() {
@@ -56,11 +57,20 @@ step() {
   shift 2
   printf '\n── %s\n' "$name"
   set +e
-  (
-    set -e
-    "$@"
-  ) <&"${step_input:-$nothing}"
-  step_status=$?
+  if [ -n "${step_logs:-}" ] && [ -z "${step_input:-}" ] && [ ! -t 1 ]; then
+    (
+      set -e
+      "$@"
+    ) <&"$nothing" > >(tee "$step_logs/${name//[^[:alnum:]]/-}") 2>&1
+    step_status=$?
+    wait_a_second_for $!
+  else
+    (
+      set -e
+      "$@"
+    ) <&"${step_input:-$nothing}"
+    step_status=$?
+  fi
   set -e
   if [ "$step_status" -eq 0 ]; then
     printf '   %s: %d s\n' "$name" $((SECONDS - started))
@@ -69,11 +79,20 @@ step() {
   fi
 }
 
+# wait_a_second_for PID : a process that a step leaves behind may keep it alive.
+wait_a_second_for() {
+  local _
+  for _ in {1..20}; do
+    kill -0 "$1" 2>/dev/null || return 0
+    sleep 0.05
+  done
+}
+
 # need NAME FIX COMMAND… : a step without which the rest makes no sense.
 # give_up is what the script that sources this does then.
 need() {
   step "$@"
-  [ "$step_status" -eq 0 ] || give_up
+  [ "$step_status" -eq 0 ] || give_up "$1"
 }
 
 # retry COMMAND… : three tries, for what comes over the network.

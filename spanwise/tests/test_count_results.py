@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 JUNIT = """<testsuites><testsuite tests="10" failures="{failures}" errors="{errors}" skipped="2">
+<testcase classname="test_a" name="test_good"/>
+<testcase classname="test_a.TestB" name="test_bad"><failure>no</failure></testcase>
 </testsuite></testsuites>"""
 
 
@@ -21,18 +23,40 @@ def write_reports(folder: Path, *, jest_failed: int = 0, failures: int = 0) -> N
         "numRuntimeErrorTestSuites": 0,
         "numPendingTests": 0,
         "numTodoTests": 0,
+        "testResults": [
+            {
+                "name": "a.spec.ts",
+                "status": "failed" if jest_failed else "passed",
+                "assertionResults": [
+                    {"status": "passed", "fullName": "adds"},
+                    *[{"status": "failed", "fullName": f"takes {n}"} for n in range(jest_failed)],
+                ],
+            }
+        ],
     }
-    browser = {"stats": {"expected": 3, "unexpected": 0, "flaky": 0, "skipped": 1}, "errors": []}
+    clicks = {"title": "clicks", "tests": [{"status": "expected"}]}
+    drags = {"title": "drags", "tests": [{"status": "skipped"}]}
+    browser = {
+        "stats": {"expected": 3, "unexpected": 0, "flaky": 0, "skipped": 1},
+        "errors": [],
+        "suites": [
+            {
+                "file": "b.spec.ts",
+                "specs": [clicks],
+                "suites": [{"file": "b.spec.ts", "specs": [drags]}],
+            }
+        ],
+    }
     (folder / "jest.json").write_text(json.dumps(jest), "utf8")
     (folder / "pytest.xml").write_text(JUNIT.format(failures=failures, errors=0), "utf8")
     (folder / "playwright.json").write_text(json.dumps(browser), "utf8")
 
 
 @pytest.fixture
-def count(checkout: Path, tmp_path: Path):
-    """Return a function: failed steps → (last line, exit code)."""
+def printed(checkout: Path, tmp_path: Path):
+    """Return a function: failed steps → (lines, exit code)."""
 
-    def run(*failed_steps: str) -> tuple[str, int]:
+    def run(*failed_steps: str) -> tuple[list[str], int]:
         script = checkout / "scripts" / "count_results.py"
         arguments = [f"--failed-step={step}" for step in failed_steps]
         done = subprocess.run(
@@ -43,7 +67,18 @@ def count(checkout: Path, tmp_path: Path):
             check=False,
         )
         assert done.stderr == ""
-        return done.stdout.splitlines()[-1], done.returncode
+        return done.stdout.splitlines(), done.returncode
+
+    return run
+
+
+@pytest.fixture
+def count(printed):
+    """Return a function: failed steps → (last line, exit code)."""
+
+    def run(*failed_steps: str) -> tuple[str, int]:
+        lines, code = printed(*failed_steps)
+        return lines[-1], code
 
     return run
 
@@ -80,3 +115,25 @@ def test_both_stages_of_pytest_count(count, tmp_path: Path) -> None:
     assert count("pytest-alone.xml") == ("22 passed, 2 failed, 5 skipped", 1)
     (tmp_path / "pytest-newest.xml").write_text(JUNIT.format(failures=0, errors=0), "utf8")
     assert count("pytest-alone.xml") == ("30 passed, 2 failed, 7 skipped", 1)
+
+
+def test_what_failed_is_named_before_the_counts(printed, tmp_path: Path) -> None:
+    write_reports(tmp_path, jest_failed=21, failures=1)
+    browser = json.loads((tmp_path / "playwright.json").read_text("utf8"))
+    browser["suites"][0]["suites"][0]["specs"][0]["tests"][0]["status"] = "flaky"
+    browser["stats"].update(flaky=1, skipped=0)
+    (tmp_path / "playwright.json").write_text(json.dumps(browser), "utf8")
+    steps = tmp_path / "steps"
+    steps.mkdir()
+    (steps / "Benchmarks--smoke-run").write_text("".join(f"line {n}\n" for n in range(40)), "utf8")
+    lines, _ = printed("jest.json jest", "- Benchmarks, smoke run", "- eslint", "pytest.xml pytest")
+    assert lines[:-4] == [
+        *[f"failed: a.spec.ts: takes {n}" for n in range(20)],
+        "failed: and 1 more of jest.json",
+        "failed: b.spec.ts: drags",
+        "failed: test_a.TestB::test_bad",
+        "failed: Benchmarks, smoke run",
+        *[f"    line {n}" for n in range(25, 40)],
+        "failed: eslint",
+    ]
+    assert lines[-1].endswith("25 failed, 2 skipped")

@@ -169,8 +169,7 @@ test('on a slow link panels say that they load, and fill', async ({
     const tab = await traveller.tab('train');
     await tab.goto(NOTEBOOK);
     await traveller.signIn(tab.page);
-    await tab.sidebar.show();
-    await expect(tab.sidebar.card(CLUSTER)).toBeVisible();
+    await untilReady(tab);
     const said = await sentencesFrom(tab.page);
     const silences = await silencesFrom(tab.page);
     proxy.setSlow(true);
@@ -235,12 +234,16 @@ async function answersTo(
 
 /** The default layout, in a tab whose notebook may be busy. */
 async function openPanels(tab: Tab): Promise<void> {
-  await tab.sidebar.show();
-  await expect(tab.sidebar.card(CLUSTER)).toBeVisible();
-  // A notebook that opens later covers the panel that the layout puts below it.
-  await expect(tab.page.locator('.jp-NotebookPanel')).toBeVisible();
+  await untilReady(tab);
   await tab.sidebar.openDefaultLayout();
   await expectFilled(tab);
+}
+
+/** A notebook that opens later covers the panel that the layout puts below it. */
+async function untilReady(tab: Tab): Promise<void> {
+  await tab.sidebar.show();
+  await expect(tab.sidebar.card(CLUSTER)).toBeVisible();
+  await expect(tab.page.locator('.jp-NotebookPanel')).toBeVisible();
 }
 
 /** Each panel draws something that it can only draw of tasks. */
