@@ -58,12 +58,17 @@ step() {
   printf '\n── %s\n' "$name"
   set +e
   if [ -n "${step_logs:-}" ] && [ -z "${step_input:-}" ] && [ ! -t 1 ]; then
+    local copier kept
+    exec {kept}> >(exec tee "$step_logs/${name//[^[:alnum:]]/-}")
+    copier=$!
     (
+      exec >&"$kept" 2>&1 {kept}>&-
       set -e
       "$@"
-    ) <&"$nothing" > >(tee "$step_logs/${name//[^[:alnum:]]/-}") 2>&1
+    ) <&"$nothing"
     step_status=$?
-    wait_a_second_for $!
+    exec {kept}>&-
+    wait_a_second_for "$copier"
   else
     (
       set -e
