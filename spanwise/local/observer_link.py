@@ -16,20 +16,22 @@ from time import monotonic
 from typing import Any
 
 from spanwise.local.replay_ring import LogGap, ReplayRing
+from spanwise.local.tries import Refusal, Tries
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.fork_hook import ForkHook
+from spanwise.processes.notices import tell
 from spanwise.records.log_writer import SealedBlock
 from spanwise.version import read_build
 from spanwise.wire.content import broken
-from spanwise.wire.errors import BrokenFrame, LinkError
+from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link, dial
 
 #: Of blocks in one message.
 _MESSAGE_BYTES = 4 * 2**20
-_FIRST_PAUSE_SECONDS = 0.1
-_LONGEST_PAUSE_SECONDS = 2.0
 _DIAL_SECONDS = 10.0
+#: An observer that has opened its door says at once what it has.
+RESUME_SECONDS = 10.0
 
 
 class ObserverLink:
@@ -45,6 +47,8 @@ class ObserverLink:
         Told what left the ring before this observer had it; writes it into the log.
     ring
         What is kept for replay.
+    resume_seconds
+        How long an observer that has let this source in may take to say what it has.
     """
 
     def __init__(
@@ -53,8 +57,12 @@ class ObserverLink:
         describe: Callable[[], dict[str, Any]],
         on_gap: Callable[[list[LogGap]], None],
         ring: ReplayRing | None = None,
+        resume_seconds: float = RESUME_SECONDS,
     ) -> None:
         self._place = place
+        self._resume_seconds = resume_seconds
+        #: Used by the thread alone.
+        self._tries = Tries()
         self._describe = describe
         self._on_gap = on_gap
         self._ring = ring or ReplayRing()
@@ -137,17 +145,21 @@ class ObserverLink:
     # -- the thread -------------------------------------------------------
 
     def _run(self) -> None:
-        pause = _FIRST_PAUSE_SECONDS
         while not self._closing.is_set():
+            error: Exception | None = None
             try:
                 self._serve()
-                pause = _FIRST_PAUSE_SECONDS
-            except (LinkError, OSError):
+            except (LinkError, OSError) as problem:
                 # The observer has died, or is not there yet: its successor is looked for.
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+                error = problem
             finally:
                 self._lost()
-            self._closing.wait(pause)
+            if self._closing.is_set():
+                break
+            refusal = self._tries.ended(error, monotonic())
+            if refusal is not None:
+                tell(refused_sentence(refusal, self._place.is_own))
+            self._closing.wait(self._tries.pause())
         self._bell.close()
         self._ringer.close()
 
@@ -176,8 +188,13 @@ class ObserverLink:
         with selectors.DefaultSelector() as selector:
             selector.register(link.fileno(), selectors.EVENT_READ)
             selector.register(self._bell, selectors.EVENT_READ)
+            resume_until = monotonic() + self._resume_seconds
             while not self._closing.is_set():
-                for key, _ in selector.select():
+                # Open once it has said what it has.
+                left = None if self._is_open else resume_until - monotonic()
+                if left is not None and left <= 0:
+                    raise LinkClosed("The observer did not say in time from where to go on.")
+                for key, _ in selector.select(left):
                     if key.fileobj is self._bell:
                         with suppress(BlockingIOError):
                             self._bell.recv(4096)
@@ -201,11 +218,14 @@ class ObserverLink:
                 self._ring.resume(have)
                 self._acknowledged = have
                 self._is_open = True
+                self._tries.opened(monotonic())
                 self._connecting = False
                 self._end_sent = False
             elif kind == "ack":
                 seq = int(fields["seq"])
                 _check_seq(message, "seq", seq, self._ring.sent)
+                if seq > self._acknowledged:
+                    self._tries.took()
                 self._acknowledged = max(self._acknowledged, seq)
                 self._ring.acknowledge(self._acknowledged)
             self._changed.notify_all()
@@ -240,9 +260,23 @@ class ObserverLink:
             self._changed.notify_all()
 
 
+def refused_sentence(refusal: Refusal, is_own: bool) -> str:
+    """What the user is told, with what to do."""
+    what = "what the observer says is wrong" if refusal.by_us else "the observer turned it away"
+    if refusal.code == "protocol":
+        advice = ""  # The sentence says already which side is to be upgraded.
+    elif is_own:
+        advice = " Restart this program."
+    else:
+        advice = (
+            " Restart JupyterLab, then this program, so that both know the same connection file."
+        )
+    return f"This program computes, but no panel can show it: {what}. {refusal.sentence}{advice}"
+
+
 def _check_seq(message: Message, field: str, seq: int, sent: int) -> None:
     if not 0 <= seq <= sent:
-        raise broken(message, field, f"block {seq} of {sent}")
+        raise broken(message, field, f"the observer cannot have block {seq} of {sent}.")
 
 
 #: A child that outlives its parent would hold its connection.

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 
-from spanwise.local.observer_link import ObserverLink
+from spanwise.local import observer_link
+from spanwise.local.observer_link import RESUME_SECONDS, ObserverLink
+from spanwise.local.tries import FIRST_PAUSE_SECONDS, PASSING_REFUSALS
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
 from spanwise.records.tables import record_tables
@@ -17,7 +21,7 @@ from spanwise.tests.processes import wait_until
 from spanwise.version import read_build
 from spanwise.wire.door import listen
 from spanwise.wire.errors import LinkError
-from spanwise.wire.link import Link
+from spanwise.wire.link import Link, dial
 
 SECRET = bytes(32)
 
@@ -27,11 +31,15 @@ class Observer:
 
     def __init__(self, folder: Path, says: list[list[tuple[str, dict[str, int]]]]) -> None:
         self._says = says
+        #: How it answers what came after that.
+        self.answer: Callable[[Link], None] = self._acknowledge
+        self.links: list[Link] = []
         self.ends: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.blocks = 0
         self.door = listen(folder, "observer", SECRET, ["source"], self._serve, build=read_build())
 
     def _serve(self, link: Link) -> None:
+        self.links.append(link)
         says = self._says.pop(0) if self._says else [("resume", {"haveSeq": self.blocks})]
         try:
             assert link.read().type == "open"
@@ -40,9 +48,20 @@ class Observer:
             while True:
                 message = link.read()
                 self.blocks += len(message.blobs)
-                link.send("ack", {"seq": self.blocks})
+                self.answer(link)
         except LinkError as error:
             self.ends.put(str(error))
+
+    def _acknowledge(self, link: Link) -> None:
+        link.send("ack", {"seq": self.blocks})
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the user is told."""
+    sentences: list[str] = []
+    monkeypatch.setattr(observer_link, "tell", sentences.append)
+    return sentences
 
 
 @pytest.fixture
@@ -70,11 +89,13 @@ OPEN = {
 }
 
 
-def link_to(folder: Path) -> ObserverLink:
+def link_to(
+    folder: Path, secret: bytes = SECRET, resume_seconds: float = RESUME_SECONDS
+) -> ObserverLink:
     """A link to the observer whose place is told in `folder`, now or later."""
     nobody = f"unix:{folder / 'nobody.sock'}"
-    place = ObserverAddress(nobody, SECRET, str(folder / "secret"))
-    return ObserverLink(place, lambda: OPEN, lambda gaps: None)
+    place = ObserverAddress(nobody, secret, str(folder / "secret"))
+    return ObserverLink(place, lambda: OPEN, lambda gaps: None, resume_seconds=resume_seconds)
 
 
 def tell(folder: Path, observer: Observer) -> None:
@@ -118,3 +139,85 @@ def test_an_observer_cannot_have_what_waited_for_it(folder: Path) -> None:
     with closing(link, observer):
         assert "block 3 of 0" in observer.ends.get(timeout=20)
         wait_until("the blocks have come", lambda: observer.blocks == 3)
+
+
+def claim(link: Link) -> None:
+    """Say what cannot be."""
+    link.send("ack", {"seq": 4712})
+
+
+def claim_after_one(link: Link) -> None:
+    link.send("ack", {"seq": 1})
+    claim(link)
+
+
+def turn_away(link: Link) -> None:
+    link.refuse("broken-frame", "I cannot read this.")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (claim, 'what the observer says is wrong. "ack".seq: the observer cannot have block 4712'),
+        (claim_after_one, 'what the observer says is wrong. "ack".seq: the observer cannot have'),
+        (turn_away, "the observer turned it away. I cannot read this."),
+    ],
+)
+def test_one_that_refuses_is_tried_more_and_more_seldom_and_told_of_once(
+    folder: Path, told: list[str], wrong: Callable[[Link], None], sentence: str
+) -> None:
+    observer = Observer(folder, [[("resume", {"haveSeq": 0})]] * (PASSING_REFUSALS + 1))
+    observer.answer = wrong
+    tell(folder, observer)
+    since = monotonic()
+    link = link_to(folder)
+    link.push(block(1), 0.0)
+    with closing(link, observer):
+        wait_until("the sentence", lambda: told)
+        # Four pauses: 0.1, 0.2, 0.4 and 0.8 s.
+        assert monotonic() - since > 15 * FIRST_PAUSE_SECONDS
+        assert len(observer.links) == PASSING_REFUSALS
+        assert told[0].startswith("This program computes, but no panel can show it: ")
+        assert sentence in told[0]
+        assert told[0].endswith(
+            ". Restart JupyterLab, then this program, so that both know the same connection file."
+        )
+        # One that is right is told nothing of, and its successor is looked for at once.
+        observer.answer = lambda right: right.send("ack", {"seq": 1})
+        wait_until("the next", lambda: len(observer.links) > PASSING_REFUSALS)
+        link.wait_for(1, 30)
+        lost = monotonic()
+        observer.links[-1].close()
+        wait_until("the successor", lambda: len(observer.links) > PASSING_REFUSALS + 1)
+        assert monotonic() - lost < 1
+        assert len(told) == 1
+
+
+def test_one_that_turns_a_program_away_for_its_secret_is_told_of_once(
+    folder: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[object] = []
+
+    def count(*args: Any, **named: Any) -> Link:
+        tries.append(args)
+        return dial(*args, **named)
+
+    monkeypatch.setattr(observer_link, "dial", count)
+    observer = Observer(folder, [])
+    tell(folder, observer)
+    link = link_to(folder, secret=bytes(31) + b"1")
+    with closing(link, observer):
+        # It goes on trying.
+        wait_until("a third try", lambda: len(tries) > 2)
+        (sentence,) = told
+        assert "does not hold its secret" in sentence
+
+
+def test_one_that_never_says_what_it_has_is_given_up(folder: Path, told: list[str]) -> None:
+    observer = Observer(folder, [[]])
+    tell(folder, observer)
+    link = link_to(folder, resume_seconds=0.2)
+    link.push(block(1), 0.0)
+    with closing(link, observer):
+        wait_until("the block has come", lambda: observer.blocks == 1)
+        assert told == []

@@ -23,6 +23,23 @@ class RefusedHere(LinkClosed):
     """The link was closed here for what the other side said; its reader is told what."""
 
 
+class RefusedThere(LinkClosed):
+    """The other side closed an open link for what this one said.
+
+    Parameters
+    ----------
+    sentence : str
+        Why, as it said; perhaps nothing.
+    code : str
+        ``broken-frame``, ``memory`` ...
+    """
+
+    def __init__(self, sentence: str, code: str) -> None:
+        super().__init__(sentence or "The other side refused, and did not say why.")
+        self.sentence = str(self)
+        self.code = code
+
+
 class HandshakeRefused(LinkError):
     """The other side refused, or is not who it must be.
 

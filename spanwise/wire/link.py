@@ -23,7 +23,13 @@ from typing import Any
 
 from spanwise.wire import addresses
 from spanwise.wire.clock import clock_offset
-from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed, RefusedHere
+from spanwise.wire.errors import (
+    BrokenFrame,
+    HandshakeRefused,
+    LinkClosed,
+    RefusedHere,
+    RefusedThere,
+)
 from spanwise.wire.frame import Blob, Buffer, Message, TableInput, decode, encode
 from spanwise.wire.frame_reader import FrameReader
 from spanwise.wire.handshake import TIME_LIMIT, Initiator
@@ -324,8 +330,8 @@ class Link:
             raise
         if self._authenticated and messages[-1].type == "refused":
             self.close()
-            why = messages[-1].fields["sentence"]
-            raise LinkClosed(why or "The other side refused, and did not say why.")
+            fields = messages[-1].fields
+            raise RefusedThere(fields["sentence"], fields["code"])
         return messages
 
     def refuse(self, code: str, sentence: str) -> None:

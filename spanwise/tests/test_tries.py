@@ -1,0 +1,69 @@
+"""The pauses between tries to reach an observer, and what is told of its refusals."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.local.tries import (
+    FIRST_PAUSE_SECONDS,
+    GOOD_SECONDS,
+    LASTING_REFUSALS,
+    LONGEST_PAUSE_SECONDS,
+    PASSING_REFUSALS,
+    Tries,
+    refusal_in,
+)
+from spanwise.wire.errors import BrokenFrame, HandshakeRefused, LinkClosed, RefusedThere
+
+SENTENCES = st.sampled_from(["I cannot read this.", "There is no memory.", ""])
+CODES = st.sampled_from(["secret", "protocol", "broken-frame", "memory"])
+ERRORS = st.one_of(
+    st.none(),
+    st.just(LinkClosed("The connection broke.")),
+    st.just(ConnectionResetError()),
+    SENTENCES.map(BrokenFrame),
+    st.builds(RefusedThere, SENTENCES, CODES),
+)
+#: What ended a try that was never open.
+NEVER_OPEN = st.tuples(
+    st.one_of(ERRORS, st.builds(HandshakeRefused, SENTENCES, CODES)), st.none(), st.just(False)
+)
+#: The same for a link that was, how long that held, and whether it took a block.
+OPEN = st.tuples(ERRORS, st.floats(0, 3 * GOOD_SECONDS), st.booleans())
+
+
+@given(st.lists(NEVER_OPEN | OPEN, max_size=40))
+def test_pauses_double_until_a_link_was_good_and_each_refusal_is_told_once(
+    ends: list[tuple[Exception | None, float | None, bool]],
+) -> None:
+    tries = Tries()
+    now, tries_in_a_row, refusals, told = 0.0, 0, 0, ""
+    for error, held, took in ends:
+        if held is not None:
+            tries.opened(now)
+            now += held
+            if took:
+                tries.took()
+        refusal = refusal_in(error) if error else None
+        was_good = held is not None and (refusal is None or held >= GOOD_SECONDS)
+        if was_good:
+            refusals, told = 0, ""
+            if took:
+                tries_in_a_row = 0
+        answer = tries.ended(error, now)
+        if refusal is None:
+            assert answer is None
+        else:
+            refusals += 1
+            is_due = refusal.code in LASTING_REFUSALS or refusals >= PASSING_REFUSALS
+            assert answer == (refusal if is_due and refusal.sentence != told else None)
+            told = refusal.sentence if is_due else told
+        assert tries.pause() == min(FIRST_PAUSE_SECONDS * 2**tries_in_a_row, LONGEST_PAUSE_SECONDS)
+        tries_in_a_row += 1
+
+
+def test_what_one_refuses_without_a_sentence_says_so() -> None:
+    refusal = refusal_in(RefusedThere("", "memory"))
+    assert refusal is not None
+    assert refusal.sentence == "The other side refused, and did not say why."
