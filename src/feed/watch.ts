@@ -7,6 +7,7 @@
  */
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { Snapshot } from '../wire/panel-link';
+import { paramsOf, timeOf } from '../wire/question';
 import type { IWatch, TileData, WatchChange, WatchSpec } from './feed-types';
 import type { ObserverFrame, PageLink } from './page-link';
 import type { TileCache } from './tile-cache';
@@ -22,6 +23,7 @@ type TileFrame = Extract<ObserverFrame, { type: 'tile' }>;
 
 export class Watch implements IWatch {
   private _id: number;
+  private _spec: WatchSpec;
   private _snapshot: Snapshot | null = null;
   /** Of the tiles; null until the log and the filter of the answer are known. */
   private _scope: number | null = null;
@@ -42,9 +44,10 @@ export class Watch implements IWatch {
 
   constructor(
     private readonly _host: Watch.IHost,
-    private _spec: WatchSpec,
+    spec: WatchSpec,
     private readonly _listener: (watch: IWatch) => void
   ) {
+    this._spec = normalForm(spec);
     this._id = _host.register(this);
     this._ask();
   }
@@ -74,17 +77,20 @@ export class Watch implements IWatch {
       return;
     }
     const before = this._spec;
-    const isOther = (part: 'filter' | 'time' | 'params'): boolean =>
-      change[part] !== undefined &&
-      JSON.stringify(change[part]) !== JSON.stringify(before[part]);
+    const after = normalForm({
+      ...before,
+      filter: change.filter ?? before.filter,
+      time: change.time ?? before.time,
+      params: change.params ?? before.params
+    });
     const [filter, time, params] = (['filter', 'time', 'params'] as const).map(
-      isOther
+      part => JSON.stringify(after[part]) !== JSON.stringify(before[part])
     );
     if (!filter && !time && !params) {
-      // The observer would fold the log once more for the same answer.
+      // It would have no answer.
       return;
     }
-    this._spec = { ...before, ...change };
+    this._spec = after;
     this._isAsking = true;
     if (filter) {
       this._setScope();
@@ -98,8 +104,8 @@ export class Watch implements IWatch {
     }
     this._host.link.send('change', {
       id: this._id,
-      ...(time && { time: change.time }),
-      ...(params && { params: change.params })
+      ...(time && { time: after.time }),
+      ...(params && { params: after.params })
     });
   }
 
@@ -252,6 +258,11 @@ export namespace Watch {
     /** Whether the observer last told of this cluster. */
     lists(cluster: string): boolean;
   }
+}
+
+function normalForm(spec: WatchSpec): WatchSpec {
+  const { view, time, params } = spec;
+  return { ...spec, time: timeOf(time), params: paramsOf(view, params) };
 }
 
 /** 3 4 5 9 10 → {first 3, count 3}, {first 9, count 2}; none longer than `longest`. */

@@ -5,7 +5,7 @@ import { FakeSocket } from './fake-socket';
 
 const SPEC: WatchSpec = {
   cluster: 'c1',
-  view: 'spans',
+  view: 'tasks',
   filter: {},
   time: 'all',
   params: {}
@@ -285,7 +285,7 @@ describe('Feed', () => {
     });
 
     it('keeps the failure of a question until that has an answer', () => {
-      watch.change({ params: { text: 'long' } });
+      watch.change({ params: { search: 'long' } });
       last().answer('failure', {
         id: 1,
         sentence: 'Too many tiles.',
@@ -409,11 +409,11 @@ describe('Feed', () => {
     });
 
     it('changes time and params in place', () => {
-      watch.change({ time: { last: 5 }, params: { a: 1 } });
+      watch.change({ time: { last: 5 }, params: { limit: 1 } });
       expect(last().taken()).toEqual([
         {
           type: 'change',
-          fields: { id: 1, time: { last: 5 }, params: { a: 1 } }
+          fields: { id: 1, time: { last: 5 }, params: { limit: 1 } }
         }
       ]);
     });

@@ -24,7 +24,7 @@ import { hasMeters, honouredBy, type Exception } from './honoured';
 import { accountIdle, IDLE_CAUSES, type IdleAccount } from './idle';
 import { isLockWait, LockWaits } from './lock-waits';
 import { outsideTasks } from './outside-tasks';
-import type { ParamsOf } from './view-params';
+import type { ParamsOf } from '../../wire/question';
 
 type Unit = 'seconds' | 'bytes' | 'count';
 const UNITS: readonly Unit[] = ['seconds', 'bytes', 'count'];

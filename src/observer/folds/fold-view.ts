@@ -8,7 +8,7 @@ import { foldSpans } from './spans';
 import { foldSummary } from './summary';
 import { foldTaskStream } from './task-stream';
 import { foldTasks } from './tasks';
-import { paramsOf } from './view-params';
+import { paramsOf } from '../../wire/question';
 
 export type ViewAnswer = {
   readonly result: ViewResult;

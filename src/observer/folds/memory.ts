@@ -18,7 +18,7 @@ import {
 import { LineThinner, type DrawnLine } from './line-thinner';
 import { honouredBy as ruleOf, type Exception } from './honoured';
 import { workerName } from './run-detail';
-import type { ParamsOf } from './view-params';
+import type { ParamsOf } from '../../wire/question';
 
 /**
  * Two points per pixel of a wide panel; fewer when many workers must fit in one message of the panel link (18 bytes a point, and as many

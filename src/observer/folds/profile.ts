@@ -17,7 +17,7 @@ import { fineSums } from './fine-rows';
 import { honouredBy } from './honoured';
 import { LockWaits } from './lock-waits';
 import { workerName } from './run-detail';
-import type { ParamsOf } from './view-params';
+import type { ParamsOf } from '../../wire/question';
 
 const MOST_NODES = 5000;
 /** Characters of names and files in one answer: it must fit in one message of the panel link. */

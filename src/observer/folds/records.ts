@@ -14,7 +14,7 @@ import {
 import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
 import { passes } from './tasks';
-import type { ParamsOf } from './view-params';
+import type { ParamsOf } from '../../wire/question';
 
 /** An answer must fit in one message of the panel link, 1 MiB: texts are three bytes a character at most, a number nine bytes. */
 const MOST_BYTES = 512 * 1024;

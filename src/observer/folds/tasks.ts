@@ -14,7 +14,7 @@ import {
 import { honouredBy } from './honoured';
 import { errorOf, runDetail, workerName } from './run-detail';
 import { PageCandidates } from './select-page';
-import type { ParamsOf } from './view-params';
+import type { ParamsOf } from '../../wire/question';
 
 const MOST_ROWS = 500;
 const DEFAULT_ROWS = 100;

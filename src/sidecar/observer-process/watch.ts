@@ -1,5 +1,5 @@
 /** One watch of a panel: when it is answered, and with what. In the observer process. */
-import { paramsOf } from '../../observer/folds/view-params';
+import { paramsOf } from '../../wire/question';
 import type { Filter, TimeRange, ViewName } from '../../wire/panel-link';
 import {
   answerVersion,

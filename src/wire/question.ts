@@ -1,5 +1,9 @@
-/** What a viewer may ask of each view beside filter and time. Params come from a viewer: what a view does not know, or not of this type, is left out. */
-import type { ViewName } from '../../wire/panel-link';
+/**
+ * What a viewer may ask of each view, in its normal form: equal for equal questions. The page sends it so, and the observer brings params that it
+ * gets into this form; so both find the same questions equal. (A change after which the question is the same has no answer: a page that
+ * thought otherwise would wait for one.)
+ */
+import type { TimeRange, ViewName } from './panel-link';
 
 type Reader = (value: unknown) => unknown;
 
@@ -36,7 +40,7 @@ export type ParamsOf<V extends ViewName> = {
     : never;
 };
 
-/** The params that the answer depends on, in one order: equal for equal questions. */
+/** The params that the answer depends on, in one order. What the view does not know, or not of this type, is left out. */
 export function paramsOf<V extends ViewName>(
   view: V,
   given: Readonly<Record<string, unknown>>
@@ -49,8 +53,21 @@ export function paramsOf<V extends ViewName>(
   ) as ParamsOf<V>;
 }
 
+/** The range with its ends in one order. */
+export function timeOf(given: TimeRange): TimeRange {
+  if (given === 'all') {
+    return given;
+  }
+  return 'last' in given
+    ? { last: given.last }
+    : { from: given.from, to: given.to };
+}
+
+/** Half a surrogate pair does not survive the way as bytes. */
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string'
+    ? value.replace(/\p{Surrogate}/gu, '\ufffd')
+    : undefined;
 }
 
 function flagOf(value: unknown): true | undefined {
