@@ -93,7 +93,7 @@ PARTS = {
         "the static order against Dask's",
         "benchmarks.static_order",
         ("--seeds", "1", "--graphs", "24", "--tasks", "2000"),
-        limits=5,
+        limits=6,
     ),
     "local-loop": Part(
         "no-op tasks against Dask's get_sync, alternately",

@@ -12,8 +12,8 @@ export type Reach = {
   readonly counts: Int32Array;
   /** The largest `weight` among them; of a far end its own. */
   readonly largest: Int32Array;
-  /** Per id of `keep` at most {@link SAMPLE} of its far ends; all, if there are no more. */
-  readonly samples: readonly (readonly number[] | undefined)[];
+  /** Of each id of `keep` at most {@link SAMPLE} of its far ends; all, if there are no more. */
+  readonly samples: Edges;
 };
 
 /**
@@ -24,8 +24,6 @@ export const SAMPLE = 8;
 
 /**
  * Finds which far ends (ids without edges) each id reaches by `edges`.
- *
- * A set is forgotten as soon as everything that needs it is counted, so that memory follows the width of the graph, not its size.
  *
  * @param edges - towards the far ends; no cycles.
  * @param back - the same edges, the other way.
@@ -42,131 +40,201 @@ export function reachOf(
 ): Reach {
   const count = edges.start.length - 1;
   const counts = new Int32Array(count);
-  const largest = new Int32Array(count);
-  const sets: (readonly number[] | undefined)[] = new Array<undefined>(count);
-  const missing = new Int32Array(count);
-  const readers = new Int32Array(count);
-  const stack: number[] = [];
+  const search = new ReachSearch(edges, back, weights, keep, most);
   for (let id = 0; id < count; id++) {
-    missing[id] = degree(edges, id);
-    readers[id] = degree(back, id);
-    if (missing[id] === 0) {
-      sets[id] = readers[id]! > 0 ? [scrambled(id)] : undefined;
-      counts[id] = 1;
-      largest[id] = weights(id);
-      stack.push(id);
-    }
+    counts[id] = search.countOf(id);
   }
-  const farEnds = stack.slice();
-  const union = new Union(most);
-  while (stack.length > 0) {
-    const id = stack.pop()!;
-    const first = edges.start[id]!;
-    const end = edges.start[id + 1]!;
-    if (first < end) {
-      for (let at = first; at < end; at++) {
-        const far = edges.ids[at]!;
-        largest[id] = Math.max(largest[id]!, largest[far]!);
-        union.add(sets[far]!);
+  return { counts, largest: search.largest, samples: search.samples() };
+}
+
+/**
+ * Counts what ids reach: those that are asked for, and what these need for it.
+ *
+ * A set is forgotten as soon as everything that needs it is counted, so that memory follows how many are open at once, not the graph's size.
+ */
+export class ReachSearch {
+  readonly largest: Int32Array;
+  private readonly _counts: Int32Array;
+  /** By id where its set begins in `_sets`, or one of the two below. */
+  private readonly _places: Int32Array;
+  /** By id the first edge that leads to one which may not be counted. */
+  private readonly _cursors: Int32Array;
+  /** By id how many that need its set are not counted; one more if it is to be kept. */
+  private readonly _readers: Int32Array;
+  /** Sets: `_most` ascending numbers, filled up with {@link RANGE}. The first one stands for the far end that is looked at. */
+  private _sets: Int32Array;
+  private readonly _free: number[] = [];
+  private _end: number;
+  /** Asked for, each needed by the one before. */
+  private readonly _open: number[] = [];
+  private _union: Int32Array;
+  private _spare: Int32Array;
+  private _farEnds = 0;
+
+  constructor(
+    private readonly _edges: Edges,
+    back: Edges,
+    weights: (id: number) => number,
+    keep: (id: number) => boolean,
+    private readonly _most: number
+  ) {
+    const count = _edges.start.length - 1;
+    this.largest = new Int32Array(count);
+    this._counts = new Int32Array(count);
+    this._places = new Int32Array(count).fill(UNCOUNTED);
+    this._cursors = _edges.start.slice(0, count);
+    this._readers = new Int32Array(count);
+    for (let id = 0; id < count; id++) {
+      if (degree(_edges, id) === 0) {
+        this._places[id] = NO_SET;
+        this.largest[id] = weights(id);
+        this._farEnds++;
+      } else {
+        this._readers[id] = degree(back, id) + Number(keep(id));
       }
-      const set = (sets[id] = union.take());
-      counts[id] = Math.min(sizeOf(set, most), farEnds.length);
-      for (let at = first; at < end; at++) {
-        const far = edges.ids[at]!;
-        if (--readers[far]! === 0 && !keep(far)) {
-          sets[far] = undefined;
+    }
+    this._sets = new Int32Array(64 * _most).fill(RANGE);
+    this._end = _most;
+    this._union = new Int32Array(_most);
+    this._spare = new Int32Array(_most);
+  }
+
+  /** See {@link Reach.counts}. */
+  countOf(asked: number): number {
+    if (this._places[asked] === UNCOUNTED) {
+      const { start, ids } = this._edges;
+      const open = this._open;
+      open.push(asked);
+      while (open.length > 0) {
+        const id = open[open.length - 1]!;
+        const end = start[id + 1]!;
+        let at = this._cursors[id]!;
+        while (at < end && this._places[ids[at]!] !== UNCOUNTED) {
+          at++;
+        }
+        this._cursors[id] = at;
+        if (at < end) {
+          open.push(ids[at]!);
+        } else {
+          open.pop();
+          this._join(id);
         }
       }
     }
-    for (let at = back.start[id]!; at < back.start[id + 1]!; at++) {
-      const near = back.ids[at]!;
-      if (--missing[near]! === 0) {
-        stack.push(near);
+    return this._counts[asked]!;
+  }
+
+  /** See {@link Reach.samples}. */
+  samples(): Edges {
+    const count = this._counts.length;
+    const start = new Int32Array(count + 1);
+    const ids: number[] = [];
+    for (let id = 0; id < count; id++) {
+      const place = this._places[id]!;
+      if (place >= 0) {
+        const end = place + this._most;
+        for (let at = place; at < end && this._sets[at]! < RANGE; at++) {
+          ids.push(unscrambled(this._sets[at]!));
+        }
+      }
+      start[id + 1] = ids.length;
+    }
+    return { start, ids: Int32Array.from(ids) };
+  }
+
+  /** Unites the sets of all that the id's edges lead to. */
+  private _join(id: number): void {
+    const { start, ids } = this._edges;
+    const first = start[id]!;
+    const end = start[id + 1]!;
+    const most = this._most;
+    const sets = this._sets;
+    let union = this._union;
+    let joined = this._spare;
+    let largest = 0;
+    for (let at = first; at < end; at++) {
+      const far = ids[at]!;
+      largest = Math.max(largest, this.largest[far]!);
+      let place = this._places[far]!;
+      if (place === NO_SET) {
+        place = 0;
+        sets[0] = scrambled(far);
+      }
+      if (at === first) {
+        for (let i = 0; i < most; i++) {
+          union[i] = sets[place + i]!;
+        }
+        continue;
+      }
+      if (sets[place]! > union[most - 1]!) {
+        continue;
+      }
+      // Which of two is smaller cannot be foreseen: signs as masks instead of branches take a third of the time. RANGE, which fills both
+      // up, spares the questions whether one has ended.
+      for (let length = 0, i = 0; length < most; length++) {
+        const own = union[i]!;
+        const other = sets[place]!;
+        const difference = own - other;
+        const isLess = difference >> 31;
+        joined[length] = other + (difference & isLess);
+        i += 1 + (-difference >> 31);
+        place += 1 + isLess;
+      }
+      const before = union;
+      union = joined;
+      joined = before;
+    }
+    this._union = union;
+    this._spare = joined;
+    this.largest[id] = largest;
+    this._counts[id] = Math.min(sizeOf(union), this._farEnds);
+    for (let at = first; at < end; at++) {
+      const far = ids[at]!;
+      if (--this._readers[far]! === 0) {
+        this._free.push(this._places[far]!);
+        this._places[far] = NO_SET;
       }
     }
-    if (readers[id] === 0 && !keep(id)) {
-      sets[id] = undefined;
-    }
-  }
-  for (const id of farEnds) {
-    counts[id] = 0;
-    sets[id] = undefined;
-  }
-  const samples = sets.map(set => set?.map(unscrambled));
-  return { counts, largest, samples };
-}
-
-/** Joins sets of ascending numbers and keeps the smallest. */
-class Union {
-  /** So far: a set that was added, or `_own`. */
-  private _set = EMPTY;
-  private _length = 0;
-  private _own: number[];
-  private _spare: number[];
-
-  constructor(private readonly _most: number) {
-    this._own = new Array<number>(_most).fill(0);
-    this._spare = this._own.slice();
+    this._places[id] = this._readers[id]! > 0 ? this._kept(union) : NO_SET;
   }
 
-  add(other: readonly number[]): void {
-    const most = this._most;
-    const set = this._set;
-    const setEnd = this._length;
-    const otherEnd = other.length;
-    if (set === other || (setEnd === most && other[0]! > set[most - 1]!)) {
-      return;
+  /** Where a copy of the set is. */
+  private _kept(set: Int32Array): number {
+    let place = this._free.pop();
+    if (place === undefined) {
+      place = this._end;
+      this._end += this._most;
+      if (this._end > this._sets.length) {
+        const sets = new Int32Array(2 * this._sets.length);
+        sets.set(this._sets);
+        this._sets = sets;
+      }
     }
-    const joined = this._spare;
-    let i = 0;
-    let j = 0;
-    let length = 0;
-    // Which of two is smaller cannot be foreseen: signs as masks instead of branches take a third of the time.
-    while (length < most && i < setEnd && j < otherEnd) {
-      const difference = set[i]! - other[j]!;
-      const isLess = difference >> 31;
-      joined[length++] = other[j]! + (difference & isLess);
-      i += 1 + (-difference >> 31);
-      j += 1 + isLess;
+    for (let i = 0; i < this._most; i++) {
+      this._sets[place + i] = set[i]!;
     }
-    const equal = i + j - length;
-    while (length < most && i < setEnd) {
-      joined[length++] = set[i++]!;
-    }
-    while (length < most && j < otherEnd) {
-      joined[length++] = other[j++]!;
-    }
-    if (j === equal) {
-      return;
-    }
-    if (i === equal) {
-      this._set = other;
-      this._length = otherEnd;
-      return;
-    }
-    this._spare = this._own;
-    this._own = joined;
-    this._set = joined;
-    this._length = length;
-  }
-
-  /** The set, one of those added if that has them all; the next one begins empty. */
-  take(): readonly number[] {
-    const set = this._set;
-    const taken = set === this._own ? set.slice(0, this._length) : set;
-    this._set = EMPTY;
-    this._length = 0;
-    return taken;
+    return place;
   }
 }
 
-const EMPTY: readonly number[] = [];
+const UNCOUNTED = -1;
+/** A far end, or nobody needs the set any longer. */
+const NO_SET = -2;
 
-/** Exact below `most`; else from how close together the smallest scrambled numbers lie. */
-function sizeOf(set: readonly number[], most: number): number {
-  return set.length < most
-    ? set.length
-    : Math.max(most, Math.round(((most - 1) * RANGE) / (set[most - 1]! + 1)));
+/** Exact if the set has room left; else from how close together the smallest scrambled numbers lie. */
+function sizeOf(set: Int32Array): number {
+  const last = set[set.length - 1]!;
+  if (last === RANGE) {
+    let size = 0;
+    while (set[size] !== RANGE) {
+      size++;
+    }
+    return size;
+  }
+  return Math.max(
+    set.length,
+    Math.round(((set.length - 1) * RANGE) / (last + 1))
+  );
 }
 
 // Numbers of 30 bits are small integers to V8. An odd factor has an inverse modulo a power of two: 0x9e3779b1 is 2^32 / golden ratio.

@@ -8,7 +8,7 @@
  */
 import { degree, type Edges, idsUpTo, listOf, reversed } from './edges';
 import { loopAmong, OrderWeights, totalsOf } from './order-weights';
-import { type Reach, reachOf, SAMPLE } from './reach';
+import { type Reach, reachOf, ReachSearch, SAMPLE } from './reach';
 import { TargetLeaves } from './target-leaves';
 
 /** Tasks that wait for each other have no order. */
@@ -133,7 +133,7 @@ class StaticOrder {
       roots.counts,
       roots.largest
     );
-    this._leavesOfRoots = reversed(edgesOf(roots.samples));
+    this._leavesOfRoots = reversed(roots.samples);
     this._targets = this._targetLeaves(roots);
   }
 
@@ -168,7 +168,7 @@ class StaticOrder {
       leaves.sort(this._weights.compare),
       this._prefersLongestPath(roots, leaves.length),
       leaf => counts[leaf]!,
-      leaf => samples[leaf]?.length ?? 0
+      leaf => degree(samples, leaf)
     );
   }
 
@@ -180,7 +180,8 @@ class StaticOrder {
     if (Math.abs(roots.length - leafCount) / roots.length >= 0.8) {
       return true;
     }
-    const { counts } = reachOf(
+    // Most graphs show it by their first few roots, which is why only what those need is counted.
+    const search = new ReachSearch(
       this._dependents,
       this._dependencies,
       () => 0,
@@ -190,7 +191,7 @@ class StaticOrder {
     // Roots that are leaves reach none and do not count as long as no other was met.
     let common = 0;
     for (const root of roots) {
-      const reached = counts[root]!;
+      const reached = search.countOf(root);
       if (common === 0) {
         common = reached;
       } else if (!this._isLike(common, reached)) {
@@ -500,22 +501,4 @@ function without(edges: Edges, marked: Uint8Array): Edges {
     start[id + 1] = ids.length;
   }
   return { start, ids: Int32Array.from(ids) };
-}
-
-/** Lists, most of them absent, as edges. */
-function edgesOf(lists: readonly (readonly number[] | undefined)[]): Edges {
-  const start = new Int32Array(lists.length + 1);
-  lists.forEach((list, id) => {
-    start[id + 1] = list === undefined ? 0 : list.length;
-  });
-  for (let id = 0; id < lists.length; id++) {
-    start[id + 1]! += start[id]!;
-  }
-  const ids = new Int32Array(start[lists.length]!);
-  lists.forEach((list, id) => {
-    if (list !== undefined) {
-      ids.set(list, start[id]!);
-    }
-  });
-  return { start, ids };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { type Edges, reversed } from '../edges';
-import { reachOf, SAMPLE } from '../reach';
+import { type Edges, listOf, reversed } from '../edges';
+import { reachOf, ReachSearch, SAMPLE } from '../reach';
 
 function edgesOf(needs: readonly (readonly number[])[]): Edges {
   const start = new Int32Array(needs.length + 1);
@@ -51,7 +51,7 @@ describe('what ids reach', () => {
             expect(found.counts[id]).toBe(0);
             return;
           }
-          const sample = found.samples[id]!;
+          const sample = listOf(found.samples, id);
           expect(new Set(sample).size).toBe(sample.length);
           expect(sample.length).toBe(Math.min(roots.size, most));
           expect(sample.every(root => roots.has(root))).toBe(true);
@@ -68,6 +68,42 @@ describe('what ids reach', () => {
           }
         });
       }),
+      { numRuns: 500 }
+    );
+  });
+
+  it('is the same for those that are asked for, in whichever order', () => {
+    fc.assert(
+      fc.property(
+        drawn,
+        fc.array(fc.nat(59), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 20 }),
+        (needs, asked, most) => {
+          const edges = edgesOf(needs);
+          const back = reversed(edges);
+          const weights = (id: number) => (id * 7) % 11;
+          const all = reachOf(edges, back, weights, () => true, most);
+          const search = new ReachSearch(
+            edges,
+            back,
+            weights,
+            id => id % 3 === 0,
+            most
+          );
+          const known = asked.filter(id => id < needs.length);
+          const kept = known.filter(id => id % 3 === 0);
+          expect(known.map(id => search.countOf(id))).toEqual(
+            known.map(id => all.counts[id])
+          );
+          expect(known.map(id => search.largest[id])).toEqual(
+            known.map(id => all.largest[id])
+          );
+          const samples = search.samples();
+          expect(kept.map(id => listOf(samples, id))).toEqual(
+            kept.map(id => listOf(all.samples, id))
+          );
+        }
+      ),
       { numRuns: 500 }
     );
   });
