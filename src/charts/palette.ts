@@ -14,9 +14,12 @@ export type Kind =
   | 'serialize'
   | 'import'
   | 'cpu'
+  | 'compute'
   | 'core'
   | 'gil'
   | 'blocked'
+  | 'noncpu'
+  | 'other'
   | 'failed';
 
 export const KIND_PATTERNS = {
@@ -25,9 +28,14 @@ export const KIND_PATTERNS = {
   serialize: 'plain',
   import: 'grid',
   cpu: 'plain',
+  /** On a CPU or not, which is unknown. */
+  compute: 'backslash',
   core: 'vertical',
   gil: 'backslash',
   blocked: 'dots',
+  /** Off its core for one of the three reasons above, unknown which. */
+  noncpu: 'dots',
+  other: 'horizontal',
   failed: 'plain'
 } as const satisfies Readonly<Record<Kind, Pattern>>;
 
@@ -37,7 +45,8 @@ export type IdleCause =
   | 'held-elsewhere'
   | 'paused'
   | 'stopped'
-  | 'scheduler';
+  | 'scheduler'
+  | 'unknown';
 
 export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
   'nothing-runnable': 'plain',
@@ -45,8 +54,12 @@ export const IDLE_PATTERNS: Readonly<Record<IdleCause, Pattern>> = {
   'held-elsewhere': 'vertical',
   paused: 'horizontal',
   stopped: 'backslash',
-  scheduler: 'dots'
+  scheduler: 'dots',
+  unknown: 'grid'
 };
+
+/** How strongly a bar fills what still runs with the colour of computing: paler than in the Task Stream, so that it is not taken for `blocked` or `gil`. */
+export const RUNNING_FILL = 0.4;
 
 export type ShadeColours = {
   /** Compute by function, slots 0…11. */
@@ -58,6 +71,8 @@ export type ShadeColours = {
   readonly failedLine: string;
   readonly idleFill: string;
   readonly idleLine: string;
+  /** What a filter hides. */
+  readonly filtered: string;
   readonly unmanagedOld: string;
   readonly unmanagedRecent: string;
   /** Memory runs A, B, C, D. */
@@ -98,14 +113,18 @@ export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
       serialize: '#757575',
       import: '#1e00e1',
       cpu: '#2f6db5',
+      compute: '#64a078',
       core: '#22324a',
       gil: '#6f2c78',
       blocked: '#3aa0ad',
+      noncpu: '#5a3200',
+      other: '#4e4e4e',
       failed: '#1a1a1a'
     },
     failedLine: '#1a1a1a',
     idleFill: '#f0f0f0',
     idleLine: '#8a8a8a',
+    filtered: '#c0c0c0',
     unmanagedOld: '#8fb3d9',
     unmanagedRecent: '#c7d9ec',
     runs: ['#2f6db5', '#a8437f', '#256001', '#4d3a19'],
@@ -147,14 +166,18 @@ export const COLOURS: Readonly<Record<Shade, ShadeColours>> = {
       serialize: '#a3a3a3',
       import: '#ffff78',
       cpu: '#6ba6e8',
+      compute: '#46783c',
       core: '#e6ecc8',
       gil: '#8468ac',
       blocked: '#7fe0dc',
+      noncpu: '#aa8200',
+      other: '#7e7e7e',
       failed: '#000000'
     },
     failedLine: '#ffffff',
     idleFill: '#343434',
     idleLine: '#8d8d8d',
+    filtered: '#5a5a5a',
     unmanagedOld: '#4f7fb0',
     unmanagedRecent: '#355474',
     runs: ['#6ba6e8', '#e487bd', '#5c9448', '#d9bf8c'],

@@ -7,14 +7,14 @@ import {
   IDLE_PATTERNS,
   type IdleCause,
   type Kind,
-  KIND_PATTERNS
+  KIND_PATTERNS,
+  RUNNING_FILL
 } from '../charts/palette';
 import { functionProperty } from './function-property';
 
 export type Mark =
   | {
-      readonly kind:
-        Kind | 'compute' | 'noncpu' | 'other' | 'hidden' | 'running';
+      readonly kind: Kind | 'hidden' | 'rest' | 'running';
     }
   | { readonly slot: number; readonly round: number }
   | { readonly idle: IdleCause }
@@ -42,37 +42,20 @@ export function markOf(
       style: style(functionProperty(mark.slot))
     };
   }
-  if (mark.kind === 'other') {
-    return {
-      className: join(className, '', 'vertical'),
-      style: style('--sw-fn-other')
-    };
-  }
-  if (mark.kind === 'compute') {
-    // On a CPU or not, which is unknown: the colour of CPU time, and lines.
-    return {
-      className: join(className, '', 'backslash'),
-      style: style('--sw-kind-cpu')
-    };
-  }
-  if (mark.kind === 'noncpu') {
-    // Off its core for one of three reasons, unknown which: the colour of being blocked, and lines.
-    return {
-      className: join(className, '', 'horizontal'),
-      style: style('--sw-kind-blocked')
-    };
-  }
   if (mark.kind === 'running') {
-    // A task's fill at 62 %, as in the Task Stream; which kind it will be is not known yet.
-    const fill =
-      'color-mix(in srgb, var(--sw-kind-cpu) 45%, var(--jp-layout-color1))';
+    // Which kind it will be is not known yet.
+    const fill = `color-mix(in srgb, var(--sw-kind-cpu) ${RUNNING_FILL * 100}%, var(--jp-layout-color1))`;
     return {
       className: join(className),
       style: { '--sw-fill': fill } as React.CSSProperties
     };
   }
   if (mark.kind === 'hidden') {
-    return { className: join(className), style: style('--sw-track') };
+    return { className: join(className), style: style('--sw-filtered') };
+  }
+  if (mark.kind === 'rest') {
+    // Neither work nor idle as far as is known: pale as what is idle.
+    return { className: join(className, 'sw-idle', 'cross'), style: {} };
   }
   return {
     className:
