@@ -7,6 +7,9 @@ type BarPart = {
   readonly width: number;
 };
 
+/** Half a pixel of a bar of 1,000. */
+const LEAST_PERCENT = 0.05;
+
 /**
  * The parts of a stacked bar. `whole` is what the full length stands for. A
  * part is never drawn longer than it is: what is too thin to be seen is in the
@@ -22,6 +25,25 @@ export function stackedBar(parts: readonly Part[], whole: number): BarPart[] {
     left -= width;
     return { part, width };
   });
+}
+
+/** Those that can be seen: what is drawn of a bar, and what the legend has words for. */
+export function seenOf(bar: readonly BarPart[]): BarPart[] {
+  return bar.filter(({ width }) => width >= LEAST_PERCENT);
+}
+
+/** Each part that is seen in one of the bars, once, in the order of `all`; and nothing else. */
+export function legendOf(
+  all: readonly Part[],
+  bars: readonly (readonly BarPart[])[]
+): Part[] {
+  const drawn = new Map(
+    bars.flatMap(bar => seenOf(bar).map(({ part }) => [part.id, part] as const))
+  );
+  const place = new Map(all.map(({ id }, index) => [id, index]));
+  return [...drawn.values()].sort(
+    (a, b) => (place.get(a.id) ?? all.length) - (place.get(b.id) ?? all.length)
+  );
 }
 
 /** The largest of some values, at least a hair above 0, so that bars can be divided by it. */

@@ -34,6 +34,7 @@ type ActivityRole =
   | 'other'
   | 'failed'
   | 'running'
+  | 'rest'
   | 'hidden';
 type IdleRole =
   | 'nothing-runnable'
@@ -41,7 +42,8 @@ type IdleRole =
   | 'held-elsewhere'
   | 'paused'
   | 'stopped'
-  | 'scheduler';
+  | 'scheduler'
+  | 'unknown';
 type Group =
   | 'CPU'
   | 'CPU not known'
@@ -175,7 +177,7 @@ const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
   paused: { label: 'paused for memory', idle: 'paused' },
   stopped: { label: 'worker stopped', idle: 'stopped' },
   scheduler: { label: 'scheduler not yet answered', idle: 'scheduler' },
-  unknown: { label: 'cause not known', idle: 'nothing-runnable' }
+  unknown: { label: 'cause not known', idle: 'unknown' }
 };
 
 function meaningOf(activity: string): Meaning {
@@ -294,14 +296,19 @@ export function remarkOn(part: Part, trans: Trans): string {
 
 // ----------------------------------------------------------------- headline
 
+type GroupSum = {
+  readonly group: Group;
+  /** The label of what the group is, or mostly is, where that says more than the group's word. */
+  readonly mostly: string | null;
+  readonly isAll: boolean;
+  readonly text: string;
+  readonly shareText: string;
+};
+
 type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
-  readonly groups: readonly {
-    readonly group: Group;
-    readonly text: string;
-    readonly shareText: string;
-  }[];
+  readonly groups: readonly GroupSum[];
   /** What the bar's whole length is; in seconds the capacity. */
   readonly total: number;
 };
@@ -355,7 +362,7 @@ export function headlineOf(
       part(
         'rest',
         isRunning ? 'still running' : 'not accounted for',
-        { kind: isRunning ? 'running' : 'other' },
+        { kind: isRunning ? 'running' : 'rest' },
         isRunning ? 'still running' : 'other',
         rest,
         total,
@@ -369,6 +376,14 @@ export function headlineOf(
     groups: groupsOf(parts, unit),
     total
   };
+}
+
+/** The bar's whole length, and what its times are: those of other panels are longer. */
+export function footText(result: FineMetricsResult, trans: Trans): string {
+  const total = totalText(result, trans);
+  return result.unit === 'seconds'
+    ? trans.__('thread time %1 · wall leaves out pauses', total)
+    : total;
 }
 
 /** What the bar's whole length is: "3 min 57 s = wall 29.6 s × 8 threads". */
@@ -398,20 +413,46 @@ export function totalText(result: FineMetricsResult, trans: Trans): string {
       );
 }
 
+/** Their parts have causes of different kinds, and each another remedy. */
+const mixedGroups: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
+/** From here on a part is what its group mostly is; what is left is half of that at most. */
+const MOST = 2 / 3;
+
 function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
-  const sums = new Map<Group, { value: number; share: number | null }>();
+  const sums = new Map<
+    Group,
+    { value: number; share: number | null; largest: Part }
+  >();
   for (const item of parts) {
     const sum = sums.get(item.group);
     sums.set(item.group, {
       value: (sum?.value ?? 0) + item.value,
-      share: item.share === null ? null : (sum?.share ?? 0) + item.share
+      share: item.share === null ? null : (sum?.share ?? 0) + item.share,
+      largest: sum && sum.largest.value >= item.value ? sum.largest : item
     });
   }
-  return [...sums].map(([group, { value, share }]) => ({
+  return [...sums].map(([group, { value, share, largest }]) => ({
     group,
+    mostly:
+      mixedGroups.has(group) && largest.value >= MOST * value
+        ? largest.label
+        : null,
+    isAll: largest.value === value,
     text: formatUnit(value, unit),
     shareText: formatShare(share === null ? null : Math.min(1, share))
   }));
+}
+
+/** What the headline calls a group: "mostly waiting for a core" where that is most of what was not on a CPU. */
+export function groupWord(
+  { group, mostly, isAll }: GroupSum,
+  trans: Trans
+): string {
+  if (mostly === null) {
+    return legendWord(group, trans);
+  }
+  const word = legendWord(mostly, trans);
+  return isAll ? word : trans.__('mostly %1', word);
 }
 
 /** `byActivity` without idle, as a record. */
@@ -441,7 +482,7 @@ export function idleParts(result: FineMetricsResult, whole: number): Part[] {
     .map(({ cause, seconds }) => {
       const known = causes[cause] ?? {
         label: cause,
-        idle: 'nothing-runnable' as const
+        idle: 'unknown' as const
       };
       return part(
         `idle:${cause}`,
@@ -739,6 +780,6 @@ export function tableOf(result: FineMetricsResult, trans: Trans): Table {
       ...names.map(name => ({ name, numeric: true }))
     ],
     rows,
-    note: totalText(result, trans)
+    note: footText(result, trans)
   };
 }

@@ -5,20 +5,21 @@ import type { SelectionModel } from '../../feed/selection';
 import type { FineMetricsResult } from '../../wire/panel-link';
 import { formatCount, legendWord } from '../format';
 import { type Mark, markOf, Swatch } from '../mark';
-import { longest, stackedBar } from './figure';
+import { legendOf, longest, seenOf, stackedBar } from './figure';
 import { usePointerOver } from '../use-pointer-over';
 import {
   activityRows,
   type FunctionOrder,
   type FunctionRow,
+  footText,
   functionRows,
+  groupWord,
   headlineOf,
   idleParts,
   keepOrder,
   movedRows,
   type Part,
-  remarkOn,
-  totalText
+  remarkOn
 } from './rows';
 
 type FineMetricsViewProps = {
@@ -113,6 +114,13 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
   const { result, trans, isRunning } = props;
   const headline = headlineOf(result, isRunning);
   const isTime = result.unit === 'seconds';
+  const bar = seenOf(stackedBar(headline.parts, headline.total));
+  const rows = functionRows(result, trans);
+  const whole = longest(rows.map(row => row.total));
+  const legend = legendOf(headline.parts, [
+    bar,
+    ...rows.map(row => stackedBar(row.parts, whole))
+  ]);
   const title = isTime
     ? trans.__('Where the thread time went')
     : result.unit === 'bytes'
@@ -129,13 +137,15 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         )}
       </div>
       <div className="sw-FineMetrics-groups sw-figure">
-        {headline.groups.map(group => (
-          <span key={group.group}>
-            {legendWord(group.group, trans)}{' '}
-            <span className="sw-wide-only">{group.text} · </span>
-            {group.shareText}
-          </span>
-        ))}
+        {headline.groups
+          .filter(({ group }) => bar.some(({ part }) => part.group === group))
+          .map(group => (
+            <span key={group.group}>
+              {groupWord(group, trans)}{' '}
+              <span className="sw-wide-only">{group.text} · </span>
+              {group.shareText}
+            </span>
+          ))}
       </div>
       <div
         className="sw-FineMetrics-bar"
@@ -149,13 +159,11 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
           .join('; ')}
       >
         <Bar
-          parts={stackedBar(headline.parts, headline.total).map(
-            ({ part, width }) => ({
-              mark: markFor(part),
-              width,
-              title: `${legendWord(part.label, trans)}: ${part.text}, ${part.shareText}`
-            })
-          )}
+          parts={bar.map(({ part, width }) => ({
+            mark: markFor(part),
+            width,
+            title: `${legendWord(part.label, trans)}: ${part.text}, ${part.shareText}`
+          }))}
         />
       </div>
       <div className="sw-FineMetrics-foot sw-figure">
@@ -169,15 +177,17 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
               : undefined
           }
         >
-          {totalText(result, trans)}
-          {isTime && (
-            <span className="sw-wide-only">
-              {' '}
-              · {trans.__('wall: while there were tasks, without pauses')}
-            </span>
-          )}
+          {footText(result, trans)}
         </span>
       </div>
+      <ul className="sw-legend" aria-label={trans.__('Legend')}>
+        {legend.map(part => (
+          <li key={part.id} className="sw-legend-item">
+            <Swatch mark={markFor(part)} />
+            <span>{legendWord(part.label, trans)}</span>
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
@@ -200,7 +210,6 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   }
   shown.current = { by, names: rows.map(row => row.name) };
   const whole = longest(rows.map(row => row.total));
-  const legend = legendOf(rows);
   const picked = selection.filter.functions ?? [];
   const show = (name: string | null) => {
     window.clearTimeout(timer.current);
@@ -227,14 +236,6 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
         formatCount(all)
       )}
     >
-      <ul className="sw-legend" aria-label={trans.__('Activities')}>
-        {legend.map(part => (
-          <li key={part.id} className="sw-legend-item">
-            <Swatch mark={markFor(part)} />
-            <span>{legendWord(part.label, trans)}</span>
-          </li>
-        ))}
-      </ul>
       <ul
         ref={list}
         className="sw-metricList"
@@ -260,11 +261,9 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
             onHover={isHovered => show(isHovered ? row.name : null)}
           >
             <Bar
-              parts={stackedBar(row.parts, whole).map(({ part, width }) => ({
-                mark: markFor(part),
-                width,
-                title: ''
-              }))}
+              parts={seenOf(stackedBar(row.parts, whole)).map(
+                ({ part, width }) => ({ mark: markFor(part), width, title: '' })
+              )}
             />
             {card === row.name && <FunctionCard row={row} trans={trans} />}
           </MetricItem>
@@ -455,22 +454,6 @@ function Block(props: {
 
 function markFor(part: Part): Mark {
   return part.role;
-}
-
-/** The activities that occur in some row, in drawing order. */
-function legendOf(rows: readonly FunctionRow[]): Part[] {
-  const seen = new Map<string, Part>();
-  for (const row of rows) {
-    for (const part of row.parts) {
-      if (!seen.has(part.id)) {
-        seen.set(part.id, part);
-      }
-    }
-  }
-  const order = rows.flatMap(row => row.parts.map(part => part.id));
-  return [...seen.values()].sort(
-    (a, b) => order.indexOf(a.id) - order.indexOf(b.id)
-  );
 }
 
 /** Up and down go from row to row. */

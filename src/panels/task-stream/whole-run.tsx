@@ -10,7 +10,7 @@ import type { TaskStreamModel } from './model';
 import { stripBars } from './rows';
 import { type Viewport, xOf } from './viewport';
 
-const HEIGHT = 32;
+const HEIGHT = 36;
 
 export function WholeRun(props: {
   readonly model: TaskStreamModel;
@@ -142,6 +142,8 @@ export function WholeRun(props: {
         {trans.__('whole run')}
         <br />
         <span className="sw-figure">{formatDuration(total)}</span>
+        <br />
+        {trans.__('with pauses')}
       </div>
       <div
         ref={box}

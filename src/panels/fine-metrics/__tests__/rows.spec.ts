@@ -9,7 +9,9 @@ import { formatBytes, formatDuration } from '../../format';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import {
   activityRows,
+  footText,
   functionRows,
+  groupWord,
   headlineOf,
   idleParts,
   keepOrder,
@@ -145,6 +147,42 @@ describe('the bar over everything', () => {
       english
     );
     expect(plain(text)).toMatch(/= wall 29\.6 s × 7\.63 threads on average$/);
+  });
+
+  it('says what kept threads off their cores where one thing mostly did', () => {
+    const words = (seconds: Record<string, number>) =>
+      headlineOf({
+        ...empty,
+        byActivity: Object.entries(seconds).map(([activity, value]) => ({
+          activity,
+          value,
+          share: null
+        }))
+      }).groups.map(group => groupWord(group, english));
+    expect(words({ 'thread-cpu': 1, core: 7, gil: 1, blocked: 2 })).toEqual([
+      'CPU',
+      'mostly waiting for a core'
+    ]);
+    expect(words({ core: 6, gil: 2, blocked: 2 })).toEqual(['not on CPU']);
+    expect(words({ blocked: 3 })).toEqual(['blocked (I/O, sleep)']);
+    expect(
+      words({ transfer: 1, import: 8, 'thread-noncpu': 9, gil: 1 })
+    ).toEqual(['mostly waiting or blocked', 'mostly importing modules']);
+    // Of the drawn run no part is most of it.
+    expect(
+      headlineOf(result)
+        .groups.map(group => groupWord(group, english))
+        .filter(word => word.startsWith('mostly'))
+    ).toEqual([]);
+  });
+
+  it('names each of its times, and says which is without pauses', () => {
+    expect(plain(footText(result, english))).toBe(
+      'thread time 3 min 57 s = wall 29.6 s × 8 threads · wall leaves out pauses'
+    );
+    expect(plain(footText({ ...result, unit: 'bytes' }, english))).not.toMatch(
+      /wall/
+    );
   });
 
   it('gives the rest to what still runs', () => {
