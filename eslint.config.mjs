@@ -1,6 +1,7 @@
 import jupyter from '@jupyter/eslint-plugin';
 import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
+import { constantNames } from './scripts/constant-names.mjs';
 
 /** Folders without a clock, without chance, without a platform. */
 const pureFiles = [
@@ -29,13 +30,6 @@ const names = [
     leadingUnderscore: 'require'
   }
 ];
-/** A number, text or flag that stands for a whole file; tables and functions are named for what they are. */
-const constants = {
-  selector: 'variable',
-  modifiers: ['const', 'global'],
-  types: ['boolean', 'number', 'string'],
-  format: ['UPPER_CASE']
-};
 const why = 'Pure folders get time and chance from their caller.';
 
 export default tseslint.config(
@@ -55,7 +49,7 @@ export default tseslint.config(
   {
     files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.base],
-    plugins: { jupyter },
+    plugins: { jupyter, house: { rules: { 'constant-names': constantNames } } },
     languageOptions: {
       parserOptions: {
         project: './tsconfig.json',
@@ -97,6 +91,7 @@ export default tseslint.config(
         'error',
         { considerDefaultExhaustiveForUnions: true }
       ],
+      'house/constant-names': 'error',
       curly: ['error', 'all'],
       eqeqeq: ['error', 'always'],
       'no-console': 'error',
@@ -126,13 +121,6 @@ export default tseslint.config(
     }
   },
   {
-    files: ['src/**/*.{ts,tsx}'],
-    ignores: testFiles,
-    rules: {
-      '@typescript-eslint/naming-convention': ['error', ...names, constants]
-    }
-  },
-  {
     // Views and plugins translate; pure code gives English to view and export.
     files: ['src/**'],
     ignores: ['src/panels/**/*.tsx', 'src/lab/**'],
@@ -142,6 +130,10 @@ export default tseslint.config(
     // Programs that talk to a terminal.
     files: ['src/sidecar/main.ts', 'benchmarks/**', 'examples/**'],
     rules: { 'no-console': 'off' }
+  },
+  {
+    files: [...testFiles, '{benchmarks,examples}/**/*.ts'],
+    rules: { 'house/constant-names': ['error', 'one way'] }
   },
   {
     files: testFiles,

@@ -38,6 +38,7 @@ const slowSpecs = {
   'sidecar/observer-process/__tests__/many-requests': 15,
   'order/__tests__/static-order': 14,
   'node/observe/__tests__/observe': 12,
+  'testing/__tests__/constant-names': 11,
   'testing/__tests__/import-check': 10,
   'node/diagnostics/__tests__/resource-profiler': 10,
   'node/pools/__tests__/workers': 9,

@@ -95,7 +95,7 @@ function overlap(): Needs {
   return needs;
 }
 
-const GRAPHS: Record<string, () => Needs> = {
+const graphs: Record<string, () => Needs> = {
   'random, near': () => drawn(2, 60, 0.25),
   'random, far': () => drawn(2, 1000, 0.5),
   'random, dense': () => drawn(5, 300, 0.3),
@@ -130,7 +130,7 @@ function measured(needs: Needs): { edges: number; microseconds: number[] } {
   return { edges: all.length, microseconds: times.slice(2) };
 }
 
-const found = Object.entries(GRAPHS).map(([graph, make]) => {
+const found = Object.entries(graphs).map(([graph, make]) => {
   const needs = make();
   return { graph, tasks: needs.length, ...measured(needs) };
 });

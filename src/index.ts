@@ -6,7 +6,7 @@ import { sidebarPlugin } from './lab/sidebar-plugin';
 import { statusPlugin } from './lab/status-plugin';
 import { themePlugin } from './lab/theme-plugin';
 
-const plugins: JupyterFrontEndPlugin<unknown>[] = [
+const PLUGINS: JupyterFrontEndPlugin<unknown>[] = [
   feedPlugin,
   themePlugin,
   panelsPlugin,
@@ -14,4 +14,4 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   statusPlugin
 ];
 
-export default plugins;
+export default PLUGINS;

@@ -33,7 +33,7 @@ export type BoxColumns = {
 /** How a box is filled: RGBA as ImageData has it, little-endian (0xAABBGGRR). */
 export type BoxFill = {
   readonly colour: number;
-  readonly pattern: keyof typeof patternOf;
+  readonly pattern: keyof typeof PATTERN_OF;
   /** Light lines along the top: the function's second or third dozen. */
   readonly topLines: number;
 };
@@ -65,7 +65,7 @@ type LaneRaster = {
   readonly pixels: Uint32Array<ArrayBuffer>;
 };
 
-const patternOf = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
+const PATTERN_OF = { plain: 0, slash: 1, horizontal: 2, grid: 3 } as const;
 const FAILED_KIND = 4;
 /** From this width on (CSS pixels) a box shows its pattern. */
 const PATTERN_FROM = 5;
@@ -188,7 +188,7 @@ class LaneLines {
     );
     const cover = boxes.cover[row] as number;
     const pattern =
-      size >= PATTERN_FROM * pixelRatio ? patternOf[fill.pattern] : 0;
+      size >= PATTERN_FROM * pixelRatio ? PATTERN_OF[fill.pattern] : 0;
     const isStrip = boxes.strip[row] === 1;
     const line = isStrip ? this._strip : this._work;
     if (cover === 255) {
@@ -278,9 +278,9 @@ class LaneLines {
       const kind = pattern[x];
       if (
         kind !== 0 &&
-        (kind === patternOf.slash
+        (kind === PATTERN_OF.slash
           ? (x + this._x + y) % period < thick
-          : kind === patternOf.grid
+          : kind === PATTERN_OF.grid
             ? isGridLine || (x + this._x) % mesh < thin
             : isHorizontalLine)
       ) {

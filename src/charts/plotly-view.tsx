@@ -28,7 +28,7 @@ type PlotlyViewProps = {
   onHover?(x: number | null, event: MouseEvent | null): void;
 };
 
-const config = {
+const PLOTLY_CONFIG = {
   displaylogo: false,
   displayModeBar: false,
   showSendToCloud: false,
@@ -75,7 +75,7 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
         width: Math.max(10, target.clientWidth),
         height: Math.max(10, target.clientHeight)
       };
-      plotly.react(target, data, sized, config).then(
+      plotly.react(target, data, sized, PLOTLY_CONFIG).then(
         () => {
           if (!hasListeners && onHover.current !== undefined) {
             hasListeners = true;

@@ -12,7 +12,7 @@ import type { Role } from '../wire/handshake-messages';
 import { connectOptions } from './addresses';
 import { FramedSocket } from './framed-socket';
 import { Link, refusal } from './link';
-import { NODE_CRYPTO } from './node-crypto';
+import { nodeCrypto } from './node-crypto';
 
 type DialOptions<R extends Role> = {
   readonly address: string;
@@ -37,7 +37,7 @@ export function dial<R extends Role>(
   return new Promise((resolve, reject) => {
     const raw = connect(connectOptions(address));
     const socket = new FramedSocket(raw, BODY_LIMIT.unauthenticated);
-    const initiator = new Initiator(NODE_CRYPTO, options);
+    const initiator = new Initiator(nodeCrypto, options);
     const decoder = new FrameDecoder('doorbell', 'down');
     const encoder = new FrameEncoder('doorbell', 'up');
     const limit = setTimeout(

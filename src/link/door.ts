@@ -14,7 +14,7 @@ import type { Role } from '../wire/handshake-messages';
 import { addressOf, listenOptions, type Transport } from './addresses';
 import { FramedSocket } from './framed-socket';
 import { Link, refusal } from './link';
-import { NODE_CRYPTO } from './node-crypto';
+import { nodeCrypto } from './node-crypto';
 
 /** A link that came in; `role` tells which messages it carries. */
 export type AcceptedLink<R extends Role = Role> = R extends Role
@@ -90,7 +90,7 @@ export class Door<R extends Role> {
   private _shakeHands(raw: Socket): void {
     const { secret, roles, build } = this._options;
     const socket = new FramedSocket(raw, BODY_LIMIT.unauthenticated);
-    const acceptor = new Acceptor(NODE_CRYPTO, { secret, roles, build });
+    const acceptor = new Acceptor(nodeCrypto, { secret, roles, build });
     const decoder = new FrameDecoder('doorbell', 'up');
     const encoder = new FrameEncoder('doorbell', 'down');
     const refuse = (

@@ -28,7 +28,7 @@ const LASTING: readonly TableName[] = [
   'memoryRuns',
   'gaps'
 ];
-const LASTING_TABLES = new Set<number>(
+const LASTING_TABLES: ReadonlySet<number> = new Set<number>(
   LASTING.map(name => TABLES[name].number)
 );
 const LASTING_BYTES = 16 * 2 ** 20;

@@ -45,10 +45,10 @@ export type CompiledFilter = {
 };
 
 /** Each tile asks for the key of its watch's filter, which may be 64 Ki characters long. */
-const KEYS = new WeakMap<Filter, string>();
+const filterKeys = new WeakMap<Filter, string>();
 
 export function filterKey(filter: Filter): string {
-  let key = KEYS.get(filter);
+  let key = filterKeys.get(filter);
   if (key === undefined) {
     key = JSON.stringify([
       filter.spans?.any ?? [],
@@ -59,7 +59,7 @@ export function filterKey(filter: Filter): string {
       filter.workers ?? [],
       filter.status ?? []
     ]);
-    KEYS.set(filter, key);
+    filterKeys.set(filter, key);
   }
   return key;
 }

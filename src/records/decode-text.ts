@@ -1,5 +1,5 @@
 /** Keeps no state between calls, as long as none asks it to stream. */
-const UTF8 = new TextDecoder();
+const utf8 = new TextDecoder();
 /** Up to here a loop is faster than the decoder, which costs some 150 ns whatever the length. */
 const SHORT_BYTES = 24;
 
@@ -10,13 +10,13 @@ export function decodeText(
   end: number
 ): string {
   if (end - start > SHORT_BYTES) {
-    return UTF8.decode(bytes.subarray(start, end));
+    return utf8.decode(bytes.subarray(start, end));
   }
   let text = '';
   for (let i = start; i < end; i++) {
     const byte = bytes[i]!;
     if (byte >= 0x80) {
-      return UTF8.decode(bytes.subarray(start, end));
+      return utf8.decode(bytes.subarray(start, end));
     }
     text += String.fromCharCode(byte);
   }

@@ -12,7 +12,7 @@ import { runScheduler } from './scheduler-process/program';
 
 type Program = (args: readonly string[]) => Promise<number>;
 
-const PROGRAMS: Readonly<Record<string, Program>> = {
+const programs: Readonly<Record<string, Program>> = {
   observer: runObserver,
   scheduler: runScheduler
 };
@@ -23,10 +23,10 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`spanwise ${VERSION} (build ${BUILD})`);
     return 0;
   }
-  const program = PROGRAMS[first];
+  const program = programs[first];
   if (program === undefined) {
     console.error(
-      `spanwise: the first argument is one of ${Object.keys(PROGRAMS).join(', ')}, --version`
+      `spanwise: the first argument is one of ${Object.keys(programs).join(', ')}, --version`
     );
     return 2;
   }

@@ -16,8 +16,8 @@ import type { Message } from '../wire/schema';
 import { waitFor } from './wait-for';
 
 const PROGRAM = resolve(__dirname, '../../spanwise/node/spanwise.mjs');
-const OBSERVER_SECRET = Buffer.alloc(32, 7);
-const DOORBELL_SECRET = Buffer.alloc(32, 9);
+const observerSecret = Buffer.alloc(32, 7);
+const doorbellSecret = Buffer.alloc(32, 9);
 const PRIVATE = { mode: 0o600 };
 
 type Down = Message<'panel', 'down'>;
@@ -62,7 +62,7 @@ export class FakeJupyter {
     mkdirSync(this.observerFolder, { mode: 0o700 });
     const write = (name: string, text: string) =>
       writeFileSync(join(this.observerFolder, name), text, PRIVATE);
-    write('secret', OBSERVER_SECRET.toString('hex'));
+    write('secret', observerSecret.toString('hex'));
     const child = spawn(
       process.execPath,
       [PROGRAM, 'observer', '--folder', this.observerFolder],
@@ -71,7 +71,7 @@ export class FakeJupyter {
     this._observer = child;
     const settings = {
       protocol: 1,
-      secretHex: OBSERVER_SECRET.toString('hex'),
+      secretHex: observerSecret.toString('hex'),
       transport: 'unix',
       budgetBytes: 1 << 28
     };
@@ -163,7 +163,7 @@ export class FakeJupyter {
     if (this._panel === null) {
       const link = await dial({
         address: this._address,
-        secret: OBSERVER_SECRET,
+        secret: observerSecret,
         role: 'panel',
         build: 'test'
       });
@@ -182,12 +182,12 @@ export class FakeJupyter {
 
   private async _hangDoorbell(): Promise<void> {
     const secretFile = join(this.folder, 'doorbell-secret');
-    writeFileSync(secretFile, DOORBELL_SECRET.toString('hex'), PRIVATE);
+    writeFileSync(secretFile, doorbellSecret.toString('hex'), PRIVATE);
     const door = await Door.open<'doorbell'>({
       transport: 'unix',
       folder: this.folder,
       name: 'doorbell',
-      secret: DOORBELL_SECRET,
+      secret: doorbellSecret,
       build: 'test',
       roles: ['doorbell'],
       onLink: link =>

@@ -18,7 +18,7 @@ import {
   flag,
   map,
   message,
-  newNames,
+  NEW_NAMES,
   seconds,
   spanId,
   text,
@@ -41,7 +41,7 @@ const span = v.object({
   )
 });
 const spans = v.optional(v.array(span), []);
-const ids = { ids: { id: u32Of<ClientTaskId>() } };
+const IDS = { ids: { id: u32Of<ClientTaskId>() } };
 
 /** Where the client's Python looks for modules now, and which it has imported; sent again whenever it changed. */
 const launch = v.optional(
@@ -75,7 +75,7 @@ export const CLIENT_LINK = {
       {
         generation: v.optional(u32, 0),
         last: v.optional(flag, true),
-        ...newNames,
+        ...NEW_NAMES,
         spans,
         templates: v.optional(v.array(v.object({ id: u32, blob })), []),
         chunks: v.optional(v.array(v.object({ id: u32, blob, rows: u32 })), []),
@@ -113,20 +113,20 @@ export const CLIENT_LINK = {
       }
     ),
     /** New spans, and spans that closed (same id again replaces). */
-    spans: message({ ...newNames, spans }),
+    spans: message({ ...NEW_NAMES, spans }),
     /** The answer to `stalled`: whether a caller waits for a task now. */
     waiting: message({ waiting: flag }),
     /** These templates are not named again. */
     forget: message({ templates: v.array(u32) }),
-    want: message({}, ids),
-    release: message({}, ids),
-    retry: message({}, ids),
-    cancel: message({ force: v.optional(flag, false) }, ids),
+    want: message({}, IDS),
+    release: message({}, IDS),
+    retry: message({}, IDS),
+    cancel: message({ force: v.optional(flag, false) }, IDS),
     /** → `located` */
-    locate: message({ request: u32 }, ids),
+    locate: message({ request: u32 }, IDS),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
-      { ...newNames, spans, keysBlob: v.optional(blobOrNone, -1) },
+      { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },
       {
         tasks: {
           id: u32Of<ClientTaskId>(),
@@ -235,7 +235,7 @@ export const CLIENT_LINK = {
 } as const;
 
 /** `proof.intro` of a client. */
-export const CLIENT_INTRO = v.looseObject({
+export const clientIntro = v.looseObject({
   name: v.optional(text, ''),
   launch: v.looseObject({
     executable: text,
@@ -246,7 +246,7 @@ export const CLIENT_INTRO = v.looseObject({
 });
 
 /** `welcome` for a client. */
-export const CLIENT_WELCOME = v.looseObject({
+export const clientWelcome = v.looseObject({
   clusterId: text,
   name: text,
   logId: text,

@@ -71,7 +71,7 @@ export const blob = integerUpTo(LARGEST_U32);
 export const blobOrNone = v.pipe(v.number(), v.integer(), v.minValue(-1));
 
 /** `names[i]` gets the id `firstName + i`; announced in the message that first uses them. */
-export const newNames = {
+export const NEW_NAMES = {
   firstName: v.optional(u32, 0),
   names: v.optional(v.array(text), [])
 } as const;

@@ -12,8 +12,8 @@ import { PROTOCOL, ROLES } from './handshake-messages';
 import { BODY_LIMIT } from './frame';
 import type { MessageDescription } from './describe';
 import { LINKS } from './schema';
-import { CLIENT_WELCOME } from './client-link';
-import { WORKER_WELCOME } from './worker-link';
+import { clientWelcome } from './client-link';
+import { workerWelcome } from './worker-link';
 
 type Kind = string | { readonly [word: string]: unknown };
 
@@ -127,8 +127,8 @@ export function schemaForPython(): object {
     bodyLimit: BODY_LIMIT,
     links: Object.fromEntries(links) as object,
     welcomes: {
-      client: kindsOf(CLIENT_WELCOME.entries as never),
-      worker: kindsOf(WORKER_WELCOME.entries as never)
+      client: kindsOf(clientWelcome.entries as never),
+      worker: kindsOf(workerWelcome.entries as never)
     }
   };
 }

@@ -12,7 +12,7 @@ import {
   flag,
   map,
   message,
-  newNames,
+  NEW_NAMES,
   seconds,
   text,
   u16,
@@ -24,7 +24,7 @@ export const WORKER_LINK = {
     /** All runs that ended since the last message. Blob 0: inline payloads, one after another; then error payloads. */
     finished: message(
       {
-        ...newNames,
+        ...NEW_NAMES,
         errors: v.optional(
           v.array(
             v.object({
@@ -86,7 +86,7 @@ export const WORKER_LINK = {
      * What was measured beside the runs. Columns as in the record log (records/tables.ts) less what the source knows: worker, lane (it has
      * `thread` instead), node (`taskId`), and `second`, which it counts from `t`. Stack and frame ids are the worker's own, dense from 0.
      */
-    measured: message(newNames, {
+    measured: message(NEW_NAMES, {
       memory: {
         t: f64Of<Seconds>(),
         process: f64Of<Bytes>(),
@@ -196,7 +196,7 @@ export const WORKER_LINK = {
       chunks: v.optional(v.array(u32), [])
     }),
     /** Names of the log's dictionary that the worker will meet (functions, spans' tags); same rule as elsewhere. */
-    names: message(newNames),
+    names: message(NEW_NAMES),
     /** All workers that live. */
     peers: message({
       workers: v.array(v.object({ id: u16, address: text }))
@@ -229,14 +229,14 @@ export const WORKER_LINK = {
 } as const;
 
 /** `welcome` for a worker. */
-export const WORKER_WELCOME = v.looseObject({
+export const workerWelcome = v.looseObject({
   schedulerStart: v.optional(seconds, 0),
   /** As in the client's. */
   clock: v.optional(seconds)
 });
 
 /** `proof.intro` of a worker. */
-export const WORKER_INTRO = v.looseObject({
+export const workerIntro = v.looseObject({
   worker: u16,
   pid: u32,
   threads: u16,
@@ -246,4 +246,4 @@ export const WORKER_INTRO = v.looseObject({
   versions: v.optional(map, {})
 });
 
-export type WorkerIntro = v.InferOutput<typeof WORKER_INTRO>;
+export type WorkerIntro = v.InferOutput<typeof workerIntro>;

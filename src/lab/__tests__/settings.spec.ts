@@ -5,7 +5,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Signal } from '@lumino/signaling';
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { TileCache } from '../../feed/tile-cache';
-import plugins from '../../index';
+import PLUGINS from '../../index';
 import { feedPlugin } from '../feed-plugin';
 
 const folder = path.resolve(__dirname, '..', '..', '..', 'schema');
@@ -16,7 +16,7 @@ const schemaOf = (file: string) =>
   JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Schema;
 
 it('belong to a plugin each, by the name of their file', () => {
-  const ids = plugins.map(({ id }) => id);
+  const ids = PLUGINS.map(({ id }) => id);
   for (const file of readdirSync(folder)) {
     expect(ids).toContain(`@spanwise/lab:${path.basename(file, '.json')}`);
   }

@@ -11,7 +11,7 @@ import {
 } from '../span-tree-rows';
 import { drawnSpans } from './drawn-spans';
 
-const RESULT = drawnSpans(`
+const result = drawnSpans(`
   flow 10
     load 4
       read 3
@@ -32,7 +32,7 @@ function find(tree: readonly SpanNode[], ...path: string[]): SpanNode {
 
 /** The shown rows, indented by level. */
 function shown(collapsed: readonly string[][] = [], search = ''): string[] {
-  const tree = spanTree(RESULT, 'path');
+  const tree = spanTree(result, 'path');
   const keys = new Set(collapsed.map(path => find(tree, ...path).key));
   return visibleSpans(tree, keys, search).map(
     row =>
@@ -45,7 +45,7 @@ function shown(collapsed: readonly string[][] = [], search = ''): string[] {
 
 describe('the span tree', () => {
   it('nests by path, each with its share of all thread time', () => {
-    const tree = spanTree(RESULT, 'path');
+    const tree = spanTree(result, 'path');
     expect(shown()).toEqual([
       'flow',
       ' load',
@@ -63,8 +63,8 @@ describe('the span tree', () => {
   it('counts executions where a span has no tasks of its own', () => {
     const trans = nullTranslator.load('spanwise');
     const fused = {
-      ...RESULT,
-      rows: RESULT.rows.map(row =>
+      ...result,
+      rows: result.rows.map(row =>
         row.tag === 'read' ? { ...row, tasks: 0, executions: 12 } : row
       )
     };
@@ -128,7 +128,7 @@ describe('the span tree', () => {
   });
 
   it('says where each span stands to the filter', () => {
-    const tree = spanTree(RESULT, 'path');
+    const tree = spanTree(result, 'path');
     const model = new SelectionModel();
     model.toggleSpan({ path: ['flow', 'load'] }, 'any');
     model.toggleSpan({ tag: 'read' }, 'not');
@@ -143,7 +143,7 @@ describe('the span tree', () => {
 });
 
 describe('keys in the span tree', () => {
-  const tree = spanTree(RESULT, 'path');
+  const tree = spanTree(result, 'path');
   const rows = visibleSpans(tree, new Set(), '');
   const key = (...path: string[]) => find(tree, ...path).key;
   const press = (name: string, at: string, extra: Partial<TreeKey> = {}) =>

@@ -49,7 +49,7 @@ const ABSENT = [
   ...['config', 'setConfig', 'groupOf', 'keySplitGroup', 'renamed', 'finalize']
 ];
 
-export const CASES: Readonly<Record<string, () => void | Promise<void>>> = {
+export const cases: Readonly<Record<string, () => void | Promise<void>>> = {
   'a requested key may be given as a reference': () => {
     expect(getSync(chain, ref('c'))).toBe(3);
     expect(getSync(chain, [ref('a'), ['b']])).toEqual([1, [2]]);

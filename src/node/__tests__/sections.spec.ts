@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { buildNodePrograms } from '../../testing/node-programs';
 import { testsOf, type WrittenTest } from '../../testing/test-titles';
 import { COMPARED, type Held } from './compared-behaviours';
-import { CASES } from './compared-cases';
+import { cases } from './compared-cases';
 
 const checkout = resolve(__dirname, '..', '..', '..');
 const sections = [
@@ -87,7 +87,7 @@ function wrongWith(holder: string): string | undefined {
   const [, where, title] = /^([^:]+): (.*)$/s.exec(holder)!;
   const [kind, file] = where!.split(' ');
   if (kind === 'case') {
-    return title! in CASES ? undefined : 'no such case';
+    return title! in cases ? undefined : 'no such case';
   }
   if (kind === 'python') {
     const path = join(checkout, 'spanwise/tests', `${file!}.py`);
@@ -159,7 +159,7 @@ describe.each(rows)('$heading: $behaviour', row => {
 describe('behaviours compared with Dask', () => {
   beforeAll(() => buildNodePrograms('pool-thread.mjs', 'sampler.mjs'));
 
-  it.each(Object.entries(CASES))('%s', async (name, show) => {
+  it.each(Object.entries(cases))('%s', async (name, show) => {
     expect.hasAssertions();
     await show();
     const holders = rows.flatMap(row => heldBy(row)?.slice(1) ?? []);

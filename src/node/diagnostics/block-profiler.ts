@@ -1,4 +1,4 @@
-import { shown } from '../graph/shown';
+import { SHOWN } from '../graph/shown';
 import { Callback } from '../local/callback';
 import type { IPlottable, Plot, TimeRange } from '../visualize/plots';
 import type { VisualizeOptions } from '../visualize/options';
@@ -67,7 +67,7 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
   }
 
   /** What consoles print: records are many, and laid out as nobody reads them. @internal */
-  override [shown](): string {
+  override [SHOWN](): string {
     const count = this.results.length;
     return `${this.constructor.name} { ${count} ${count === 1 ? 'record' : 'records'} in results }`;
   }

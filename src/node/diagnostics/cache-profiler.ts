@@ -223,7 +223,7 @@ export class CacheProfiler extends BlockProfiler {
     const run = this._runs.end(graph);
     run.end = epochSeconds();
     // The state itself would keep the values that were asked for.
-    run.released = fixedSet((state as Partial<RunState>).released ?? NONE);
+    run.released = fixedSet((state as Partial<RunState>).released ?? noKeys);
     this._finished.push(run);
   }
 
@@ -254,4 +254,4 @@ export class CacheProfiler extends BlockProfiler {
   }
 }
 
-const NONE: ReadonlyKeySet = new KeySet();
+const noKeys: ReadonlyKeySet = new KeySet();

@@ -38,7 +38,7 @@ export type ProgressBarOptions = {
 /** The longest that a timer can wait, 25 days; longer ones would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-const optionNames: OptionNames<ProgressBarOptions> = {
+const OPTION_NAMES: OptionNames<ProgressBarOptions> = {
   minimum: true,
   width: true,
   interval: true,
@@ -89,7 +89,7 @@ export class ProgressBar extends Callback {
   /** @throws TypeError for an unknown option, RangeError for negative seconds or a width that is no number of letters. */
   constructor(options: ProgressBarOptions = {}) {
     super();
-    checkOptionNames('ProgressBar', options, optionNames);
+    checkOptionNames('ProgressBar', options, OPTION_NAMES);
     const {
       minimum = 0,
       width = 40,

@@ -13,7 +13,7 @@ export type FreeVariable = { readonly name: string; readonly line: string };
  * Node's own globals, as a worker thread and a child process have them. The language's come from the engine that runs this, so that new
  * ones are known without a list.
  */
-const nodeGlobals = [
+const NODE_GLOBALS = [
   'AbortController',
   'AbortSignal',
   'Blob',
@@ -83,7 +83,7 @@ export function workerGlobals(): ReadonlySet<string> {
   const ofLanguage = vm.runInNewContext(
     'Object.getOwnPropertyNames(globalThis)'
   ) as string[];
-  return new Set([...ofLanguage, ...nodeGlobals]);
+  return new Set([...ofLanguage, ...NODE_GLOBALS]);
 }
 
 /**

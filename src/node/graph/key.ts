@@ -1,4 +1,4 @@
-import { type ShowArgs, shown, shownMap, shownSet } from './shown';
+import { type ShowArgs, SHOWN, shownMap, shownSet } from './shown';
 
 /**
  * A key of several parts: a text, then texts and finite numbers. Tuples are compared by value.
@@ -322,7 +322,7 @@ export class KeyMap<V> implements ReadonlyKeyMap<V> {
   }
 
   /** What consoles print. @internal */
-  [shown](...args: ShowArgs): string {
+  [SHOWN](...args: ShowArgs): string {
     return shownMap('KeyMap', this, args);
   }
 
@@ -404,7 +404,7 @@ export class KeySet implements ReadonlyKeySet {
   }
 
   /** What consoles print. @internal */
-  [shown](...args: ShowArgs): string {
+  [SHOWN](...args: ShowArgs): string {
     return shownSet('KeySet', this, args);
   }
 }

@@ -19,10 +19,10 @@ import {
 } from './portable-form';
 
 /** Marks functions made by {@link module}; registered, so that two copies of this package know each other's. */
-const place = Symbol.for('spanwise.modulePlace');
+const PLACE = Symbol.for('spanwise.modulePlace');
 
 type Placed = TaskFunction & {
-  readonly [place]?: ModulePlace;
+  readonly [PLACE]?: ModulePlace;
 };
 
 /**
@@ -117,7 +117,7 @@ export function module<F extends TaskFunction = TaskFunction<unknown[]>>(
     return result;
   };
   Object.defineProperty(call, 'name', { value: exportName });
-  Object.defineProperty(call, place, {
+  Object.defineProperty(call, PLACE, {
     value: { url: href, exportName, movesResult }
   });
   return call as unknown as NoInfer<F>;
@@ -143,11 +143,11 @@ export class PortableForms {
 
 /** The text that is sent in place of a function, by which functions are the same; null for one of a module. */
 export function textToSend(fn: Placed): string | null {
-  return fn[place] === undefined ? Function.prototype.toString.call(fn) : null;
+  return fn[PLACE] === undefined ? Function.prototype.toString.call(fn) : null;
 }
 
 function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
-  const placed = fn[place];
+  const placed = fn[PLACE];
   if (placed !== undefined) {
     return { kind: 'module', ...placed };
   }
@@ -187,7 +187,7 @@ function portableForm(fn: Placed, globals: ReadonlySet<string>): PortableForm {
 }
 
 /** Where a text can reach something that outlives the call: a global, a module other than Node's own. */
-const lasting =
+const LASTING_PLACE =
   /\b(?:globalThis|global|getBuiltinModule|import(?!\s*\(\s*(['"`])node:[\w/]+\1\s*\)))\b/;
 
 /**
@@ -195,7 +195,7 @@ const lasting =
  * (`function table() { return (table.kept ??= make()); }`). Text that only looks like it (in a comment) costs a copy, no more.
  */
 function mayKeepResults(text: string): boolean {
-  if (lasting.test(text)) {
+  if (LASTING_PLACE.test(text)) {
     return true;
   }
   const own = /^(?:async\s+)?function\s*\*?\s*([\p{L}_$][\p{L}\p{N}_$]*)/u.exec(

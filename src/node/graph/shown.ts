@@ -7,7 +7,7 @@
  * ```
  */
 /** Consoles look for a method under this symbol (Node's, Deno's, Bun's). */
-export const shown: unique symbol = Symbol.for('nodejs.util.inspect.custom');
+export const SHOWN: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
 /** What consoles call the method with: how many levels are left, their options, and the function that writes a value out. */
 export type ShowArgs = [

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { checkBody } from '../body';
 import type { Key } from '../graph/key';
-import { shown, type ShowArgs } from '../graph/shown';
+import { SHOWN, type ShowArgs } from '../graph/shown';
 import type { EmptyState, RunGraph, RunState } from './state';
 
 /**
@@ -99,7 +99,7 @@ export class Callback implements CallbackHooks {
    * @throws TypeError for hooks that are no functions, and for an object that has properties but no hook.
    */
   constructor(hooks: CallbackHooks = {}) {
-    for (const name of hookNames) {
+    for (const name of HOOK_NAMES) {
       const hook = hooks[name];
       if (hook !== undefined) {
         if (typeof hook !== 'function') {
@@ -110,9 +110,9 @@ export class Callback implements CallbackHooks {
       }
     }
     const names = Object.keys(hooks);
-    if (names.length > 0 && !hookNames.some(name => name in hooks)) {
+    if (names.length > 0 && !HOOK_NAMES.some(name => name in hooks)) {
       throw new TypeError(
-        `A callback's hooks are ${hookNames.join(', ')}; none is among ${names.join(', ')}.`
+        `A callback's hooks are ${HOOK_NAMES.join(', ')}; none is among ${names.join(', ')}.`
       );
     }
   }
@@ -175,7 +175,7 @@ export class Callback implements CallbackHooks {
   }
 
   /** What consoles print: what a subclass or its user gave it. @internal */
-  [shown](...[depth, options, show]: ShowArgs): string {
+  [SHOWN](...[depth, options, show]: ShowArgs): string {
     const own = Object.entries(this).filter(([name]) => !name.startsWith('_'));
     const text = show(Object.fromEntries(own), { ...options, depth });
     return `${this.constructor.name} ${text}`;
@@ -275,7 +275,7 @@ export function checkedCallbacks(
   return [...new Set(callbacks)];
 }
 
-const hookNames = [
+const HOOK_NAMES = [
   'start',
   'startState',
   'pretask',

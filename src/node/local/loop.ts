@@ -153,7 +153,7 @@ export class SchedulingLoop {
     const { start, ids } = this._plan.dependencies;
     const first = start[id]!;
     const count = start[id + 1]! - first;
-    let inputs = NO_INPUTS;
+    let inputs = noInputs;
     if (count > 0) {
       const values = new Array<unknown>(count);
       for (let i = 0; i < count; i++) {
@@ -267,4 +267,4 @@ export class SchedulingLoop {
   }
 }
 
-const NO_INPUTS = new InputValues([], new Int32Array(), 0, []);
+const noInputs = new InputValues([], new Int32Array(), 0, []);

@@ -5,7 +5,7 @@ import {
   type ReadonlyKeyMap,
   type ReadonlyKeySet
 } from '../graph/key';
-import { type ShowArgs, shown, shownMap, shownSet } from '../graph/shown';
+import { type ShowArgs, SHOWN, shownMap, shownSet } from '../graph/shown';
 import type { RunPlan } from './plan';
 import type { Cache, RunState } from './state';
 import { Phase, type RunTables } from './tables';
@@ -123,7 +123,7 @@ class IdSet implements ReadonlyKeySet {
     return this.keys();
   }
 
-  [shown](...args: ShowArgs): string {
+  [SHOWN](...args: ShowArgs): string {
     return shownSet('ReadonlyKeySet', this, args);
   }
 }
@@ -184,7 +184,7 @@ class ListedIds implements ReadonlyKeySet {
     return this.keys();
   }
 
-  [shown](...args: ShowArgs): string {
+  [SHOWN](...args: ShowArgs): string {
     return shownSet('ReadonlyKeySet', this, args);
   }
 
@@ -246,7 +246,7 @@ class SetPerId implements ReadonlyKeyMap<ReadonlyKeySet> {
     return this.entries();
   }
 
-  [shown](...args: ShowArgs): string {
+  [SHOWN](...args: ShowArgs): string {
     return shownMap('ReadonlyKeyMap', this, args);
   }
 

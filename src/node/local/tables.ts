@@ -15,6 +15,7 @@ export const Phase = {
   running: 5,
   finished: 6
 } as const;
+export type Phase = (typeof Phase)[keyof typeof Phase];
 
 /**
  * What changes in a run, by id: where each task is, what it lacks, who still needs its value.
@@ -156,12 +157,12 @@ export class RunTables {
     this._move(id, Phase.ready);
   }
 
-  private _enter(id: number, phase: number): void {
+  private _enter(id: number, phase: Phase): void {
     this.phases[id] = phase;
     this.counts[phase]!++;
   }
 
-  private _move(id: number, phase: number): void {
+  private _move(id: number, phase: Phase): void {
     this.counts[this.phases[id]!]!--;
     this._enter(id, phase);
   }

@@ -1,5 +1,5 @@
 import { checkBody } from '../body';
-import { shown } from '../graph/shown';
+import { SHOWN } from '../graph/shown';
 import { checkOptionNames } from '../option-names';
 import { FollowedRuns } from './followed-runs';
 import { LiveLog } from './live-log';
@@ -91,7 +91,7 @@ export class Observation implements AsyncDisposable {
   }
 
   /** What consoles print. @internal */
-  [shown](): string {
+  [SHOWN](): string {
     return `Observation '${this.name}': ${this.status}`;
   }
 

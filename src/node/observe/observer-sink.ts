@@ -206,10 +206,10 @@ export class ObserverSink implements LogSink {
  * ```
  */
 export function observerSink(options: ConnectionOptions = {}): LogSink {
-  return orUnobserved(() => new ObserverSink(options)) ?? NOWHERE;
+  return orUnobserved(() => new ObserverSink(options)) ?? nowhere;
 }
 
-const NOWHERE: LogSink = {
+const nowhere: LogSink = {
   open: () => undefined,
   write: () => undefined,
   flush: () => Promise.resolve(),

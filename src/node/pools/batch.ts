@@ -1,7 +1,7 @@
 import { monotonicOffset } from '../../link/monotonic';
 import type { BatchOutcome, TaskOutcome } from '../local/executor';
 import type { TaskCall } from '../local/execution';
-import { type MeasureCount, Measures } from './task-meter';
+import { Measures } from './task-meter';
 
 /** What the loop submitted together, and what has become of it. */
 export class Batch {
@@ -113,7 +113,7 @@ const ZERO_MS = -1000 * monotonicOffset();
 export function outcomes(
   values: readonly unknown[],
   rows: readonly number[],
-  measures: MeasureCount
+  measures: Measures
 ): TaskOutcome[] {
   if (measures === Measures.none) {
     return values.map(value => ({ value }));

@@ -3,7 +3,7 @@
  * microseconds and wakes a thread, a small task costs less than one.
  */
 import type { PortableForm } from '../graph/portable-form';
-import type { MeasureCount } from './task-meter';
+import type { Measures } from './task-meter';
 
 /** A function as a worker is told it. */
 export type SentFunction = {
@@ -31,7 +31,7 @@ export type RunMessage = {
   /** The place in the claim cells that worker and pool share; −1 without. */
   readonly cell: number;
   /** Of each task, for an observer that wants to know when it ran, or also what it used. */
-  readonly measures: MeasureCount;
+  readonly measures: Measures;
   readonly define: readonly FunctionDefinition[];
   readonly count: number;
   readonly calls: readonly number[];

@@ -2,12 +2,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** The worker's program and the package that the module imports are two bundles; they meet at this name. */
-const key = Symbol.for('spanwise.importingModule');
+const IMPORTER_KEY = Symbol.for('spanwise.importingModule');
 
-type Realm = { [key]?: AsyncLocalStorage<readonly string[]> };
+type Realm = { [IMPORTER_KEY]?: AsyncLocalStorage<readonly string[]> };
 
 function importing(): AsyncLocalStorage<readonly string[]> {
-  return ((globalThis as Realm)[key] ??= new AsyncLocalStorage());
+  return ((globalThis as Realm)[IMPORTER_KEY] ??= new AsyncLocalStorage());
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Execution } from '../local/execution';
 import type { Entry } from './batch';
-import { type MeasureCount, Measures } from './task-meter';
+import { Measures } from './task-meter';
 
 /** Tasks that one run, the owner, has sent to one worker. */
 export class Pack<Owner> {
@@ -18,7 +18,7 @@ export class Pack<Owner> {
     readonly entries: readonly Entry[],
     readonly cell: number,
     readonly taskMs: number,
-    readonly measures: MeasureCount
+    readonly measures: Measures
   ) {
     this.end = entries.length;
   }

@@ -22,7 +22,7 @@ import { AHEAD_MS, AHEAD_TASKS, freestWorker, STUCK_MS } from './placement';
 import { workerEnded, WorkerEndedError, workerNotStarted } from './pool-errors';
 import type { IPoolRun, PoolWorker, RunPack } from './pool-worker';
 import { unpackFailure } from './remote-error';
-import { type MeasureCount, Measures } from './task-meter';
+import { Measures } from './task-meter';
 import { couldStick, retireHeld, takeBackStuck } from './stuck-packs';
 import { SentValues } from './sent-values';
 import { describeLoss } from './unsendable';
@@ -83,7 +83,7 @@ export class PoolExecutor implements Executor, IPoolRun {
   }
 
   /** What somebody wants to know of tasks. */
-  private get _measures(): MeasureCount {
+  private get _measures(): Measures {
     return this._measuring.length > 0
       ? Measures.all
       : this._isStamped

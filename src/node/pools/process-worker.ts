@@ -10,17 +10,17 @@ import type { IWorkerTransport, WorkerEvents } from './worker-transport';
 const PACKS = 2;
 
 /** Options of this process that its children must not have: they would run something else or fight over a debugger's port. */
-const ownOptions =
+const OWN_OPTIONS =
   /^(-e|-p|-pe|--eval|--print|-i|-c|--check|--interactive|--input-type|--inspect|--test|--watch)(?![a-z])/;
-const evaluating = /^(-e|-p|-pe|--eval|--print)$/;
+const EVALUATING = /^(-e|-p|-pe|--eval|--print)$/;
 
 /** Without its own options and the words after them: an option's value (`--input-type module`) would be taken for the program's name. */
 export function childOptions(options: readonly string[]): string[] {
   let isOwn = false;
   return options.filter((option, at) => {
     const isValue =
-      evaluating.test(options[at - 1] ?? '') || !option.startsWith('-');
-    isOwn = isValue ? isOwn : ownOptions.test(option);
+      EVALUATING.test(options[at - 1] ?? '') || !option.startsWith('-');
+    isOwn = isValue ? isOwn : OWN_OPTIONS.test(option);
     return !isOwn;
   });
 }

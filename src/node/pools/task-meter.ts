@@ -6,7 +6,7 @@ import { threadCpuClock } from '../observe/thread-cpu';
 /** Numbers per task in a {@link ResultsMessage}, by what is wanted of it: nothing; start and stop; CPU seconds and bytes of the result too. */
 export const Measures = { none: 0, times: 2, all: 4 } as const;
 
-export type MeasureCount = (typeof Measures)[keyof typeof Measures];
+export type Measures = (typeof Measures)[keyof typeof Measures];
 
 /** Is told the times, in milliseconds of this thread's clock: the runner reads it anyway. */
 export class TaskMeter {
@@ -17,7 +17,7 @@ export class TaskMeter {
   private _start = NaN;
   private _cpuStart = NaN;
 
-  constructor(count: MeasureCount) {
+  constructor(count: Measures) {
     this._cpu = count === Measures.all ? threadCpuClock() : null;
   }
 

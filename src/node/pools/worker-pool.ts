@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { TaskFunction } from '../graph/nodes';
-import { shown } from '../graph/shown';
+import { SHOWN } from '../graph/shown';
 import { asGiven, checkOptionNames, type OptionNames } from '../option-names';
 import { FunctionTable } from './function-table';
 import { initializeMessage } from './initializer';
@@ -59,7 +59,7 @@ export type PoolOptions = {
 /** With much less, a thread dies while Node starts in it, and takes this process along. */
 const LEAST_HEAP_MEGABYTES = 16;
 
-const optionNames: OptionNames<PoolOptions> = {
+const OPTION_NAMES: OptionNames<PoolOptions> = {
   size: true,
   maxHeapMegabytes: true,
   initializer: true,
@@ -95,7 +95,7 @@ export abstract class WorkerPool implements AsyncDisposable {
 
   /** @throws TypeError for an unknown option, RangeError for a size that is no whole number from 1 on. */
   constructor(options: PoolOptions = {}) {
-    checkOptionNames('A pool', options, optionNames);
+    checkOptionNames('A pool', options, OPTION_NAMES);
     const {
       size = availableParallelism(),
       maxHeapMegabytes,
@@ -143,7 +143,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   }
 
   /** What consoles print. @internal */
-  [shown](): string {
+  [SHOWN](): string {
     return `${this.constructor.name} { size: ${this.size} }`;
   }
 

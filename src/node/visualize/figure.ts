@@ -20,14 +20,14 @@ import { pagePlan } from './page-plan';
 import { plotPart, yAxis } from './plot-parts';
 import {
   type Layout,
-  plotlyConfig,
+  PLOTLY_CONFIG,
   type PlotlyFigure,
   type Trace
 } from './plotly-figure';
 import { plotlyText } from './plotly-text';
 import type { Plot } from './plots';
 import { summaryOf } from './summary';
-import { type Shade, type Theme, themes } from './theme';
+import { type Shade, type Theme, THEMES } from './theme';
 import type { View } from './view';
 
 /** What to draw, whatever the zoom. */
@@ -53,7 +53,7 @@ export function wholeView(
 
 export function figureOf(picture: Picture, view: View): PlotlyFigure {
   const { plots, options } = picture;
-  const theme = themes[view.shade];
+  const theme = THEMES[view.shade];
   const plan = pagePlan(plots, view.width, options.height);
   const styles = labelStyles(plots, options.palette, theme, plan.legendEntries);
   const context = { view, theme, styles, areaWidth: plan.areaWidth };
@@ -123,7 +123,7 @@ export function figureOf(picture: Picture, view: View): PlotlyFigure {
     zeroline: false,
     ticks: 'outside'
   };
-  return { data, layout, config: plotlyConfig };
+  return { data, layout, config: PLOTLY_CONFIG };
 }
 
 /** Breaks a summary between its plots. */

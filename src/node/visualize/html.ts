@@ -7,9 +7,9 @@ import { gzipSync } from 'node:zlib';
 import { programFile } from '../program-files';
 import type { Picture } from './figure';
 import { summaryOf } from './summary';
-import { themes } from './theme';
+import { THEMES } from './theme';
 
-const entities: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -19,7 +19,7 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Text as text, in elements and in quoted attributes. */
 function htmlText(text: string): string {
-  return text.replace(/[&<>"']/g, letter => entities[letter]!);
+  return text.replace(/[&<>"']/g, letter => ENTITIES[letter]!);
 }
 
 export function htmlPage(picture: Picture): string {
@@ -48,9 +48,9 @@ export function htmlPage(picture: Picture): string {
 <title>${title}</title>
 <style>
 :root { color-scheme: light dark; }
-body { margin: 12px; background: ${themes.light.background}; color: ${themes.light.text}; font: 14px system-ui, sans-serif; }
+body { margin: 12px; background: ${THEMES.light.background}; color: ${THEMES.light.text}; font: 14px system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) {
-  body { background: ${themes.dark.background}; color: ${themes.dark.text}; }
+  body { background: ${THEMES.dark.background}; color: ${THEMES.dark.text}; }
 }
 </style>
 </head>

@@ -42,14 +42,14 @@ export type FigureOptions = {
   readonly labelSize: number;
 };
 
-export const defaultOptions: FigureOptions = {
+export const DEFAULT_OPTIONS: FigureOptions = {
   title: 'Profile Results',
   height: 300,
   palette: 'Viridis',
   labelSize: 60
 };
 
-const rules: Readonly<
+const OPTION_RULES: Readonly<
   Record<
     keyof VisualizeOptions,
     [isRight: (value: unknown) => boolean, what: string]
@@ -82,12 +82,12 @@ export function checkedOptions(
   options: VisualizeOptions
 ): FigureOptions & Pick<VisualizeOptions, 'filename' | 'show'> {
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
+    if (!Object.hasOwn(OPTION_RULES, name)) {
       throw new TypeError(
-        `visualize has no option '${name}'; it has ${Object.keys(rules).join(', ')}.`
+        `visualize has no option '${name}'; it has ${Object.keys(OPTION_RULES).join(', ')}.`
       );
     }
-    const [isRight, what] = rules[name as keyof VisualizeOptions];
+    const [isRight, what] = OPTION_RULES[name as keyof VisualizeOptions];
     if (value !== undefined && !isRight(value)) {
       throw new TypeError(`visualize: ${name} must be ${what}.`);
     }
@@ -95,7 +95,7 @@ export function checkedOptions(
   const given = Object.entries(options).filter(
     ([, value]) => value !== undefined
   );
-  return { ...defaultOptions, ...Object.fromEntries(given) };
+  return { ...DEFAULT_OPTIONS, ...Object.fromEntries(given) };
 }
 
 function isPixels(value: unknown): boolean {

@@ -26,7 +26,7 @@ export type PlotlyFigure = {
 };
 
 /** How plotly behaves: the wheel zooms, a double click goes back, nothing is ever sent anywhere. */
-export const plotlyConfig = {
+export const PLOTLY_CONFIG = {
   scrollZoom: true,
   doubleClick: 'reset',
   displaylogo: false,

@@ -1,5 +1,5 @@
 /** Texts of users in plotly, which reads `<b>`, `<br>`, `<a href>` and entities in every text that it shows, and `%{y}` in templates. */
-const entities: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -18,5 +18,5 @@ export function plotlyText(text: string, longest = 160): string {
   }
   return shown
     .replace(/[\u0000-\u001f\u007f]/g, ' ')
-    .replace(/[&<>]|%(?=\{)/g, letter => entities[letter]!);
+    .replace(/[&<>]|%(?=\{)/g, letter => ENTITIES[letter]!);
 }

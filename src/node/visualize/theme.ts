@@ -15,7 +15,7 @@ export type Theme = {
   readonly outline: string;
 };
 
-export const themes: Readonly<Record<Shade, Theme>> = {
+export const THEMES: Readonly<Record<Shade, Theme>> = {
   light: {
     background: '#ffffff',
     text: '#212121',

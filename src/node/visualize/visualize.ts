@@ -2,7 +2,7 @@ import { writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shown } from '../graph/shown';
+import { SHOWN } from '../graph/shown';
 import { figureOf, type Picture, wholeView } from './figure';
 import { htmlPage } from './html';
 import { openInBrowser } from './open-browser';
@@ -63,7 +63,7 @@ export class Figure implements PlotlyFigure {
   }
 
   /** What consoles print: the objects themselves are thousands of lines. @internal */
-  [shown](): string {
+  [SHOWN](): string {
     return `Figure { ${this._text()} }`;
   }
 

@@ -190,7 +190,7 @@ const sum = (values: readonly number[]): number =>
   values.reduce((total, value) => total + value, 0);
 
 /** Each holds the view's figures against the drawn rows, for conditions under which the view says "exact". */
-const CHECKS: Readonly<
+const checks: Readonly<
   Record<
     string,
     (
@@ -374,7 +374,7 @@ describe('a view that says "exact"', () => {
         expect([used, honoured.how === 'exact']).toEqual([used, isExact]);
         if (isExact) {
           exact += 1;
-          CHECKS[view]?.(used, rows, log, asked);
+          checks[view]?.(used, rows, log, asked);
         } else {
           expect(honoured.why).toMatch(/\.$/);
         }
@@ -386,7 +386,7 @@ describe('a view that says "exact"', () => {
   it('holds for other logs too', () => {
     for (const seed of [2, 3, 4]) {
       const other = drawn(seed);
-      for (const [view, check] of Object.entries(CHECKS)) {
+      for (const [view, check] of Object.entries(checks)) {
         for (const used of combinations()) {
           const rules = HONOURED[view as keyof typeof HONOURED];
           if (used.every(each => rules[each] === 'exact')) {
@@ -401,7 +401,7 @@ describe('a view that says "exact"', () => {
     const claims = Object.entries(HONOURED)
       .filter(([, rules]) => Object.values(rules).includes('exact'))
       .map(([view]) => view);
-    expect(Object.keys(CHECKS).sort()).toEqual(claims.sort());
+    expect(Object.keys(checks).sort()).toEqual(claims.sort());
   });
 
   it.each([

@@ -18,8 +18,8 @@ const WHOLLY = 'exact';
 const approximate = (why: string): Rule => ({ how: 'approximate', why });
 const notFiltered = (why: string): Rule => ({ how: 'not filtered', why });
 
-const WHOLE_RUN = notFiltered('These figures are of the whole run.');
-const PROCESS_MEMORY = notFiltered(
+const wholeRun = notFiltered('These figures are of the whole run.');
+const processMemory = notFiltered(
   'The memory of a process has no owner: it is shown whole.'
 );
 
@@ -84,24 +84,24 @@ export const HONOURED: Readonly<
   },
   'memory: others': {
     time: WHOLLY,
-    span: PROCESS_MEMORY,
-    function: PROCESS_MEMORY,
+    span: processMemory,
+    function: processMemory,
     worker: WHOLLY,
-    status: PROCESS_MEMORY
+    status: processMemory
   },
   spans: {
-    time: WHOLE_RUN,
-    span: WHOLE_RUN,
-    function: WHOLE_RUN,
-    worker: WHOLE_RUN,
-    status: WHOLE_RUN
+    time: wholeRun,
+    span: wholeRun,
+    function: wholeRun,
+    worker: wholeRun,
+    status: wholeRun
   },
   summary: {
-    time: WHOLE_RUN,
-    span: WHOLE_RUN,
-    function: WHOLE_RUN,
-    worker: WHOLE_RUN,
-    status: WHOLE_RUN
+    time: wholeRun,
+    span: wholeRun,
+    function: wholeRun,
+    worker: wholeRun,
+    status: wholeRun
   }
 };
 

@@ -1,13 +1,13 @@
 import { TextColumn, type Block } from '../../records/block';
 import type { AnyColumn, BlockRows } from './column-table';
 
-const NO_TEXT = new Uint8Array(0);
+const noText = new Uint8Array(0);
 
 /** A decoded block as the tables take it: plain columns, and where each text column begins in the block's text. Nothing is copied. */
 export function blockRows(block: Block): BlockRows {
   const columns: Record<string, AnyColumn> = {};
   const textStarts: Record<string, number> = {};
-  let text: Uint8Array = NO_TEXT;
+  let text: Uint8Array = noText;
   for (const [name, column] of Object.entries(block.columns) as [
     string,
     AnyColumn | TextColumn

@@ -43,7 +43,7 @@ export function ingestBlock(log: LogStore, block: BlockRows): void {
     throw new ImplausibleBlock(why);
   }
   log.seq = block.seq;
-  const ingest: Ingest<never> = INGEST[block.table];
+  const ingest: Ingest<never> = ingestOf[block.table];
   ingest(log, block as never);
   log.blocks.set(block.table, (log.blocks.get(block.table) ?? 0) + 1);
 }
@@ -65,7 +65,7 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
 type RowsOf<T extends TableName> = BlockRows & { readonly table: T };
 type Ingest<T extends TableName> = (log: LogStore, block: RowsOf<T>) => void;
 
-const INGEST: { readonly [T in TableName]: Ingest<T> } = {
+const ingestOf: { readonly [T in TableName]: Ingest<T> } = {
   header: (log, block) => {
     const json: unknown = JSON.parse(textAt(block, 'json', block.rows - 1));
     if (typeof json === 'object' && json !== null) {

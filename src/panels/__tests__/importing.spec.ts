@@ -4,7 +4,7 @@ import { english } from '../../testing/translators';
 import { drawRuns } from '../../testing/run-from-text';
 import { COLOURS, KIND_PATTERNS } from '../../charts/palette';
 import { colourOf, type LaneScene, patternOf } from '../task-stream/lane-scene';
-import { boxKinds, cardOf, legendItems, partRows } from '../task-stream/rows';
+import { BOX_KINDS, cardOf, legendItems, partRows } from '../task-stream/rows';
 import { activityRows } from '../fine-metrics/rows';
 
 const WORD = 'importing modules';
@@ -28,19 +28,19 @@ const log = drawRuns('0/0  aaaaaaaaaa', {
 describe('importing modules', () => {
   it('is a box of its own, beside (de)serialising', () => {
     const { columns } = tile(log, 20, 0);
-    const kinds = [...columns.kind].map(kind => boxKinds[kind]);
+    const kinds = [...columns.kind].map(kind => BOX_KINDS[kind]);
     const at = kinds.indexOf('import');
     expect([columns.from[at], columns.to[at]]).toEqual([0, 3]);
     const other = kinds.indexOf('serialize');
     expect([columns.from[other], columns.to[other]]).toEqual([3, 5]);
     // Where a box stands for many, it is counted as its own kind too.
     const coarse = tile(log, 24, 0).columns;
-    expect([...coarse.kind].map(kind => boxKinds[kind])).toContain('import');
+    expect([...coarse.kind].map(kind => BOX_KINDS[kind])).toContain('import');
   });
 
   it('has the colour and pattern that Fine Performance Metrics has for it', () => {
     const scene = { palette: COLOURS.light, colourBy: 'function' } as never;
-    const kind = boxKinds.indexOf('import');
+    const kind = BOX_KINDS.indexOf('import');
     expect(colourOf(scene as LaneScene, kind, 'fit')).toBe(
       COLOURS.light.kinds.import
     );

@@ -13,9 +13,9 @@ import {
   formatCount,
   formatDuration,
   formatShare,
-  kindWords,
+  KIND_WORDS,
   legendWord,
-  partWords,
+  PART_WORDS,
   shareOf,
   UNKNOWN
 } from '../format';
@@ -76,7 +76,7 @@ type Meaning = {
 };
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
-const meanings: Readonly<Record<string, Meaning>> = {
+const MEANINGS: Readonly<Record<string, Meaning>> = {
   // The four states of a thread that computes have the words that Profile has for them.
   'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
   'thread-noncpu': {
@@ -130,19 +130,19 @@ const meanings: Readonly<Record<string, Meaning>> = {
   },
   import: {
     id: 'import',
-    label: kindWords.import,
+    label: KIND_WORDS.import,
     kind: 'import',
     group: 'data'
   },
   deserialize: {
     id: 'serialize',
-    label: kindWords.serialize,
+    label: KIND_WORDS.serialize,
     kind: 'serialize',
     group: 'data'
   },
   serialize: {
     id: 'serialize',
-    label: kindWords.serialize,
+    label: KIND_WORDS.serialize,
     kind: 'serialize',
     group: 'data'
   },
@@ -155,7 +155,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   }
 };
 
-const drawingOrder = [
+const DRAWING_ORDER = [
   'cpu',
   'compute',
   'core',
@@ -170,7 +170,7 @@ const drawingOrder = [
   'lost'
 ];
 
-const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
+const CAUSES: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
   'nothing-runnable': { label: 'nothing runnable', idle: 'nothing-runnable' },
   'inputs-in-flight': { label: 'inputs in flight', idle: 'inputs-in-flight' },
   'held-elsewhere': { label: 'held on another worker', idle: 'held-elsewhere' },
@@ -182,7 +182,7 @@ const causes: Readonly<Record<string, { label: string; idle: IdleRole }>> = {
 
 function meaningOf(activity: string): Meaning {
   return (
-    meanings[activity] ?? {
+    MEANINGS[activity] ?? {
       id: activity,
       label: activity,
       kind: 'other',
@@ -223,8 +223,8 @@ export function partsOf(
     }
   }
   const place = (id: string) => {
-    const index = drawingOrder.indexOf(id);
-    return index < 0 ? drawingOrder.length : index;
+    const index = DRAWING_ORDER.indexOf(id);
+    return index < 0 ? DRAWING_ORDER.length : index;
   };
   return [...sums.values()]
     .sort((a, b) => place(a.meaning.id) - place(b.meaning.id))
@@ -480,7 +480,7 @@ export function idleParts(result: FineMetricsResult, whole: number): Part[] {
   return result.idle
     .filter(item => item.seconds > 0)
     .map(({ cause, seconds }) => {
-      const known = causes[cause] ?? {
+      const known = CAUSES[cause] ?? {
         label: cause,
         idle: 'unknown' as const
       };
@@ -609,7 +609,7 @@ function movedPlace(context: string, trans: Trans): string {
 }
 
 /** Contexts that are activities themselves: their bytes go over the network. */
-const movers = [
+const MOVERS = [
   'get-data',
   'memory-monitor',
   'report',
@@ -626,11 +626,11 @@ function movedWord(what: string, trans: Trans): string {
     case 'memory-read':
       return trans.__('from memory');
     default:
-      return legendWord(partWords[what] ?? what, trans);
+      return legendWord(PART_WORDS[what] ?? what, trans);
   }
 }
 
-const movedKinds: Readonly<Record<string, ActivityRole>> = {
+const MOVED_KINDS: Readonly<Record<string, ActivityRole>> = {
   network: 'transfer',
   transfer: 'transfer',
   'disk-write': 'disk',
@@ -649,7 +649,7 @@ function movedMeaning(
 } {
   const [context = '', what = ''] = activity.includes(': ')
     ? activity.split(': ', 2)
-    : movers.includes(activity)
+    : MOVERS.includes(activity)
       ? [activity, 'network']
       : [activity === 'transfer' ? 'receive' : '', activity];
   const word = movedWord(what, trans);
@@ -658,7 +658,7 @@ function movedMeaning(
       context === ''
         ? word
         : trans.__('%1: %2', movedPlace(context, trans), word),
-    kind: movedKinds[what] ?? 'other'
+    kind: MOVED_KINDS[what] ?? 'other'
   };
 }
 

@@ -1,7 +1,7 @@
 /** What a thread's time went into, in users' words: one word in legends, bars, cards, drawers and tables. */
 
 /** By kind of box. */
-export const kindWords = {
+export const KIND_WORDS = {
   transfer: 'transfer',
   disk: 'disk',
   import: 'importing modules',
@@ -9,11 +9,11 @@ export const kindWords = {
 } as const;
 
 /** By kind of part, where the two directions are told apart. */
-export const partWords: Readonly<Record<string, string>> = {
+export const PART_WORDS: Readonly<Record<string, string>> = {
   transfer: 'transfer',
   'disk-read': 'read from disk',
   'disk-write': 'write to disk',
-  import: kindWords.import,
+  import: KIND_WORDS.import,
   deserialize: 'deserialise',
   serialize: 'serialise'
 };

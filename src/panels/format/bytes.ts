@@ -1,7 +1,7 @@
 import type { Bytes } from '../../base/brand';
 import { MINUS, SPACE, threeFigures, UNKNOWN } from './numerals';
 
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 /**
  * Bytes in binary units and three figures, the next unit from 1,000 on:
@@ -38,9 +38,9 @@ export function formatByteSeconds(byteSeconds: number | null): string {
 function byteUnit(bytes: number): { unit: string; divisor: number } {
   let divisor = 1;
   let index = 0;
-  while (index < units.length - 1 && Math.abs(bytes) / divisor >= 999.5) {
+  while (index < BYTE_UNITS.length - 1 && Math.abs(bytes) / divisor >= 999.5) {
     divisor *= 1024;
     index += 1;
   }
-  return { unit: units[index] ?? 'B', divisor };
+  return { unit: BYTE_UNITS[index] ?? 'B', divisor };
 }

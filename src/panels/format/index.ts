@@ -1,4 +1,4 @@
-export { kindWords, partWords } from './activity-words';
+export { KIND_WORDS, PART_WORDS } from './activity-words';
 export { formatBytes, formatBytesOf, formatByteSeconds } from './bytes';
 export { formatCount, formatExactCount } from './count';
 export { formatChange, formatDifference } from './difference';

@@ -3,7 +3,7 @@ import type { Trans } from '../../base/trans';
 
 type Said = (trans: Trans) => string;
 
-const words: ReadonlyMap<string, Said> = new Map<string, Said>([
+const LEGEND_WORDS: ReadonlyMap<string, Said> = new Map<string, Said>([
   // What a thread does.
   ['CPU', trans => trans.__('CPU')],
   ['compute', trans => trans.__('compute')],
@@ -54,7 +54,7 @@ const words: ReadonlyMap<string, Said> = new Map<string, Said>([
 
 /** `word` as the translator has it; a name that a source gives stays as it is. */
 export function legendWord(word: string, trans: Trans): string {
-  return words.get(word)?.(trans) ?? word;
+  return LEGEND_WORDS.get(word)?.(trans) ?? word;
 }
 
 /** "worker 0": the names that Spanwise gives read as words, others as they are. */

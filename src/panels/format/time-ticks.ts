@@ -8,7 +8,7 @@ type TimeTicks = {
 };
 
 // From 10 s on the steps follow the clock.
-const clockSteps = [
+const CLOCK_STEPS = [
   10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400
 ];
 
@@ -34,7 +34,7 @@ export function timeTicks(
 
 function stepAtLeast(seconds: number): number {
   if (seconds > 5) {
-    const found = clockSteps.find(step => step >= seconds);
+    const found = CLOCK_STEPS.find(step => step >= seconds);
     return found ?? Math.ceil(seconds / 86400) * 86400;
   }
   const magnitude = 10 ** Math.floor(Math.log10(seconds));

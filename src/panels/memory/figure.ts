@@ -15,9 +15,9 @@ type MemoryFigure = {
   readonly layout: Readonly<Record<string, unknown>>;
 };
 
-const runColours = ['--sw-run-1', '--sw-run-2', '--sw-run-3', '--sw-run-4'];
-const runDashes = ['solid', '7px,3px', '2px,3px', '12px,3px'];
-const limitDashes = { target: '2px,3px', spill: '6px,3px', pause: '10px,3px' };
+const RUN_COLOURS = ['--sw-run-1', '--sw-run-2', '--sw-run-3', '--sw-run-4'];
+const RUN_DASHES = ['solid', '7px,3px', '2px,3px', '12px,3px'];
+const LIMIT_DASHES = { target: '2px,3px', spill: '6px,3px', pause: '10px,3px' };
 /** Limits are drawn when memory reaches this share of the whole; below, they would press the lines flat. */
 const LIMITS_FROM = 0.3;
 
@@ -34,11 +34,11 @@ export function colourOfLine(line: Line): string {
     ? line.place === 0
       ? '--jp-ui-font-color2'
       : `--sw-fn-${(line.place % 12) + 1}`
-    : (runColours[line.place % 4] as string);
+    : (RUN_COLOURS[line.place % 4] as string);
 }
 
 export function dashOfLine(line: Line): string {
-  return line.run === null ? 'solid' : (runDashes[line.place % 4] as string);
+  return line.run === null ? 'solid' : (RUN_DASHES[line.place % 4] as string);
 }
 
 export function memoryFigure(
@@ -159,7 +159,7 @@ function limitShapes(limits: NonNullable<MemoryResult['limits']>): object[] {
     y0: limits[name],
     y1: limits[name],
     layer: 'below',
-    line: { color: '--sw-limit', width: 1, dash: limitDashes[name] }
+    line: { color: '--sw-limit', width: 1, dash: LIMIT_DASHES[name] }
   }));
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../format';
 import type { ITheme } from '../panel-context';
 import type { Activity } from './figure';
-import { threadStates } from './rows';
+import { THREAD_STATES } from './rows';
 
 const AXIS_HEIGHT = 16;
 const CHART_HEIGHT = 84;
@@ -66,7 +66,7 @@ export function ActivityView(props: {
           const x = (bar.from - whole.from) * scale;
           const barWidth = (bar.to - bar.from) * scale + 0.5;
           let y = CHART_HEIGHT;
-          for (const { state, samples } of threadStates) {
+          for (const { state, samples } of THREAD_STATES) {
             const height = (bar[samples] / whole.highest) * (CHART_HEIGHT - 2);
             context.fillStyle = palette.kinds[state];
             context.fillRect(x, y - height, barWidth, height);

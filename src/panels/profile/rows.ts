@@ -127,25 +127,25 @@ export function shareOfNode(tree: FrameTree, node: number): number {
  * ipykernel writes no file: it names what a cell defines after its process and a hash of the cell's text. IPython outside a kernel has the
  * cell's number instead.
  */
-const kernelCell = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
-const promptCell = /^<ipython-input-(\d+)-/;
+const KERNEL_CELL = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
+const PROMPT_CELL = /^<ipython-input-(\d+)-/;
 
 /** "model.py"; "cell" for what a notebook's cell defines. */
 function shortFile(file: string, trans: Trans): string {
-  const prompt = promptCell.exec(file);
+  const prompt = PROMPT_CELL.exec(file);
   return prompt !== null
     ? trans.__('cell [%1]', prompt[1])
-    : kernelCell.test(file)
+    : KERNEL_CELL.test(file)
       ? trans.__('cell')
       : (file.split(/[\\/]/).at(-1) ?? file);
 }
 
 /** The whole path; of cells, what tells one from another of the same notebook. */
 function longFile(file: string, trans: Trans): string {
-  const cell = kernelCell.exec(file);
+  const cell = KERNEL_CELL.exec(file);
   return cell !== null
     ? trans.__('cell of a notebook (%1)', cell[1])
-    : promptCell.test(file)
+    : PROMPT_CELL.test(file)
       ? shortFile(file, trans)
       : file;
 }
@@ -259,13 +259,13 @@ export function search(
 }
 
 /** What a thread does; the words are those of Fine Performance Metrics. */
-export const threadStates = [
+export const THREAD_STATES = [
   { state: 'cpu', label: 'CPU', samples: 'onCore' },
   { state: 'core', label: 'waiting for a core', samples: 'waiting' },
   { state: 'gil', label: 'waiting for the GIL', samples: 'gil' },
   { state: 'blocked', label: 'blocked (I/O, sleep)', samples: 'blocked' }
 ] as const;
-type ThreadState = (typeof threadStates)[number]['state'];
+type ThreadState = (typeof THREAD_STATES)[number]['state'];
 
 type FrameFacts = {
   readonly name: string;
@@ -313,7 +313,7 @@ export function factsOf(
   const text = (samples: number) => samplesText(tree.result, samples, trans);
   const ofAll = (samples: number) =>
     formatShare(tree.total > 0 ? samples / tree.total : 0);
-  const states = threadStates.map(({ state, label, samples }) => {
+  const states = THREAD_STATES.map(({ state, label, samples }) => {
     const value = share(nodes[samples][node] ?? 0);
     return {
       state,

@@ -15,7 +15,7 @@ import {
   type FrameTree,
   nameOf,
   samplingText,
-  threadStates
+  THREAD_STATES
 } from './rows';
 
 type ProfileViewProps = {
@@ -60,7 +60,7 @@ export function ProfileView(props: ProfileViewProps): JSX.Element {
         </div>
         <IcicleView {...props} />
         <ul className="sw-legend" aria-label={trans.__('Legend')}>
-          {threadStates.map(({ state, label }) => (
+          {THREAD_STATES.map(({ state, label }) => (
             <li key={state} className="sw-legend-item">
               <Swatch mark={{ kind: state }} /> {legendWord(label, trans)}
             </li>

@@ -34,7 +34,7 @@ import {
   slotOf
 } from './lane-scene';
 import { drawSlice, type Slice, visibleSlices } from './lane-slices';
-import { boxKinds } from './rows';
+import { BOX_KINDS } from './rows';
 import { CELLS_PER_TILE, coarserTile } from './tile-plan';
 
 const RASTER_BUDGET_MS = 6;
@@ -320,7 +320,7 @@ export class LanePainter {
   ): (kind: number, index: number) => BoxFill {
     const made: BoxFill[] = [];
     return (kind, index) => {
-      const key = kind === BoxKind.Compute ? boxKinds.length + index : kind;
+      const key = kind === BoxKind.Compute ? BOX_KINDS.length + index : kind;
       return (made[key] ??= {
         colour: pixel(colourOf(scene, kind, tile.functions[index] ?? '')),
         pattern: patternOf(kind),
@@ -352,7 +352,7 @@ export class LanePainter {
         continue;
       }
       const kind = tile.kind[row] as number;
-      const name = boxKinds[kind] ?? 'compute';
+      const name = BOX_KINDS[kind] ?? 'compute';
       const width = box.right - box.left;
       context.fillStyle =
         name !== 'compute'

@@ -6,7 +6,7 @@ import { KIND_PATTERNS } from '../../charts/palette';
 import { functionColour, type Palette } from '../../charts/theme';
 import type { TileData } from '../../feed/feed-types';
 import { type LaneLayout, rowsInLane } from './lane-layout';
-import { boxKinds } from './rows';
+import { BOX_KINDS } from './rows';
 import { cellSeconds, CELLS_PER_TILE, type TileRange } from './tile-plan';
 import type { Viewport } from './viewport';
 
@@ -133,7 +133,7 @@ export function slotOf(
 
 export function colourOf(scene: LaneScene, kind: number, name: string): string {
   const { palette, colourBy } = scene;
-  const kindName = boxKinds[kind] ?? 'compute';
+  const kindName = BOX_KINDS[kind] ?? 'compute';
   if (kindName !== 'compute') {
     return palette.kinds[kindName];
   }
@@ -144,7 +144,7 @@ export function colourOf(scene: LaneScene, kind: number, name: string): string {
 
 /** The second channel of a box's colour. */
 export function patternOf(kind: number): BoxFill['pattern'] {
-  const name = boxKinds[kind] ?? 'compute';
+  const name = BOX_KINDS[kind] ?? 'compute';
   return name === 'compute' ? 'plain' : KIND_PATTERNS[name];
 }
 

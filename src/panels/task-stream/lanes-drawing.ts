@@ -16,7 +16,7 @@ import { laneAt, type LaneLayout, layOutLanes } from './lane-layout';
 import { LanePainter } from './lane-painter';
 import type { LaneScene } from './lane-scene';
 import type { TaskStreamModel } from './model';
-import { bandLevels, boxKinds, type HoveredBox } from './rows';
+import { bandLevels, BOX_KINDS, type HoveredBox } from './rows';
 import type { TileRange } from './tile-plan';
 import { secondsAt, xOf } from './viewport';
 
@@ -179,7 +179,7 @@ export class LanesDrawing implements IDisposable {
       ...common,
       run: run === AGGREGATE_RUN ? null : run,
       function: tile.functions[tile.function[row] as number] ?? '',
-      kind: boxKinds[tile.kind[row] as number] ?? 'compute',
+      kind: BOX_KINDS[tile.kind[row] as number] ?? 'compute',
       inStrip: tile.strip[row] === 1,
       tasks: tile.tasks[row] as number,
       from: found.from,

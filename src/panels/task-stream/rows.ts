@@ -17,9 +17,9 @@ import {
   formatExactCount,
   formatInstant,
   formatShare,
-  kindWords,
+  KIND_WORDS,
   legendWord,
-  partWords,
+  PART_WORDS,
   shareOf,
   UNKNOWN,
   workerLabel
@@ -256,7 +256,7 @@ export function legendItems(
     if (result.kinds[kind] > 0) {
       items.push({
         kind,
-        name: legendWord(kindWords[kind], trans),
+        name: legendWord(KIND_WORDS[kind], trans),
         // Their seconds may overlap work; Fine Performance Metrics shows them.
         text: '',
         title: trans._n(
@@ -294,7 +294,7 @@ export function slotsByName(
 // --------------------------------------------------------------- hover card
 
 /** Words of a tile's column `kind`. */
-export const boxKinds = wordsOf(BoxKind);
+export const BOX_KINDS = wordsOf(BoxKind);
 
 /** The box that the canvas found under the pointer. */
 export type HoveredBox = {
@@ -395,7 +395,7 @@ export function cardOf(
   }
   return {
     title: isPart
-      ? partTitle(box.kind as keyof typeof kindWords, box.function, trans)
+      ? partTitle(box.kind as keyof typeof KIND_WORDS, box.function, trans)
       : within !== null && within.function !== box.function
         ? trans.__('%1, in %2', box.function, within.function)
         : box.function,
@@ -433,7 +433,7 @@ export function fusedWith(run: RunDetail): string[] {
 
 /** What a part is for. */
 function partTitle(
-  kind: keyof typeof kindWords,
+  kind: keyof typeof KIND_WORDS,
   fn: string,
   trans: Trans
 ): string {
@@ -660,7 +660,7 @@ export type PartRow = {
   readonly bytes: number | null;
 };
 
-const partKinds: Readonly<Record<string, PartRow['kind']>> = {
+const PART_KINDS: Readonly<Record<string, PartRow['kind']>> = {
   compute: 'compute',
   transfer: 'transfer',
   'disk-read': 'disk',
@@ -673,11 +673,11 @@ const partKinds: Readonly<Record<string, PartRow['kind']>> = {
 /** Parts that held the thread, in order, filled up to the run's duration; then what ran behind other work. */
 export function partRows(run: RunDetail, trans: Trans): PartRow[] {
   const rows = run.parts.map(part => ({
-    kind: partKinds[part.kind] ?? 'other',
+    kind: PART_KINDS[part.kind] ?? 'other',
     label:
       part.kind === 'compute' && part.function !== ''
         ? part.function
-        : legendWord(partWords[part.kind] ?? part.kind, trans),
+        : legendWord(PART_WORDS[part.kind] ?? part.kind, trans),
     seconds: part.duration,
     held: part.held,
     bytes: part.bytes

@@ -26,7 +26,7 @@ export type Answer = ViewAnswer & {
 };
 
 const ANSWERS_KEPT = 16;
-const ALWAYS: Asker = { owner: {}, isWanted: () => true };
+const always: Asker = { owner: {}, isWanted: () => true };
 /** Running tasks grow without any new row: while tasks run, an answer given again is no older than this. */
 const FRESH_MILLISECONDS = 250;
 
@@ -66,7 +66,7 @@ export class Answers {
     question: Question,
     urgent: boolean,
     afterSeq = 0,
-    asker: Asker = ALWAYS
+    asker: Asker = always
   ): Promise<Answer> {
     const key = questionKey(question);
     const version = answerVersion(this._cluster, question.view);

@@ -102,7 +102,7 @@ export type Asker = {
   /** Checked before each turn; a job that no asker wants any more is dropped. */
   isWanted(): boolean;
 };
-const ALWAYS: Asker = { owner: NOBODY, isWanted: () => true };
+const always: Asker = { owner: NOBODY, isWanted: () => true };
 
 /**
  * Queues of folds, one for each asker. Each turn of the event loop gives them 8 ms, 2 ms to one asker after another, and then the sockets
@@ -118,7 +118,7 @@ export class WorkQueue {
   run<R>(
     slices: Slices<R>,
     urgent = false,
-    asker: Asker = ALWAYS
+    asker: Asker = always
   ): Promise<{ readonly value: R; readonly milliseconds: number }> {
     const job = new Job(slices, () => asker.isWanted());
     this.join(job, urgent, asker.owner);

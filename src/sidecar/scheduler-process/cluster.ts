@@ -12,7 +12,7 @@ import { CapacityState } from '../../records/enumerations';
 import { randomUUID } from 'node:crypto';
 import { NamesOf } from '../../sources';
 import { BrokenFrame } from '../../wire/broken-frame';
-import { CLIENT_INTRO } from '../../wire/client-link';
+import { clientIntro } from '../../wire/client-link';
 import type { ClusterSettings } from '../../wire/cluster-settings';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
@@ -364,7 +364,7 @@ export class Cluster implements IClientHost, IRosterHost {
 
   private _welcomeClient(intro: Intro): Intro {
     const { settings } = this._options;
-    check(CLIENT_INTRO, intro, 'What the client says of itself');
+    check(clientIntro, intro, 'What the client says of itself');
     if (this._client !== null || this._phase === 'closing') {
       throw new HandshakeRefused(
         'busy',

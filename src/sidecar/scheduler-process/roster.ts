@@ -5,7 +5,7 @@ import { BrokenFrame } from '../../wire/broken-frame';
 import { HandshakeRefused, type Intro } from '../../wire/handshake';
 import type { Message } from '../../wire/schema';
 import { check } from '../../wire/validate';
-import { WORKER_INTRO } from '../../wire/worker-link';
+import { workerIntro } from '../../wire/worker-link';
 import type { AcceptedLink } from '../../link/door';
 import type { ClusterState } from './cluster-state';
 import { DiskNotices } from './disk-notices';
@@ -87,7 +87,7 @@ export class Roster {
   /** @throws HandshakeRefused for a worker that was not started here. */
   welcome(intro: Intro): Intro {
     const { worker } = check(
-      WORKER_INTRO,
+      workerIntro,
       intro,
       'What the worker says of itself'
     );
@@ -107,7 +107,7 @@ export class Roster {
   }
 
   came(link: AcceptedLink<'worker'>): void {
-    const intro = check(WORKER_INTRO, link.intro, 'intro');
+    const intro = check(workerIntro, link.intro, 'intro');
     const session = new WorkerSession(link, intro);
     session.heardAt = this._cluster.clock();
     this._host.gather(() => this._joined(session));

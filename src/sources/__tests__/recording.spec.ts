@@ -14,7 +14,7 @@ const JOINED = {
   host: 'h'
 };
 
-const NO_PARTS = {
+const noParts = {
   rows: 0,
   kind: new Uint8Array(0),
   function: new Uint32Array(0),
@@ -28,7 +28,7 @@ const NO_PARTS = {
   held: new Uint8Array(0)
 };
 
-const ONE_RUN = {
+const oneRun = {
   rows: 1,
   taskId: arrayOf(Uint32Array, [idOf<OuterTaskId>(0)]),
   runId: Uint32Array.of(1),
@@ -65,7 +65,7 @@ function logged(isRecording: boolean): {
     log.node(10.1, name, name, DEFAULT_SPAN, 0, new Uint8Array(1))
   );
   log.edge(nodes[0]!);
-  log.finished(0, { runs: ONE_RUN, parts: NO_PARTS }, denseIds(0), {
+  log.finished(0, { runs: oneRun, parts: noParts }, denseIds(0), {
     node: Uint32Array.of(0),
     functionId: Uint32Array.of(name),
     span: spanIds(0),

@@ -77,9 +77,9 @@ async function rowsOf(cluster: string): Promise<readonly RunDetail[]> {
   return rows;
 }
 
-const SCHEDULERS = { getSync, getAsync, getThreads, getProcesses };
+const schedulers = { getSync, getAsync, getThreads, getProcesses };
 
-describe.each(Object.entries(SCHEDULERS))('observe with %s', (name, get) => {
+describe.each(Object.entries(schedulers))('observe with %s', (name, get) => {
   it('shows the tasks of the Profiler, each within its interval', async () => {
     const profiler = new Profiler();
     const value = await observe(

@@ -1,10 +1,10 @@
 import { cachePlot } from '../cache-plot';
 import { figureOf, type Picture, wholeView } from '../figure';
-import { defaultOptions, type FigureOptions } from '../options';
+import { DEFAULT_OPTIONS, type FigureOptions } from '../options';
 import type { Plot } from '../plots';
 import { resourcePlot } from '../resource-plot';
 import { taskPlot } from '../task-plot';
-import { themes } from '../theme';
+import { THEMES } from '../theme';
 import { cacheRecord, taskRecord } from './records';
 
 const tasks = [
@@ -23,7 +23,7 @@ function picture(
   plots: readonly Plot[],
   options: Partial<FigureOptions> = {}
 ): Picture {
-  return { plots, end: 10, options: { ...defaultOptions, ...options } };
+  return { plots, end: 10, options: { ...DEFAULT_OPTIONS, ...options } };
 }
 
 type Dict = Record<string, unknown>;
@@ -98,7 +98,7 @@ describe('§4.1 the figure of tasks', () => {
         line: { color: string; width: number[] };
       };
       expect(line).toEqual({
-        color: themes.light.outline,
+        color: THEMES.light.outline,
         width: color.map(() => 1)
       });
       (customdata as string[][]).forEach(([, label], at) => {

@@ -3,8 +3,8 @@ import { IDLE_CAUSES } from '../../../observer/folds/idle';
 import { ACTIVITIES } from '../../../observer/store/activity-cells';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { idleParts, partsOf } from '../../fine-metrics/rows';
-import { kindWords, legendWord, partWords } from '..';
-import { threadStates } from '../../profile/rows';
+import { KIND_WORDS, legendWord, PART_WORDS } from '..';
+import { THREAD_STATES } from '../../profile/rows';
 
 /** Says what went through it. */
 const trans = { __: (text: string) => `‹${text}›` } as TranslationBundle;
@@ -14,14 +14,14 @@ const idle = IDLE_CAUSES.map(cause => ({ cause, seconds: 1 }));
 describe('the words of legends', () => {
   it('all go through the translator', () => {
     const words = [
-      ...threadStates.map(({ label }) => label),
+      ...THREAD_STATES.map(({ label }) => label),
       ...partsOf(activities, 1, 'seconds').map(({ label }) => label),
       ...partsOf(activities, 1, 'count').map(({ label }) => label),
       ...idleParts({ idle } as unknown as FineMetricsResult, 1).map(
         ({ label }) => label
       ),
-      ...Object.values(kindWords),
-      ...Object.values(partWords),
+      ...Object.values(KIND_WORDS),
+      ...Object.values(PART_WORDS),
       'failed',
       'lost'
     ];

@@ -10,7 +10,7 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import type { ITheme } from '../../panel-context';
 import { activityOf } from '../figure';
-import { frameTree, threadStates } from '../rows';
+import { frameTree, THREAD_STATES } from '../rows';
 import { ProfileView } from '../view';
 
 it('legend and details of Profile are in the user’s language', () => {
@@ -40,7 +40,7 @@ it('legend and details of Profile are in the user’s language', () => {
   );
   const legend = host.querySelector('.sw-legend')?.textContent ?? '';
   const details = host.querySelector('.sw-Profile-details')?.textContent ?? '';
-  for (const { label } of threadStates) {
+  for (const { label } of THREAD_STATES) {
     expect(legend).toContain(`⟦${label}⟧`);
     expect(details).toContain(`⟦${label}⟧`);
   }

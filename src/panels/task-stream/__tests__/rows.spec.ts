@@ -16,7 +16,7 @@ import { drawRuns, type DrawnTask } from '../../../testing/run-from-text';
 import { formatBytes, formatDuration, formatInstant } from '../../format';
 import {
   bandRows,
-  boxKinds,
+  BOX_KINDS,
   cardOf,
   fusedWith,
   type HoveredBox,
@@ -357,7 +357,7 @@ describe('the hover card', () => {
 
   it('says nothing that the translator has not seen', () => {
     const names = [...run.functions, ...run.spans.map(({ tag }) => tag)];
-    const boxes: HoveredBox[] = boxKinds.flatMap(kind => [
+    const boxes: HoveredBox[] = BOX_KINDS.flatMap(kind => [
       { ...box, kind: kind! },
       { ...box, kind: kind!, inStrip: true },
       { ...box, kind: kind!, run: null, tasks: 2 },

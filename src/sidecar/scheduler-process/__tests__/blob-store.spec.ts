@@ -17,10 +17,10 @@ import { WorkerSession } from '../worker-session';
 const IDLE_TEMPLATES = 2;
 const IDLE_BYTES = 60;
 
-const CLIENT_UP = new FrameEncoder('client', 'up');
-const FROM_CLIENT = new FrameDecoder('client', 'up');
-const WORKER_UP = new FrameEncoder('worker', 'up');
-const FROM_WORKER = new FrameDecoder('worker', 'up');
+const clientUp = new FrameEncoder('client', 'up');
+const fromClient = new FrameDecoder('client', 'up');
+const workerUp = new FrameEncoder('worker', 'up');
+const fromWorker = new FrameDecoder('worker', 'up');
 
 type Down = Message<'client', 'down'>;
 type Assigned = Message<'worker', 'down', 'assign'>;
@@ -307,7 +307,7 @@ class World implements IClientHost {
       worker.store.add(run.taskId);
     }
     const one = [0];
-    const body = WORKER_UP.encodeBody(
+    const body = workerUp.encodeBody(
       'finished',
       {
         errors:
@@ -338,7 +338,7 @@ class World implements IClientHost {
     takeWorkerMessage(
       this.state,
       this.state.workers.get(worker.id)!,
-      FROM_WORKER.decode(body)
+      fromWorker.decode(body)
     );
     this.turn();
   }
@@ -392,9 +392,9 @@ class World implements IClientHost {
   private _say(
     ...message: Parameters<FrameEncoder<'client', 'up'>['encodeBody']>
   ): void {
-    const body = CLIENT_UP.encodeBody(...message);
+    const body = clientUp.encodeBody(...message);
     this._up.push(() => {
-      this._session.take(FROM_CLIENT.decode(body));
+      this._session.take(fromClient.decode(body));
       this.turn();
     });
   }
