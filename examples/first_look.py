@@ -11,6 +11,7 @@ the panels beside it.
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 from typing import Any
 
@@ -177,16 +178,21 @@ def bob(scale: float) -> dict[str, int]:
 # -- the table ----------------------------------------------------------------
 
 
-def summary(client: Client) -> str:
-    """One line per span: tasks, wall, CPU, non-CPU, transfer, other and idle seconds.
+# What a notebook's output and a terminal have room for.
+COLUMNS = 79
+NAME = 24
 
-    Spans of one name (each ``with`` opens a new one) share a line.
+
+def summary(client: Client) -> str:
+    """One table row per span: tasks and seconds, in no more than ``COLUMNS`` columns.
+
+    Spans of one name (each ``with`` opens a new one) share a row.
     """
-    head = (
-        f"{'span':<32}{'tasks':>8}{'wall':>9}{'CPU':>9}{'non-CPU':>9}{'transfer':>10}"
-        f"{'other':>9}{'idle':>9}"
-    )
-    lines = [head, "─" * len(head)]
+    lines = [
+        f"{'':<{NAME}}{'':>7}{'':>8}{'':>8}{'not on':>8}",
+        _row("span", ["tasks", "elapsed", "CPU", "CPU", "transfer", "other", "idle"]),
+        "─" * COLUMNS,
+    ]
     by_name: dict[tuple[str, ...], list[Any]] = {}
     for each in client.spans():
         by_name.setdefault(each.name, []).append(each)
@@ -195,21 +201,36 @@ def summary(client: Client) -> str:
         activity = client.fine_metrics(span=name, unit="seconds").by_activity()
         starts = [each.start for each in spans if each.start is not None]
         stops = [each.stop for each in spans if each.stop is not None]
-        wall = max(stops) - min(starts) if starts else 0.0
+        elapsed = max(stops) - min(starts) if starts else 0.0
         idle = sum(each.idle or 0.0 for each in spans)
         shown = [activity.get(each, 0.0) for each in ("thread-cpu", "thread-noncpu", "transfer")]
-        # Mostly deserialising: a worker's first task imports what it needs.
+        # Mostly importing: a worker's first task imports what it needs.
         other = sum(activity.values()) - sum(shown)
-        label = "  " * (len(name) - 1) + name[-1]
-        lines.append(
-            f"{label:<32}{sum(each.tasks for each in spans):>8,}{wall:>9.2f}"
-            f"{shown[0]:>9.2f}{shown[1]:>9.2f}{shown[2]:>10.2f}{other:>9.2f}{idle:>9.2f}"
-        )
-    lines += [
-        "wall: elapsed seconds; the others: seconds of all threads, added up",
-        "a span's figures include those of the spans inside it; a fused task counts once",
-    ]
-    return "\n".join(lines)
+        seconds = [elapsed, *shown, other, idle]
+        tasks = sum(each.tasks for each in spans)
+        *above, last = _label(name)
+        lines += [*above, _row(last, [f"{tasks:,}", *(f"{each:.2f}" for each in seconds)])]
+    notes = (
+        "elapsed: seconds from a span's first task to its last, with pauses; the others: "
+        "seconds of all threads, added up. A span's figures include those of the spans "
+        "inside it; a fused task counts once."
+    )
+    return "\n".join([*lines, textwrap.fill(notes, COLUMNS)])
+
+
+def _row(label: str, figures: list[str]) -> str:
+    """A label and its seven figures, at the right of their columns."""
+    widths = (7, 8, 8, 8, 9, 7, 8)
+    return f"{label:<{NAME}}" + "".join(
+        f"{figure:>{width}}" for figure, width in zip(figures, widths, strict=True)
+    )
+
+
+def _label(name: tuple[str, ...]) -> list[str]:
+    """A span's tag below its parents'; the lines that a long one takes."""
+    indent = "  " * min(len(name) - 1, 6)
+    width = NAME - len(indent)
+    return [indent + line for line in textwrap.wrap(name[-1], width) or [""]]
 
 
 def _place(name: tuple[str, ...], by_name: dict[tuple[str, ...], list[Any]]) -> list[float]:
@@ -237,9 +258,11 @@ def main() -> None:
         found = alice(client, sampler, scale)
         levels = bob(scale)
         elapsed = time.perf_counter() - started
+        counted = ", ".join(f"{level} {count:,}" for level, count in sorted(levels.items()))
         print(
             f"{found['sensors']} sensors, feature width {found['width']:.3f}, "
-            f"errors {min(found['errors']):.2e} … {max(found['errors']):.2e}; log {levels}"
+            f"errors {min(found['errors']):.2e} … {max(found['errors']):.2e}\n"
+            f"log: {counted}"
         )
         for label, samples in sampler.samples.items():
             peak = max(nbytes for _, nbytes in samples) / 2**20

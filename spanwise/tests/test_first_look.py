@@ -1,0 +1,98 @@
+"""The table that the first look prints."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("pandas")
+
+#: Of the columns after the name, from the left.
+FIGURES = ("tasks", "elapsed", "cpu", "off", "transfer", "other", "idle")
+
+
+@pytest.fixture(scope="module")
+def example(checkout: Path) -> ModuleType:
+    """Return ``examples/first_look.py`` as a module."""
+    place = checkout / "examples" / "first_look.py"
+    spec = importlib.util.spec_from_file_location("first_look_example", place)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def client_of(rows: dict[tuple[str, ...], tuple[int, ...]]) -> Any:
+    """Return what ``summary`` asks of a client; each row has its figures, times in seconds."""
+    spans = [
+        SimpleNamespace(
+            name=name, opened=at, start=at, stop=at + row[1], tasks=row[0], idle=float(row[6])
+        )
+        for at, (name, row) in enumerate(rows.items())
+    ]
+
+    def fine_metrics(span: tuple[str, ...], unit: str) -> Any:
+        assert unit == "seconds"
+        _, _, cpu, off, transfer, other, _ = rows[span]
+        activities = {
+            "thread-cpu": cpu,
+            "thread-noncpu": off,
+            "transfer": transfer,
+            "deserialize": other / 4,
+            "import": other * 3 / 4,
+        }
+        return SimpleNamespace(by_activity=lambda: activities)
+
+    return SimpleNamespace(spans=lambda: spans, fine_metrics=fine_metrics)
+
+
+def tags() -> st.SearchStrategy[str]:
+    """One column per character: letters, figures, spaces within."""
+    return st.text("abcdefgh 0123456789", min_size=1, max_size=90).filter(str.strip)
+
+
+@given(
+    st.dictionaries(
+        st.lists(tags(), min_size=1, max_size=9).map(tuple),
+        st.tuples(st.integers(0, 99_999), *[st.integers(0, 9_999)] * 6),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_the_table_fits_80_columns_with_each_figure_below_its_word(
+    example: ModuleType, rows: dict[tuple[str, ...], tuple[int, ...]]
+) -> None:
+    lines = example.summary(client_of(rows)).splitlines()
+    assert max(map(len, lines)) <= 79
+    above, words, rule, *rest = lines
+    assert words.split() == ["span", "tasks", "elapsed", "CPU", "CPU", "transfer", "other", "idle"]
+    # Each figure ends where its word ends.
+    ends = [word.end() for word in re.finditer(r"\S+", words)][1:]
+    assert len(ends) == len(FIGURES)
+    assert above.rstrip().endswith("not on") and len(above.rstrip()) == ends[3]
+    assert set(rule) == {"─"}
+    shown = []
+    for line in rest:
+        if len(line) == len(words) and line[-3] == ".":
+            starts = [24, *ends[:-1]]
+            figures = [line[start:end] for start, end in zip(starts, ends, strict=True)]
+            shown.append([float(figure.replace(",", "")) for figure in figures])
+    assert sorted(shown) == sorted([float(figure) for figure in row] for row in rows.values())
+
+
+def test_a_long_name_stands_above_its_figures(example: ModuleType) -> None:
+    name = ("Alice", "a step that has a very long name indeed")
+    lines = example.summary(client_of({name: (1, 2, 3, 4, 5, 6, 7)})).splitlines()
+    assert [line[:24].rstrip() for line in lines[3:5]] == [
+        "  a step that has a very",
+        "  long name indeed",
+    ]
+    assert lines[3].strip() == "a step that has a very"
+    assert lines[4].split()[-7:] == ["1", "2.00", "3.00", "4.00", "5.00", "6.00", "7.00"]
