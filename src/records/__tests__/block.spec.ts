@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { BlockBuilder } from '../block-builder';
-import { BrokenBlock, decodeBlock, type Row } from '../block';
+import {
+  BrokenBlock,
+  decodeBlock,
+  encodeBlock,
+  TextColumn,
+  type Row
+} from '../block';
 import { Dictionary } from '../dictionary';
 import { LogWriter, SEAL_SECONDS } from '../log-writer';
 import { TABLES, type ColumnType, type TableName } from '../tables';
@@ -108,6 +114,139 @@ describe('a block', () => {
     const larger = new Uint8Array(bytes.length + 5);
     larger.set(bytes, 5);
     expect(rowsOf(larger.subarray(5)).rows).toEqual([{ node: 4 }]);
+  });
+
+  it('follows from a builder that was sealed before, whatever that held', () => {
+    fc.assert(
+      fc.property(fc.array(anyRows, { maxLength: 4 }), ofTables => {
+        const table = ofTables[0]?.table ?? 'names';
+        const builder = new BlockBuilder(table);
+        for (const [index, { table: other, rows }] of ofTables.entries()) {
+          const own = other === table ? rows : [];
+          for (const row of own) {
+            builder.append(row as unknown as Row<TableName>);
+          }
+          expect(builder.rows).toBe(own.length);
+          const bytes = builder.seal(index + 1);
+          expect(rowsOf(bytes)).toEqual({ table, rows: own });
+          expect(decodeBlock(bytes).seq).toBe(index + 1);
+          expect([builder.rows, builder.byteLength]).toEqual([0, 0]);
+        }
+      })
+    );
+  });
+
+  it('is broken by any bit of its first four bytes, and of its length', () => {
+    const whole = sealed({
+      table: 'names',
+      rows: [
+        { id: 1, text: 'one' },
+        { id: 2, text: 'zwölf' }
+      ]
+    });
+    for (const byte of [0, 1, 2, 3, 20, 21, 22, 23]) {
+      for (let bit = 0; bit < 8; bit++) {
+        const bytes = whole.slice();
+        bytes[byte] = (bytes[byte] ?? 0) ^ (1 << bit);
+        expect(() => decodeBlock(bytes)).toThrow(BrokenBlock);
+      }
+    }
+  });
+
+  it('is broken by its table, rows or bytes of text, if they do not make its length', () => {
+    const whole = sealed({ table: 'names', rows: [{ id: 1, text: 'one' }] });
+    const bent = (at: number, value: number): Uint8Array => {
+      const bytes = whole.slice();
+      new DataView(bytes.buffer).setUint32(at, value, true);
+      return bytes;
+    };
+    expect(() => decodeBlock(bent(8, 0xffff))).toThrow('No table 65535');
+    expect(() => decodeBlock(bent(12, 9))).toThrow(BrokenBlock);
+    expect(() => decodeBlock(bent(16, 99))).toThrow(BrokenBlock);
+    expect(decodeBlock(bent(4, 77)).seq).toBe(77);
+    expect(() => decodeBlock(new Uint8Array(23))).toThrow(BrokenBlock);
+    // A header alone is a block without rows.
+    expect(rowsOf(sealed({ table: 'edges', rows: [] })).rows).toEqual([]);
+  });
+
+  it('is broken by texts that end before they begin or behind all text', () => {
+    const ends = (...values: number[]): Uint8Array =>
+      encodeBlock(
+        1,
+        'names',
+        2,
+        {
+          id: Uint32Array.of(0, 1),
+          text: Uint32Array.from(values)
+        },
+        new TextEncoder().encode('abc')
+      );
+    expect(rowsOf(ends(1, 3)).rows.map(({ text }) => text)).toEqual([
+      'a',
+      'bc'
+    ]);
+    expect(rowsOf(ends(3, 3)).rows.map(({ text }) => text)).toEqual([
+      'abc',
+      ''
+    ]);
+    expect(() => decodeBlock(ends(2, 1))).toThrow(BrokenBlock);
+    expect(() => decodeBlock(ends(1, 4))).toThrow(BrokenBlock);
+  });
+
+  it('gives its texts one by one, all at once, and as bytes', () => {
+    const block = decodeBlock(
+      sealed({
+        table: 'workers',
+        rows: ['a', 'b'].map(name => ({
+          worker: 0,
+          pid: 0,
+          threads: 0,
+          memoryLimit: 0,
+          joined: 0,
+          left: 0,
+          name,
+          address: `at ${name}`,
+          host: '',
+          why: ''
+        }))
+      })
+    );
+    const { address } = block.columns as unknown as { address: TextColumn };
+    expect(address).toBeInstanceOf(TextColumn);
+    expect(address.length).toBe(2);
+    expect(address.toArray()).toEqual(['at a', 'at b']);
+    const { text, start, ends } = address.raw;
+    expect([start, ...ends]).toEqual([2, 6, 10]);
+    expect(new TextDecoder().decode(text)).toBe('abat aat b');
+  });
+
+  it('wants a value of every column for every row, and takes no more', () => {
+    const id = Uint32Array.of(3, 4, 5);
+    const text = Uint32Array.of(0, 0, 0);
+    expect(rowsOf(encodeBlock(1, 'names', 2, { id, text })).rows).toEqual([
+      { id: 3, text: '' },
+      { id: 4, text: '' }
+    ]);
+    expect(() => encodeBlock(1, 'names', 4, { id, text })).toThrow(
+      'names.id has 3 values, the block 4 rows'
+    );
+    expect(() =>
+      encodeBlock(1, 'names', 3, { id } as unknown as {
+        id: Uint32Array;
+        text: Uint32Array;
+      })
+    ).toThrow('names.text has no values');
+  });
+
+  it('has texts in text columns alone', () => {
+    const builder = new BlockBuilder('names');
+    builder.grow();
+    expect(() => {
+      builder.addText('id', 'a');
+    }).toThrow('names.id is not a text column');
+    expect(() => {
+      builder.addTextBytes('none', new Uint8Array(1));
+    }).toThrow(TypeError);
   });
 
   it('wants a text for every row', () => {

@@ -1,6 +1,46 @@
-import { DEFAULT_SPAN } from '../../records/ids';
-import { decodeBlock } from '../../records/block';
-import { LAST_SPAN, LocalLog } from '../local-log';
+import fc from 'fast-check';
+import { DEFAULT_SPAN, type LaneId, type SpanId } from '../../records/ids';
+import { decodeBlock, TextColumn } from '../../records/block';
+import {
+  CapacityState,
+  NONE_U16,
+  NONE_U32,
+  RunStatus,
+  SpanOrigin,
+  TaskOrigin
+} from '../../records/enumerations';
+import type { TableName } from '../../records/tables';
+import { LAST_SPAN, LocalLog, type LocalRun } from '../local-log';
+
+/** All rows of a log by table, as far as it is sealed; names as texts. */
+function tablesOf(start: number) {
+  const names = new Map<unknown, string>();
+  const tables: Partial<Record<TableName, Record<string, unknown>[]>> = {};
+  const named = ['function', 'group', 'tag', 'kind'];
+  const log = new LocalLog(start, ({ bytes }) => {
+    const { table, rows, columns } = decodeBlock(bytes);
+    for (let i = 0; i < rows; i++) {
+      const row = Object.fromEntries(
+        Object.entries(
+          columns as Record<string, ArrayLike<number> | TextColumn>
+        ).map(([name, column]) => [
+          name,
+          column instanceof TextColumn ? column.at(i) : column[i]
+        ])
+      );
+      if (table === 'names') {
+        names.set(row.id, String(row.text));
+      }
+      for (const name of named) {
+        if (name in row) {
+          row[name] = names.get(row[name]);
+        }
+      }
+      (tables[table] ??= []).push(row);
+    }
+  });
+  return { log, tables };
+}
 
 /** What a log has written: names by id, keys by node, spans' tags by id. */
 function written(mostNames?: number) {
@@ -54,5 +94,172 @@ describe('a local log', () => {
     expect(spanRows()).toBe(1 + LAST_SPAN);
     expect(tags.get(LAST_SPAN)).toBe('(others)');
     expect(tags.get(LAST_SPAN - 1)).toBe(`span ${(LAST_SPAN - 1) % 7}`);
+  });
+
+  it('has every fact in its own column, by its own clock', () => {
+    const { log, tables } = tablesOf(100);
+    log.header({ kind: 'local' });
+    const span = log.span(DEFAULT_SPAN, 'outer', 101);
+    const inner = log.span(span, 'inner', 102);
+    log.spanClosed(inner, span, 'inner', 102, 107);
+    // All that have no id of their own share one, which never closes.
+    log.spanClosed(LAST_SPAN, DEFAULT_SPAN, 'none', 1, 2);
+    const worker = { worker: 3, pid: 40, threads: 5, joined: 101.5 };
+    log.worker({ ...worker, name: 'n', host: 'h' });
+    log.worker({ ...worker, name: 'n', host: 'h' }, 109, 'ended');
+    log.capacity(3, 4, 103);
+    expect([log.lane(3, 0), log.lane(3, 6)]).toEqual([0, 1]);
+    const inc = log.nameId('inc');
+    log.node({ group: 'a', rest: '-1', functionName: 'inc', span }, 104);
+    log.edge(8);
+    log.edge(9);
+    const node = log.node(
+      { group: '', rest: 'x', functionName: 'add', span: DEFAULT_SPAN },
+      105
+    );
+    expect(node).toBe(1);
+    log.running(1 as LaneId, node, inc, inner, 106);
+    log.runningNothing(1 as LaneId);
+    log.failed(17, inner, 108, 'a trace');
+    expect(log.seal()).toBeGreaterThan(0);
+    expect(tables.header).toEqual([{ t: 0, json: '{"kind":"local"}' }]);
+    const spanRow = { client: 0, closed: NaN, origin: SpanOrigin.User };
+    expect(tables.spans).toEqual([
+      {
+        ...spanRow,
+        id: 0,
+        parent: 0,
+        tag: 'default',
+        opened: 0,
+        origin: SpanOrigin.Default
+      },
+      { ...spanRow, id: 1, parent: 0, tag: 'outer', opened: 1 },
+      { ...spanRow, id: 2, parent: 1, tag: 'inner', opened: 2 },
+      { ...spanRow, id: 2, parent: 1, tag: 'inner', opened: 2, closed: 7 }
+    ]);
+    const workerRow = {
+      ...worker,
+      memoryLimit: 0,
+      joined: 1.5,
+      left: NaN,
+      name: 'n',
+      address: '',
+      host: 'h',
+      why: ''
+    };
+    expect(tables.workers).toEqual([
+      workerRow,
+      { ...workerRow, left: 9, why: 'ended' }
+    ]);
+    expect(tables.capacity).toEqual([
+      { t: 3, worker: 3, threads: 4, state: CapacityState.Running }
+    ]);
+    expect(tables.lanes).toEqual([
+      { lane: 0, worker: 3, thread: 0 },
+      { lane: 1, worker: 3, thread: 6 }
+    ]);
+    expect(tables.nodes).toEqual([
+      {
+        node: 0,
+        group: 'a',
+        function: 'inc',
+        span: 1,
+        origin: TaskOrigin.User,
+        submitted: 4,
+        firstEdge: 0,
+        suffix: '-1'
+      },
+      {
+        node: 1,
+        group: '',
+        function: 'add',
+        span: 0,
+        origin: TaskOrigin.Default,
+        submitted: 5,
+        firstEdge: 2,
+        suffix: 'x'
+      }
+    ]);
+    expect(tables.edges).toEqual([{ node: 8 }, { node: 9 }]);
+    expect(tables.running).toEqual([
+      { lane: 1, node: 1, function: 'inc', span: 2, started: 6 },
+      { lane: 1, node: NONE_U32, function: 'default', span: 0, started: 0 }
+    ]);
+    expect(tables.events).toEqual([
+      {
+        t: 8,
+        kind: 'task-failed',
+        worker: NONE_U16,
+        span: 2,
+        run: 17,
+        text: 'a trace'
+      }
+    ]);
+  });
+
+  it('splits the time from submission to start where the last input was there', () => {
+    // In 1/8 s, which f32 columns hold exactly.
+    const time = fc.nat(80).map(eighths => 100 + eighths / 8);
+    const anyRun: fc.Arbitrary<LocalRun> = fc.record({
+      node: fc.nat(9),
+      functionId: fc.constant(0),
+      span: fc.nat(3).map(id => id as SpanId),
+      lane: fc.nat(3).map(id => id as LaneId),
+      status: fc.constantFrom(RunStatus.Ok, RunStatus.Failed),
+      start: time,
+      stop: time,
+      submitted: time,
+      ready: time,
+      cpu: fc.constantFrom(NaN, 0.25),
+      nbytes: fc.constantFrom(NaN, 28)
+    });
+    fc.assert(
+      fc.property(fc.array(anyRun, { minLength: 1 }), drawn => {
+        const runs = drawn.map(run => ({
+          ...run,
+          submitted: Math.min(run.submitted, run.start)
+        }));
+        const { log, tables } = tablesOf(100);
+        expect(runs.map(run => log.run(run))).toEqual(runs.map((_, i) => i));
+        log.seal();
+        expect(tables.runs).toEqual(
+          runs.map(({ functionId: _, stop, submitted, ready, ...run }, i) => {
+            const last = Math.max(Math.min(ready, run.start), submitted);
+            return {
+              ...run,
+              run: i,
+              function: 'default',
+              attempt: 1,
+              start: run.start - 100,
+              duration: stop < run.start ? 0 : stop - run.start,
+              waitReady: last - submitted,
+              waitInputs: 0,
+              waitThread: run.start - last
+            };
+          })
+        );
+      })
+    );
+  });
+
+  it('has stacks of the first errors, and a line of the later ones', () => {
+    const { log, tables } = tablesOf(0);
+    const text = `${'x'.repeat(5000)}\n  at here\n${'y'.repeat(300)}\n`;
+    for (let i = 0; i < 2001; i++) {
+      log.failed(i, DEFAULT_SPAN, i, text);
+    }
+    log.seal();
+    const texts = tables.events!.map(row => row.text);
+    const half = 1500;
+    const cut = `${text.slice(0, half)} … ${text.slice(-half)}`;
+    expect(new Set(texts.slice(0, 2000))).toEqual(new Set([cut]));
+    expect(texts[2000]).toBe(`${'y'.repeat(100)} … ${'y'.repeat(100)}`);
+  });
+
+  it('is due 50 ms after its first row', () => {
+    const { log, tables } = tablesOf(0);
+    expect(log.commit(3)).toBe(3.05);
+    expect(log.commit(3.05)).toBeNull();
+    expect(tables.spans).toHaveLength(1);
   });
 });

@@ -344,6 +344,52 @@ describe('any message', () => {
       );
     });
 
+    it('is looked over to its last byte in every form that msgpack has', () => {
+      // Texts, bytes, lists and maps around the lengths at which their heads change; numbers of every width.
+      const length = fc.oneof(
+        fc.constantFrom(0, 15, 16, 31, 32, 255, 256, 65_535, 65_536),
+        fc.nat(40)
+      );
+      const item: fc.Arbitrary<unknown> = fc.oneof(
+        length.map(n => 'x'.repeat(n)),
+        length.map(n => new Uint8Array(n)),
+        fc.oneof(fc.nat(20), length).map(n => new Array<null>(n).fill(null)),
+        length.map(n =>
+          Object.fromEntries(Array.from({ length: n % 300 }, (_, i) => [i, i]))
+        ),
+        fc.constantFrom(...[7, 8, 15, 16, 31, 32, 33].map(bits => 2 ** bits)),
+        fc.constantFrom(...[5, 7, 8, 15, 31, 32].map(bits => -(2 ** bits))),
+        fc.double(),
+        fc.constantFrom(true, false, null, -32, -33, 127, 128)
+      );
+      fc.assert(
+        fc.property(fc.array(item, { maxLength: 4 }), fc.nat(), (items, n) => {
+          const bytes = encodeMsgpack(items);
+          expect(() => checkShape(bytes)).not.toThrow();
+          expect(() => checkShape(bytes.subarray(0, n % bytes.length))).toThrow(
+            BrokenFrame
+          );
+          const longer = new Uint8Array(bytes.length + 1);
+          longer.set(bytes);
+          expect(() => checkShape(longer)).toThrow(BrokenFrame);
+        })
+      );
+      // Which the encoder does not choose by itself: a float of four bytes, maps and lists with long heads.
+      for (const bytes of [
+        [0xca, 0, 0, 0, 0],
+        [0xdd, 0, 0, 0, 1, 0xc0],
+        [0xdf, 0, 0, 0, 1, 0xa0, 0xc0],
+        [0xde, 0, 1, 0xa0, 0xc0],
+        [0xdb, 0, 0, 0, 1, 0x61],
+        [0xc6, 0, 0, 0, 1, 0x61]
+      ]) {
+        expect(() => checkShape(Uint8Array.from(bytes))).not.toThrow();
+        expect(() => checkShape(Uint8Array.from(bytes.slice(0, -1)))).toThrow(
+          BrokenFrame
+        );
+      }
+    });
+
     it('has no dates and other extensions', () => {
       const date = encodeMsgpack({ t: 'flush', f: { request: new Date(0) } });
       expect(() =>

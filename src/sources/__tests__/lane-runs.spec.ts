@@ -1,0 +1,69 @@
+import { idOf, spanIds } from '../../testing/ids';
+import { LaneRuns, type GoingRun } from '../lane-runs';
+
+const going = (run: number, started: number): GoingRun => ({
+  run,
+  task: idOf(0),
+  node: 0,
+  functionId: 0,
+  span: spanIds(0)[0]!,
+  attempt: 1,
+  unfinishedSince: 0,
+  started
+});
+
+/** The runs that are lost if the worker dies now: thread and number. */
+function lost(lanes: LaneRuns): [thread: number, run: number][] {
+  return [...lanes.unreported()].map(([thread, { run }]) => [thread, run]);
+}
+
+function report(
+  lanes: LaneRuns,
+  thread: number,
+  run: number,
+  started: number
+): void {
+  lanes.lastRuns[thread] = run;
+  lanes.lastStarts[thread] = started;
+}
+
+describe('the runs of a worker that dies', () => {
+  it('are those that were told and not reported, each in its thread', () => {
+    const lanes = new LaneRuns(3);
+    expect(lost(lanes)).toEqual([]);
+    lanes.told(0, going(7, 0));
+    lanes.told(2, going(9, 0.5));
+    expect(lost(lanes)).toEqual([
+      [0, 7],
+      [2, 9]
+    ]);
+    report(lanes, 0, 7, 0);
+    expect(lost(lanes)).toEqual([[2, 9]]);
+    lanes.told(2, null);
+    expect(lost(lanes)).toEqual([]);
+  });
+
+  it('are none that ended, however late they are told', () => {
+    const lanes = new LaneRuns(1);
+    report(lanes, 0, 7, 1);
+    // Its worker told it by another reading of the clock.
+    lanes.told(0, going(7, 1.001));
+    expect(lost(lanes)).toEqual([]);
+    report(lanes, 0, 8, 2);
+    lanes.told(0, going(7, 1.001));
+    expect(lost(lanes)).toEqual([]);
+    lanes.told(0, going(9, 2));
+    expect(lost(lanes)).toEqual([]);
+    lanes.told(0, going(9, 2.5));
+    expect(lost(lanes)).toEqual([[0, 9]]);
+  });
+
+  it('are in no thread that it does not have', () => {
+    const lanes = new LaneRuns(2);
+    lanes.told(2, going(7, 1));
+    lanes.told(65_535, going(7, 1));
+    expect(lost(lanes)).toEqual([]);
+    lanes.told(1, going(7, 1));
+    expect(lost(lanes)).toEqual([[1, 7]]);
+  });
+});
