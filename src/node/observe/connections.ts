@@ -112,7 +112,7 @@ export function findDoorbells(
   if (running.length === 0) {
     throw new NoObserverError(
       `No JupyterLab with Spanwise runs on this machine as this user (looked in ${folder}). ` +
-        `Start one (pip install jupyterlab spanwise; jupyter lab), or name its connection file by ${CONNECTION_VARIABLE} or the option "connection".`
+        `Install Spanwise's wheel beside JupyterLab and start that (jupyter lab), or name its connection file by ${CONNECTION_VARIABLE} or the option "connection".`
     );
   }
   return running.map(found => checked(found).doorbell);

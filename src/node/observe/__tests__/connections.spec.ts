@@ -119,7 +119,7 @@ describe('the servers to ask', () => {
   it('are none: the error says what to do', () => {
     expect(() => findDoorbells(undefined, env())).toThrow(NoObserverError);
     expect(() => findDoorbells(undefined, env())).toThrow(
-      /pip install jupyterlab spanwise; jupyter lab.*SPANWISE_CONNECTION/
+      /Spanwise's wheel beside JupyterLab .*jupyter lab.*SPANWISE_CONNECTION/
     );
     expect(() => findDoorbells(join(home, 'none.json'), env())).toThrow(
       /none\.json is not the connection file.*Such files lie in/
