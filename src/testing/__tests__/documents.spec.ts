@@ -61,6 +61,56 @@ it.each(documents)('%s names files that exist', name => {
   expect(missing).toEqual([]);
 });
 
+/** Names of groups of controls: screen readers say them, the screen shows what one chooses from. */
+function unseenNames(): string[] {
+  return files
+    .filter(name => /^src\/panels\/[^_]*\.tsx$/.test(name))
+    .flatMap(name =>
+      [
+        ...read(name).matchAll(
+          /<(?:ToolSelect|RadioGroup)(?:<\w+>)?\s+label=\{trans\.__\('([^']+)'\)/g
+        )
+      ].map(([, label]) => label!)
+    );
+}
+
+it.each([
+  'task-stream',
+  'fine-performance-metrics',
+  'profile',
+  'memory-sampler'
+])('docs/%s.md names controls by what is on the screen', page => {
+  const unseen = unseenNames();
+  expect(unseen).toEqual(expect.arrayContaining(['Unit', 'Group by']));
+  const text = read(`docs/${page}.md`);
+  const named = [...text.matchAll(/`([^`\n]+)`/g)].map(([, name]) => name!);
+  expect(named.filter(name => unseen.includes(name))).toEqual([]);
+});
+
+it.each(documents)('%s installs from no registry what none has', name => {
+  const untrue = read(name)
+    .split('\n')
+    .filter(line =>
+      /(?:pip|npm) install (?:[^`\n]* )?spanwise(?![\w./@[-])/.test(line)
+    )
+    .filter(line => !/publish/.test(line));
+  expect(untrue).toEqual([]);
+});
+
+it.each(documents)('%s runs scripts that there are, by jlpm', name => {
+  const text = read(name);
+  const { scripts } = JSON.parse(read('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const called = [...text.matchAll(/`jlpm ([a-z]+(?::[a-z:]+)?)`/g)];
+  const known = new Set([...Object.keys(scripts), 'install']);
+  expect(
+    called.map(([, script]) => script!).filter(s => !known.has(s))
+  ).toEqual([]);
+  // The `npm` beside the tools' Node does not start.
+  expect(text).not.toMatch(/\bnpm run\b/);
+});
+
 it('benchmarks/README.md names every file there', () => {
   const text = read('benchmarks/README.md');
   const unnamed = readdirSync(path.join(root, 'benchmarks')).filter(
