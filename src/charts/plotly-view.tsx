@@ -5,6 +5,7 @@
  * without panels need not pay for).
  */
 import * as React from 'react';
+import type { Trans } from '../base/trans';
 import { withColours } from './figure-colours';
 import type { Figure, IPlotlyApi, IPlotlyElement } from './plotly-api';
 
@@ -19,6 +20,7 @@ type ThemeSource = {
 type PlotlyViewProps = {
   readonly figure: Figure;
   readonly theme: ThemeSource;
+  readonly trans: Trans;
   /** The accessible name; the figures themselves are in the panel's table. */
   readonly label: string;
   readonly className?: string;
@@ -38,7 +40,7 @@ const PLOTLY_CONFIG = {
 };
 
 export function PlotlyView(props: PlotlyViewProps): JSX.Element {
-  const { figure, theme, label, className } = props;
+  const { figure, theme, trans, label, className } = props;
   const element = React.useRef<HTMLDivElement>(null);
   const [plotly, setPlotly] = React.useState<IPlotlyApi | null>(null);
   const [problem, setProblem] = React.useState<string | null>(null);
@@ -121,7 +123,10 @@ export function PlotlyView(props: PlotlyViewProps): JSX.Element {
     </>
   ) : (
     <div className="sw-drawer-note" role="alert">
-      {`The chart could not be drawn: ${problem} Its figures are in the table.`}
+      {trans.__(
+        'The chart could not be drawn: %1 Its figures are in the table.',
+        problem
+      )}
     </div>
   );
 }

@@ -3,6 +3,7 @@
  * keep their last answer; when it is back, each is asked again with what it has.
  */
 import { type ISignal, Signal } from '@lumino/signaling';
+import type { Trans } from '../base/trans';
 import {
   MOST_WATCHES,
   type ClusterInfo,
@@ -26,6 +27,7 @@ export class Feed implements IFeed {
   private _nextId = 1;
   private _isStarted = false;
   private _isDisposed = false;
+  private readonly _trans: Trans;
   private readonly _link: PageLink;
   private readonly _tiles: TileCache;
   private readonly _watches = new Map<number, Watch>();
@@ -36,6 +38,7 @@ export class Feed implements IFeed {
   private readonly _statusChanged = new Signal<this, LinkStatus>(this);
 
   constructor(options: PageLink.IOptions, tiles = new TileCache()) {
+    this._trans = options.trans;
     this._link = new PageLink(options);
     this._tiles = tiles;
     this._link.received.connect(this._onMessage, this);
@@ -87,14 +90,18 @@ export class Feed implements IFeed {
   detail(cluster: string, run: number): Promise<RunDetail | null> {
     return new Promise((resolve, reject) => {
       if (!this._link.isOpen) {
-        reject(new Error('There is no connection to the observer.'));
+        reject(
+          new Error(this._trans.__('There is no connection to the observer.'))
+        );
         return;
       }
       const request = this._nextId;
       this._nextId += 1;
       const timer = setTimeout(() => {
         this._details.delete(request);
-        reject(new Error('The observer did not answer within 10 s.'));
+        reject(
+          new Error(this._trans.__('The observer did not answer in 10 s.'))
+        );
       }, DETAIL_LIMIT_MS);
       this._details.set(request, { resolve, reject, timer });
       this._link.send('detail', { request, cluster, run });
@@ -115,7 +122,7 @@ export class Feed implements IFeed {
       return;
     }
     this._isDisposed = true;
-    this._rejectDetails('The page is closing.');
+    this._rejectDetails(this._trans.__('The page is closing.'));
     for (const watch of [...this._watches.values()]) {
       watch.dispose();
     }
@@ -174,7 +181,9 @@ export class Feed implements IFeed {
 
   private _onStatus(_sender: PageLink, status: LinkStatus): void {
     if (status.kind !== 'open') {
-      this._rejectDetails('The connection to the observer was lost.');
+      this._rejectDetails(
+        this._trans.__('The connection to the observer was lost.')
+      );
     }
     this._statusChanged.emit(status);
   }

@@ -4,6 +4,7 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
+import type { Trans } from '../base/trans';
 import { FrameDecoder, FrameEncoder } from '../wire/frame';
 import type { FieldsInput, Message, TypeOf } from '../wire/schema';
 import type { LinkStatus } from './feed-types';
@@ -125,7 +126,10 @@ export class PageLink implements IDisposable {
     } catch (error) {
       this._setStatus({
         kind: 'version',
-        sentence: `Reload the page: the server sent what this page cannot read (${sentenceOf(error)}).`
+        sentence: this._options.trans.__(
+          'Reload the page: the server sent what this page cannot read (%1).',
+          sentenceOf(error)
+        )
       });
       this._drop();
       return;
@@ -207,6 +211,8 @@ export class PageLink implements IDisposable {
 
 export namespace PageLink {
   export interface IOptions {
+    /** For what the page itself says of its link. */
+    readonly trans: Trans;
     /** Starts a new socket to the relay. */
     readonly open: () => ISocket;
     /** Why a socket does not open, as far as a plain request can tell; null if it cannot. */

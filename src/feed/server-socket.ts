@@ -1,14 +1,17 @@
 /** How the feed reaches the relay of the Jupyter server that served the page. */
 import { ServerConnection } from '@jupyterlab/services';
+import type { Trans } from '../base/trans';
 import { PROTOCOL } from '../wire/handshake-messages';
 import type { LinkStatus } from './feed-types';
 import type { ISocket, PageLink } from './page-link';
 
 /** A WebSocket at `{base_url}spanwise/ws`, with the page's token where the server wants one in the address. */
 export function serverSocket(
-  settings: ServerConnection.ISettings
+  settings: ServerConnection.ISettings,
+  trans: Trans
 ): PageLink.IOptions {
   return {
+    trans,
     open: () => {
       const query = new URLSearchParams({ protocol: String(PROTOCOL) });
       if (settings.appendToken && settings.token !== '') {
@@ -19,7 +22,7 @@ export function serverSocket(
         `${base}spanwise/ws?${query.toString()}`
       ) as ISocket;
     },
-    explain: () => explain(settings)
+    explain: () => explain(settings, trans)
   };
 }
 
@@ -37,7 +40,8 @@ export async function isObserverRunning(
 
 /** A page cannot see why a WebSocket was refused; the status door answers the same way and says it. */
 async function explain(
-  settings: ServerConnection.ISettings
+  settings: ServerConnection.ISettings,
+  trans: Trans
 ): Promise<LinkStatus | null> {
   const response = await statusOf(settings);
   if (response === null) {
@@ -46,14 +50,18 @@ async function explain(
   if (response.status === 404) {
     return {
       kind: 'refused',
-      sentence:
-        'The server extension of Spanwise is not enabled. Run “jupyter server extension enable spanwise” where JupyterLab runs, then restart it.'
+      sentence: trans.__(
+        'The server extension of Spanwise is not enabled. Run “%1” where JupyterLab runs, then restart it.',
+        'jupyter server extension enable spanwise'
+      )
     };
   }
   if (response.status === 401 || response.status === 403) {
     return {
       kind: 'refused',
-      sentence: 'The server no longer knows this page. Reload it and log in.'
+      sentence: trans.__(
+        'The server no longer knows this page. Reload it and log in.'
+      )
     };
   }
   const status = await jsonOf(response);

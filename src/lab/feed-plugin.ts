@@ -5,6 +5,7 @@ import type {
 } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { Feed } from '../feed/feed';
 import type { IFeed } from '../feed/feed-types';
 import { isObserverRunning, serverSocket } from '../feed/server-socket';
@@ -18,14 +19,16 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
   description: 'Provides the link of the page to the observer.',
   autoStart: true,
   provides: IFeedToken,
-  optional: [ISettingRegistry],
-  activate: (app: JupyterFrontEnd, settings: ISettingRegistry | null) => {
-    const tiles = new TileCache();
-    const feed = new Feed(
-      serverSocket(app.serviceManager.serverSettings),
-      tiles
-    );
+  optional: [ISettingRegistry, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    settings: ISettingRegistry | null,
+    translator: ITranslator | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load('spanwise');
     const { serverSettings } = app.serviceManager;
+    const tiles = new TileCache();
+    const feed = new Feed(serverSocket(serverSettings, trans), tiles);
     // After the kernels' notebooks are known, so that panels find their notebook's cluster at the first look.
     void Promise.all([app.started, app.serviceManager.sessions.ready])
       .then(() => isObserverRunning(serverSettings))
@@ -45,7 +48,10 @@ export const feedPlugin: JupyterFrontEndPlugin<IFeed> = {
       },
       (error: unknown) => {
         Notification.warning(
-          `Spanwise could not read its settings and uses the defaults: ${String(error)}`
+          trans.__(
+            'Spanwise could not read its settings and uses the defaults: %1',
+            String(error)
+          )
         );
       }
     );

@@ -1,6 +1,7 @@
 /** The arguments of `spanwise:open`, which come from menus, notebooks' buttons, other extensions and saved layouts. */
 import type { JSONObject, ReadonlyPartialJSONObject } from '@lumino/coreutils';
 import type { Widget } from '@lumino/widgets';
+import type { Trans } from '../base/trans';
 import {
   belongsTo,
   type ClusterTarget,
@@ -64,6 +65,7 @@ export function namedTarget(
     readonly notebookOfKernel: (kernel: string) => string | undefined;
     /** The notebook in front: a click on its button has brought it there. */
     readonly notebook: string | undefined;
+    readonly trans: Trans;
   }
 ): NamedTarget | undefined {
   const notebook = text(args.notebook);
@@ -86,7 +88,9 @@ export function namedTarget(
     page.notebook;
   if (own === undefined) {
     throw new Error(
-      'This page has not heard of that cluster. Try again in a moment, or choose it in the sidebar under Cluster.'
+      page.trans.__(
+        'This page has not heard of that cluster. Try again in a moment, or choose it in the sidebar under Cluster.'
+      )
     );
   }
   return { target: { notebook: own }, awaited: cluster };

@@ -100,7 +100,8 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
         notebook:
           shell.currentWidget === notebooks?.currentWidget
             ? notebooks?.currentWidget?.context.path
-            : undefined
+            : undefined,
+        trans
       });
       if (named?.awaited !== undefined) {
         contexts.get(named.target).cluster.await(named.awaited);

@@ -1,3 +1,4 @@
+import { bracketing } from '../../testing/translators';
 import { MOST_WATCHES } from '../../wire/panel-link';
 import { Feed } from '../feed';
 import type { IWatch, LinkStatus, WatchSpec } from '../feed-types';
@@ -31,6 +32,7 @@ describe('Feed', () => {
     jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
     sockets = [];
     feed = new Feed({
+      trans: bracketing,
       open: () => {
         const socket = new FakeSocket();
         sockets.push(socket);
@@ -181,13 +183,19 @@ describe('Feed', () => {
 
     const late = feed.detail('c1', 8);
     jest.advanceTimersByTime(10_000);
-    await expect(late).rejects.toThrow('within 10 s');
+    await expect(late).rejects.toThrow(
+      '⟦The observer did not answer in 10 s.⟧'
+    );
 
     last().answer('clusters', { clusters: [] });
     const broken = feed.detail('c1', 9);
     last().drop();
-    await expect(broken).rejects.toThrow('lost');
-    await expect(feed.detail('c1', 10)).rejects.toThrow('no connection');
+    await expect(broken).rejects.toThrow(
+      '⟦The connection to the observer was lost.⟧'
+    );
+    await expect(feed.detail('c1', 10)).rejects.toThrow(
+      '⟦There is no connection to the observer.⟧'
+    );
   });
 
   it('leaves it to the observer to answer a failed watch when it can', () => {

@@ -1,4 +1,5 @@
 import { clusterInfo } from '../../feed/__tests__/fake-feed';
+import { bracketing } from '../../testing/translators';
 import type { ClusterInfo } from '../../wire/panel-link';
 import {
   namedTarget,
@@ -45,7 +46,8 @@ describe('the arguments of spanwise:open', () => {
       clusters: [inA, script],
       notebookOf,
       notebookOfKernel: kernel => (kernel === 'k-c' ? 'c.ipynb' : undefined),
-      notebook
+      notebook,
+      trans: bracketing
     });
 
   it('find a cluster by notebook, id or name', () => {
@@ -73,7 +75,9 @@ describe('the arguments of spanwise:open', () => {
       target: { notebook: 'b.ipynb' },
       awaited
     });
-    expect(() => named({ cluster: awaited })).toThrow('has not heard of');
+    expect(() => named({ cluster: awaited })).toThrow(
+      /^⟦This page has not heard of .*⟧$/
+    );
   });
 });
 

@@ -26,6 +26,10 @@ import type { ITheme } from '../panel-context';
 import { profilePanel } from '../profile';
 import { taskStreamPanel } from '../task-stream';
 
+jest.mock('../../charts/plotly-bundle', () => ({
+  plotly: { react: () => Promise.reject(new Error('…')), purge: () => {} }
+}));
+
 class ResizeObserverStub {
   observe(): void {}
   unobserve(): void {}
@@ -97,7 +101,8 @@ describe('the panels', () => {
   ): Promise<Opened> {
     page = new ObservedPage({
       blocks: drawnLog(run, { live: true }),
-      liveAt: run.end + 0.9
+      liveAt: run.end + 0.9,
+      trans: bracketing
     });
     const theme = { palette: readPalette(document.body) } as ITheme;
     Object.assign(theme, { changed: new Signal(theme) });
@@ -207,6 +212,27 @@ describe('the panels', () => {
     await waitFor('the facts', () => {
       MessageLoop.flush();
       return panel.node.querySelector('.sw-Profile-details') !== null;
+    });
+    expect(pasts(panel.node)).toEqual([]);
+  });
+
+  it('show none where a chart cannot be drawn', async () => {
+    await open(memoryPanel);
+    const said = await waitFor(
+      'what is said instead',
+      () => panel.node.querySelector('[role=alert].sw-drawer-note') ?? undefined
+    );
+    expect(said.textContent).toContain('The chart could not be drawn');
+    expect(pasts(panel.node)).toEqual([]);
+  });
+
+  it('show none where the page has no link to the observer', async () => {
+    const { selection } = await open(taskStreamPanel);
+    page.feed.dispose();
+    selection.select({ kind: 'run', run: run.boxes[0]!.run });
+    await waitFor('what is said instead of the task', () => {
+      MessageLoop.flush();
+      return panel.node.textContent?.includes('There is no connection');
     });
     expect(pasts(panel.node)).toEqual([]);
   });

@@ -86,6 +86,7 @@ export function MemoryView(props: MemoryViewProps): JSX.Element {
         <PlotlyView
           figure={figure}
           theme={context.theme}
+          trans={trans}
           label={title}
           loading={<Loading text={trans.__('Loading the chart…')} />}
           onHover={(t, event) => {
@@ -313,6 +314,7 @@ function Breakdown(props: {
         <PlotlyView
           figure={figure}
           theme={context.theme}
+          trans={trans}
           label={trans.__('What it is made of')}
           loading={<Loading text={trans.__('Loading the chart…')} />}
         />

@@ -2,6 +2,7 @@
  * A page's feed and the observer at its other end, in one program: the page's own feed, the messages of the panel link as bytes, the
  * observer's session, answers, folds and store. What is left out is the door and the relay between the two.
  */
+import type { Trans } from '../../base/trans';
 import { Feed } from '../../feed/feed';
 import type { ISocket } from '../../feed/page-link';
 import type { BlockRows } from '../../observer/store/column-table';
@@ -10,6 +11,7 @@ import { Clusters } from '../../sidecar/observer-process/clusters';
 import type { ObservedCluster } from '../../sidecar/observer-process/observed-cluster';
 import { PanelSession } from '../../sidecar/observer-process/panel-session';
 import { WorkQueue } from '../../sidecar/observer-process/work-queue';
+import { english } from '../translators';
 import { FrameDecoder, FrameEncoder } from '../../wire/frame';
 
 type ObservedPageOptions = {
@@ -18,6 +20,8 @@ type ObservedPageOptions = {
   readonly liveAt?: number | undefined;
   /** How long each message to the page takes. */
   readonly delayMilliseconds?: number;
+  /** For the feed's own sentences; English if left out. */
+  readonly trans?: Trans;
 };
 
 /** The cluster's start, by the wall clock, of a run that has ended. */
@@ -33,7 +37,12 @@ export class ObservedPage {
     note: sentence => this.notes.push(sentence)
   });
 
-  constructor({ blocks, liveAt, delayMilliseconds }: ObservedPageOptions) {
+  constructor({
+    blocks,
+    liveAt,
+    delayMilliseconds,
+    trans = english
+  }: ObservedPageOptions) {
     giveImmediates();
     this.cluster = this._clusters.open({
       logId: 'log',
@@ -51,6 +60,7 @@ export class ObservedPage {
       this.cluster.end('closed', this.cluster.store.now);
     }
     this.feed = new Feed({
+      trans,
       open: () =>
         new ObserverSocket(
           link =>

@@ -9,6 +9,7 @@ import { FakeSocket } from '../../../feed/__tests__/fake-socket';
 import { ClusterRef } from '../../../feed/cluster-ref';
 import { Feed } from '../../../feed/feed';
 import { SelectionModel } from '../../../feed/selection';
+import { english } from '../../../testing/translators';
 import { taskStreamIcon } from '../../icons';
 import type { ITheme, PanelFace } from '../../panel-context';
 import { TaskStreamPanel } from '../panel';
@@ -41,7 +42,11 @@ describe('the Task Stream asks', () => {
 
   beforeEach(() => {
     socket = new FakeSocket();
-    feed = new Feed({ open: () => socket, random: () => 0.5 });
+    feed = new Feed({
+      trans: english,
+      open: () => socket,
+      random: () => 0.5
+    });
     selection = new SelectionModel();
     const theme = { palette: readPalette(document.body) } as ITheme;
     Object.assign(theme, { changed: new Signal(theme) });
