@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from array import array
+from collections.abc import Collection
 from typing import Any
 
 from dask.tokenize import tokenize
@@ -115,49 +116,49 @@ def _scatter_fresh(
     blobs = [dump(value) for value in fresh.values()]
     made: list[Entry] = []
     tried: list[tuple[int, int]] = []
+    announced = False
     try:
         holders = _put(session, first, blobs, rows, broadcast, tried)
         with session.sending:
-            with session.lock:
-                session._check_alive()
-                made = session.new_entries(list(fresh), first)
-                for entry in made:
-                    entry.count = 1
+            mark = session.packer.mark()
             try:
+                with session.lock:
+                    session._check_alive()
+                    made += session.new_entries(list(fresh), first)
+                    for entry in made:
+                        entry.count = 1
                 _announce(session, made, blobs, holders)
+                announced = True
             except BaseException as error:
                 session.withdraw(made, error)
+                session.packer.announce_again(mark)
                 raise
+        # A worker that did not answer in time may have its data, or take it later.
+        _have_dropped(session, first, set(tried).difference(holders))
     except BaseException:
-        if not made:
-            _give_up(session, list(fresh), first, blobs, tried)
+        if announced:
+            session.drop_later(made)
+        _give_up(session, first, 0 if announced else len(fresh), tried)
         raise
     return {entry.key: entry for entry in made}
 
 
-def _give_up(
-    session: Any, keys: list[Any], first: int, blobs: list[bytes], tried: list[tuple[int, int]]
-) -> None:
-    """Have workers drop what they were given in vain: it is announced, and released at once.
-
-    A worker that was asked may have the data, or get it later; it drops what comes then.
-    """
-    numbers = sorted({number for number, _ in tried})
-    if not numbers:
-        return
-    row_of = {number: row for row, number in enumerate(numbers)}
+def _give_up(session: Any, first: int, count: int, tried: list[tuple[int, int]]) -> None:
+    """Let go of data that was given to workers in vain, and of `count` ids from `first` on."""
     try:
-        with session.sending:
-            with session.lock:
-                session._check_alive()
-                made = [session._new_entry(keys[n], first + n) for n in numbers]
-                for entry in made:
-                    entry.count = 1
-            holders = [(row_of[number], worker) for number, worker in tried]
-            _announce(session, made, [blobs[n] for n in numbers], holders)
-        session.drop(made)
+        if tried and count:
+            # At Ctrl-C the announcement may have gone out; without it these ids mean nothing.
+            session.send("release", {}, {"ids": {"id": array("I", range(first, first + count))}})
+        _have_dropped(session, first, tried)
     except ClusterError:
         return  # the cluster ends, and with it what its workers hold
+
+
+def _have_dropped(session: Any, first: int, tried: Collection[tuple[int, int]]) -> None:
+    """Have workers drop (number, worker), or not keep it when it comes."""
+    if tried:
+        items = [(first + number, worker) for number, worker in tried]
+        session.send("discard", {}, {"items": items})
 
 
 def _put(

@@ -189,12 +189,16 @@ class Packer:
             Those that the newest graph has named, which are forgotten: the scheduler may
             or may not have heard of them.
         """
-        names, spans = mark
-        self.names.announce_again(names)
-        self.spans.announce_again(spans)
+        self.announce_again(mark)
         newest = self._generation
         named = [sent.number for sent in self._templates.values() if sent.named == newest]
         return self.give_back(newest, named)
+
+    def announce_again(self, mark: tuple[int, int]) -> None:
+        """Announce the names and spans since `mark` again; twice does no harm."""
+        names, spans = mark
+        self.names.announce_again(names)
+        self.spans.announce_again(spans)
 
     def new_chunk(self) -> int:
         return next(self._chunks)

@@ -49,6 +49,8 @@ class ClientScheduler:
         Span rows by id, newest.
     released
         Ids that the client released.
+    discarded
+        (id, worker) of data that workers are to drop.
     forgotten
         Templates that it will not name again.
     waiting
@@ -95,6 +97,7 @@ class ClientScheduler:
         self.options: dict[int, tuple[int, int, int]] = {}
         self.restrictions: list[dict[str, Any]] = []
         self.released: list[int] = []
+        self.discarded: list[tuple[int, int]] = []
         self.forgotten: list[int] = []
         self.waiting: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self.cancelled: set[int] = set()
@@ -235,12 +238,14 @@ class ClientScheduler:
         rows = []
         holders = dict(iter(message.table("holders")))
         for i, task_id in enumerate(message.table("tasks").column("id").tolist()):
-            # What never came was given up: nobody asks for it.
-            self.values[task_id] = self.put.get(task_id)
+            self.values[task_id] = self.put[task_id]
             rows.append(
                 (task_id, task_id, REPORT_MEMORY, holders[i], 8.0, NONE_U32, NONE_U32, NONE_U32)
             )
         self._report(rows)
+
+    def _on_discard(self, message: Any) -> None:
+        self.discarded += list(message.table("items"))
 
     def _on_run(self, message: Any) -> None:
         function, args, kwargs = payload.loads(bytes(message.blobs[0]))

@@ -6,10 +6,12 @@ import operator
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import spanwise
 from spanwise import Client
 from spanwise.client import scatter as scatter_module
 from spanwise.client.peers import Unreachable
@@ -17,6 +19,7 @@ from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment, until
+from spanwise.worker.worker import Worker
 
 LIMIT = 20.0
 
@@ -181,3 +184,90 @@ def test_workers_drop_what_a_client_gives_up_to_scatter(
     assert cluster.gather(futures) == [[1], [2], [3]]
     del futures
     wait_until("they are released", is_empty, LIMIT)
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("comes", ["before", "later"])
+def test_a_worker_drops_what_another_took_in_its_stead(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch, broadcast: bool, comes: str
+) -> None:
+    """It has the data and did not answer in time, or gets it when it is no more needed."""
+    put = cluster._session.peers.put
+    late = cluster._session.running_workers()[0]
+    calls: list[tuple[str, Any]] = []
+
+    def fail(address: str, items: Any) -> None:
+        if address != late["address"]:
+            put(address, items)
+            return
+        if comes == "before":
+            put(address, items)
+        calls.append((address, items))
+        raise Unreachable("It does not answer.")
+
+    def put_there() -> set[int]:
+        return {puts for puts, _ in cluster.run(kept).values()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster._session.peers, "put", fail)
+        futures = cluster.scatter([[1], [2], [3]], broadcast=broadcast)
+    if comes == "later":
+        for address, items in calls:
+            put(address, items)
+    assert calls and put_there() == {0}
+    # Nobody believes that the first has them: what runs there has them brought.
+    ends = [cluster.submit(sum, each, workers=[late["id"]]) for each in futures]
+    assert [end.result(LIMIT) for end in ends] == [1, 2, 3]
+    assert cluster.gather(futures) == [[1], [2], [3]]
+    del futures, ends
+    wait_until("they are released", lambda: set(cluster.run(kept).values()) == {(0, 0)}, LIMIT)
+
+
+@pytest.mark.parametrize("kind", ["scattered", "discard"])
+@pytest.mark.parametrize("sent", [False, True])
+def test_nothing_stays_of_a_scatter_that_is_interrupted_while_it_is_announced(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch, kind: str, sent: bool
+) -> None:
+    session = cluster._session
+    put, send = session.peers.put, session.send
+    late = session.running_workers()[0]["address"]
+
+    def answers_late(address: str, items: Any) -> None:
+        put(address, items)
+        if address == late:
+            raise Unreachable("It does not answer.")
+
+    def interrupted(type_: str, *args: Any, **options: Any) -> None:
+        if type_ == kind:
+            patch.setattr(session, "send", send)
+            if sent:
+                send(type_, *args, **options)
+            raise KeyboardInterrupt
+        send(type_, *args, **options)
+
+    name = f"never-seen-{kind}-{sent}"
+    with monkeypatch.context() as patch:
+        patch.setattr(session.peers, "put", answers_late)
+        patch.setattr(session, "send", interrupted)
+        with spanwise.span(name), pytest.raises(KeyboardInterrupt):
+            cluster.scatter({name: [1], "other": [2]})
+    wait_until("no name is left", lambda: not session.by_key, LIMIT)
+    wait_until("nothing is kept", lambda: set(cluster.run(kept).values()) == {(0, 0)}, LIMIT)
+    # What was announced for the first time with it is announced again.
+    futures = cluster.scatter({name: [1], "other": [2]})
+    assert cluster.gather(futures) == {name: [1], "other": [2]}
+    del futures
+    wait_until("they are released", lambda: set(cluster.run(kept).values()) == {(0, 0)}, LIMIT)
+    assert session.dead is None
+
+
+def test_data_given_up_by_one_client_is_kept_for_another(tmp_path: Path) -> None:
+    """Each counts its own."""
+    worker = Worker(0, "w", 1, 0.0, tmp_path)
+    worker.discard(7, client=1)
+    worker.keep_put(1, 7, "late", 4.0)
+    worker.keep_put(2, 7, "kept", 4.0)
+    assert worker.puts == {(2, 7): ("kept", 4.0)}
+    assert not worker.adopt(7, client=1, task_id=0)
+    assert worker.adopt(7, client=2, task_id=1)
+    assert worker.table.values == {1: "kept"} and not worker.puts

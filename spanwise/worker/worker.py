@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: Sends a message to the scheduler: type, fields, tables, blobs.
 Send = Callable[[str, dict[str, Any], dict[str, Any], list[Any]], None]
 
-#: So many pieces of data that were announced before they came, if they come, are remembered.
+#: So many pieces of data that may come after they were adopted or discarded are remembered.
 MOST_GIVEN_UP = 100_000
 
 
@@ -91,8 +91,8 @@ class Worker:
         self._pausing = threading.Lock()
         #: (client, dataId) → value and bytes of what clients put here.
         self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
-        #: Ids of data that was announced and not here; they are used once.
-        self._given_up = BoundedMap[int, bool](MOST_GIVEN_UP)
+        #: The same, of what was asked for and not here: no id is used twice.
+        self._given_up = BoundedMap[tuple[int, int], bool](MOST_GIVEN_UP)
 
         #: Around everything that is sent to the scheduler.
         self.sending = threading.Lock()
@@ -196,25 +196,24 @@ class Worker:
         return True
 
     def discard(self, data_id: int, client: int) -> None:
-        """Drop data that a client put here and that the scheduler refused."""
+        """Drop data that a client put here: the scheduler refused it, or the client gave it up."""
         with self.lock:
             found = self._take_put(data_id, client)
         del found  # user code may run with it: not under the lock
 
     def _take_put(self, data_id: int, client: int) -> tuple[Any, float] | None:
-        # A client that does not know its number when it puts data sends 0.
-        found = self.puts.pop((client, data_id), None) or self.puts.pop((0, data_id), None)
+        found = self.puts.pop((client, data_id), None)
         if found is None:
-            self._given_up.keep(data_id, True)
+            self._given_up.keep((client, data_id), True)
         return found
 
     def keep_put(self, client: int, data_id: int, value: Any, nbytes: float) -> None:
-        """Keep data that a client puts here, until it is announced, unless it has been before.
+        """Keep data that a client puts here, until it is adopted or discarded.
 
-        A client announces data first that it has given up: nobody will ask for it.
+        What has been before was given up while it was on its way: nobody will ask for it.
         """
         with self.lock:
-            if self._given_up.get(data_id) is None:
+            if self._given_up.get((client, data_id)) is None:
                 self.puts[client, data_id] = (value, nbytes)
 
     # ── from peers ────────────────────────────────────────────────────────

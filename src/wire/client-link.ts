@@ -140,6 +140,11 @@ export const CLIENT_LINK = {
         holders: { row: 'u32', worker: 'u16' }
       }
     ),
+    /** Workers drop data that was put there in vain, or do not keep it when it comes. */
+    discard: message(
+      {},
+      { items: { id: u32Of<ClientTaskId>(), worker: 'u16' } }
+    ),
     /** Run a function once on each of these workers, outside the graph. → one `runResult` each */
     run: message({
       request: u32,

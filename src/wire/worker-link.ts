@@ -213,7 +213,7 @@ export const WORKER_LINK = {
         }
       }
     ),
-    /** Drop data that a client put on the peer door: the scheduler has no room for it. */
+    /** Drop data that a client put on the peer door, or do not keep it when it comes: the scheduler has no room for it, or the client gave it up. */
     discard: message(
       {},
       { items: { dataId: u32Of<ClientTaskId>(), client: 'u16' } }

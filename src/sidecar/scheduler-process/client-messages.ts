@@ -97,6 +97,8 @@ export class ClientSession {
         return this._locate(message);
       case 'scattered':
         return this._scattered(message);
+      case 'discard':
+        return this._discard(message);
       case 'run':
         return this._run(message);
       case 'flush':
@@ -231,17 +233,16 @@ export class ClientSession {
     cluster.log.spans(CLIENT, fields.spans);
     if (!this._hasRoom(tables.tasks.rows)) {
       this._refuse(tables.tasks);
-      for (const [session, held] of this._heldBy(tables.holders)) {
-        const items = {
-          dataId: held.map(row => tables.tasks.id[row]!),
-          client: held.map(() => CLIENT)
-        };
-        session.link.send('discard', {}, { items });
-      }
+      this._dropData(
+        tables.holders.worker,
+        k => tables.tasks.id[tables.holders.row[k]!]!
+      );
       return;
     }
     const event = translateScattered(message, this._context());
-    for (const [session, held] of this._heldBy(tables.holders)) {
+    const { row, worker } = tables.holders;
+    for (const [session, places] of this._byWorker(worker)) {
+      const held = places.map(k => row[k]!);
       session.link.send(
         'adopt',
         {},
@@ -260,20 +261,44 @@ export class ClientSession {
     cluster.handle(event);
   }
 
-  /** The workers that hold scattered data, each with its rows. */
-  private _heldBy({
-    row,
-    worker
-  }: Message<'client', 'up', 'scattered'>['tables']['holders']): [
-    WorkerSession,
-    number[]
-  ][] {
-    return [...this._cluster.workers.values()]
-      .map((session): [WorkerSession, number[]] => [
-        session,
-        [...row].filter((_, k) => worker[k] === session.id)
-      ])
-      .filter(([, held]) => held.length > 0);
+  /** A worker that did not answer the client may have the data, or take it later. */
+  private _discard({
+    tables: { items }
+  }: Message<'client', 'up', 'discard'>): void {
+    this._dropData(items.worker, k => items.id[k]!);
+  }
+
+  /** Has each worker drop the data of its places in the column. */
+  private _dropData(
+    worker: Uint16Array,
+    idOf: (k: number) => ClientTaskId
+  ): void {
+    for (const [session, places] of this._byWorker(worker)) {
+      const items = {
+        dataId: places.map(idOf),
+        client: places.map(() => CLIENT)
+      };
+      session.link.send('discard', {}, { items });
+    }
+  }
+
+  /** The workers that a column names, each with its places there. */
+  private _byWorker(worker: Uint16Array): [WorkerSession, number[]][] {
+    const places = new Map<number, number[]>();
+    worker.forEach((id, k) => {
+      const of = places.get(id);
+      if (of === undefined) {
+        places.set(id, [k]);
+      } else {
+        of.push(k);
+      }
+    });
+    return [...this._cluster.workers.values()].flatMap(
+      (session): [WorkerSession, number[]][] => {
+        const found = places.get(session.id);
+        return found === undefined ? [] : [[session, found]];
+      }
+    );
   }
 
   private _want({ tables }: Message<'client', 'up', 'want'>): void {
