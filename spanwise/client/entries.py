@@ -33,10 +33,8 @@ class Entry:
         The payload, if it came with the report; opened when first asked for.
     value
         The type of the value once it was brought here, else NOTHING.
-    error
-        Why there is no value, if that was found out here; else see `reason`.
     reason
-        Why the task failed, as the scheduler told it.
+        Why there is no value, of a task that failed or was cancelled.
     count
         Futures alive, plus calls that wait for it.
     waiters

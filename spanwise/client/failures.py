@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.client.entries import CANCELLED, ERROR, Entry
-from spanwise.client.reason import Reason, Told, cancelled
+from spanwise.client.reason import FoundHere, Told, cancelled
 from spanwise.errors import RemoteTaskError
 from spanwise.records.enumerations import REPORT_CANCELLED
 from spanwise.wire.frame import Message
@@ -44,4 +44,4 @@ class Failures:
             entry.reason = cancelled(entry.key)
             return
         entry.status = ERROR
-        entry.reason = self._known.get(cause) or Reason(lambda: RemoteTaskError(_FORGOTTEN))
+        entry.reason = self._known.get(cause) or FoundHere(lambda: RemoteTaskError(_FORGOTTEN))

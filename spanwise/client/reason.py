@@ -14,6 +14,7 @@ opens it, never the thread that reads the scheduler's messages.
 from __future__ import annotations
 
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -38,23 +39,24 @@ class Failure:
         self.error = error
 
 
-class Reason:
+class Reason(ABC):
     """Why tasks failed.
 
     Parameters
     ----------
-    make
-        Makes the exception; may run user code.
     text
         The worker's traceback, formatted there.
     """
 
-    __slots__ = ("_make", "_opened", "text")
+    __slots__ = ("_opened", "text")
 
-    def __init__(self, make: Callable[[], BaseException], text: str = "") -> None:
-        self._make = make
+    def __init__(self, text: str = "") -> None:
         self.text = text
         self._opened: weakref.ref[Failure] | None = None
+
+    @abstractmethod
+    def _make(self) -> BaseException:
+        """Make the exception, which nobody has raised yet; may run user code."""
 
     @property
     def opened(self) -> Failure | None:
@@ -75,6 +77,25 @@ class Reason:
         return failure
 
 
+class FoundHere(Reason):
+    """What the client found out itself.
+
+    Parameters
+    ----------
+    make
+        Makes the exception.
+    """
+
+    __slots__ = ("_maker",)
+
+    def __init__(self, make: Callable[[], BaseException]) -> None:
+        super().__init__()
+        self._maker = make
+
+    def _make(self) -> BaseException:
+        return self._maker()
+
+
 def cancelled(key: Any, why: str = "") -> Reason:
     """The task was cancelled; `why` is shown with the error."""
 
@@ -84,7 +105,7 @@ def cancelled(key: Any, why: str = "") -> Reason:
             error.add_note(why)
         return error
 
-    return Reason(make)
+    return FoundHere(make)
 
 
 class Told(Reason):
@@ -103,7 +124,7 @@ class Told(Reason):
     __slots__ = ("_blob", "kind", "message")
 
     def __init__(self, kind: str, message: str, text: str, blob: bytes | None) -> None:
-        super().__init__(self._open, text)
+        super().__init__(text)
         self.kind = kind
         self.message = message
         self._blob = blob
@@ -118,7 +139,7 @@ class Told(Reason):
         """Keep only type, message and traceback."""
         self._blob = None
 
-    def _open(self) -> BaseException:
+    def _make(self) -> BaseException:
         stand_in: BaseException
         if self.kind == "KilledWorker":
             stand_in = KilledWorker(self.message)

@@ -35,7 +35,7 @@ from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
 from spanwise.client.peers import Peers
-from spanwise.client.reason import Reason, cancelled
+from spanwise.client.reason import FoundHere, cancelled
 from spanwise.errors import (
     ClusterError,
     SchedulerLost,
@@ -172,7 +172,7 @@ class Session:
             held = _Held(self.by_key)
             graph = prepare(dsk, list(keys), self.provenance, held, written_here)
             with self.sending:
-                external = self._pin(graph.external)
+                external = self._pin(graph)
                 if external is not None:
                     try:
                         if options is not None:
@@ -180,21 +180,32 @@ class Session:
                         return self._submit_prepared(graph, keys, external, options)
                     finally:
                         self.drop_later(list(external.values()))
+            # Once more: what the graph can make is made again.
             for key in graph.external:
-                if key not in graph.known and key not in self.by_key:
+                if key in graph.known:
+                    continue
+                entry = self.by_key.get(key)
+                if entry is None:
                     raise ClusterError(
                         f"The graph needs the result of {key!r}, which this cluster does not "
                         "hold: it was released, or belongs to another cluster. Compute it again."
                     )
+                if entry.status == CANCELLED:
+                    raise entry.failure().error
 
-    def _pin(self, keys: Iterable[Key]) -> dict[Key, Entry] | None:
-        """Hold results that a graph needs; None if one of them has gone meanwhile."""
+    def _pin(self, graph: PreparedGraph) -> dict[Key, Entry] | None:
+        """Hold results that a graph needs; None if one of them has gone meanwhile.
+
+        What failed, and the graph cannot make, fails its users in the scheduler.
+        """
         with self.lock:
             self._check_alive()
             found = {}
-            for key in keys:
+            for key in graph.external:
                 entry = self.by_key.get(key)
-                if entry is None or entry.status not in (PENDING, FINISHED):
+                if entry is None or entry.status == CANCELLED:
+                    return None
+                if entry.status == ERROR and key in graph.known:
                     return None
                 found[key] = entry
             for entry in found.values():
@@ -237,7 +248,7 @@ class Session:
         """Send the messages of a submission, of `count` tasks, while they are being packed.
 
         If packing fails half way (an argument that cannot be pickled), what was sent is
-        cancelled and the entries fail with that error, which is raised as well.
+        cancelled, the entries fail, and that error is raised.
         """
         sent = None
         mark = self.packer.mark()
@@ -260,7 +271,13 @@ class Session:
             raise
 
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
-        """Fail entries whose tasks the scheduler was not told of."""
+        """Fail entries whose tasks the scheduler was not told of.
+
+        The error itself is the caller's, with the frames that it passes; another thread that
+        has asked for one of the keys meanwhile gets what it says.
+        """
+        why = f"Another thread could not submit it: {said(error)}"
+        reason = FoundHere(lambda: ClusterError(why))
         with self.lock:
             for entry in made:
                 self._by_id.pop(entry.id, None)
@@ -268,7 +285,7 @@ class Session:
                     del self.by_key[entry.key]
                 entry.id = -1  # which another entry may get from now on
                 entry.status = ERROR
-                entry.reason = Reason(lambda: error)
+                entry.reason = reason
                 self._done(entry)
 
     def _give_back_ids(self, unheard: int, end: int) -> None:
@@ -603,50 +620,52 @@ class Session:
             self._dropped.put(array("I", ids))
 
     def _release(self) -> None:
+        while self._let_go_next():
+            pass  # holding nothing: entries hold results, and errors their callers' frames
+
+    def _let_go_next(self) -> bool:
+        """Wait for what is dropped, and let go of it; False: nothing more comes."""
         queue = self._dropped
-        while True:
-            batch = [queue.get()]
-            if batch[0] is None:
-                return
-            time.sleep(RELEASE_PAUSE_SECONDS)
-            while not queue.empty():
-                batch.append(queue.get())
-            rows: list[dict[str, Any]] = []
-            unused: list[_Unused] = []
-            stalled = False
-            ended = any(each is None for each in batch)
-            with self.lock:
-                ids = array("I")
-                for dropped in batch:
-                    if isinstance(dropped, array):
-                        ids.extend(dropped)
-                    elif isinstance(dropped, dict):
-                        rows.append(dropped)
-                    elif type(dropped) is _Unused:
-                        unused.append(dropped)
-                    elif dropped is _STALLED:
-                        stalled = True
-                    elif dropped is not None:
-                        entries = dropped if type(dropped) is list else [dropped]
-                        ids.extend(self._count_down(entries))
-            for row in rows:
-                if self.dead is None and not self._closing:
-                    self._send_span(row)
+        batch = [queue.get()]
+        if batch[0] is None:
+            return False
+        time.sleep(RELEASE_PAUSE_SECONDS)
+        while not queue.empty():
+            batch.append(queue.get())
+        rows: list[dict[str, Any]] = []
+        unused: list[_Unused] = []
+        stalled = False
+        ended = any(each is None for each in batch)
+        with self.lock:
+            ids = array("I")
+            for dropped in batch:
+                if isinstance(dropped, array):
+                    ids.extend(dropped)
+                elif isinstance(dropped, dict):
+                    rows.append(dropped)
+                elif type(dropped) is _Unused:
+                    unused.append(dropped)
+                elif dropped is _STALLED:
+                    stalled = True
+                elif dropped is not None:
+                    entries = dropped if type(dropped) is list else [dropped]
+                    ids.extend(self._count_down(entries))
+        for row in rows:
+            if self.dead is None and not self._closing:
+                self._send_span(row)
+        try:
             if ids and self.dead is None and not self._closing:
-                try:
-                    self.send("release", {}, {"ids": {"id": ids}})
-                except SchedulerLost:
-                    return  # the reader reports it
-            if ended:
-                return
-            if stalled and self.dead is None and not self._closing:
-                try:
-                    # After the releases: they may be what lets things move.
-                    self.send("waiting", {"waiting": self._is_waiting()})
-                except SchedulerLost:
-                    return  # the reader reports it
-            for each in unused:
-                self._forget_unused(each)
+                self.send("release", {}, {"ids": {"id": ids}})
+            if not ended and stalled and self.dead is None and not self._closing:
+                # After the releases: they may be what lets things move.
+                self.send("waiting", {"waiting": self._is_waiting()})
+        except SchedulerLost:
+            return False  # the reader reports it
+        if ended:
+            return False
+        for each in unused:
+            self._forget_unused(each)
+        return True
 
     def _forget_unused(self, unused: _Unused) -> None:
         """Let the scheduler free templates that nothing has named since it asked."""
@@ -815,7 +834,7 @@ class Session:
             if self.dead is None:
                 self.dead = sentence
             sentence = "The client was closed." if self._closing else self.dead
-            reason = Reason(lambda: SchedulerLost(sentence))
+            reason = FoundHere(lambda: SchedulerLost(sentence))
             for entry in self._by_id.values():
                 if entry.status == PENDING:
                     entry.status = CANCELLED if self._closing else ERROR

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import sys
 import threading
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dask.delayed import Delayed, delayed
 
 from spanwise import Future, as_completed, wait
-from spanwise.client import failures
+from spanwise.client import failures, session
 from spanwise.client.entries import Entry
 from spanwise.client.reason import Told
 from spanwise.client.session import dump
 from spanwise.errors import CancelledError, ClusterError, RemoteTaskError, with_remote_traceback
-from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
+from spanwise.records.enumerations import REPORT_CANCELLED
+from spanwise.tests.client_scheduler import ClientScheduler, LocalClient, _row
 from spanwise.tests.test_client import increment, until
 
 LIMIT = 20.0
@@ -238,9 +242,37 @@ def by_cancelling(client: LocalClient, made: list[Future]) -> None:
     client.gather(made)
 
 
-@pytest.mark.parametrize("ask", [by_result, by_gather, by_hand, by_as_completed, by_cancelling])
+def by_submitting(client: LocalClient, made: list[Future]) -> None:
+    client.submit(increment, threading.Lock())
+
+
+def by_computing(client: LocalClient, made: list[Future]) -> None:
+    client.get({"a": (increment, made[0])}, "a")
+
+
+async def by_awaiting(client: LocalClient, made: list[Future]) -> None:
+    client.asynchronous = True
+    try:
+        await made[0]
+    finally:
+        client.asynchronous = False
+
+
+WAYS: list[Any] = [
+    by_result,
+    by_gather,
+    by_hand,
+    by_as_completed,
+    by_cancelling,
+    by_submitting,
+    by_computing,
+    by_awaiting,
+]
+
+
+@pytest.mark.parametrize("ask", WAYS)
 def test_futures_of_a_function_that_failed_are_let_go(
-    client: LocalClient, ask: Callable[[LocalClient, list[Future]], None]
+    client: LocalClient, ask: Callable[[LocalClient, list[Future]], Any]
 ) -> None:
     """An exception holds the frames that it passed, and they hold the futures."""
     ids: list[int] = []
@@ -250,12 +282,106 @@ def test_futures_of_a_function_that_failed_are_let_go(
         data = client.submit(increment, 1)
         wait([*made, data], timeout=LIMIT)
         ids.extend(future._alive().id for future in [*made, data])
-        ask(client, made)
+        asked = ask(client, made)
+        if asked is not None:
+            asyncio.run(asked)
 
-    with pytest.raises((ValueError, CancelledError)):
+    with pytest.raises((ValueError, CancelledError, TypeError)):
         failing()
     gc.collect()
     until(lambda: set(ids) <= set(client.fake.released))
+
+
+def within_arguments(client: LocalClient, future: Future) -> Any:
+    return client.submit(sum, [future]).result(LIMIT)
+
+
+def within_a_graph(client: LocalClient, future: Future) -> Any:
+    return client.get({"sum": (sum, [future])}, "sum")
+
+
+def within_a_collection(client: LocalClient, future: Future) -> Any:
+    part = Delayed(future.key, {future.key: future})
+    return client.compute(delayed(sum)([part])).result(LIMIT)
+
+
+def by_its_key(client: LocalClient, future: Future) -> Any:
+    return client.get({}, future.key)
+
+
+@pytest.mark.parametrize("use", [within_arguments, within_a_graph, within_a_collection, by_its_key])
+@pytest.mark.parametrize("failed", [ValueError, CancelledError])
+def test_what_needs_a_failed_result_fails_with_it(
+    client: LocalClient,
+    monkeypatch: pytest.MonkeyPatch,
+    use: Callable[[LocalClient, Future], Any],
+    failed: type[BaseException],
+) -> None:
+    """At once: the graph was prepared again and again, without an end."""
+    if failed is ValueError:
+        future = client.submit(fail_from, next(iter(LINKS)))
+    else:
+        future = client.submit(increment, 1)
+        number = future._alive().id
+        wait(future, timeout=LIMIT)
+        client.fake._report([_row(number, REPORT_CANCELLED)])  # with what it was made of
+        until(lambda: future.status == "cancelled")
+    wait(future, timeout=LIMIT)
+    prepare, left = session.prepare, [None] * 3
+
+    def prepare_a_few(*args: Any, **options: Any) -> Any:
+        left.pop()
+        return prepare(*args, **options)
+
+    monkeypatch.setattr(session, "prepare", prepare_a_few)
+    with pytest.raises(failed):
+        use(client, future)
+
+
+class Text(str):
+    """A text that can be looked for."""
+
+
+def test_who_found_what_was_never_submitted_keeps_nothing_of_its_submitter(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_key, packer = client._session.by_key, client._session.packer
+    found: list[Future] = []
+
+    def found_meanwhile(blob: bytes) -> Any:
+        found.append(Future(by_key["same"], client))
+        found[0]._alive().count += 1
+        raise TypeError("cannot pickle it")
+
+    def failing() -> weakref.ref[Any]:
+        local = Text("held by this frame")
+        seen = weakref.ref(local)
+        with pytest.raises(TypeError, match="cannot pickle it"):
+            client.submit(increment, 1, key="same")
+        return seen
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packer, "template", found_meanwhile)
+        seen = failing()
+    gc.collect()
+    assert seen() is None
+    for _ in range(2):
+        with pytest.raises(ClusterError, match="TypeError: cannot pickle it"):
+            found[0].result(LIMIT)
+
+
+def test_reasons_end_with_their_last_holder() -> None:
+    """And not with the next search for circles, of which a program may make none."""
+    text = Text("Traceback")
+    seen = weakref.ref(text)
+    reason = Told("ValueError", "no", text, dump({"exception": ValueError("no")}))
+    assert str(reason.open().error) == "no"
+    gc.disable()
+    try:
+        del text, reason
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_pickled_exceptions_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

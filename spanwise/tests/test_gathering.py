@@ -13,7 +13,7 @@ from spanwise.client import gathering
 from spanwise.client.entries import CANCELLED, ERROR, FINISHED, Entry
 from spanwise.client.gathering import Gathering
 from spanwise.client.peers import Unreachable
-from spanwise.client.reason import Reason, cancelled
+from spanwise.client.reason import FoundHere, cancelled
 from spanwise.client.session import dump
 from spanwise.errors import CancelledError, ClusterError
 from spanwise.records.enumerations import ITEM_NOT_PICKLED, ITEM_OK
@@ -117,7 +117,7 @@ class Answers(FakeSession):
     def wait_for(self, entries: Any, timeout: float | None = None) -> None:
         for entry in entries:
             if entry.id == 5 and self.asked:
-                entry.status, entry.reason = ERROR, Reason(lambda: ZeroDivisionError("again"))
+                entry.status, entry.reason = ERROR, FoundHere(lambda: ZeroDivisionError("again"))
 
 
 def entries_of(*ids: int) -> list[Entry]:
@@ -125,7 +125,7 @@ def entries_of(*ids: int) -> list[Entry]:
     for number in ids:
         entry = Entry(f"x-{number}", number)
         entry.status = {3: ERROR, 6: CANCELLED}.get(number, FINISHED)
-        entry.reason = {3: Reason(lambda: ValueError("no")), 6: cancelled("x-6")}.get(number)
+        entry.reason = {3: FoundHere(lambda: ValueError("no")), 6: cancelled("x-6")}.get(number)
         entry.task_id = number
         entry.worker = 0
         entries.append(entry)
