@@ -88,14 +88,10 @@ def _fresh(client: Client) -> None:
 
 
 def parts_of(client: Client, since: float) -> list[Part]:
-    """What ran since then: parts in which functions of the user's ran.
-
-    Nothing ran of a task that was given back since an input was not there.
-    """
+    """What ran since then: parts in which functions of the user's ran."""
     return [
         Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
         for record in client.get_task_stream(start=since)
-        if record["status"] != "missing"
         for part in record["startstops"]
         if part["action"] == "compute"
     ]

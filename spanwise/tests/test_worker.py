@@ -203,6 +203,23 @@ class TestResults:
         worker.task_run(2)
         assert {run.taskId for run in worker.runs} == {0, 2}
 
+    def test_what_waits_for_what_was_taken_back_is_said_after_the_answer(self, own):
+        """With that the scheduler has recalled it: it is no run that lacked an input."""
+        worker = own.start_worker()
+        runs = worker.assign(
+            [task(0, time.sleep, (0.5,)), task(1, inc, (1,)), task(2, inc, (), [1])]
+        )
+        wait_until("it runs", lambda: worker.call(_row_of_first_executor) == 0)
+        worker.send("takeBack", None, {"tasks": [(1, runs[1])]})
+        assert worker.task_run(2).status == RUN_MISSING
+        (answer,) = (m for m in worker.messages if m.type == "takenBack")
+        (lacking,) = (
+            m
+            for m in worker.messages
+            if m.type == "finished" and any(row[0] == 1 for row in m.table("missing"))
+        )
+        assert worker.messages.index(answer) < worker.messages.index(lacking)
+
 
 def _row_of_first_executor(dask_worker):
     row = dask_worker.executors[0].row

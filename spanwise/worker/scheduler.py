@@ -116,8 +116,7 @@ class SchedulerLink:
         self._worker.release(message.table("ids")["taskId"].tolist())
 
     def _take_back(self, message: Message) -> None:
-        answers = self._worker.take_back(message.table("tasks"))
-        self._worker.send("takenBack", None, {"tasks": answers})
+        self._worker.take_back(message.table("tasks"))
 
     def _drop_blobs(self, message: Message) -> None:
         fields = message.fields

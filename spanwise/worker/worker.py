@@ -175,16 +175,23 @@ class Worker:
         if lacking:
             self.flush()
 
-    def take_back(self, rows: Any) -> list[tuple[int, int, int]]:
-        """Give back (taskId, runId) that have not started; return these with ok 0 or 1."""
+    def take_back(self, rows: Any) -> None:
+        """Give back (taskId, runId) that have not started, and say of each whether it was.
+
+        What waited for them here comes back with them. That is said after the answer, with
+        which the scheduler has recalled it: else each would be a run that lacked its input.
+        """
         answers = []
+        given_up: list[Lacking] = []
         with self.lock:
             for task_id, run_id in rows:
                 taken, lacking = self.table.take_back(task_id, run_id)
-                self.report_lacking(lacking)
+                given_up += lacking
                 answers.append((task_id, run_id, int(taken)))
+        self.send("takenBack", None, {"tasks": answers})
+        with self.lock:
+            self.report_lacking(given_up)
         self.flush()
-        return answers
 
     def adopt(self, data_id: int, client: int, task_id: int) -> bool:
         """Bind data that a client put here to a task id."""

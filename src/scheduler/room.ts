@@ -8,6 +8,7 @@
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
+import { TaskFlag } from './task-table';
 import type { WorkerRecord } from './worker-table';
 
 /** A task with more inputs is never shipped: looking at all of them each time one is assigned would be quadratic. */
@@ -26,14 +27,14 @@ export function hasRoom(s: SchedulerState, worker: WorkerRecord): boolean {
 
 /**
  * The worker to which a waiting task can be shipped with its unfinished inputs, or null: all inputs are in its memory or processing there,
- * and one at least is processing. Suspicious tasks
- * (see `mayFollow`) are not shipped.
+ * and one at least is processing. Not behind an input
+ * that was asked back: it would most likely come back with it. Suspicious tasks (see `mayFollow`) are not shipped.
  */
 export function shipTarget(
   s: SchedulerState,
   task: number
 ): WorkerRecord | null {
-  const { edges, state, worker, firstInput, suspicious } = s.tasks;
+  const { edges, state, worker, firstInput, suspicious, flags } = s.tasks;
   if (suspicious[task]! > 0) {
     return null;
   }
@@ -45,6 +46,9 @@ export function shipTarget(
       return null;
     }
     if (state[input] === TaskState.Processing) {
+      if ((flags[input]! & TaskFlag.TakeBackAsked) !== 0) {
+        return null;
+      }
       if (target === NONE) {
         target = worker[input]!;
       } else if (target !== worker[input]) {

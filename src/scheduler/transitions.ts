@@ -334,7 +334,8 @@ function startRun(s: SchedulerState, task: number, worker: WorkerRecord): void {
   s.output.assign(worker, task, runId);
 }
 
-function recommendShipping(s: SchedulerState, task: number): void {
+/** Recommends the dependents of a task that is being made for shipping behind it. */
+export function recommendShipping(s: SchedulerState, task: number): void {
   const { edges, state, firstDependent } = s.tasks;
   for (let e = firstDependent[task]!; e !== NONE; e = edges.nextDependent[e]!) {
     const dependent = edges.dependent[e]!;

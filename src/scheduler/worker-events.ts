@@ -12,7 +12,7 @@ import type { SchedulerState } from './scheduler-state';
 import { emptyQueue, relievePaused } from './stall';
 import { FailureReason, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
-import { blame, move } from './transitions';
+import { blame, move, recommendShipping } from './transitions';
 import { WorkerRecord } from './worker-table';
 
 /** Handles workers' events. The moves that these recommend are settled by `Scheduler.handle`, not here. */
@@ -276,6 +276,8 @@ export function takeBackAnswered(
     } else {
       tasks.flags[task]! &= ~TaskFlag.TakeBackAsked;
       tasks.flags[task]! |= TaskFlag.TakeBackRefused;
+      // It stays, and its dependents may follow.
+      recommendShipping(s, task);
     }
   }
 }

@@ -320,20 +320,28 @@ export class EmbeddedClusterLog {
         // If it runs again, it waits from here on.
         unfinishedSince[task] = Math.max(since, start + duration);
       }
+      const attempt = nextAttempt((gone?.attempts ?? attempts[task])!);
+      if (status <= RunStatus.Failed) {
+        // What was given back is no attempt: the run after it has the same number.
+        if (gone === undefined) {
+          attempts[task] = attempt;
+        } else {
+          gone.attempts = attempt;
+        }
+      }
       const table = this._runs;
       const row = table.grow();
       const out = table.columns;
+      out.attempt[row] = attempt;
       out.run[row] = runs.runId[i]!;
       if (gone === undefined) {
         out.node[row] = node[task]!;
         out.function[row] = functionId[task]!;
         out.span[row] = span[task]!;
-        out.attempt[row] = attempts[task] = nextAttempt(attempts[task]!);
       } else {
         out.node[row] = gone.node;
         out.function[row] = gone.functionId;
         out.span[row] = gone.span;
-        out.attempt[row] = gone.attempts = nextAttempt(gone.attempts);
       }
       out.lane[row] = laneOf(logged.firstLane, runs.thread[i]!);
       out.status[row] = // What its worker gave back, for whatever reason, runs again.

@@ -311,7 +311,7 @@ class Draw {
     // What was given back before it began does not begin a new wait.
     const begun = before.filter(({ status }) => status !== RunStatus.Missing);
     const since = Math.max(task.submitted, ...begun.map(endOf));
-    const attempt = before.length + 1;
+    const attempt = begun.length + 1;
     const common = { run, task, worker, thread, attempt };
     if (stop === worker.left) {
       this._runs.push({

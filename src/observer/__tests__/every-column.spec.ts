@@ -672,7 +672,7 @@ describe('every column of a drawn cluster', () => {
   it('is in the answer of records', () => {
     for (const { facts, log } of drawn) {
       expect(recordsOf(log)).toEqual(
-        facts.runs.map(run => expectedRecord(facts, run))
+        facts.runs.filter(isBegun).map(run => expectedRecord(facts, run))
       );
     }
   });

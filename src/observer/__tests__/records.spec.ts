@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { RunStatus } from '../../records/enumerations';
 import { drawRuns } from '../../testing/run-from-text';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import type { RecordsResult, TimeRange } from '../../wire/panel-link';
@@ -105,6 +106,17 @@ describe('records of runs', () => {
     ]);
     expect(result.names[result.partFunction[1]!]).toBe('inner');
     expect(result.next).toBeNull();
+  });
+
+  it('are of the runs that panels count: not of one that was given back', () => {
+    const of = drawRuns('0/0 abc', {
+      tasks: { b: { status: RunStatus.Missing } }
+    });
+    for (const params of [{}, { limit: 2 }, { limit: 2, newest: true }]) {
+      const { key } = ask(of, 'records', { params });
+      expect(key.map(text => text.at(-1)).join('')).toBe('ac');
+    }
+    expect(ask(of, 'tasks').total).toBe(2);
   });
 
   // Ends: a 2, d 3.5 (its last part's), b 6, c 7.

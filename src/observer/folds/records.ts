@@ -13,7 +13,7 @@ import {
 } from './context';
 import { honouredBy } from './honoured';
 import { known, PART_KINDS, STATUSES, workerName } from './run-detail';
-import { passes } from './tasks';
+import { counts, passes } from './tasks';
 import type { ParamsOf } from '../../wire/question';
 
 /** An answer must fit in one message of the panel link, 1 MiB: texts are three bytes a character at most, a number nine bytes. */
@@ -22,7 +22,7 @@ const BYTES_PER_RUN = 80;
 const BYTES_PER_PART = 36;
 
 /**
- * Runs in the order in which the log has them, which is that of their ends as the scheduler heard of them, whole, with all their parts; as
+ * Runs that count, in the order in which the log has them, which is that of their ends as the scheduler heard of them, whole, with all their parts; as
  * many as one message holds, and where the next answer goes on. Asked on and on, they go through the log once.
  *
  * The time range is one of *ends*: a run is in it when the last of its parts ends at `from` or later, and before `to`.
@@ -93,11 +93,13 @@ function* firstOfNewest(
 
 function matcherOf(context: FoldContext): (row: number) => boolean {
   const ofAllTime: FoldContext = { ...context, time: 'all' };
-  if (context.time === 'all') {
-    return row => passes(ofAllTime, row);
+  const { log, time } = context;
+  if (time === 'all') {
+    return row => counts(log, row) && passes(ofAllTime, row);
   }
   const range = resolveRange(context);
-  return row => endsIn(context.log, range, row) && passes(ofAllTime, row);
+  return row =>
+    counts(log, row) && endsIn(log, range, row) && passes(ofAllTime, row);
 }
 
 function endsIn(log: LogStore, { from, to }: Range, row: number): boolean {

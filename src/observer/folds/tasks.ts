@@ -77,7 +77,7 @@ function passingZones(
 }
 
 /** A run that was given back for want of an input does not count, here as everywhere: it runs again. */
-function counts(log: LogStore, row: number): boolean {
+export function counts(log: LogStore, row: number): boolean {
   const status = log.runs.chunkOf(row)?.columns.status[row & CHUNK_MASK];
   return status !== RunStatus.Missing;
 }

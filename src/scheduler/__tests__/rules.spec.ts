@@ -308,6 +308,58 @@ describe('balancing', () => {
     expect(s.said()).toEqual([]);
   });
 
+  describe('of what it has asked back', () => {
+    let s: SchedulerFixture;
+    beforeEach(() => {
+      s = new SchedulerFixture({ options: { aheadPerThread: 6 } });
+      s.join(0);
+      s.submit('a; b', { want: 'a b' });
+      s.join(1);
+      expect(s.saidOf('take')).toEqual(['take back 0: b']);
+      s.submit('b e -> c -> d', {
+        restrict: { e: { workers: [0], allowOther: false } }
+      });
+      // Nothing is sent behind it: that would most likely come back with it.
+      expect(s.said()).toEqual(['assign 0: e']);
+    });
+
+    it('sends the dependents when it stays', () => {
+      s.takenBack(0, 'b', false);
+      expect(s.said()).toEqual(['assign 0: c d']);
+    });
+
+    it('sends the dependents when it is done', () => {
+      s.finish(0, 'a');
+      s.finish(0, 'b');
+      expect(s.saidOf('assign')).toEqual([]);
+      s.finish(0, 'e');
+      expect(s.saidOf('assign')).toEqual(['assign 0: c d']);
+    });
+
+    it('sends it elsewhere, alone', () => {
+      s.takenBack(0, 'b');
+      expect(s.said()).toEqual(['release 0: b', 'assign 1: b']);
+    });
+  });
+
+  it('takes back with a task what waits for it there', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 4 } });
+    s.join(0);
+    s.submit('a');
+    s.submit('b -> c');
+    expect(s.said()).toEqual(['assign 0: a b c']);
+    s.join(1);
+    expect(s.said()).toEqual(['take back 0: b']);
+    const { b, c } = { b: s.runId('b'), c: s.runId('c') };
+    s.takenBack(0, 'b');
+    expect(s.said()).toEqual(['release 0: b c', 'assign 1: b c']);
+    // The worker's own word of it comes after that, and is of a run that is no more.
+    s.finish(0, 'c', { runIds: [c], missing: { b: 0 } });
+    expect(s.said()).toEqual([]);
+    expect(s.states('b c')).toBe('Processing Processing');
+    expect(s.runId('b')).not.toBe(b);
+  });
+
   it('does not take what is dearer to move than to wait for', () => {
     const s = new SchedulerFixture();
     s.join(0);
