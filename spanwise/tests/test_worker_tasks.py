@@ -126,6 +126,173 @@ class TestRelease:
         assert take(table) is None
 
 
+class TestFigures:
+    """What goes with a task, and with its inputs, by unequal figures."""
+
+    def test_each_input_has_its_own_holder_and_size(self):
+        table = TaskTable(ME)
+        table.adopt(50, "here", 4.0, 0.0)
+        rows = [row(1, 1, 0.0, 0), row(2, 2, 1.0, 3)]
+        dependencies = [100, 50, 101, 102, 100]
+        fetches, lacking = table.assign(
+            rows, dependencies, [5, ME, 6, 7, 8], [10.0, 20.0, 30.0, 40.0, 50.0]
+        )
+        assert not lacking
+        # An input that two tasks lack is asked for once, of the holder that the first one names.
+        assert [(f.task_id, f.peer, f.nbytes) for f in fetches] == [
+            (100, 5, 10.0),
+            (101, 6, 30.0),
+            (102, 7, 40.0),
+        ]
+        assert table.fetches == {f.task_id: f for f in fetches}
+        first, second = table.waiters[101][0], table.waiters[102][0]
+        assert (first.row, first.inputs, first.lacking) == (rows[0], (100, 50, 101), 2)
+        assert (second.row, second.inputs, second.lacking) == (rows[1], (102, 100), 2)
+        assert table.waiters[100] == [first, second]
+        table.check()
+
+    def test_an_arrival_is_booked_to_the_task_that_asked_first_and_timed_by_it(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(
+            table, (1, 1, [100, 101, 100]), (2, 2, [101]), holders={100: PEER, 101: PEER}
+        )
+        one = Arrival(PEER, 1.0, 2.0, 3.5, 0.25)
+        assert (one.peer, one.asked, one.received, one.opened, one.cpu) == (
+            PEER,
+            1.0,
+            2.0,
+            3.5,
+            0.25,
+        )
+        replicas, woken = table.arrived([(f, f.task_id, f.task_id / 10) for f in fetches], one)
+        assert (replicas, woken) == ([(100, 10.0), (101, 10.1)], 2)
+        assert table.values == {100: 100, 101: 101}
+        assert table.sizes == {100: 10.0, 101: 10.1}
+        assert table.managed == 10.0 + 10.1
+        first, second = table.take(), table.take()
+        # Both inputs of the first came in one arrival: one entry, in which 100 counts once.
+        assert first[4].arrivals == [(one, 10.0 + 10.1)]
+        assert second[4].arrivals == [(one, 0.0)]
+        assert [entry[4].inputs_at for entry in (first, second)] == [3.5, 3.5]
+        assert [entry[4].ready_at for entry in (first, second)] == [0.0, 0.0]
+        assert [entry[3] for entry in (first, second)] == [(100, 101, 100), (101,)]
+
+    def test_two_arrivals_are_two_entries_and_the_last_one_is_the_time(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(table, (1, 1, [100, 101]), holders={100: PEER, 101: 5})
+        early, late = Arrival(PEER, 0, 0, 1.0, 0), Arrival(5, 0, 0, 2.0, 0)
+        assert table.arrived([(fetches[0], "a", 3.0)], early) == ([(100, 3.0)], 0)
+        assert table.take() is None
+        assert table.arrived([(fetches[1], "b", 4.0)], late) == ([(101, 4.0)], 1)
+        waited = table.take()[4]
+        assert waited.arrivals == [(early, 3.0), (late, 4.0)] and waited.inputs_at == 2.0
+
+    def test_what_is_kept_counts_until_it_is_released(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, []))
+        first, second = table.take(), table.take()
+        table.store(first[2], "one", 8.0, 1.0)
+        table.store(second[2], "two", 16.0, 2.0)
+        table.adopt(9, "nine", 32.0, 3.0)
+        assert table.managed == 56.0
+        table.replace(1, "one again", 2.0)
+        assert table.managed == 50.0
+        # The replaced one is the newest.
+        assert list(table.values.items()) == [(2, "two"), (9, "nine"), (1, "one again")]
+        assert table.release([2, 1, 77]) == []
+        assert table.dropped == ["two", "one again"]
+        assert (table.values, table.sizes, table.managed) == ({9: "nine"}, {9: 32.0}, 32.0)
+        table.adopt(9, "other", 1.0, 4.0)
+        assert table.managed == 1.0
+
+    def test_ready_when_the_last_input_made_here_was_made(self):
+        table = TaskTable(ME)
+        rows = [row(1, 1), row(2, 2), (3, 3, 1, NONE_U32, 0, 1, 0, 0, 2.0, 5.0, 0)]
+        table.assign(rows, [1, 2], [ME, ME], [0.0, 0.0])
+        entries = [table.take(), table.take()]
+        assert [entry[2] for entry in entries] == rows[:2] and table.take() is None
+        assert table.store(entries[0][2], "a", 1.0, 4.0) == 0
+        (waiting,) = table.waiters[2]
+        # It was ready before anything was made here, as far as the scheduler knew.
+        assert waiting.ready_at == 5.0
+        assert table.store(entries[1][2], "b", 1.0, 6.0) == 1
+        entry = table.take()
+        assert entry[4] is waiting
+        assert (waiting.ready_at, waiting.inputs_at) == (6.0, 6.0)
+
+    def test_of_equals_the_first_that_came_is_taken_first(self):
+        table = TaskTable(ME)
+        fetches, _ = table.assign([row(1, 1)], [100], [PEER], [1.0])
+        table.assign([row(2, 2), row(3, 3)])
+        table.arrived([(fetches[0], "v", 1.0)], Arrival(PEER, 0, 0, 0, 0))
+        table.assign([row(4, 4), row(5, 5, -1.0)])
+        assert [take(table) for _ in range(5)] == [5, 2, 3, 1, 4]
+
+    def test_adopted_data_wakes_what_waits_for_it(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, [100]), holders={100: PEER})
+        assert table.adopt(100, "data", 8.0, 7.0) == 1
+        entry = table.take()
+        assert entry[4].inputs_at == 7.0 and entry[4].arrivals == []
+
+
+class TestLosses:
+    """Who is told, when an input does not come, which one it was and who was asked."""
+
+    def test_all_that_are_gone_are_named_with_their_holder(self):
+        table = TaskTable(ME)
+        table.adopt(50, "here", 4.0, 0.0)
+        only = row(1, 1)
+        fetches, lacking = table.assign(
+            [only], [7, 50, 100, 8], [ME, ME, PEER, ME], [1.0, 1.0, 1.0, 1.0]
+        )
+        assert (fetches, lacking) == ([], [(only, [(7, ME), (8, ME)])])
+        assert not table.queued and not table.waiters
+
+    def test_a_peer_is_named_for_its_input_and_this_worker_for_what_would_follow(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(
+            table, (1, 1, [100]), (2, 2, [1]), (3, 3, [101]), holders={100: PEER, 101: PEER}
+        )
+        lacking = table.not_there(fetches[0])
+        assert [(r[0], lost) for r, lost in lacking] == [(1, [(100, PEER)]), (2, [(1, ME)])]
+        assert table.not_there(fetches[0]) == []
+        assert list(table.fetches) == [101] and list(table.queued) == [3]
+        table.check()
+
+    def test_a_failed_run_takes_what_waits_for_it_along_once(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, [1]), (3, 3, [1, 1]))
+        entry = table.take()
+        assert table.failed(row(1, 9)) == []
+        lacking = table.failed(entry[2])
+        assert [(r[0], lost) for r, lost in lacking] == [(2, [(1, ME)]), (3, [(1, ME)])]
+        assert table.failed(entry[2]) == [] and not table.running
+        table.check()
+
+    def test_released_inputs_are_told_to_those_that_stay(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, [1]), (3, 3, [1]), (4, 4, []))
+        lacking = table.release([1, 2])
+        assert [(r[0], lost) for r, lost in lacking] == [(3, [(1, ME)])]
+        assert take(table) == 4 and take(table) is None
+        table.check()
+
+    def test_taken_back_with_what_waits_for_it(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []), (2, 2, [1]))
+        taken, lacking = table.take_back(1, 1)
+        assert taken and [(r[0], lost) for r, lost in lacking] == [(2, [(1, ME)])]
+        assert table.take_back(1, 1) == (False, [])
+
+    def test_the_result_of_another_run_is_not_kept(self):
+        table = TaskTable(ME)
+        assign(table, (1, 1, []))
+        entry = table.take()
+        assert table.store(row(1, 2), "other", 8.0, 1.0) == 0 and not table.values
+        assert table.store(entry[2], "own", 8.0, 1.0) == 0 and table.values == {1: "own"}
+
+
 class TableMachine(RuleBasedStateMachine):
     """Random assignments, ends, releases and answers; every run ends exactly once."""
 

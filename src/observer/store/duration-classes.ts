@@ -34,7 +34,11 @@ export class ZonedRows {
     return this._firstZone * ZONE_ROWS >= this._length;
   }
 
+  /** A row whose time is not known lies in no range, and is left out: a zone whose extent is unknown would hide all of its rows. */
   push(row: number, from: number, to: number): void {
+    if (Number.isNaN(from) || Number.isNaN(to)) {
+      return;
+    }
     if (this._length === this._rows.length) {
       const capacity = nextCapacity(this._length, this._length + 1);
       this._rows = grownColumn(this._rows, capacity);

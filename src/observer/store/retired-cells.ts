@@ -129,7 +129,10 @@ function vote(
   mergeVote(page, cell, fn, covered);
 }
 
-/** Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. */
+/**
+ * Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. Where nothing is, or all came
+ * to a tie, any vote wins, one without weight too: a finer cell may end in a tie.
+ */
 function mergeVote(
   page: RetiredPage,
   cell: number,
@@ -138,7 +141,7 @@ function mergeVote(
 ): void {
   if (page.function[cell] === fn) {
     page.weight[cell]! += weight;
-  } else if (page.weight[cell]! >= weight) {
+  } else if (page.weight[cell]! >= weight && page.weight[cell]! > 0) {
     page.weight[cell]! -= weight;
   } else {
     page.function[cell] = fn;

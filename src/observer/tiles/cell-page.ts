@@ -75,10 +75,11 @@ export class CellPlane {
     this.count = new Uint32Array(cells);
   }
 
+  /** Where nothing is, or all that is there came to a tie, any vote wins, one without weight too: a finer cell may end in a tie. */
   vote(cell: number, value: number, weight: number): void {
     if (this.category[cell] === value) {
       this.weight[cell]! += weight;
-    } else if (this.weight[cell]! >= weight) {
+    } else if (this.weight[cell]! >= weight && this.weight[cell]! > 0) {
       this.weight[cell]! -= weight;
     } else {
       this.category[cell] = value;

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { IdIndex } from '../store/id-index';
+
+const PAGE = 4096;
+// Of four pages, the ids around their borders among them; the last one is the largest that there is.
+const anyId = fc
+  .tuple(
+    fc.constantFrom(0, 1, 5, 2 ** 20 - 1),
+    fc.constantFrom(0, 1, 7, PAGE - 1)
+  )
+  .map(([page, place]) => page * PAGE + place);
+const anyStep = fc.oneof(
+  { arbitrary: fc.record({ id: anyId, row: fc.nat(50) }), weight: 5 },
+  { arbitrary: fc.record({ dropBelow: fc.nat(50) }), weight: 1 }
+);
+
+describe('an index of ids', () => {
+  it('answers the newest row of an id, and makes so many pages', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyStep, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 4 }),
+        (steps, mostPages) => {
+          const index = new IdIndex(mostPages);
+          const pages = new Map<number, Map<number, number>>();
+          for (const step of steps) {
+            if ('dropBelow' in step) {
+              index.dropBelow(step.dropBelow);
+              for (const [number, page] of pages) {
+                if ([...page.values()].every(row => row < step.dropBelow)) {
+                  pages.delete(number);
+                }
+              }
+              continue;
+            }
+            const { id, row } = step;
+            const number = Math.floor(id / PAGE);
+            const hasRoom = pages.has(number) || pages.size < mostPages;
+            expect(index.set(id, row)).toBe(hasRoom);
+            if (hasRoom) {
+              const page = pages.get(number) ?? new Map<number, number>();
+              pages.set(number, page.set(id, row));
+            }
+            for (const [place, page] of pages) {
+              for (const [known, at] of page) {
+                expect(index.get(known)).toBe(at);
+              }
+              expect(index.get(place * PAGE + 9)).toBe(-1);
+            }
+            expect(index.get(77 * PAGE)).toBe(-1);
+          }
+        }
+      )
+    );
+  });
+});

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { NONE_U16, SpanOrigin } from '../../records/enumerations';
+import type { SpanId } from '../../records/ids';
+import { SpanTree } from '../store/span-tree';
+
+const span = (id: number): SpanId => id as SpanId;
+
+/** A row; what a test does not name differs by span. */
+const rowOf = (id: number, parent: number, tag = `tag ${id}`) => ({
+  span: span(id),
+  parent: span(parent),
+  tag,
+  origin: SpanOrigin.Cell,
+  client: 100 + id,
+  opened: 10 * id,
+  closed: NaN
+});
+
+const walked = (tree: SpanTree, id: number): number[] => {
+  const found: number[] = [];
+  tree.walk(span(id), each => found.push(each));
+  return found;
+};
+
+describe('the tree of spans', () => {
+  it('keeps every fact of a row', () => {
+    const tree = new SpanTree();
+    tree.set(rowOf(1, 0));
+    expect(tree.get(span(1))).toEqual({
+      span: 1,
+      parent: null,
+      tag: 'tag 1',
+      path: ['tag 1'],
+      origin: 'cell',
+      client: 101,
+      opened: 10,
+      closed: NaN
+    });
+    tree.set({ ...rowOf(1, 0), origin: 99, closed: 20 });
+    expect(tree.get(span(1))).toMatchObject({ origin: 'user', closed: 20 });
+    expect(tree.version).toBe(2);
+    expect(tree.pathOf(span(77))).toEqual(['default']);
+  });
+
+  it('has the same parents, children and paths as rows that replace each other say', () => {
+    const ids = [1, 2, 3, 4, 5, 6];
+    const anyRow = fc.record({
+      id: fc.constantFrom(...ids),
+      parent: fc.constantFrom(0, NONE_U16, ...ids),
+      tag: fc.constantFrom('a', 'b', 'c')
+    });
+    fc.assert(
+      fc.property(fc.array(anyRow, { maxLength: 25 }), rows => {
+        const tree = new SpanTree();
+        const parents = new Map<number, number | null>();
+        const tags = new Map<number, string>();
+        const above = (id: number): number[] => {
+          const parent = parents.get(id);
+          return parent === null || parent === undefined
+            ? []
+            : [...above(parent), parent];
+        };
+        for (const { id, parent, tag } of rows) {
+          tree.set(rowOf(id, parent, tag));
+          const isRoot =
+            [0, NONE_U16, id].includes(parent) ||
+            // It would be above itself.
+            above(parent).includes(id);
+          parents.set(id, isRoot ? null : parent);
+          tags.set(id, tag);
+          expect(tree.size).toBe(tags.size);
+          for (const known of tags.keys()) {
+            const path = [...above(known), known]
+              .filter(each => tags.has(each))
+              .map(each => tags.get(each));
+            expect(tree.get(span(known))).toMatchObject({
+              parent: parents.get(known),
+              path,
+              client: 100 + known
+            });
+            expect(tree.pathOf(span(known))).toEqual(path);
+          }
+          for (const each of ids) {
+            const children = ids.filter(known => parents.get(known) === each);
+            expect([...tree.childrenOf(span(each))].sort()).toEqual(children);
+            expect(walked(tree, each).sort()).toEqual(
+              ids.filter(known => known === each || above(known).includes(each))
+            );
+          }
+        }
+        expect([...tree.all()].map(each => each.span)).toEqual([
+          ...tags.keys()
+        ]);
+      })
+    );
+  });
+
+  it('has 256 levels and no more, in whatever order they come', () => {
+    const deepest = 256;
+    const tree = new SpanTree();
+    for (let id = 1; id <= deepest + 1; id++) {
+      tree.set(rowOf(id, id - 1));
+    }
+    expect(tree.pathOf(span(deepest))).toHaveLength(deepest);
+    expect(tree.get(span(deepest + 1))!.parent).toBeNull();
+    // A child with a level below it has one level less of room.
+    const two = rowOf(1001, 1000);
+    tree.set(two);
+    tree.set(rowOf(1000, deepest - 1));
+    expect(tree.get(span(1000))!.parent).toBeNull();
+    tree.set(rowOf(1000, deepest - 2));
+    expect(tree.pathOf(span(1001))).toHaveLength(deepest);
+  });
+});

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import type { SpanId } from '../../records/ids';
+import {
+  ACTIVITIES,
+  ActivityCells,
+  OTHER_FUNCTION
+} from '../store/activity-cells';
+import { FineSums } from '../store/fine-sums';
+
+const anySpan = fc.constantFrom(0, 1, 65_534).map(id => id as SpanId);
+const anyFunction = fc.constantFrom(0, 1, 7, 2 ** 32 - 2);
+
+describe('cells of activities', () => {
+  const anyFact = fc.record({
+    span: anySpan,
+    // Some dozens of pairs, so that the columns grow.
+    fn: fc.oneof(anyFunction, fc.nat(30)),
+    activity: fc.nat(ACTIVITIES.length - 1),
+    nanoseconds: fc.integer({ min: -5, max: 100 }),
+    bytes: fc.constantFrom(NaN, 0, 8, 32),
+    failed: fc.boolean(),
+    sign: fc.constantFrom(1 as const, -1 as const),
+    executions: fc.integer({ min: -1, max: 2 })
+  });
+
+  it('add up each figure by span, function and activity', () => {
+    fc.assert(
+      fc.property(fc.array(anyFact, { maxLength: 120 }), facts => {
+        const met: string[] = [];
+        const cells = new ActivityCells((span, fn) =>
+          met.push(`${span}:${fn}`)
+        );
+        for (const fact of facts) {
+          const cell = cells.cell(fact.span, fact.fn);
+          cells.addRun(cell, fact.failed, fact.sign);
+          cells.addExecutions(cell, fact.executions);
+          cells.addNanoseconds(cell, fact.activity, fact.nanoseconds);
+          cells.addEvent(cell, fact.activity, fact.bytes);
+        }
+        const pairs = [
+          ...new Set(facts.map(({ span, fn }) => `${span}:${fn}`))
+        ];
+        expect(met).toEqual(pairs);
+        expect(cells.length).toBe(pairs.length);
+        const total = (
+          of: typeof facts,
+          value: (fact: (typeof facts)[number]) => number
+        ): number => of.reduce((sum, fact) => sum + value(fact), 0);
+        for (const [cell, pair] of pairs.entries()) {
+          expect(`${cells.span(cell)}:${cells.function(cell)}`).toBe(pair);
+          expect(cells.cell(cells.span(cell), cells.function(cell))).toBe(cell);
+          const own = facts.filter(({ span, fn }) => `${span}:${fn}` === pair);
+          expect(cells.runs(cell)).toBe(total(own, ({ sign }) => sign));
+          expect(cells.failed(cell)).toBe(
+            total(own, ({ failed, sign }) => (failed ? sign : 0))
+          );
+          expect(cells.executions(cell)).toBe(
+            total(own, ({ executions }) => executions)
+          );
+          expect(cells.totalNanoseconds(cell)).toBe(
+            total(own, ({ nanoseconds }) => nanoseconds)
+          );
+          for (let activity = 0; activity < ACTIVITIES.length; activity++) {
+            const of = own.filter(fact => fact.activity === activity);
+            expect([
+              cells.nanoseconds(cell, activity),
+              cells.events(cell, activity),
+              cells.bytes(cell, activity)
+            ]).toEqual([
+              total(of, ({ nanoseconds }) => nanoseconds),
+              of.length,
+              total(of, ({ bytes }) => bytes || 0)
+            ]);
+          }
+        }
+      }),
+      { numRuns: 50 }
+    );
+  });
+
+  it('add up pairs beyond the bound under another one of the same span', () => {
+    const cells = new ActivityCells();
+    for (let fn = 0; fn < 200_000; fn++) {
+      cells.cell(1 as SpanId, fn);
+    }
+    expect(cells.length).toBe(200_000);
+    const other = cells.cell(1 as SpanId, 200_000);
+    expect(cells.function(other)).toBe(OTHER_FUNCTION);
+    expect(cells.cell(1 as SpanId, 200_001)).toBe(other);
+    const elsewhere = cells.cell(2 as SpanId, 5);
+    expect(cells.span(elsewhere)).toBe(2);
+    expect(cells.function(elsewhere)).toBe(OTHER_FUNCTION);
+    expect(cells.cell(1 as SpanId, 199_999)).toBe(199_999);
+    expect(cells.length).toBe(200_002);
+  });
+});
+
+describe('sums of fine rows', () => {
+  const anyRow = fc.record({
+    context: fc.nat(1),
+    activity: fc.nat(1),
+    unit: fc.nat(1),
+    span: anySpan,
+    function: fc.oneof(anyFunction, fc.constant(OTHER_FUNCTION)),
+    value: fc.integer({ min: -9, max: 9 })
+  });
+
+  it('are one for all that is equal but the value', () => {
+    fc.assert(
+      fc.property(fc.array(anyRow), rows => {
+        const sums = new FineSums();
+        const expected = new Map<string, number>();
+        for (const { value, ...of } of rows) {
+          const { context, activity, unit, span } = of;
+          sums.add(context, activity, unit, span, of.function, value);
+          const key = JSON.stringify(of);
+          expected.set(key, (expected.get(key) ?? 0) + value);
+        }
+        const found = new Map(
+          [...sums.all()].map(({ value, ...of }) => [
+            JSON.stringify({
+              context: of.context,
+              activity: of.activity,
+              unit: of.unit,
+              span: of.span,
+              function: of.function
+            }),
+            value
+          ])
+        );
+        expect(found).toEqual(expected);
+        expect([...sums.all()]).toHaveLength(expected.size);
+      })
+    );
+  });
+
+  it('are one for all functions beyond the bound; those that are known go on', () => {
+    const sums = new FineSums();
+    for (let fn = 0; fn < 200_000; fn++) {
+      sums.add(0, 0, 0, 1 as SpanId, fn, 1);
+    }
+    sums.add(0, 0, 0, 1 as SpanId, 200_000, 3);
+    sums.add(0, 0, 0, 2 as SpanId, 4, 4);
+    sums.add(0, 0, 0, 1 as SpanId, 7, 5);
+    const found = [...sums.all()];
+    expect(found).toHaveLength(200_001);
+    expect(found[7]!.value).toBe(6);
+    expect(found.at(-1)).toMatchObject({
+      span: 0,
+      function: OTHER_FUNCTION,
+      value: 7
+    });
+  });
+});
