@@ -209,10 +209,15 @@ class ObserverLink:
                     self._pump(link)
 
     def _take(self, message: Message) -> None:
-        """Raise BrokenFrame if the observer says that it has what there is not."""
+        """Raise BrokenFrame if the observer says that it has what there is not.
+
+        It says once what it has, and that first: with each ``resume`` it is sent all again.
+        """
         kind, fields = message.type, message.fields
         with self._changed:
             if kind == "resume":
+                if self._is_open:
+                    raise broken(message, "haveSeq", "what it has has been said before")
                 have = int(fields["haveSeq"])
                 _check_seq(message, "haveSeq", have, self._ring.most_sent)
                 self._ring.resume(have)
@@ -222,6 +227,8 @@ class ObserverLink:
                 self._connecting = False
                 self._end_sent = False
             elif kind == "ack":
+                if not self._is_open:
+                    raise broken(message, "seq", "what it has has not been said")
                 seq = int(fields["seq"])
                 _check_seq(message, "seq", seq, self._ring.sent)
                 if seq > self._acknowledged:

@@ -70,9 +70,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-IMPOSSIBLE = [
-    [("resume", {"haveSeq": 9})],
-    [("resume", {"haveSeq": 0}), ("ack", {"seq": 9})],
+IMPOSSIBLE: list[tuple[list[tuple[str, dict[str, int]]], str]] = [
+    ([("resume", {"haveSeq": 9})], "block 9 of 0"),
+    ([("resume", {"haveSeq": 0}), ("ack", {"seq": 9})], "block 9 of 0"),
+    # With each it would be sent all blocks again.
+    ([("resume", {"haveSeq": 0}), ("resume", {"haveSeq": 0})], "what it has has been said before"),
+    ([("ack", {"seq": 0})], "what it has has not been said"),
 ]
 
 
@@ -116,15 +119,17 @@ def closing(link: ObserverLink, observer: Observer) -> Iterator[None]:
             observer.door.close()
 
 
-@pytest.mark.parametrize("says", IMPOSSIBLE, ids=["resume", "ack"])
+@pytest.mark.parametrize(
+    ("says", "why"), IMPOSSIBLE, ids=["resume", "ack", "resume twice", "ack first"]
+)
 def test_an_observer_cannot_have_what_was_not_sent(
-    folder: Path, says: list[tuple[str, dict[str, int]]]
+    folder: Path, says: list[tuple[str, dict[str, int]]], why: str
 ) -> None:
     observer = Observer(folder, [says])
     tell(folder, observer)
     link = link_to(folder)
     with closing(link, observer):
-        assert "block 9 of 0" in observer.ends.get(timeout=20)
+        assert why in observer.ends.get(timeout=20)
         # It comes back, and what is written after that arrives.
         link.push(block(1), 0.0)
         wait_until("the block has come", lambda: observer.blocks == 1)

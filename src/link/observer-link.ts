@@ -191,14 +191,23 @@ export class ObserverLink {
     }
   }
 
-  /** Returns what is wrong with a message: an observer cannot have what was not sent to it. */
+  /**
+   * Returns what is wrong with a message: an observer cannot have what was not sent to it. It says once what it has, and that first: with
+   * each `resume` it is sent all blocks again.
+   */
   private _take({ type, fields }: Message<'source', 'down'>): string | null {
     if (type === 'resume') {
+      if (this._isOpen) {
+        return `${type}: the observer has said before what it has.`;
+      }
       if (fields.haveSeq > this._ring.mostSent) {
         return notSent(type, fields.haveSeq, this._ring.mostSent);
       }
       this._resume(fields.haveSeq);
     } else if (type === 'ack') {
+      if (!this._isOpen) {
+        return `${type}: the observer has not said what it has.`;
+      }
       if (fields.seq > this._ring.sent) {
         return notSent(type, fields.seq, this._ring.sent);
       }

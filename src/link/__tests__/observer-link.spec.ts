@@ -183,6 +183,22 @@ describe('the link to the observer', () => {
     }
   );
 
+  it('leaves an observer that acknowledges blocks before it says what it has', async () => {
+    await openDoor(0);
+    const kept = (link = openLink());
+    const log = new LogWriter(block => kept.push(block, 1));
+    writeMemory(log, 1);
+    await waitFor('the block arrives', () => blocks.length === 1);
+    await breakLink();
+    isMute = true;
+    await openDoor(0);
+    await waitFor('the next', () => sources.length === 1);
+    sources[0]!.send('ack', { seq: 1 });
+    await waitFor('the link breaks', () =>
+      notes.some(note => note.includes('has not said what it has'))
+    );
+  });
+
   it('leaves an observer that says it has blocks that wait here', async () => {
     const kept = (link = openLink());
     const log = new LogWriter(block => kept.push(block, 1));
@@ -211,6 +227,11 @@ describe('the link to the observer', () => {
         link.send('ack', { seq: 1 });
         link.send('ack', { seq: 4712 });
       }
+    ],
+    [
+      'asks for all blocks with each',
+      'what the observer says is wrong. resume: the observer has said before what it has.',
+      link => link.send('resume', { haveSeq: 0 })
     ],
     [
       'refuses each block',
