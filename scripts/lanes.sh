@@ -49,6 +49,7 @@ begin_beside() {
     trap - INT TERM
     give_up() {
       failed_step - "$1"
+      touch "$state/given-up"
       exit 0
     }
     export TEST_LANE_OF_SPANWISE=$run_mark-$name-
