@@ -13,6 +13,8 @@ import pytest
 from dask import delayed
 from dask._task_spec import Task
 
+from spanwise import wait
+from spanwise.errors import CancelledError, ClusterError
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.test_client import increment
 
@@ -72,6 +74,51 @@ def test_elsewhere_they_are_refused_with_what_to_do(client: LocalClient, way: st
     with pytest.raises(TypeError, match="Pass the future as an argument of the call"):
         WAYS[way](client, future)
     assert client.submit(increment, future).result(LIMIT) == 3, "the client goes on"
+
+
+#: Each needs the future's result, and says which error it meets.
+NEEDING: dict[str, Callable[[LocalClient, Any], BaseException | None]] = {
+    "argument": lambda client, future: client.submit(str, future).exception(LIMIT),
+    "keyword": lambda client, future: client.submit(dict, a=future).exception(LIMIT),
+    "list": lambda client, future: client.submit(len, [1, future]).exception(LIMIT),
+    "dictionary": lambda client, future: client.submit(len, {"a": (future,)}).exception(LIMIT),
+    "partial": lambda client, future: client.submit(partial(len, [future])).exception(LIMIT),
+    "map": lambda client, future: client.map(len, [[future]])[0].exception(LIMIT),
+    "delayed": lambda client, future: client.compute(delayed(len)([future])).exception(LIMIT),
+}
+
+
+@pytest.mark.parametrize("needing", NEEDING)
+@pytest.mark.timeout(60)  # it was asked for again and again, for ever
+def test_what_needs_a_failed_result_fails_with_its_error(client: LocalClient, needing: str) -> None:
+    failed = client.submit(operator.truediv, 1, 0)
+    wait(failed, timeout=LIMIT)
+    assert failed.status == "error"
+    error = NEEDING[needing](client, failed)
+    assert isinstance(error, ZeroDivisionError)
+    assert client.submit(increment, 1).result(LIMIT) == 2, "the client goes on"
+
+
+@pytest.mark.parametrize("needing", [each for each in NEEDING if each != "argument"])
+@pytest.mark.timeout(60)
+def test_what_needs_a_cancelled_result_is_refused(client: LocalClient, needing: str) -> None:
+    cancelled = client.submit(operator.truediv, 1, 0)
+    cancelled.cancel()
+    with pytest.raises((ClusterError, CancelledError)):
+        NEEDING[needing](client, cancelled)
+    assert client.submit(increment, 1).result(LIMIT) == 2, "the client goes on"
+
+
+@pytest.mark.timeout(60)
+def test_a_collection_of_which_a_part_has_failed(client: LocalClient) -> None:
+    def first_fails(block: Any, block_id: Any = None) -> Any:
+        return block if block_id != (0,) else block / "nothing"
+
+    failed = da.ones(4, chunks=2).map_blocks(first_fails, dtype=float).persist()
+    with pytest.raises(TypeError):
+        failed.sum().compute()
+    with pytest.raises(TypeError):
+        client.gather(client.compute((failed + 1).sum()))
 
 
 def test_copies_are_the_future_itself(client: LocalClient) -> None:
