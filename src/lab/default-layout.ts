@@ -9,10 +9,14 @@
  *   │ Memory   30 % │ Metrics    │            │
  *   └───────────────┴────────────┴────────────┘
  *
- * A panel that is missing leaves its place to its neighbour.
+ * A panel that is missing leaves its place to its neighbour. Of the left
+ * sidebar's tabs Spanwise's is in front.
  */
 import type { DockLayout, Widget } from '@lumino/widgets';
 import type { PanelName } from '../panels/panel-context';
+
+/** Of the widget in the left sidebar. */
+export const SIDEBAR_ID = 'spanwise-sidebar';
 
 type Area = DockLayout.AreaConfig;
 

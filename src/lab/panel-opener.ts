@@ -8,7 +8,7 @@ import { type ClusterTarget, targetKey } from '../feed/cluster-ref';
 import type { PanelDescription, SpanwisePanel } from '../panels/panel';
 import type { PanelName } from '../panels/panel-context';
 import type { ContextPool } from './context-pool';
-import { defaultLayout } from './default-layout';
+import { defaultLayout, SIDEBAR_ID } from './default-layout';
 
 export type PanelPlace = 'split-right' | 'split-bottom' | 'tab-after';
 
@@ -122,6 +122,8 @@ export class PanelOpener {
     }
     const layout: DockLayout.ILayoutConfig = defaultLayout(four, others, front);
     dock.restoreLayout(layout);
+    // Before the notebook, which keeps the keyboard.
+    shell.activateById(SIDEBAR_ID);
     if (front !== null) {
       shell.activateById(front.id);
     }

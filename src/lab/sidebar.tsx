@@ -12,6 +12,7 @@ import type { PanelDescription } from '../panels/panel';
 import { StateView } from '../panels/state-view';
 import { ToolButton } from '../panels/toolbar';
 import { ClusterCard } from './cluster-card';
+import { SIDEBAR_ID } from './default-layout';
 import { Gallery } from './gallery';
 import type { PanelOpener, PanelPlace } from './panel-opener';
 import { Section } from './section';
@@ -24,7 +25,7 @@ export class Sidebar extends ReactWidget {
   constructor(private readonly _options: Sidebar.IOptions) {
     super();
     const { model, trans } = _options;
-    this.id = 'spanwise-sidebar';
+    this.id = SIDEBAR_ID;
     this.addClass('sw-sidebar');
     this.title.icon = taskStreamIcon;
     this.title.caption = trans.__('Spanwise');

@@ -6,6 +6,7 @@ import type {
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { IFeed } from '../feed/feed-types';
+import { SIDEBAR_ID } from './default-layout';
 import { StatusItem } from './status-item';
 import { IFeedToken } from './tokens';
 
@@ -27,7 +28,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     const item = new StatusItem(
       feed,
       (translator ?? nullTranslator).load('spanwise'),
-      () => app.shell.activateById('spanwise-sidebar')
+      () => app.shell.activateById(SIDEBAR_ID)
     );
     statusBar.registerStatusItem('@spanwise/lab:status', {
       item,

@@ -35,7 +35,7 @@ test('the first look, in pictures', async ({ lab }, info) => {
   const cell = (part: string) => notebook.find(part);
   await notebook.run(await cell('client = Client('));
   await lab.page.getByRole('button', { name: 'Open the panels' }).click();
-  await lab.sidebar.show();
+  await expect(lab.sidebar.gallery).toBeVisible();
   for (const title of TITLES) {
     await expect(lab.panel(title, CLUSTER).region).toBeVisible();
   }
