@@ -550,8 +550,8 @@ class Session:
         with self.lock:
             self._check_alive()
             for entry in entries:
+                # Its reason stays until the next: another thread may be about to raise it.
                 entry.status = PENDING
-                entry.reason = None
         self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
 
     # -- requests ---------------------------------------------------------
@@ -713,11 +713,8 @@ class Session:
         try:
             self._link.look_over(check_from_scheduler)
             while True:
-                for message in self._link.read_batch():
-                    handler = handlers.get(message.type)
-                    if handler is None:
-                        raise BrokenFrame(f'"{message.type}" does not belong here.')
-                    handler(message)
+                # While this waits it holds no message: the result of `run` may be large.
+                self._handle(self._link.read_batch(), handlers)
         except BrokenFrame as error:
             # It lives, and cleans up behind itself when this connection ends.
             self._link.refuse("broken-frame", str(error))
@@ -737,6 +734,14 @@ class Session:
         finally:
             # Also of a client that was forgotten: the releaser would keep it for ever.
             self._dropped.put(None)
+
+    @staticmethod
+    def _handle(messages: list[Message], handlers: dict[str, Callable[[Message], None]]) -> None:
+        for message in messages:
+            handler = handlers.get(message.type)
+            if handler is None:
+                raise BrokenFrame(f'"{message.type}" does not belong here.')
+            handler(message)
 
     def _on_report(self, message: Message) -> None:
         blob = message.blobs[0] if message.blobs else None

@@ -338,6 +338,20 @@ def test_what_needs_a_failed_result_fails_with_it(
         use(client, future)
 
 
+def test_a_reason_outlasts_its_retry(client: LocalClient) -> None:
+    """Another thread may have seen that it failed, and be about to raise it."""
+    future = client.submit(fail_from, next(iter(LINKS)))
+    wait(future, timeout=LIMIT)
+    entry = future._alive()
+    client.fake.hold.clear()
+    future.retry()
+    assert future.status == "pending"
+    assert isinstance(entry.failure().error, ValueError)
+    client.fake.hold.set()
+    with pytest.raises(ValueError):
+        future.result(LIMIT)
+
+
 class Text(str):
     """A text that can be looked for."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +21,7 @@ from spanwise.errors import ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_client import increment, until
+from spanwise.wire.frame import Message
 from spanwise.worker.worker import Worker
 
 LIMIT = 20.0
@@ -271,3 +274,26 @@ def test_data_given_up_by_one_client_is_kept_for_another(tmp_path: Path) -> None
     assert not worker.adopt(7, client=1, task_id=0)
     assert worker.adopt(7, client=2, task_id=1)
     assert worker.table.values == {1: "kept"} and not worker.puts
+
+
+def held_messages(type_: str) -> int:
+    """How many messages of a type the threads of this process hold.
+
+    The collector does not list them all: workers freeze what they have.
+    """
+    held = 0
+    for frame in sys._current_frames().values():
+        for each, _ in traceback.walk_stack(frame):
+            values = list(each.f_locals.values())
+            held += sum(isinstance(value, Message) and value.type == type_ for value in values)
+    return held
+
+
+def test_who_waits_for_a_message_does_not_hold_the_last(cluster: Client) -> None:
+    """Scattered data, and what `run` returned, stayed in memory until another message came."""
+    future = cluster.scatter([b"x" * 1_000], workers=[0])[0]
+    wait_until(
+        "no worker holds it", lambda: not any(cluster.run(held_messages, "put").values()), LIMIT
+    )
+    wait_until("nor its pickle the client", lambda: held_messages("runResult") == 0, LIMIT)
+    assert len(future.result(LIMIT)) == 1_000

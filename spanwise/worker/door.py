@@ -15,6 +15,7 @@ from spanwise.records.enumerations import ITEM_MISSING, ITEM_NOT_PICKLED, ITEM_O
 from spanwise.wire import payload
 from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.foreign import said, type_name
+from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 from spanwise.worker.errors import CannotPickle, describe
 from spanwise.worker.inline import plain_inline
@@ -41,11 +42,8 @@ class Server:
         client = link.intro.get("client", 0)
         try:
             while True:
-                for message in link.read_batch():
-                    if message.type == "get":
-                        self._get(link, message)
-                    elif message.type == "put":
-                        self._put(link, message, client)
+                # While this waits it holds no message: a put may be as large as memory.
+                self._answer(link, link.read_batch(), client)
         except LinkClosed:
             return  # peers and clients come and go
         except LinkError as error:
@@ -54,6 +52,13 @@ class Server:
             link.refuse("request", said(error))
         finally:
             link.close()
+
+    def _answer(self, link: Link, messages: list[Message], client: int) -> None:
+        for message in messages:
+            if message.type == "get":
+                self._get(link, message)
+            elif message.type == "put":
+                self._put(link, message, client)
 
     def _get(self, link: Link, message: Any) -> None:
         worker = self._worker

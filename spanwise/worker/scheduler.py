@@ -69,20 +69,25 @@ class SchedulerLink:
         LinkError
             The scheduler is gone, or says what cannot be understood.
         """
-        handlers = self._handlers
         self._link.look_over(check_from_scheduler)
-        while True:
-            for message in self._link.read_batch():
-                if message.type == "close":
-                    self._worker.flush()
-                    self._watch.send_measured()
-                    return
-                handler = handlers.get(message.type)
-                if handler is None:
-                    error = BrokenFrame(f'"{message.type}" does not belong here.')
-                    self._link.refuse("broken-frame", str(error))
-                    raise error
-                handler(message)
+        # While this waits it holds no message, nor what came with it.
+        while self._handle(self._link.read_batch()):
+            pass
+
+    def _handle(self, messages: list[Message]) -> bool:
+        """Whether more may come."""
+        for message in messages:
+            if message.type == "close":
+                self._worker.flush()
+                self._watch.send_measured()
+                return False
+            handler = self._handlers.get(message.type)
+            if handler is None:
+                error = BrokenFrame(f'"{message.type}" does not belong here.')
+                self._link.refuse("broken-frame", str(error))
+                raise error
+            handler(message)
+        return True
 
     def _assign(self, message: Message) -> None:
         library = self._worker.library
