@@ -236,6 +236,26 @@ class TestFigures:
         assert entry[4].inputs_at == 7.0 and entry[4].arrivals == []
 
 
+class TestAnswers:
+    def test_what_nobody_waits_for_any_more_stands_before_what_is_waited_for(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(
+            table,
+            (1, 1, [100]),
+            (2, 2, [101]),
+            (3, 3, [102]),
+            holders={100: PEER, 101: PEER, 102: PEER},
+        )
+        table.release([1, 100])
+        # A client put this input here meanwhile: nobody waits for the answer.
+        assert table.adopt(101, "data", 8.0, 0.0) == 1
+        replicas, woken = table.arrived(
+            [(fetch, "v", 1.0) for fetch in fetches], Arrival(PEER, 0, 0, 0, 0)
+        )
+        assert (replicas, woken) == ([(101, 1.0), (102, 1.0)], 1)
+        assert [take(table) for _ in range(3)] == [2, 3, None] and not table.fetches
+
+
 class TestLosses:
     """Who is told, when an input does not come, which one it was and who was asked."""
 

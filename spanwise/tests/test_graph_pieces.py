@@ -1,0 +1,306 @@
+"""What the client writes of a graph, piece by piece, against slow descriptions of it."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.graph import dictionaries
+from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans
+from spanwise.graph.spans import SpanAnnotation, SpanRecord, record_of
+from spanwise.graph.task_options import TaskOptions
+from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
+from spanwise.records.enumerations import SPAN_WORDS
+
+
+def called(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    return args, kwargs
+
+
+class TestTemplates:
+    literals = ("a", "b", "c")
+    values = (0, 1, 2, 3)
+
+    # Each place with what it stands for.
+    leaves = st.one_of(
+        st.integers(-3, 3).map(
+            lambda i: (Slot(i), ("abc"[~i] if i < 0 else i)),
+        ),
+        st.tuples(st.integers(0, 4), st.integers(0, 4)).map(
+            lambda ends: (Run(*ends), list(range(4))[ends[0] : ends[1]])
+        ),
+        st.sampled_from(["k", None, (1,)]).map(lambda value: (Constant(value), value)),
+    )
+    places = st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3).map(
+                lambda pairs: (
+                    Call(list, tuple(p for p, _ in pairs), container=True),
+                    [v for _, v in pairs],
+                )
+            ),
+            st.lists(inner, max_size=3).map(
+                lambda pairs: (
+                    Call(tuple, tuple(p for p, _ in pairs), container=True),
+                    tuple(v for _, v in pairs),
+                )
+            ),
+            st.tuples(
+                st.lists(inner, max_size=2), st.dictionaries(st.sampled_from("xy"), inner)
+            ).map(
+                lambda drawn: (
+                    Call(
+                        called,
+                        tuple(p for p, _ in drawn[0]),
+                        {name: p for name, (p, _) in drawn[1].items()},
+                    ),
+                    called(
+                        *(v for _, v in drawn[0]),
+                        **{name: v for name, (_, v) in drawn[1].items()},
+                    ),
+                )
+            ),
+        ),
+        max_leaves=6,
+    )
+
+    @given(st.lists(places, max_size=3), st.dictionaries(st.sampled_from("xyz"), places))
+    def test_a_pattern_is_filled_as_it_was_written_also_when_it_was_pickled(
+        self, arguments: list[Any], keywords: dict[str, Any]
+    ) -> None:
+        template = Template(
+            called,
+            places=tuple(place for place, _ in arguments),
+            keywords={name: place for name, (place, _) in keywords.items()},
+        )
+        expected = called(
+            *(value for _, value in arguments),
+            **{name: value for name, (_, value) in keywords.items()},
+        )
+        for each in (template, pickle.loads(pickle.dumps(template))):
+            assert type(each) is Template
+            assert each.run(self.literals, self.values) == expected
+
+    def test_parts_keep_everything_when_they_are_pickled(self) -> None:
+        part = Part(called, None, (Slot(1),), {"x": Slot(-1)}, "name", 3, (0, 2), True)
+        again = pickle.loads(pickle.dumps(Template(len, parts=(part,)))).parts[0]
+        assert type(again) is Part
+        for name in ("function", "order", "name", "span", "drops", "settles"):
+            assert getattr(again, name) == getattr(part, name), name
+        assert again.run(self.literals, self.values) == called(1, x="a")
+
+    def test_a_fused_template_runs_part_by_part(self) -> None:
+        seen: list[Any] = []
+
+        def look(*values: Any) -> Any:
+            seen.append(values)
+            return len(seen)
+
+        parts = (
+            Part(look, (0, -2), drops=(0,)),
+            Part(look, (2, 1), drops=(1, 2)),
+            Part(look, (3,)),
+        )
+        template = Template(len, parts=parts)
+        given = ["a", "b"]
+        assert template.run(("x", "y"), given) == 3
+        assert seen == [("a", "y"), (1, "b"), (2,)]
+        # The caller's values are its own.
+        assert given == ["a", "b"]
+
+    def test_iterators_are_computed_at_once_and_stay_iterators(self) -> None:
+        made: list[int] = []
+
+        def items() -> Any:
+            for i in range(3):
+                made.append(i)
+                yield i
+
+        lazy, now = Part(items, ()), Part(items, (), settles=True)
+        kept = lazy.run((), ())
+        assert not made and list(kept) == [0, 1, 2]
+        made.clear()
+        result = now.run((), ())
+        assert made == [0, 1, 2] and list(result) == [0, 1, 2]
+        assert next(iter(result), None) is None
+        nested = settled(map(str, [1]) for _ in range(2))
+        assert [list(inner) for inner in nested] == [["1"], ["1"]]
+        assert list(settled(iter(()))) == []
+        endless = itertools.count()
+        assert settled(endless) is endless
+        text = "no iterator"
+        assert settled(text) is text
+
+    def test_an_open_file_is_handed_on(self, tmp_path: Any) -> None:
+        path = tmp_path / "lines"
+        path.write_text("a\nb\n")
+        with path.open() as file:
+            assert settled(file) is file
+
+
+class TestTexts:
+    def test_beyond_the_bound_one_stands_for_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(dictionaries, "MOST_NAMES", 3)
+        coined: list[tuple[int, str]] = []
+        texts = BoundedTexts(lambda number, text: coined.append((number, text)))
+        assert [texts.id_of(each) for each in ("a", "b", "a")] == [0, 1, 0]
+        assert texts.group("g", "-1") == (2, "-1")
+        assert texts.group("g", "-2") == (2, "-2")
+        assert texts.group("h", "-3") == (3, "h-3")
+        assert texts.group("i", "-4") == (3, "i-4")
+        assert [texts.id_of(each) for each in ("c", "d", "b")] == [4, 4, 1]
+        assert coined == list(enumerate(["a", "b", "g", "", "(others)"]))
+
+    def test_characters_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(dictionaries, "MOST_CHARACTERS", 5)
+        coined: list[str] = []
+        texts = BoundedTexts(lambda _, text: coined.append(text))
+        for text in ("abc", "de", "f", "abc"):
+            texts.id_of(text)
+        assert coined == ["abc", "de", "(others)"]
+
+    def test_long_functions_are_cut_and_long_groups_are_none(self) -> None:
+        coined: list[str] = []
+        texts = BoundedTexts(lambda _, text: coined.append(text))
+        whole, long = "x" * LONGEST, "y" * (LONGEST + 1)
+        assert texts.id_of(whole) == 0
+        assert texts.id_of(long) == texts.id_of(long + "more") == 1
+        assert coined == [whole, "y" * (LONGEST - 1) + "…"]
+        assert texts.group("g" * LONGEST, "-1") == (2, "-1")
+        assert texts.group("h" * (LONGEST + 1), "-1") == (3, "h" * (LONGEST + 1) + "-1")
+
+    def test_each_text_is_announced_once_and_again_when_it_was_lost(self) -> None:
+        names = Names()
+        assert names.take_new() == {"firstName": 0, "names": []}
+        names.id_of("a")
+        names.id_of("b")
+        assert names.announced == 0
+        assert names.take_new() == {"firstName": 0, "names": ["a", "b"]}
+        names.id_of("c")
+        assert names.take_new() == {"firstName": 2, "names": ["c"]}
+        assert names.announced == 3
+        names.announce_again(1)
+        names.announce_again(2)
+        assert names.take_new() == {"firstName": 1, "names": ["b", "c"]}
+
+
+class TestSpans:
+    def test_a_span_is_numbered_after_its_parents_and_told_once(self) -> None:
+        closed: list[dict[str, Any]] = []
+        spans = Spans(closed.append, clock_offset=1000.0)
+        outer = SpanRecord("outer", None, origin="cell")
+        inner = SpanRecord("inner", outer)
+        other = SpanRecord("other", None)
+        other.close()
+        assert spans.id(None) == 0
+        assert spans.id(SpanAnnotation(inner)) == 2
+        assert spans.id(SpanAnnotation(inner)) == 2
+        assert spans.id(SpanAnnotation(outer)) == 1
+        assert spans.id(SpanAnnotation(other)) == 3
+        assert spans.records == {1: outer, 2: inner, 3: other}
+
+        def row(number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
+            return {
+                "id": number,
+                "parent": parent,
+                "tag": record.tag,
+                "opened": record.opened + 1000.0,
+                "closed": None if record.closed is None else record.closed + 1000.0,
+                "origin": SPAN_WORDS[record.origin],
+            }
+
+        assert spans.take_new() == [row(1, outer, 0), row(2, inner, 1), row(3, other, 0)]
+        assert spans.take_new() == []
+        inner.close()
+        outer.close()
+        assert closed == [row(2, inner, 1), row(1, outer, 0)]
+        inner.close()
+        assert len(closed) == 2
+        spans.announce_again(2)
+        spans.announce_again(2)
+        assert spans.take_new() == [row(2, inner, 1), row(3, other, 0)]
+
+    def test_spans_beyond_the_bound_share_the_last_number(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(dictionaries, "LAST_SPAN", 3)
+        spans = Spans(lambda row: None)
+        records = [SpanRecord(str(i), None) for i in range(4)]
+        below = SpanRecord("below", records[3])
+        numbers = [spans.id(SpanAnnotation(each)) for each in [*records, below]]
+        assert numbers == [1, 2, 3, 3, 3]
+        assert list(spans.records) == [1, 2] and len(spans.take_new()) == 2
+
+    def test_an_annotation_of_another_library_has_its_record(self) -> None:
+        annotation = {"name": ("a", "b"), "ids": ("1", "2")}
+        record = record_of(annotation)
+        assert (record.tag, record.id, record.name) == ("b", "2", ("a", "b"))
+        assert record.parent is not None and record.parent.id == "1"
+        assert SpanAnnotation(record) == annotation
+        assert type(pickle.loads(pickle.dumps(SpanAnnotation(record)))) is dict
+        spans = Spans(lambda row: None)
+        assert [spans.id(annotation), spans.id(dict(annotation))] == [2, 2]
+        with pytest.raises(ValueError, match="at least one tag"):
+            record_of({"name": (), "ids": ()})
+
+
+class TestOptions:
+    def test_a_layer_s_options_win_over_those_of_the_submission(self) -> None:
+        asked: list[Any] = []
+        options = TaskOptions(
+            asked.append,
+            {
+                "retries": 2,
+                "priority": lambda key: len(key),
+                "workers": "alice",
+                "allow_other_workers": None,
+                "resources": {},
+                "else": 1,
+            },
+        )
+        assert options
+        options.add_annotations(
+            {
+                "retries": {"ab": 300, "c": 0},
+                "workers": {"ab": ["bob", 3, 70_000, True], "c": lambda key: [key]},
+                "allow_other_workers": {"ab": True},
+                "priority": {},
+            }
+        )
+        assert options.row("xyz") == (2, 1, 3)
+        assert options.row("ab") == (255, 2, 2)
+        assert options.row("c") == (0, 3, 1)
+        assert options.row("other") == (2, 1, 5)
+        assert options.restrictions == [
+            {"workers": ["alice"], "allowOther": False},
+            {"workers": ["bob", 3, "70000", "True"], "allowOther": True},
+            {"workers": ["c"], "allowOther": False},
+        ]
+        # Each set of workers is looked for once.
+        assert asked == [("alice",), ("bob", 3, "70000", "True"), ("c",)]
+
+    def test_the_same_workers_alone_or_first_are_two_restrictions(self) -> None:
+        options = TaskOptions(lambda workers: None, {"workers": [0, 65_535, 65_536, -1]})
+        assert options.row("a") == (0, 1, 0)
+        options.add_annotations({"allow_other_workers": {"b": True}})
+        assert options.row("b") == (0, 2, 0)
+        assert options.row("c") == (0, 1, 0)
+        assert options.restrictions[0]["workers"] == [0, 65_535, "65536", "-1"]
+
+    def test_nothing_is_nothing(self) -> None:
+        options = TaskOptions(lambda workers: None, {"retries": None})
+        assert not options
+        options.add_annotations({"retries": {}, "span": {"a": 1}})
+        assert not options and options.row("a") == (0, 0, 0) and options.restrictions == []
+        options.add_annotations({"priority": {"a": -4}})
+        assert options and options.row("a") == (0, 0, -4)
+
+    def test_resources_are_refused(self) -> None:
+        with pytest.raises(NotImplementedError, match="workers="):
+            TaskOptions(lambda workers: None, {"resources": {"GPU": 1}})

@@ -1,0 +1,161 @@
+"""The parts of a fused task, run and measured by a clock that the test sets."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spanwise.graph.template import Part, Template
+from spanwise.measure import steps
+from spanwise.measure.opened import Opened
+from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
+from spanwise.wire.rows import (
+    PART_CORE_WAIT,
+    PART_CPU,
+    PART_DURATION,
+    PART_FUNCTION,
+    PART_OFFSET,
+    PART_SPAN,
+)
+
+
+class Clocks:
+    """Both clocks of a thread, and what the kernel says of it; parts move them."""
+
+    def __init__(self, marked: float = 0.0) -> None:
+        self.now = 100.0
+        self.cpu = 7.0
+        self.marked = marked
+        self.part = None
+        self.core_wait = self
+        #: The part that the thread says it is at, while each ran.
+        self.told: list[tuple[str, int]] = []
+        self.marks = 0
+        self.asked: list[tuple[int, int, float, float]] = []
+
+    def part_of(self, name: str, seconds: float, cpu: float, **options):
+        def run(*values):
+            self.now += seconds
+            self.cpu += cpu
+            self.told.append((self.part[4].name, self.part[3]))
+            if seconds < 0:
+                raise ValueError(name)
+            return (name, *values)
+
+        return Part(run, name=name, **options)
+
+    def mark(self) -> float:
+        self.marked = self.now
+        self.marks += 1
+        return 0.0
+
+    def of_part(self, function: int, span: int, seconds: float, cpu: float) -> float:
+        self.asked.append((function, span, seconds, cpu))
+        self.marked = self.now
+        return 0.5
+
+    def run(self, patch, *parts: Part, literals=(), values=()):
+        rows: list = []
+        patch.setattr(steps, "perf_counter", lambda: self.now)
+        patch.setattr(steps, "thread_time", lambda: self.cpu)
+        opened = Opened(Template(len, parts=parts), Numbers())
+        held = list(values)
+        try:
+            result = steps.run_parts(self, opened, literals, held, 99.0, 100.0, 7.0, rows)
+        except ValueError as error:
+            result = error
+        return result, rows, held
+
+
+class Numbers:
+    """Names by their length."""
+
+    def id_of(self, text: str) -> int:
+        return len(text)
+
+
+# In 1/1024 s, which add up exactly: some of less than the 5 ms from which on they are asked.
+ticks = st.integers(0, 40).map(lambda n: n / 1024)
+
+
+@given(st.lists(st.tuples(ticks, ticks, st.integers(0, 9)), min_size=1, max_size=6))
+def test_parts_lie_end_to_end_each_with_its_own_figures(drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        clocks = Clocks(marked=100.0)
+        parts = [
+            clocks.part_of("x" * (i + 1), seconds, cpu, span=span, order=())
+            for i, (seconds, cpu, span) in enumerate(drawn)
+        ]
+        result, rows, held = clocks.run(patch, *parts, values=["given"])
+    assert result == ("x" * len(drawn),)
+    assert held == ["given", *(("x" * (i + 1),) for i in range(len(drawn)))]
+    begin = 1.0
+    for i, ((seconds, cpu, span), row) in enumerate(zip(drawn, rows, strict=True)):
+        is_long = seconds >= steps.LONG_SECONDS
+        assert row[0] == KIND_COMPUTE
+        assert (row[PART_FUNCTION], row[PART_SPAN]) == (i + 1, span)
+        assert (row[PART_OFFSET], row[PART_DURATION], row[PART_CPU]) == (begin, seconds, cpu)
+        assert row[PART_CORE_WAIT] == 0.5 if is_long else isnan(row[PART_CORE_WAIT])
+        assert row[PART_CORE_WAIT + 1 :] == (0.0, NONE_U16, 1)
+        begin += seconds
+    assert clocks.asked == [
+        (i + 1, span, seconds, cpu)
+        for i, (seconds, cpu, span) in enumerate(drawn)
+        if seconds >= steps.LONG_SECONDS
+    ]
+    assert clocks.told == [("x" * (i + 1), span) for i, (_, _, span) in enumerate(drawn)]
+
+
+def test_values_are_those_of_literals_inputs_and_earlier_parts(monkeypatch):
+    clocks = Clocks()
+    parts = (
+        clocks.part_of("one", 0.0, 0.0, order=(0, -1), drops=(0,)),
+        clocks.part_of("two", 0.0, 0.0, order=(2, 1), drops=(1, 2)),
+    )
+    result, _, held = clocks.run(monkeypatch, *parts, literals=("l",), values=["a", "b"])
+    assert result == ("two", ("one", "a", "l"), "b")
+    assert held == [None, None, None, result]
+
+
+def test_a_part_that_fails_has_a_row_and_what_follows_it_has_none(monkeypatch):
+    clocks = Clocks(marked=100.0)
+    parts = (
+        clocks.part_of("a", 0.25, 0.125, order=()),
+        clocks.part_of("bb", -1.0, 0.5, order=()),
+        clocks.part_of("ccc", 1.0, 0.5, order=()),
+    )
+    result, rows, _ = clocks.run(monkeypatch, *parts)
+    assert isinstance(result, ValueError) and result.args == ("bb",)
+    assert [row[PART_FUNCTION] for row in rows] == [1, 2]
+    assert [(row[PART_OFFSET], row[PART_CPU]) for row in rows] == [(1.0, 0.125), (1.25, 0.5)]
+
+
+@pytest.mark.parametrize(("since_mark", "marks"), [(0.0, 0), (0.0001, 0), (0.0003, 1), (50.0, 1)])
+def test_waits_count_from_a_mark_shortly_before_the_part(monkeypatch, since_mark, marks):
+    clocks = Clocks(marked=100.0 - since_mark)
+    clocks.run(monkeypatch, clocks.part_of("a", 1.0, 1.0, order=()))
+    assert clocks.marks == marks
+    # Short parts before it move the mark on, where they take longer than that together.
+    clocks = Clocks(marked=100.0)
+    short = [clocks.part_of("s", 0.0001, 0.0, order=()) for _ in range(9)]
+    clocks.run(monkeypatch, *short)
+    assert 2 <= clocks.marks <= 4
+
+
+def test_a_thread_without_a_mark_asks_nobody(monkeypatch):
+    clocks = Clocks()
+    clocks.core_wait = None
+    _, rows, _ = clocks.run(monkeypatch, clocks.part_of("a", 1.0, 1.0, order=()))
+    assert isnan(rows[0][PART_CORE_WAIT]) and not clocks.asked and not clocks.marks
+
+
+def test_exactly_five_milliseconds_are_long(monkeypatch):
+    clocks = Clocks(marked=100.0)
+    monkeypatch.setattr(steps, "LONG_SECONDS", 0.25)
+    _, rows, _ = clocks.run(
+        monkeypatch, *(clocks.part_of("a", each, 0.0, order=()) for each in (0.25, 0.125))
+    )
+    assert rows[0][PART_CORE_WAIT] == 0.5 and isnan(rows[1][PART_CORE_WAIT])
