@@ -6,11 +6,16 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+if sys.platform == "linux":
+    import fcntl
 
 #: The oldest Node that runs the bundle.
 MINIMUM_MAJOR = 22
@@ -164,16 +169,44 @@ def start_node(program: list[str], folder: Path, role: str) -> subprocess.Popen[
         folder / f"{role}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
     )
     try:
-        return subprocess.Popen(
-            [*program, role, "--folder", str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env={**ALLOCATOR, **os.environ},
-            start_new_session=True,  # Ctrl-C in a terminal is for the parent
-        )
+        reading, writing = os.pipe()
+        try:
+            process = subprocess.Popen(
+                [*program, role, "--folder", str(folder)],
+                stdin=reading,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**ALLOCATOR, **os.environ},
+                start_new_session=True,  # Ctrl-C in a terminal is for the parent
+            )
+            _continue_at_end(reading, process.pid)
+        except BaseException:
+            os.close(writing)
+            raise
+        finally:
+            os.close(reading)
+        process.stdin = os.fdopen(writing, "wb")
+        return process
     finally:
         os.close(log)
+
+
+def _continue_at_end(lifeline: int, pid: int) -> None:
+    """Have the kernel continue a process when its lifeline ends, as with this process (Linux).
+
+    One that is stopped (SIGSTOP) does not read that it has ended, and who could continue it is
+    gone. SIGCONT does nothing to one that runs, nor when the line of settings comes. The kernel
+    keeps this with the pipe's end, which the child has, and knows the child by more than its pid.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, pid)
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGCONT)
+        flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
+    except OSError:
+        return  # it has ended already, or the system has no such signals (gVisor, WSL 1)
 
 
 def give_settings(process: subprocess.Popen[bytes], settings: Mapping[str, Any]) -> None:

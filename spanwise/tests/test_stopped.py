@@ -22,6 +22,9 @@ from spanwise.processes.process_state import lives, started
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
 
+LINUX = pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere the kernel continues nobody who is stopped"
+)
 TTL_SECONDS = 1.0
 #: What closing may take, whichever process is stopped.
 CLOSE_SECONDS = 3.0
@@ -183,6 +186,18 @@ if __name__ == "__main__":
 """
 
 
+#: What a Jupyter server does of its own to have an observer.
+_SERVER = """
+import sys, time
+from pathlib import Path
+from spanwise.server.observer_process import ObserverProcess
+
+observer = ObserverProcess(Path(sys.argv[1]), bytes(32), "unix", 2**28)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
 def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int]) -> None:
     """Nobody else knows of it: its workers look for its client, every two seconds."""
     with subprocess.Popen(
@@ -212,6 +227,47 @@ def test_nor_does_one_whose_client_is_killed_as_its_worker_starts(known: set[int
         client.kill()
     worker.resume()
     wait_until("all to end", lambda: not set(marked_processes()) - known, 20.0)
+
+
+@LINUX
+@pytest.mark.parametrize("workers", [0, 2])
+def test_nobody_who_is_stopped_outlives_a_killed_client(known: set[int], workers: int) -> None:
+    """Neither the script's observer, nor a scheduler whose workers cannot look for its client."""
+    program = _CLIENT.replace("n_workers=2", f"n_workers={workers}")
+    program = program.replace("wait_for_workers(2)", f"wait_for_workers({workers})")
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "ready\n"
+        stopped = [
+            *processes_of("scheduler", known),
+            *processes_of("observer", known),
+            *processes_of("worker", known),
+        ]
+        assert len(stopped) == 2 + workers
+        folders = [Path(each.cmdline()[-1]) for each in stopped[:2]]
+        for process in stopped:
+            process.suspend()
+        client.kill()
+    wait_until("all to end", lambda: not set(marked_processes()) - known)
+    # They went on, and so could remove what they had.
+    assert not any(folder.exists() for folder in folders)
+
+
+@LINUX
+def test_a_server_s_stopped_observer_ends_with_it(known: set[int], tmp_path: Path) -> None:
+    program = [sys.executable, "-c", _SERVER, str(tmp_path)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        (observer,) = processes_of("observer", known)
+        observer.suspend()
+        # One that is stopped but has its server is left alone.
+        time.sleep(0.5)
+        assert observer.status() == psutil.STATUS_STOPPED
+        server.kill()
+    wait_until("it ends", lambda: not set(marked_processes()) - known)
 
 
 #: A scheduler with a worker that looks for the client.
