@@ -1,17 +1,23 @@
 import { readFileSync } from 'node:fs';
 
+/** What is said of a process that nothing can be told of now. */
+export const UNTOLD = 'untold';
+
 /**
  * What Linux tells of a process in one line, from its state on: `4711 (a name) S 1 …` gives `S`, `1` and so on. The name may hold anything,
  * parentheses too. By proc(5) utime is word 11, stime 12, and when the process started 19.
  *
- * @returns null where there is no `/proc`, no such process, or one that may not be looked at.
+ * @returns null where there is no such process, or no `/proc`. UNTOLD where that cannot be told now, for want of a file descriptor as a rule.
  */
-export function processStat(pid: number): readonly string[] | null {
+export function processStat(
+  pid: number
+): readonly string[] | typeof UNTOLD | null {
   let line: string;
   try {
     line = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ESRCH' ? null : UNTOLD;
   }
   return line.slice(line.lastIndexOf(')') + 2).split(' ');
 }

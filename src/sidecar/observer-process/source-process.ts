@@ -1,5 +1,5 @@
 /** The process that a log comes from, as far as this machine can tell. In the observer process. */
-import { processStat } from '../process-stat';
+import { processStat, UNTOLD } from '../process-stat';
 
 /** Process numbers are positive and at most this large; 0 and negative ones would mean groups of processes. */
 const LARGEST_PID = 2 ** 31 - 1;
@@ -12,7 +12,8 @@ export class SourceProcess {
   private readonly _atHello: string | null;
 
   constructor(private readonly _pid: number) {
-    this._atHello = this._looks();
+    const looks = this._looks();
+    this._atHello = looks === UNTOLD ? null : looks;
   }
 
   /** Whether its life can be seen from here. */
@@ -22,10 +23,14 @@ export class SourceProcess {
 
   /** It has ended or is about to: a killed process that its parent has not waited for counts as ended. */
   get isGone(): boolean {
-    return this._atHello !== null && this._looks() !== this._atHello;
+    if (this._atHello === null) {
+      return false;
+    }
+    const looks = this._looks();
+    return looks !== UNTOLD && looks !== this._atHello;
   }
 
-  /** What stays the same for as long as the process lives; null: it is not here. */
+  /** What stays the same for as long as the process lives; null: it is not here. UNTOLD: that cannot be told now, so it is taken to live. */
   private _looks(): string | null {
     if (this._pid < 1 || this._pid > LARGEST_PID) {
       return null;
@@ -41,6 +46,9 @@ export class SourceProcess {
 /** In the system's ticks since its start; null: nobody has this number, or it has ended and waits for its parent. */
 function startedAt(pid: number): string | null {
   const words = processStat(pid);
+  if (words === UNTOLD) {
+    return UNTOLD;
+  }
   const state = words?.[0];
   return state === 'Z' || state === 'X' ? null : (words?.[19] ?? null);
 }

@@ -1,5 +1,5 @@
 /** What the system says of another process: whether it is stopped, and whether it has done anything. In the scheduler process. */
-import { processStat } from '../process-stat';
+import { processStat, UNTOLD } from '../process-stat';
 
 export type ProcessState = {
   /** It gets no CPU time until it is continued: after SIGSTOP, Ctrl-Z, or by a debugger. */
@@ -10,10 +10,10 @@ export type ProcessState = {
   readonly cpuTicks: number;
 };
 
-/** @returns null where the system does not say (there is no `/proc`), or there is no such process. */
+/** @returns null where the system does not say (there is no `/proc`, or no file descriptor), or there is no such process. */
 export function processState(pid: number): ProcessState | null {
   const words = processStat(pid);
-  if (words === null) {
+  if (words === null || words === UNTOLD) {
     return null;
   }
   const state = words[0]!;

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
+import { processState } from '../../scheduler-process/process-state';
 import { SourceProcess } from '../source-process';
+
+jest.mock('node:fs', () => ({ ...jest.requireActual('node:fs') }));
 
 const started: (() => void)[] = [];
 
@@ -32,6 +36,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 afterEach(() => {
+  jest.restoreAllMocks();
   started.splice(0).forEach(end => end());
 });
 
@@ -49,6 +54,27 @@ describe('the process that a log comes from', () => {
     parent.kill('SIGKILL');
     await until(() => two[0]!.isGone);
   });
+
+  it.each(['EMFILE', 'ENFILE', 'EACCES'])(
+    'is taken to live while that cannot be told (%s)',
+    async code => {
+      const { parent } = await family();
+      const seen = new SourceProcess(parent.pid!);
+      const reading = jest.spyOn(fs, 'readFileSync');
+      reading.mockImplementation(() => {
+        throw Object.assign(new Error(code), { code });
+      });
+      expect(seen.isGone).toBe(false);
+      expect(processState(parent.pid!)).toBeNull();
+      // Of one that could not be looked at when it said hello nothing is known later either.
+      const unseen = new SourceProcess(parent.pid!);
+      reading.mockRestore();
+      expect([unseen.isSeen, unseen.isGone]).toEqual([false, false]);
+      parent.kill('SIGKILL');
+      await until(() => seen.isGone);
+      expect(unseen.isGone).toBe(false);
+    }
+  );
 
   it('is never gone where it was never seen', async () => {
     const { parent } = await family();
