@@ -23,7 +23,7 @@ from spanwise.local.work import Done, Work
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.parts import Part
 from spanwise.measure.sizes import Sizes
-from spanwise.measure.steps import LONG_SECONDS, run_parts
+from spanwise.measure.steps import LONG_SECONDS, run_parts, tell_end
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 
 #: Of a traceback; the beginning says where it was called, the end what went wrong.
@@ -43,16 +43,19 @@ class Lane:
     """
 
     __slots__ = (
+        "began",
+        "began_cpu",
         "busy_since",
         "clock",
         "core_wait",
-        "cpu",
+        "ended",
         "ident",
         "marked",
         "number",
         "part",
         "row",
         "thread",
+        "watched",
     )
 
     #: Nothing is sent from here: when a task has ended there is no row.
@@ -66,8 +69,11 @@ class Lane:
         self.row: Row | None = None
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
         self.clock = 0.0
-        self.cpu = 0.0
         self.busy_since = 0.0
+        self.began = 0.0
+        self.began_cpu = 0.0
+        self.watched = False
+        self.ended = (0.0, 0.0, 0.0, 0.0)
         #: When the wait for a core was last read.
         self.marked = 0.0
 
@@ -129,8 +135,8 @@ class Meter:
         parts: list[Part] | None = None
         taken = work.taken
         inputs = [] if taken is None else [values[key] for key in taken.inputs]
-        lane.cpu = begin = thread_time()
-        lane.clock = lane.busy_since = start = perf_counter()
+        lane.began_cpu = begin = thread_time()
+        lane.clock = lane.began = lane.busy_since = start = perf_counter()
         if start - lane.marked > LONG_SECONDS:
             # (3 us: of short tasks only now and then)
             wait.mark()
@@ -147,6 +153,8 @@ class Meter:
                 )
         except BaseException as error:
             stop, cpu = perf_counter(), thread_time() - begin
+            if lane.watched:
+                tell_end(lane, stop, begin + cpu)
             self._done(_done(lane, work, RUN_FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
             raise
         finally:
@@ -154,6 +162,8 @@ class Meter:
             here.depth = 0
         stop = perf_counter()
         cpu = thread_time() - begin
+        if lane.watched:
+            tell_end(lane, stop, begin + cpu)
         if parts is None and stop - start >= LONG_SECONDS:
             # Carries how long the thread waited for a core.
             waited = wait.mark()

@@ -11,15 +11,21 @@ of 10 ms. Each whole sample goes to the state that is owed most::
     wall 10 ms, cpu 4 ms   owed: on core 0.4  blocked 0.6  →  blocked, 0.4 −0.4
     wall 10 ms, cpu 4 ms         on core 0.8  blocked 0.2  →  on core, −0.2  0.2
 
-so samples on core × 10 ms is the thread's CPU time, per span and function, within a sample.
+so samples on core × 10 ms is the CPU time, per span and function, of the tasks that looks see.
 A span and function begins with a part of a sample, each with another one; else what is seen
 for 9 ms would have none::
 
     begun with  0     0.62  0.24  0.85
     samples     0     1     1     1      of 0.9 each
 
-Of a task that is shorter than the time between looks, its begin says what it did: nobody
-reads the clocks at its end.
+A look at a task that began since the last look stands for the time since that look: of tasks
+shorter than this most are not seen. The thread tells when what a look saw has ended. Then it is
+known how long that took and what it did, so that it gets its own time, or what the look stood for
+if that is more, each state in proportion::
+
+    looks           ┴        ┴                  ┴
+    task              zzzzzzzzzzzzzz▓▓▓▓▓▓▓▓│        first  blocked 0.9 (all that is known of it)
+                                                     then   blocked 1.4  on core 0.8
 
 The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks amid it call
 blocked what was waiting; the look after it finds more waiting than time, and calls them waiting, as
@@ -44,12 +50,11 @@ from __future__ import annotations
 import sys
 from collections import deque
 from math import floor, isnan
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from spanwise.bounded_map import BoundedMap
 from spanwise.measure.clocks import CoreWait, ThreadClock
 from spanwise.measure.stacks import StackTree
-from spanwise.measure.steps import UNMARKED_SECONDS
 from spanwise.records.enumerations import LARGEST_U16, SAMPLE_BLOCKED, SAMPLE_WAITING
 from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 
@@ -72,7 +77,43 @@ _SHORTEST = 1e-6
 #: Of sums of a few floats.
 _ROUNDING = 1e-9
 
+#: second, thread, span, function, stack, state
 _SampleKey = tuple[int, int, int, int, int, int]
+#: Of the seconds between two points: on core, waiting, blocked, unknown.
+_Shares = tuple[float, float, float, float]
+
+
+class _Point(NamedTuple):
+    """A moment of a thread: what its clocks said."""
+
+    t: float
+    cpu: float
+    waited: float
+
+
+class _Seen:
+    """What the last look saw, until it has ended.
+
+    Parameters
+    ----------
+    began
+        As the thread tells it: says whose end is told.
+    whose
+        Span and function.
+    """
+
+    __slots__ = ("began", "given", "spent", "stack", "stood_for", "whose")
+
+    def __init__(self, began: float, whose: tuple[int, int]) -> None:
+        self.began = began
+        self.whose = whose
+        #: None: it was given no sample.
+        self.stack: int | None = None
+        #: What the look stood for that saw it first, in samples; 0: that did not see its begin.
+        self.stood_for = 0.0
+        #: By state, in samples: what it did as far as that is known, and what it was owed for it.
+        self.spent = [0.0] * 4
+        self.given = [0.0] * 4
 
 
 class Sampled(Protocol):
@@ -85,12 +126,17 @@ class Sampled(Protocol):
     row: Any
     #: Of a fused task the inner part: [2] is its function, [3] its span.
     part: Any
-    #: Wall and CPU stamps at the start of the task or part.
-    clock: float
-    cpu: float
+    #: Wall and CPU stamps at the begin of the task, or of its part.
+    began: float
+    began_cpu: float
     busy_since: float
+    #: Set by a look. Where it is set when a task or part ends, the thread unsets it and tells
+    #: `ended`: `began` of what has ended, and what all clocks said at its end.
+    watched: bool
+    ended: tuple[float, float, float, float]
     #: `row` has ended, at `clock`, and is being sent.
     reporting: bool
+    clock: float
 
     @property
     def ident(self) -> int | None:
@@ -104,9 +150,9 @@ class _Lane:
         assert executor.ident is not None
         self.executor = executor
         self.clock = ThreadClock(executor.ident)
-        self.looked = 0.0
-        self.cpu = 0.0
-        self.waited = 0.0
+        #: The last look; at 0: there was none.
+        self.at = _Point(0.0, 0.0, 0.0)
+        self.seen: _Seen | None = None
         #: (span, function) → samples owed to on core, waiting, blocked, unknown.
         self.owed = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
         #: How many of these there have been.
@@ -119,34 +165,33 @@ class _Lane:
         #: of it may be a stay that had not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
-    def rest(self, now: float) -> float:
-        """The thread has nothing to do: what it used until now is no later task's.
+    def read(self, now: float) -> _Point:
+        """What the thread's clocks say.
 
-        Returns
-        -------
-        late
-            See :meth:`late`.
+        Raises
+        ------
+        OSError
+            The thread has ended, and its clocks with it.
         """
         wait = self.executor.core_wait
-        late = 0.0
-        try:
-            cpu = self.clock.read()
-            waited = wait.read() if wait is not None else float("nan")
-            late = self.late(now, cpu, waited)
-            self.cpu, self.waited = cpu, waited
-        except OSError:
-            # The thread has ended, and its clock with it: it will have no task.
-            pass
-        self.looked = now
-        return late
+        return _Point(now, self.clock.read(), wait.read() if wait is not None else float("nan"))
 
-    def late(self, now: float, cpu: float, waited: float) -> float:
+    def late(self, here: _Point) -> float:
         """Samples by which it waited for longer since the last look than it was off its core.
 
         They were before that look. NaN where the system does not tell.
         """
-        off_core = (now - self.looked) - (cpu - self.cpu)
-        return (waited - self.waited - off_core) / INTERVAL
+        off_core = (here.t - self.at.t) - (here.cpu - self.at.cpu)
+        return (here.waited - self.at.waited - off_core) / INTERVAL
+
+    def waited_at(self, t: float, here: _Point) -> float:
+        """How long it had waited for a core at a time since the last look: between known points."""
+        a, b = (self.at.t, self.at.waited), (here.t, here.waited)
+        wait = self.executor.core_wait
+        if wait is not None and a[0] < wait.marked <= b[0]:
+            marked = (wait.marked, wait.last)
+            a, b = (marked, b) if t >= wait.marked else (a, marked)
+        return a[1] + (b[1] - a[1]) * (t - a[0]) / max(b[0] - a[0], _SHORTEST)
 
     def owed_to(self, whose: tuple[int, int]) -> list[float]:
         """Return what the states of a function in a span are owed; it may be changed."""
@@ -175,6 +220,8 @@ class ThreadSampler:
         self.stacks = stacks
         self._lanes: list[_Lane] = []
         self._samples: dict[_SampleKey, int] = {}
+        #: Whether the last look saw a busy thread.
+        self._was_busy = False
         #: Looks at a busy thread: the true rate.
         self.looks = 0
 
@@ -197,31 +244,55 @@ class ThreadSampler:
             executor = lane.executor
             row = executor.row
             if row is None:
-                self._settle(lane, lane.rest(now))
-                # What it will wait for before its next task is nobody's.
-                lane.last_owed = None
+                self._rest(lane, now)
             else:
-                # `reporting` first: the stamps are those of the end when it is true.
-                reporting = executor.reporting
-                stamps = (executor.clock, executor.cpu, reporting)
+                # All of one moment: nothing is called between them, so no thread has a turn.
+                executor.watched = True
+                stamps = (
+                    executor.began,
+                    executor.began_cpu,
+                    executor.busy_since,
+                    executor.ended,
+                    executor.clock if executor.reporting else None,
+                )
                 busy.append((lane, row, executor.part, stamps))
         if not busy:
+            self._was_busy = False
             return 0, False
         frames = sys._current_frames()
         moved = False
-        for lane, row, part, stamps in busy:
-            executor = lane.executor
-            # The executor may have gone on to its next task before the stacks were taken: whose
-            # stack it is cannot be told then. The time is left to the next look.
-            if executor.row is row and executor.part is part:
-                moved |= self._look_at(lane, now, frames, row, part, stamps)
-            else:
-                moved = True
+        try:
+            for lane, row, part, stamps in busy:
+                executor = lane.executor
+                # The executor may have gone on to its next task before the stacks were taken: whose
+                # stack it is cannot be told then. The time is left to the next look.
+                if executor.row is row and executor.part is part:
+                    moved |= self._look_at(lane, now, frames, row, part, *stamps)
+                else:
+                    moved = True
+        finally:
+            # It holds this very frame, which holds it: a cycle that would keep the inputs
+            # of tasks that have ended until the next garbage collection.
+            frames.clear()
+        self._was_busy = True
         self.looks += 1
-        # It holds this very frame, which holds it: a cycle that would keep the inputs
-        # of tasks that have ended until the next garbage collection.
-        frames.clear()
         return len(busy), moved
+
+    def _rest(self, lane: _Lane, now: float) -> None:
+        """The thread has nothing to do: what it used until now is no later task's."""
+        executor = lane.executor
+        try:
+            here = lane.read(now)
+        except OSError:
+            # It will have no task.
+            here = lane.at._replace(t=now)
+        else:
+            self._settle(lane, lane.late(here))
+            self._end_seen(lane, None, executor.ended)
+        lane.at = here
+        lane.seen = None
+        # What it will wait for before its next task is nobody's.
+        lane.last_owed = None
 
     def _look_at(
         self,
@@ -230,65 +301,115 @@ class ThreadSampler:
         frames: dict[int, Any],
         row: Any,
         part: Any,
-        stamps: tuple[float, float, bool],
+        began: float,
+        began_cpu: float,
+        busy_since: float,
+        ended: tuple[float, float, float, float],
+        stop: float | None,
     ) -> bool:
+        """Sample a busy thread; return whether it moved. `stop`: the task is being sent."""
         executor = lane.executor
-        stamp, stamp_cpu, reporting = stamps
-        cpu = lane.clock.read()
-        wait = executor.core_wait
-        waited = wait.read() if wait is not None else float("nan")
-        busy = max(lane.looked, executor.busy_since)
-        # A look after the usual time stands for the tasks before this one, too.
-        since = max(lane.looked, min(busy, now - INTERVAL), now - LONGEST)
-        if reporting:
-            # The stamps are those of the run's end. From the last look on the thread was idle,
-            # without using a core, until it was busy.
-            begin, begin_cpu = busy, lane.cpu
+        here, last = lane.read(now), lane.at
+        if here.waited > last.waited:
+            self._settle(lane, lane.late(here))
+        self._end_seen(lane, began, ended)
+        # What came before it, on the network, did not hold the thread. (`began_cpu` is of then.)
+        since_begin = max(began, busy_since)
+        begin = last
+        if since_begin >= last.t:
+            begin = _Point(since_begin, began_cpu, lane.waited_at(since_begin, here))
+        shares = _shares(begin, here)
+        # Looks at idle threads may cease; they begin again the usual time after a task does.
+        since = max(last.t, now - LONGEST)
+        if not (self._was_busy and last.t):
+            since = max(since, min(busy_since, now - INTERVAL))
+        if stop is not None:
             part = self.last_part(row)
-        elif stamp >= busy:
-            begin, begin_cpu = stamp, stamp_cpu
-        else:
-            begin, begin_cpu = busy, lane.cpu
-        on_core = 1.0  # it has just begun, so it runs
-        if now - begin > _SHORTEST:
-            on_core = min(1.0, max(0.0, (cpu - begin_cpu) / (now - begin)))
-        # NaN: unknown, so 0.
-        in_queue = min(1.0 - on_core, max(0.0, _queued(lane, wait, begin, now, waited)))
-        blocked = 1.0 - on_core - in_queue
         whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
-        if waited > lane.waited:
-            self._settle(lane, lane.late(now, cpu, waited))
 
         # NaN, an unknown clock, counts as movement.
-        moved = not cpu - lane.cpu < STILL * (now - lane.looked)
-        lane.looked, lane.cpu, lane.waited = now, cpu, waited
+        moved = not here.cpu - last.cpu < STILL * (now - last.t)
+        lane.at = here
+        stood_for = (now - since) / INTERVAL
         owed = lane.last_owed = lane.owed_to(whose)
-        shares = (0.0, 0.0, 0.0, 1.0) if isnan(cpu) else (on_core, in_queue, blocked, 0.0)
+        seen = lane.seen
+        if seen is None:
+            seen = lane.seen = _Seen(began, whose)
+            if begin is not last:
+                seen.stood_for = stood_for
+        known = min(now - begin.t, LONGEST) / INTERVAL
         for state, share in enumerate(shares):
-            owed[state] += share * (now - since) / INTERVAL
+            owed[state] += share * stood_for
+            seen.given[state] += share * stood_for
+            seen.spent[state] += share * known
         paid = _pay(owed)
         n = sum(paid)
-        if n == 0:
-            return moved
-        called = part[4].function if part is not None else self.called(row)
-        assert executor.ident is not None
-        frame = frames.get(executor.ident)
-        is_of_function = frame is not None and frame.f_code is _READ_CODE
-        if reporting:
-            share = min(1.0, max(0.0, (stamp - busy) / max(now - busy, _SHORTEST)))
-            is_of_function = _is_first_s(lane.owed_after, whose, n, share)
-        if is_of_function and called is not None:
-            stack = self.stacks.stack_of_call(called)
-        else:
-            stack = self.stacks.stack_of(frame, called)
-        second = floor(now - self._epoch)
-        for state, of_state in enumerate(paid):
-            if of_state > 0:
-                key = (second, executor.number, *whose, stack, state)
-                self._samples[key] = self._samples.get(key, 0) + of_state
-                if state == SAMPLE_BLOCKED:
-                    lane.doubts.append((key, of_state))
+        if n > 0:
+            called = part[4].function if part is not None else self.called(row)
+            assert executor.ident is not None
+            frame = frames.get(executor.ident)
+            is_of_function = frame is not None and frame.f_code is _READ_CODE
+            if stop is not None:
+                busy = max(last.t, busy_since)
+                share = min(1.0, max(0.0, (stop - busy) / max(now - busy, _SHORTEST)))
+                is_of_function = _is_first_s(lane.owed_after, whose, n, share)
+            if is_of_function and called is not None:
+                stack = self.stacks.stack_of_call(called)
+            else:
+                stack = self.stacks.stack_of(frame, called)
+            self._give(lane, now, whose, stack, paid)
+            seen.stack = stack
         return moved
+
+    def _end_seen(
+        self,
+        lane: _Lane,
+        began: float | None,
+        ended: tuple[float, float, float, float],
+    ) -> None:
+        """Settle with what the last look saw, if it has ended since.
+
+        Parameters
+        ----------
+        began
+            Of what the thread runs now, or sends; None: nothing.
+        ended
+            As the thread tells it.
+        """
+        seen, last = lane.seen, lane.at
+        if seen is None or seen.began == began:
+            return
+        lane.seen = None
+        if ended[0] != seen.began:
+            return  # it was given back, and told no end
+        end = _Point(*ended[1:])
+        spent = seen.spent
+        if end.t > last.t:
+            known = min(end.t - last.t, LONGEST) / INTERVAL
+            for state, share in enumerate(_shares(last, end)):
+                spent[state] += share * known
+        took = sum(spent)
+        if not took > 0.0:
+            return
+        times = max(1.0, seen.stood_for / took)
+        owed = lane.owed_to(seen.whose)
+        for state, given in enumerate(seen.given):
+            owed[state] += spent[state] * times - given
+        if seen.stack is not None:
+            self._give(lane, last.t, seen.whose, seen.stack, _pay(owed))
+        # At its end all was told of its waiting.
+        lane.doubts.clear()
+
+    def _give(
+        self, lane: _Lane, t: float, whose: tuple[int, int], stack: int, paid: list[int]
+    ) -> None:
+        second = floor(t - self._epoch)
+        for state, n in enumerate(paid):
+            if n > 0:
+                key = (second, lane.executor.number, *whose, stack, state)
+                self._samples[key] = self._samples.get(key, 0) + n
+                if state == SAMPLE_BLOCKED:
+                    lane.doubts.append((key, n))
 
     def _settle(self, lane: _Lane, late: float) -> None:
         """Call the latest `late` samples waiting that were called blocked, but for sent ones.
@@ -332,17 +453,18 @@ class ThreadSampler:
         ]
 
 
-def _queued(lane: _Lane, wait: CoreWait | None, begin: float, now: float, waited: float) -> float:
-    """The share of the time up to now in which a thread waited for a core.
-
-    From the begin of what it runs, if the wait was read there, else from the last time before that
-    it was read: at a look, or by the thread itself.
-    """
-    if wait is not None and lane.looked < wait.marked <= begin + UNMARKED_SECONDS:
-        since, before = wait.marked, wait.last
-    else:
-        since, before = lane.looked, lane.waited
-    return (waited - before) / max(now - since, _SHORTEST)
+def _shares(a: _Point, b: _Point) -> _Shares:
+    """How a thread spent its time from one point to a later one."""
+    seconds = b.t - a.t
+    cpu = b.cpu - a.cpu
+    if isnan(cpu):
+        return 0.0, 0.0, 0.0, 1.0
+    if not seconds > _SHORTEST:
+        return 1.0, 0.0, 0.0, 0.0  # it has just begun, so it runs
+    on_core = min(1.0, max(0.0, cpu / seconds))
+    # NaN: unknown, so 0.
+    in_queue = min(1.0 - on_core, max(0.0, (b.waited - a.waited) / seconds))
+    return on_core, in_queue, 1.0 - on_core - in_queue, 0.0
 
 
 def _pay(owed: list[float]) -> list[int]:

@@ -30,6 +30,18 @@ class PartRunner(Protocol):
 
     part: tuple[Any, tuple[int, ...], int, int, Any] | None
     core_wait: CoreWait | None
+    # See `Sampled`.
+    began: float
+    began_cpu: float
+    watched: bool
+    ended: tuple[float, float, float, float]
+
+
+def tell_end(executor: PartRunner, end: float, cpu: float) -> None:
+    """Tell the sampler when what it saw has ended; 1 us, and only when it has looked."""
+    wait = executor.core_wait
+    waited = wait.read() if wait is not None else _NAN
+    executor.watched, executor.ended = False, (executor.began, end, cpu, waited)
 
 
 def run_parts(
@@ -50,7 +62,7 @@ def run_parts(
     for part in opened.parts or ():
         if wait is not None and begin - wait.marked > UNMARKED_SECONDS:
             wait.mark()
-        executor.part = part
+        executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
         run, drops, function, span, _ = part
         try:
             values.append(run(literals, values))
@@ -62,6 +74,8 @@ def run_parts(
             end = perf_counter()
             end_cpu = thread_time()
             cpu = end_cpu - begin_cpu
+            if executor.watched:
+                tell_end(executor, end, end_cpu)
             waited = _NAN
             if end - begin >= LONG_SECONDS and wait is not None:
                 waited = wait.of_part(function, span, end - begin, cpu)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
+from bisect import bisect_right
 from collections import Counter
 from functools import partial
+from math import sqrt
+from random import Random
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import assume, example, given
@@ -14,6 +18,7 @@ from hypothesis import strategies as st
 
 from spanwise.measure import sampler as sampling
 from spanwise.measure.clocks import ThreadClock
+from spanwise.measure.looks import LOOK_SECONDS, STILL_SECONDS
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import NONE_U32, SAMPLE_BLOCKED, SAMPLE_ON_CORE, SAMPLE_WAITING
@@ -46,7 +51,8 @@ class FakeExecutor:
         self.names = Names()
         self.ident = threading.get_ident()
         self.core_wait = None
-        self.busy_since = self.clock = self.cpu = 0.0
+        self.busy_since = self.began = self.began_cpu = self.clock = 0.0
+        self.watched, self.ended = False, (0.0, 0.0, 0.0, 0.0)
         self.reporting = False
         self.path = list(path)
         self.part = None
@@ -97,7 +103,7 @@ def test_a_stack_that_may_be_of_either_task_is_booked_to_neither(before, after, 
     executor = FakeExecutor(before, after)
     sampler = sampler_of(executor)
     now = 100.0
-    executor.busy_since = executor.clock = now - 3 * INTERVAL
+    executor.busy_since = executor.began = now - 3 * INTERVAL
     assert sampler.look(now) == (1, True)
     assert booked(sampler) == {}
     # The next look stands for the time of both.
@@ -108,7 +114,7 @@ def test_a_stack_that_may_be_of_either_task_is_booked_to_neither(before, after, 
 def test_a_task_that_stays_is_sampled():
     executor = FakeExecutor((A, None))
     sampler = sampler_of(executor)
-    executor.busy_since = executor.clock = 100.0 - 3.5 * INTERVAL
+    executor.busy_since = executor.began = 100.0 - 3.5 * INTERVAL
     assert sampler.look(100.0)[0] == 1
     assert booked(sampler) == {(1, 7): 3}
 
@@ -222,14 +228,15 @@ def test_what_a_thread_used_before_it_was_idle_is_no_later_task_s(monkeypatch):
     monkeypatch.setattr(ThreadClock, "read", lambda _: next(used))
     executor = FakeExecutor((A, None), (None, None), (B, None))
     sampler = sampler_of(executor, {})
-    executor.busy_since = executor.clock = 100.0
+    executor.busy_since = executor.began = 100.0
     executor.path = [(A, None)]
     sampler.look(100.0)
     # It computed for half a second, which no look saw, and has nothing to do now.
     executor.path = [(None, None)]
     sampler.look(101.0)
     executor.path = [(B, None)]
-    executor.busy_since = 101.0
+    executor.busy_since = executor.began = 101.0
+    executor.began_cpu = 0.5
     executor.clock = 101.0 + 10.2 * INTERVAL
     executor.reporting = True
     sampler.look(101.0 + 10.2 * INTERVAL)
@@ -249,17 +256,22 @@ class Scheduled:
     """
 
     def __init__(self, stays: list[tuple[int, float]]) -> None:
-        self.stays = stays
+        self._begins = [0.0]
+        #: Seconds in each state at the begin of each stay.
+        self._before = [(0.0, 0.0, 0.0)]
+        self._states = [state for state, _ in stays]
+        for state, seconds in stays:
+            self._begins.append(self._begins[-1] + seconds)
+            before = list(self._before[-1])
+            before[state] += seconds
+            self._before.append((before[0], before[1], before[2]))
 
     def spent(self, state: int, now: float, with_last: bool = True) -> float:
         """Seconds in a state until now; without the stay that has not ended by then."""
-        spent, begin = 0.0, 0.0
-        for each, seconds in self.stays:
-            if begin >= now:
-                break
-            if each == state and (with_last or begin + seconds <= now):
-                spent += min(seconds, max(0.0, now - begin))
-            begin += seconds
+        at = min(bisect_right(self._begins, now), len(self._begins)) - 1
+        spent = self._before[at][state]
+        if with_last and at < len(self._states) and self._states[at] == state:
+            spent += now - self._begins[at]
         return spent
 
 
@@ -335,8 +347,8 @@ def test_stays_of_one_task_after_the_other_add_up(tasks, steps):
         if now + step > begins[-1]:
             break
         now += step
-        executor.clock = max(begin for begin in begins if begin <= now)
-        executor.cpu = thread.spent(SAMPLE_ON_CORE, executor.clock)
+        executor.began = max(begin for begin in begins if begin <= now)
+        executor.began_cpu = thread.spent(SAMPLE_ON_CORE, executor.began)
         sampler.look(now)
     found = Counter[int]()
     for *_, state, n in sampler.rows():
@@ -352,11 +364,18 @@ def test_where_the_system_tells_no_waiting_what_stands_still_is_blocked():
     executor.core_wait = FakeWait(lambda: float("nan"))
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 0.0)
-    executor.busy_since = executor.clock = 100.0
+    executor.busy_since = executor.began = 100.0
     sampler.look(100.0 + 5.5 * INTERVAL)
     executor.path = [(None, None)]
     sampler.look(101.0)
     assert {state: n for *_, state, n in sampler.rows()} == {SAMPLE_BLOCKED: 5}
+
+
+class Turn(NamedTuple):
+    """A task, or a part of one: the same object in stays that follow each other."""
+
+    row: tuple[int, ...]
+    part: tuple[Any, ...] | None = None
 
 
 class Turns:
@@ -365,16 +384,22 @@ class Turns:
     Parameters
     ----------
     stays
-        Row (None between tasks), state and seconds; each stay with a row is one task.
+        Turn (None between tasks), state and seconds.
     busy_since_each
         Whether each task counts as begun after a pause, as for the threads of local schedulers.
         A worker's says so of its first task after a pause.
     """
 
-    def __init__(self, stays, busy_since_each: bool) -> None:
+    def __init__(self, stays, busy_since_each: bool = False) -> None:
         self.scheduled = Scheduled([(state, seconds) for _, state, seconds in stays])
-        ends = list(itertools.accumulate(seconds for _, _, seconds in stays))
-        self.stays = list(zip([0.0, *ends], ends, [each for each, _, _ in stays], strict=False))
+        #: Begin, end and turn of each.
+        self.turns: list[list[Any]] = []
+        end = 0.0
+        for turn, _, seconds in stays:
+            if not self.turns or turn is None or turn is not self.turns[-1][2]:
+                self.turns.append([end, end, turn])
+            end += seconds
+            self.turns[-1][1] = end
         self.busy_since_each = busy_since_each
         self.now = 0.0
         #: The least time between a task's begin and a look at it.
@@ -389,33 +414,62 @@ class Turns:
     def waited(self, at: float) -> float:
         return self.scheduled.spent(SAMPLE_WAITING, at, with_last=False)
 
-    def look_through(self, steps) -> Counter[tuple[int, int]]:
-        """(function, state) to samples, after looks so many seconds apart."""
+    def true(self) -> dict[tuple[int, int], float]:
+        """(function, state) to samples, of the time until now."""
+        found = Counter[tuple[int, int]]()
+        for begin, end, turn in self.turns:
+            if turn is None or begin >= self.now:
+                continue
+            function = turn.row[FUNCTION] if turn.part is None else turn.part[2]
+            for state in (SAMPLE_ON_CORE, SAMPLE_WAITING, SAMPLE_BLOCKED):
+                until = self.scheduled.spent(state, min(end, self.now))
+                found[function, state] += (until - self.scheduled.spent(state, begin)) / INTERVAL
+        return found
+
+    def look_through(self, steps, adapts: bool = False) -> Counter[tuple[int, int]]:
+        """(function, state) to samples, after looks so many seconds apart.
+
+        Parameters
+        ----------
+        steps
+            Of 9 ms, if it `adapts`: looks at a thread that stands still are less frequent.
+        """
         executor, place = self.executor, -1
-        begin, row = 0.0, None
+        begin, turn = 0.0, None
+        interval = LOOK_SECONDS
         for step in itertools.cycle(steps):
-            self.now += step
-            if self.now >= self.stays[-1][1]:
+            self.now += step * interval / LOOK_SECONDS
+            if self.now >= self.turns[-1][1]:
                 break
-            while place + 1 < len(self.stays) and self.stays[place + 1][0] <= self.now:
+            while place + 1 < len(self.turns) and self.turns[place + 1][0] <= self.now:
+                if turn is not None and executor.watched:
+                    executor.watched = False
+                    end = self.turns[place][1]
+                    executor.ended = (begin, end, self.cpu(end), self.waited(end))
                 place += 1
-                begin, _, row = self.stays[place]
-                executor.path = [(row, None)]
-                if row is None:
+                was_idle = turn is None
+                begin, _, turn = self.turns[place]
+                if turn is None:
+                    executor.path = [(None, None)]
                     continue
-                executor.clock = begin
-                executor.cpu = self.scheduled.spent(SAMPLE_ON_CORE, begin)
+                executor.path = [turn]
+                executor.began, executor.began_cpu = begin, self.cpu(begin)
                 executor.core_wait.marked = begin
                 executor.core_wait.last = self.waited(begin)
-                if self.busy_since_each or self.stays[place - 1][2] is None:
+                if self.busy_since_each or was_idle:
                     executor.busy_since = begin
-            if row is not None:
+            if turn is not None:
                 self.nearest = min(self.nearest, self.now - begin)
-            self.sampler.look(self.now)
+            busy, moved = self.sampler.look(self.now)
+            if adapts:
+                interval = LOOK_SECONDS if moved or not busy else min(2 * interval, STILL_SECONDS)
         found = Counter[tuple[int, int]]()
         for _, _, _, function, _, state, n in self.sampler.rows():
             found[function, state] += n
         return found
+
+    def cpu(self, at: float) -> float:
+        return self.scheduled.spent(SAMPLE_ON_CORE, at)
 
 
 @given(
@@ -438,7 +492,9 @@ def test_what_a_task_did_is_not_what_came_before_it_did(drawn, steps, busy_since
             for stay in (
                 (None, SAMPLE_BLOCKED, asleep),
                 (None, SAMPLE_WAITING, queued),
-                (A, SAMPLE_ON_CORE, seconds) if computes else (B, SAMPLE_BLOCKED, seconds),
+                (Turn(A), SAMPLE_ON_CORE, seconds)
+                if computes
+                else (Turn(B), SAMPLE_BLOCKED, seconds),
             )
         ],
         busy_since_each,
@@ -455,7 +511,7 @@ def test_short_tasks_have_the_samples_of_their_time(busy_since_each):
         [
             stay
             for _ in range(600)
-            for stay in ((A, SAMPLE_ON_CORE, 0.003), (B, SAMPLE_BLOCKED, 0.01731))
+            for stay in ((Turn(A), SAMPLE_ON_CORE, 0.003), (Turn(B), SAMPLE_BLOCKED, 0.01731))
         ],
         busy_since_each,
     )
@@ -497,8 +553,8 @@ def test_a_look_that_came_late_gives_each_state_its_share():
     """A call kept the lock for 0.95 s; 0.6 of it on a core. The thread had computed long before."""
     executor = FakeExecutor((A, None))
     executor.core_wait = FakeWait(lambda: 3.0 + 0.4 * 0.95)
-    executor.clock = executor.busy_since = executor.core_wait.marked = 25_000.0
-    executor.cpu, executor.core_wait.last = 40.0, 3.0
+    executor.began = executor.busy_since = executor.core_wait.marked = 25_000.0
+    executor.began_cpu, executor.core_wait.last = 40.0, 3.0
     sampler = sampler_of(executor)
     sampler._lanes[0].clock = SimpleNamespace(read=lambda: 40.0 + 0.6 * 0.95)
     sampler.look(25_000.95)
@@ -519,3 +575,79 @@ def test_debts_of_many_functions_are_bounded(monkeypatch):
     assert len(lane.owed) == 10
     # Each was seen for 9 ms: nine in ten have a sample.
     assert sum(n for *_, n in sampler.rows()) == pytest.approx(90, abs=2)
+
+
+#: Looks and tasks that keep no step with each other.
+CHANCE = Random(4711)
+STEPS = [CHANCE.uniform(0.009, 0.0125) for _ in range(997)]
+
+
+def closely(turns: Turns, found: Counter[tuple[int, int]]) -> None:
+    """Samples are the true ones within what looks at random allow, and some."""
+    true = turns.true()
+    whole = sum(true.values())
+    # (What has just begun is taken to run.)
+    assert {key for key, n in found.items() if n > 1} <= {key for key, n in true.items() if n > 0.5}
+    for key, samples in true.items():
+        bound = max(3.0, 0.15 * samples, 4 * sqrt(samples * (whole - samples) / whole))
+        assert found[key] == pytest.approx(samples, abs=bound), (found, true)
+
+
+def some(seconds: float) -> float:
+    return seconds * CHANCE.uniform(0.5, 1.5)
+
+
+def reads(turn: Turn, seconds: float) -> tuple[Turn, int, float]:
+    return turn, SAMPLE_BLOCKED, some(seconds)
+
+
+def computes(turn: Turn, seconds: float) -> tuple[Turn, int, float]:
+    return turn, SAMPLE_ON_CORE, some(seconds)
+
+
+@pytest.mark.parametrize("seconds", [0.003, 0.0071, 0.013, 0.033, 0.071])
+@pytest.mark.parametrize("idle", [0.0, 0.0043])
+@pytest.mark.parametrize("both", [(reads, computes), (computes, reads)])
+def test_what_tasks_do_late_has_its_samples(both, idle, seconds):
+    """Each reads first and computes then, or the other way round."""
+    stays = []
+    for _ in range(int(6 / seconds)):
+        turn = Turn(A)
+        stays += [do(turn, seconds * share) for do, share in zip(both, (0.9, 1.1), strict=True)]
+        if idle:
+            stays.append((None, SAMPLE_BLOCKED, some(idle)))
+    turns = Turns(stays)
+    closely(turns, turns.look_through(STEPS, adapts=True))
+
+
+@pytest.mark.parametrize("seconds", [0.003, 0.0071, 0.013, 0.033, 0.071])
+def test_each_part_of_a_fused_task_has_its_own_state(seconds):
+    stays = []
+    for _ in range(int(6 / seconds)):
+        row = A[:]
+        stays += [
+            reads(Turn(row, INNER_A), seconds * 0.9),
+            computes(Turn(row, INNER_B), seconds * 1.1),
+        ]
+    turns = Turns(stays)
+    closely(turns, turns.look_through(STEPS, adapts=True))
+
+
+@pytest.mark.parametrize("seconds", [0.043, 0.061, 0.111])
+def test_what_sleeps_long_keeps_its_time(seconds):
+    """Looks at what stands still are four times as far apart, and see its end no more."""
+    stays = []
+    for _ in range(int(6 / seconds)):
+        stays += [
+            reads(Turn(A), seconds),
+            (None, SAMPLE_BLOCKED, some(0.0143)),
+            computes(Turn(B), 0.0119),
+            (None, SAMPLE_BLOCKED, some(0.0071)),
+        ]
+    turns = Turns(stays)
+    found = turns.look_through(STEPS, adapts=True)
+    asleep = A[FUNCTION], SAMPLE_BLOCKED
+    assert found[asleep] == pytest.approx(turns.true()[asleep], rel=0.1)
+    # Of what is shorter than the time between looks, many or few happen to be seen.
+    computed = B[FUNCTION], SAMPLE_ON_CORE
+    assert found[computed] == pytest.approx(turns.true()[computed], rel=0.5)

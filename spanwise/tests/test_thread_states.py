@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import dask
 import pytest
+from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 
 from spanwise import Client, span
 from spanwise.tests.test_truth import rest, spin
@@ -71,6 +72,56 @@ def test_asleep(one_process: Client) -> None:
     one_process.gather(futures)
     states = check_agreement(one_process, "asleep")
     assert states["blocked"] >= 0.9 * sum(states.values())
+
+
+def read_then_compute(seconds: float, number: int) -> None:
+    time.sleep(seconds)
+    spin_cpu(seconds)
+
+
+def read(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+def spin_cpu(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def seconds_on_core(client: Client, function: str) -> float:
+    """Of a function, as the Profile tells it: Fine Metrics says the same."""
+    filter = {"functions": [function]}
+    metrics = client._observed.query("fine-metrics", filter)
+    profile = client._observed.query("profile", filter)
+    (true,) = (row["value"] for row in metrics["byActivity"] if row["activity"] == "thread-cpu")
+    on_core = profile["nodes"]["onCore"][0] / profile["rateHz"]
+    assert on_core == pytest.approx(true, rel=0.1, abs=0.05)
+    return on_core
+
+
+@pytest.mark.parametrize("seconds", [0.003, 0.01])
+def test_reading_and_then_computing(seconds: float) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        client.run(rest, 0.0)
+        calls = int(SECONDS / 2 / seconds)
+        client.gather(client.map(read_then_compute, [seconds] * calls, range(calls)))
+        assert seconds_on_core(client, "read_then_compute") > SECONDS / 3
+
+
+def test_parts_of_fused_tasks() -> None:
+    calls, seconds = 60, 0.0125
+    graph = {}
+    for i in range(calls):
+        graph["read", i] = Task(("read", i), read, seconds)
+        graph["spin_cpu", i] = Task(("spin_cpu", i), spin_cpu, TaskRef(("read", i)))
+    wanted = [("spin_cpu", i) for i in range(calls)]
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        client.run(rest, 0.0)
+        client.get(fuse_linear_task_spec(graph, wanted), wanted)
+        assert seconds_on_core(client, "spin_cpu") > SECONDS / 3
+        assert seconds_on_core(client, "read") < SECONDS / 10
 
 
 def test_computing_on_more_threads_than_cores() -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from spanwise.measure.clocks import CoreWait
 from spanwise.measure.opened import Opened
 from spanwise.measure.parts import Part
-from spanwise.measure.steps import LONG_SECONDS, UNMARKED_SECONDS, run_parts
+from spanwise.measure.steps import LONG_SECONDS, UNMARKED_SECONDS, run_parts, tell_end
 from spanwise.measure.waits import Waits
 from spanwise.processes import forks
 from spanwise.records.enumerations import (
@@ -96,9 +96,14 @@ class Executor(threading.Thread):
         #: `row` has ended and is being reported: it no longer counts as running. (It stays for
         #: the sampler, which mostly looks while a thread sends: else short tasks had no samples.)
         self.reporting = False
-        #: Wall and CPU stamps at the start of `row`.
+        #: Wall and CPU stamps at the start of `row`, and when it has ended, at its end.
         self.clock = 0.0
         self.cpu = 0.0
+        #: For the sampler, as `Sampled` says.
+        self.began = 0.0
+        self.began_cpu = 0.0
+        self.watched = False
+        self.ended = (0.0, 0.0, 0.0, 0.0)
         #: Since when the thread has not been idle.
         self.busy_since = 0.0
         self.core_wait: CoreWait | None = None
@@ -183,8 +188,8 @@ class Executor(threading.Thread):
             # Released since it was taken: sending or writing results may have come in between.
             with worker.lock:
                 return worker.take()
-        start = self.clock
-        cpu = self.cpu
+        self.began = start = self.clock
+        self.began_cpu = cpu = self.cpu
         self.row = row
         parts: list[Part] | None = None
         waiting = entry[4]
@@ -266,6 +271,8 @@ class Executor(threading.Thread):
 
         self.clock = stop
         self.cpu = stop_cpu
+        if self.watched:
+            tell_end(self, stop, stop_cpu)
         wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
             woken = worker.table.store(row, value, nbytes, stop)
@@ -393,6 +400,8 @@ class Executor(threading.Thread):
         stop = perf_counter()
         self.clock = stop
         self.cpu = stop_cpu
+        if self.watched:
+            tell_end(self, stop, stop_cpu)
         wait_inputs, wait_thread = _waits(waiting, row, start)
         with worker.lock:
             lacking = worker.table.failed(row)
