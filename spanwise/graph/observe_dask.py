@@ -26,19 +26,19 @@ from spanwise.graph.provenance import Provenance
 
 _DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
 
-_install_lock = threading.Lock()
-_registered: list[Provenance] = []
+_INSTALL_LOCK = threading.Lock()
+_REGISTERED: list[Provenance] = []
 
 
 def remember_provenance() -> Provenance:
     """Start observing Dask in this process, or return the register that does."""
-    with _install_lock:
-        if not _registered:
+    with _INSTALL_LOCK:
+        if not _REGISTERED:
             provenance = Provenance()
             _observe_graphs(provenance)
             _observe_expressions(provenance)
-            _registered.append(provenance)
-        return _registered[0]
+            _REGISTERED.append(provenance)
+        return _REGISTERED[0]
 
 
 def _harmless(note: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -23,8 +23,8 @@ from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.private_dask import Expr
 from spanwise.graph.provenance import Provenance, current_annotation
 
-_install_lock = threading.Lock()
-_installed: list[WrittenGraphs] = []
+_INSTALL_LOCK = threading.Lock()
+_INSTALLED: list[WrittenGraphs] = []
 
 
 class _Newest:
@@ -118,14 +118,14 @@ class WrittenGraphs:
 def written_graphs() -> WrittenGraphs:
     """Begin to follow how Dask makes graphs in this process, or return what does."""
     provenance = remember_provenance()
-    with _install_lock:
-        if not _installed:
+    with _INSTALL_LOCK:
+        if not _INSTALLED:
             written = WrittenGraphs(provenance)
             for cls in (Expr, *_subclasses(Expr)):
                 if "__dask_graph__" in cls.__dict__:
                     _follow(written, cls)
-            _installed.append(written)
-        return _installed[0]
+            _INSTALLED.append(written)
+        return _INSTALLED[0]
 
 
 def _subclasses(cls: type) -> list[type]:
