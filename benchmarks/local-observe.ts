@@ -4,7 +4,7 @@
  *     python -m benchmarks local-observe [-- --tasks 20000 --rounds 15]
  */
 import { getSync } from '../src/node';
-import { FollowedRuns } from '../src/node/observe/followed-runs';
+import { ObservedComputations } from '../src/node/observe/observed-computations';
 import { LiveLog } from '../src/node/observe/live-log';
 import { RunningBoard } from '../src/node/observe/running-board';
 import { extraPerTask, figuresOf, treeGraph, WARM_UP } from './extra-cost';
@@ -22,11 +22,15 @@ const live = new LiveLog('benchmark', {
   flush: () => Promise.resolve(),
   end: () => Promise.resolve()
 });
-const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+const following = new ObservedComputations(
+  live,
+  new RunningBoard(),
+  () => undefined
+);
 
 const { graph, top } = treeGraph(settings.tasks / 2);
 const bare = () => void getSync(graph, top);
-const watched = () => void runs.run(() => getSync(graph, top));
+const watched = () => void following.run(() => getSync(graph, top));
 const cost = extraPerTask(bare, watched, graph.size, settings.rounds);
 const bytes = written / (settings.rounds + WARM_UP) / graph.size;
 live.drop();

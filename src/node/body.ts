@@ -1,5 +1,5 @@
 /**
- * Refuses what is no function where a body is asked for: most likely the run itself, which has begun by then and will not be seen.
+ * Refuses a body that is no function: most likely it is the promise of a run, which began before anything could see it.
  *
  * @param owner - who would call the body
  * @throws TypeError that shows how it is written.

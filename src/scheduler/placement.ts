@@ -48,11 +48,11 @@ export class CheapestPlacement implements IPlacementPolicy {
       bytes += inputBytes;
       inputs++;
       for (
-        let node = firstReplica[input]!;
-        node !== NONE;
-        node = replicas.next(node)
+        let cell = firstReplica[input]!;
+        cell !== NONE;
+        cell = replicas.next(cell)
       ) {
-        const holder = replicas.value(node);
+        const holder = replicas.value(cell);
         if (holder < heldBytes.length) {
           heldBytes[holder]! += inputBytes;
           heldInputs[holder]!++;

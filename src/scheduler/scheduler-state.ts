@@ -214,12 +214,12 @@ export class SchedulerState {
     const { wants } = tasks;
     const isErred = status === ReportStatus.Erred;
     for (
-      let node = tasks.firstWant[task]!;
-      node !== NONE;
-      node = wants.next(node)
+      let cell = tasks.firstWant[task]!;
+      cell !== NONE;
+      cell = wants.next(cell)
     ) {
       this.output.report(
-        wants.value(node),
+        wants.value(cell),
         task,
         status,
         isErred ? tasks.cause[task]! : NONE,

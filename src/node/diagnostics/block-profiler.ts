@@ -6,8 +6,8 @@ import { type Figure, visualize } from '../visualize/visualize';
 import { epochSeconds } from './clock';
 
 /**
- * What the profilers have in common: a block that they are entered for. Entering forgets what was recorded before and notes the time, leaving
- * notes the time; a profiler that is registered instead has neither and gathers records until `clear`.
+ * What the profilers have in common. Entering one for a block forgets its earlier records; entering and leaving note the time. A profiler that
+ * is registered instead notes neither time and gathers records until `clear`.
  */
 export abstract class BlockProfiler extends Callback implements IPlottable {
   private _startTime: number | null = null;
@@ -66,7 +66,7 @@ export abstract class BlockProfiler extends Callback implements IPlottable {
     this._leave();
   }
 
-  /** What consoles print: records are many, and laid out as nobody reads them. @internal */
+  /** What consoles print: how many records there are, not the records. @internal */
   override [SHOWN](): string {
     const count = this.results.length;
     return `${this.constructor.name} { ${count} ${count === 1 ? 'record' : 'records'} in results }`;

@@ -47,8 +47,7 @@ export type CacheProfilerOptions = {
 };
 
 /**
- * The results of a run in the order of entering, as columns: a run pays for writing down three of them, and their reader finds out which
- * result left when.
+ * The results of a run in the order of entering, as columns. The run writes three of them; when a result left is worked out at reading.
  *
  * What is released leaves when the last task that needs it has finished, which is in the columns too:
  *
@@ -90,7 +89,7 @@ class RunColumns {
       .sort((a, b) => a.freeTime - b.freeTime);
   }
 
-  /** Forgets all results that are held now, too. */
+  /** Also forgets the results that are held now. */
   clear(): void {
     for (const column of [
       this.keys,
@@ -129,14 +128,14 @@ class RunColumns {
       task: this.graph.get(key)!,
       metric: this.metrics[at]!,
       cacheTime: this.cacheTimes[at]!,
-      // The metric may have thrown for its last user, which ended the run.
+      // The metric may have thrown for the last task that used it, which ended the run.
       freeTime: lastUse ?? this.end
     };
   }
 }
 
 /**
- * Records of every result how long the scheduler held it, and how much it counted.
+ * Records how long the scheduler held each result, and how much it counted.
  *
  * A result enters when its task finishes and leaves when the last task that needed it does, or with the run; `results` are in the order of
  * leaving. A task that fails never enters.

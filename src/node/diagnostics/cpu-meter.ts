@@ -16,7 +16,7 @@ export interface IProcessTree {
 
 /** Shorter stretches say nothing: CPU time is counted in steps of 10 ms. */
 const LEAST_SECONDS = 0.02;
-/** One of those steps: what a process may seem to have used too much. */
+/** One of those steps: by so much a process may seem to have used more than it did. */
 const STEP_SECONDS = 0.01;
 /** So long after it was last seen, a process counts as gone: the lists of /proc may leave one out while another ends. */
 const GONE_SECONDS = 60;

@@ -24,7 +24,7 @@ export class LinuxProcessTree implements IProcessTree {
   private readonly _ticksPerSecond: number;
   private readonly _hasChildrenFiles: boolean;
 
-  /** @param excluded - left out together with everything below it: the one who watches */
+  /** @param excluded - left out, with everything below it: the process that watches */
   constructor(root: number, excluded: number) {
     this._root = root;
     this._excluded = excluded;

@@ -10,7 +10,7 @@ export class PortableProcessTree implements IProcessTree {
   private readonly _root: number;
   private readonly _excluded: number;
 
-  /** @param excluded - left out together with everything below it: the one who watches, and the programs that it asks */
+  /** @param excluded - left out, with everything below it: the process that watches, and the programs that it asks */
   constructor(root: number, excluded: number) {
     this._root = root;
     this._excluded = excluded;

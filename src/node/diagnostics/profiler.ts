@@ -9,8 +9,8 @@ import type { TaskData } from './records';
 import { RunsUnderWay } from './runs-under-way';
 
 /**
- * The tasks of a run as columns, one set in the order of handing out, one in the order of finishing: a run pays for writing them down, and who
- * reads them puts the two together.
+ * The tasks of a run as columns, one set in the order of handing out, one in the order of finishing. The run only writes them; reading puts
+ * the two together.
  *
  * ```
  *   keys     a  b  c
@@ -29,7 +29,7 @@ class RunColumns {
 
   constructor(readonly graph: RunGraph) {}
 
-  /** Forgets what has begun so far, too. */
+  /** Also forgets the tasks that have begun. */
   clear(): void {
     this.keys.length = 0;
     this.starts.length = 0;
@@ -57,7 +57,7 @@ class RunColumns {
     return records;
   }
 
-  /** Finds a task among those that finished. One after the other they finish as they were handed out, and nothing need be looked up. */
+  /** Finds a task among those that finished. Where tasks run one at a time both orders are the same, and nothing is looked up. */
   private _placesOfDone(): (key: Key, at: number) => number | undefined {
     if (this.doneKeys.every((key, at) => key === this.keys[at])) {
       return (_, at) => (at < this.doneKeys.length ? at : undefined);
@@ -68,7 +68,7 @@ class RunColumns {
 }
 
 /**
- * Records of every task when it ran, and where: each is timed where it runs, so waiting and transport are no part of it.
+ * Records when and where each task ran. A task is timed where it runs, so waiting and transport are no part of it.
  *
  * `results` grows when a run ends, in the order in which tasks were handed out. Tasks that failed, or were still running when another one
  * failed, have no record; data has none either.

@@ -31,7 +31,7 @@ export type ProgressBarOptions = {
   readonly width?: number;
   /** Seconds between two drawings, 0.1 by default. */
   readonly interval?: number;
-  /** Where to; by default the standard output of when the bar is made. */
+  /** Where the bar is written; by default what is the standard output when the bar is made. */
   readonly out?: ProgressStream;
 };
 
@@ -50,7 +50,7 @@ type Run = {
   readonly output: IProgressOutput;
   /** From here on there is something to draw; null if the run failed before. */
   state: RunState | null;
-  /** Draws while tasks run elsewhere; the event loop of a synchronous run never comes to it. */
+  /** Draws while tasks run elsewhere; it never fires during a synchronous run. */
   timer: NodeJS.Timeout | undefined;
   /** When to draw next, seconds of the clock. */
   due: number;
@@ -61,8 +61,8 @@ type Run = {
  *
  * On a terminal the bar stays in its place; into a file or a pipe go few whole lines. A failed run ends its line where it was.
  *
- * It is drawn between tasks, when its interval has passed, and by a timer while tasks run elsewhere: `getSync` leaves no other moment, so
- * that during one long task of this thread the bar stands still.
+ * It is drawn between tasks, when its interval has passed, and by a timer while tasks run elsewhere. During one long task of this thread it
+ * stands still.
  *
  * @group Diagnostics
  * @example

@@ -31,14 +31,14 @@ export type ProgressStream = {
   readonly writable?: boolean;
 };
 
-/** A stream of Node's: that nobody reads any more it tells later, by an event, and an event that nobody hears ends the program. */
+/** A stream of Node's. When its reader has gone it emits an error event, later; without a listener that event ends the program. */
 type EventfulStream = {
   on(event: 'error', listener: () => void): unknown;
   removeListener(event: 'error', listener: () => void): unknown;
   write(text: string, done: () => void): unknown;
 };
 
-/** Per stream, how much of what was written here is on its way. One listener hears of all of it. */
+/** Per stream, how many writes are under way. They share one listener. */
 const underWay = new WeakMap<object, number>();
 const ignore = () => undefined;
 
@@ -98,7 +98,7 @@ export class TerminalBar implements IProgressOutput {
 
   private _write(fraction: number, seconds: number): void {
     // A text that is broken into two lines could not be overwritten.
-    // (0 is what terminals say that do not know.)
+    // (Terminals that do not know their width say 0.)
     const room = (this._out.columns || Infinity) - 1;
     const withoutBar = barText(fraction, seconds, 0).length;
     const width = Math.max(0, Math.min(this._width, room - withoutBar));

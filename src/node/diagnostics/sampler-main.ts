@@ -125,7 +125,7 @@ async function processTree(pid: number): Promise<IProcessTree> {
   return new PortableProcessTree(pid, process.pid);
 }
 
-/** Ahead of the busy processes that it watches, where the system lets it: it needs little, but in time. */
+/** Runs before the busy processes that it watches, where the system allows that: it needs little time, but on time. */
 function riseAboveOthers(): void {
   try {
     setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);

@@ -26,11 +26,12 @@ import {
   STOPPED
 } from './sampler-records';
 
-/** Of an answer. Node starts in 0.05 s; a busy machine is patient. */
+/** How long an answer may take. Node starts in 0.05 s, on a busy machine in far more. */
 const LIMIT_SECONDS = 10;
 
 /**
- * The sampler of a {@link ResourceProfiler} could not be started, has ended, or does not answer. A run is never harmed by it: it is thrown on entering, and told by a warning afterwards.
+ * The sampler of a {@link ResourceProfiler} could not be started, has ended, or does not answer. It is thrown when the profiler is entered;
+ * later a warning says so, and the run goes on.
  *
  * @group Errors
  * @example

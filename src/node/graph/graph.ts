@@ -18,7 +18,7 @@ export function checkedGraph(graph: Graph): KeyMap<Node> {
     if (node instanceof Alias && sameKey(node.target, key)) {
       return;
     }
-    // Equal tuples may be several arrays, texts are equal or not.
+    // Two arrays may be one tuple key, so only texts are known to be new.
     if (isListedOnce && typeof key === 'string') {
       checked.append(key, node);
     } else {
@@ -68,7 +68,7 @@ function isMapLike(graph: object): graph is MapLike {
   );
 }
 
-/** What would be read as something that its owner did not mean. */
+/** Refuses what would be read otherwise than its owner meant it. */
 function refuseUnlikeGraph(graph: object): void {
   const { entries, size } = graph as { entries?: unknown; size?: unknown };
   if (Symbol.iterator in graph) {

@@ -49,7 +49,7 @@ export class IndexedGraph {
     return this.keys.length;
   }
 
-  /** The id, or −1 for a key of which the graph knows nothing. */
+  /** The id, or −1 for a key that the graph does not know. */
   idOf(key: Key): number {
     const place = this._graph.placeOf(key);
     // What a callback adds to the graph during a run has no id in it.

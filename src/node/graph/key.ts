@@ -413,7 +413,7 @@ function describe(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch (error) {
-    // Only the text of another error: what cannot be written out is named by its kind.
+    // This is for the text of another error: what JSON cannot hold is named by its type.
     return `${typeof value} (${String(error)})`;
   }
 }

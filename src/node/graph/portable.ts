@@ -61,8 +61,8 @@ export class NotPortableError extends TypeError {
 /**
  * The portable form of a function that a module exports: workers import it there, with everything that the module has around it.
  *
- * The answer can also be called here, by `getSync` too: it loads the module at its first call. It returns a promise if the module can only be
- * loaded so, because it awaits at its top level or is no file and none of Node's; `getSync` says that then.
+ * The answer can also be called here, by `getSync` too: its first call loads the module. For a module that Node can only load asynchronously
+ * (one that awaits at its top level, or is neither a file nor Node's own) it returns a promise, which `getSync` refuses and says why.
  *
  * @param url - where the module is: a URL, `node:…`, or an absolute path. Other names mean different files at different places, so they are
  * refused: write `import.meta.resolve('package')`.
@@ -206,7 +206,7 @@ function mayKeepResults(text: string): boolean {
   }
   const rest = text.slice(own[0].length);
   const name = own[1]!.replace(/\$/g, '\\$');
-  // A call of itself is nothing kept.
+  // A function that only calls itself keeps nothing.
   return new RegExp(
     `(?<![\\p{L}\\p{N}_$.])${name}(?![\\p{L}\\p{N}_$]|\\s*\\()`,
     'u'
@@ -340,7 +340,7 @@ function loadModule(url: string, exportName: string): Names | Later {
         ? (createRequire(url)(fileURLToPath(url)) as Names)
         : undefined;
     if (names !== undefined) {
-      // Of CommonJS, as workers import it: its default is what it exports as a whole, whatever that calls so itself.
+      // The default of a CommonJS module is all that it exports, as where workers import it, even if it exports a `default` of its own.
       return exportName === 'default' && !types.isModuleNamespaceObject(names)
         ? { default: names }
         : (Object(names) as Names);

@@ -47,7 +47,7 @@ function holdsNodes(value: unknown): boolean {
  * Runs a node with the values of its dependencies. An alias gives the value it names; a task calls its function with references replaced,
  * nested tasks called, and containers that hold either rebuilt.
  *
- * @returns what the function returns; a promise of it if a nested call gives a promise, which its function is to have the value of.
+ * @returns what the function returns; a promise of it if a nested call gives a promise, for whose value the function waits.
  */
 export function callNode(node: TaskNode, inputs: Inputs): unknown {
   if (node instanceof Task) {

@@ -3,7 +3,7 @@ import type { TaskNode } from '../graph/nodes';
 
 /** A task together with the values that it needs. */
 export type TaskCall = {
-  /** The run's own number of the task, for nobody else. */
+  /** The run's own number of the task; means nothing outside of the run. */
   readonly id: number;
   readonly key: Key;
   readonly node: TaskNode;

@@ -13,7 +13,7 @@ export type TaskOutcome =
   | TaskValue
   | {
       readonly error: unknown;
-      /** false: not the task has thrown it, and calling the task again would tell nothing or do harm. */
+      /** false: the task did not throw it, and calling the task again would tell nothing or do harm. */
       readonly isOfTask?: boolean;
     };
 
@@ -22,11 +22,11 @@ export type BatchOutcome = {
   readonly workerId: number | null;
   /** In the order of the batch; nothing after the first error. */
   readonly results: readonly TaskOutcome[];
-  /** Where in the batch they begin, if it is answered in parts: in any order, an error ending only its own part. */
+  /** Of a batch that is answered in parts: where in it these results begin. Parts come in any order; an error ends its own part only. */
   readonly first?: number;
 };
 
-/** Takes the answer to a batch: one function for all batches of a run, so that a small task pays for none. */
+/** Takes the answer to a batch. One function serves all batches of a run, so that a small task need not make one. */
 export type BatchDone = (
   batch: readonly TaskCall[],
   outcome: BatchOutcome

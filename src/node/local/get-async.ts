@@ -90,7 +90,7 @@ class Job implements BatchOutcome {
   readonly results: TaskOutcome[];
   /** How many of the results there are. */
   count = 0;
-  /** When the task began that runs; NaN if nobody wants to know. */
+  /** When the running task began; NaN if tasks are not stamped. */
   startMs = NaN;
   /** The slot's number. */
   workerId = -1;
@@ -119,13 +119,13 @@ class Job implements BatchOutcome {
   }
 }
 
-/** Runs calls in this thread in so many slots, the numbers of which are the workers' ids. */
+/** Runs calls in this thread in so many slots. A slot's number is its worker id. */
 class PromiseSlots implements Executor {
   readonly answersInContext = true;
   private readonly _free: number[];
   /** Without a slot. */
   private readonly _waiting = new Queue<Job>();
-  /** Whether somebody is filling slots already: a job that ends at once brings the next ones, whatever their number. */
+  /** Whether slots are being filled already: jobs that end at once are followed in a loop there, and need no deeper stack. */
   private _filling = false;
   private _turnStart = performance.now();
   /** Resolves when timers and sockets have had their turn; null while it is the tasks'. */

@@ -9,7 +9,7 @@ import type { RunTables } from './tables';
 import { isThenable } from '../graph/thenable';
 import { InputValues, type Values } from './values';
 
-/** What the loop tells, when somebody listens. What these throw ends the run. */
+/** What the loop tells its listener, if it has one. What the listener throws ends the run. */
 export type LoopListener = {
   pretask(key: Key): void;
   /** @param startMs - when the task ran, if its executor stamps tasks */
@@ -137,7 +137,7 @@ export class SchedulingLoop {
       const busy = Math.ceil(this._tables.runningCount / size);
       take = Math.min(ready, size * Math.max(workers - busy, 0));
     }
-    // Everything is prepared before anything is submitted. Mostly it is one: what grows would take 17 places.
+    // Everything is prepared before anything is submitted. Mostly it is one task: an array that grows would reserve 17 places.
     const calls = new Array<TaskCall>(take);
     for (let i = 0; i < take && this._abort === null; i++) {
       calls[i] = this._prepare(this._tables.takeReady());
@@ -188,7 +188,7 @@ export class SchedulingLoop {
         ) {
           return { error: result.error, call };
         }
-        // What is answered in parts goes on without being asked.
+        // After a part, the executor itself goes on with the rest of the batch.
         const end = outcome.first === undefined ? batch.length : at + 1;
         return this._rerun(batch, at, end);
       }

@@ -15,10 +15,10 @@ import { type Keys, requestOf } from './request';
 import type { Cache, RunGraph, RunState } from './state';
 import {
   FOLLOW,
-  type FollowedRun,
+  type FollowedComputation,
   isFollower,
-  type RunFollower
-} from './run-follower';
+  type ComputationFollower
+} from './computation-follower';
 import { isStamped, STAMPED } from './stamped-callback';
 import { asGiven } from '../option-names';
 import { StateView } from './state-view';
@@ -207,8 +207,8 @@ class Run {
   private readonly _request: Request;
   private readonly _chunkSize: number;
   private readonly _callbacks: readonly CallbackHooks[];
-  private readonly _followers: readonly RunFollower[];
-  private readonly _followed: FollowedRun[] = [];
+  private readonly _followers: readonly ComputationFollower[];
+  private readonly _followed: FollowedComputation[] = [];
   private readonly _started: CallbackHooks[] = [];
   /** What hooks have promised. */
   readonly hooks = new HookPromises(error => this.abort(error));

@@ -90,7 +90,7 @@ export class RunTables {
     return id;
   }
 
-  /** The task's value is stored: frees dependents, releases dependencies that nobody needs any more, books the task as finished. */
+  /** The task's value is stored: frees dependents, releases dependencies that no task needs any more, books the task as finished. */
   finish(id: number): void {
     const { dependents, dependencies, requested } = this._plan;
     for (let at = dependents.start[id]!; at < dependents.start[id + 1]!; at++) {

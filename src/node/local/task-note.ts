@@ -41,8 +41,8 @@ const LONGEST_BARE = 10_000;
 /**
  * Notes which task threw an error, and writes it onto the error if that takes properties, so that it is printed with it.
  *
- * The same error may come by several times. From a run within the task that fails: then the innermost task is the one that threw it. Or it is
- * thrown once more, perhaps by another task: then that one counts.
+ * The same error may arrive several times. If it comes from a run within the task that fails, the innermost task threw it. If it is thrown
+ * once more, perhaps by another task, that one counts.
  *
  * @param scope - of the run that fails
  * @param isKey - whether the graph has such a key.

@@ -98,7 +98,7 @@ export class CachedValues implements Values {
   }
 }
 
-/** From how many inputs on looking one up by a map is cheaper than comparing names. */
+/** From so many inputs on, a map finds one faster than comparing keys does. */
 const MANY_INPUTS = 8;
 
 /** The values of one task's dependencies. There is one for each task, so it holds no list of their keys. */

@@ -1,4 +1,4 @@
-/** What is to be done when the process ends: for all logs together, since together they must not hold it for longer than one. */
+/** Ends all open logs when the process ends. They share one time limit, so that many hold the process no longer than one. */
 import type { LogEnd } from './log-sink';
 
 /** For all logs that are open to arrive. */

@@ -30,7 +30,7 @@ const NO_FOLDER: readonly string[] = [
 /** Such a file is some hundred bytes long. */
 const MOST_BYTES = 64 * 1024;
 
-/** There is nobody to show anything to. The message says what to do. */
+/** No JupyterLab would show what is recorded. The message says what to do. */
 export class NoObserverError extends Error {
   override readonly name = 'NoObserverError';
 }
@@ -125,7 +125,7 @@ function filesIn(folder: string): string[] {
       .map(name => join(folder, name));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A home that is no folder, or one of others: nobody of this user's has written there.
+    // The home is no folder or another user's: no server of this user has written there.
     if (code !== undefined && NO_FOLDER.includes(code)) {
       return [];
     }
@@ -172,8 +172,8 @@ function describedBy(file: string): Described | null {
 }
 
 /**
- * What stands in a connection file, and what the file was that it was read from: that one is checked, so that nobody can put another one in
- * its place in between. A folder, a pipe or a device says nothing.
+ * The text of a connection file, and the owner and mode of the very file that it was read from: these are checked, so that nobody can swap
+ * the file between reading and checking. A folder, a pipe or a device says nothing.
  */
 function readOpened(file: string): { text: string; stats: Stats } {
   // A pipe would be waited for. Windows knows neither flag.

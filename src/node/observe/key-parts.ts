@@ -8,7 +8,7 @@ type KeyParts = {
   readonly functionName: string;
 };
 
-/** Names with tokens in them never end. */
+/** Names with tokens in them keep coming. */
 const MOST_REMEMBERED = 10_000;
 
 /**

@@ -1,9 +1,9 @@
 /**
- * Which lanes tasks get. A lane is a place in a process where one task can be at a time. Runs that follow each other use the same lanes, so
- * that a program of a hundred runs still shows four; runs at the same time stand side by side:
+ * Which lanes tasks get. A lane is a place in a process where one task can run at a time. Computations that follow each other use the same
+ * lanes, so that a program of a hundred computations still shows four; computations at the same time stand side by side:
  *
  * ```
- *   run 1, pool of 4       run 2, getSync    run 3, pool of 4 │ run 4 beside it, getAsync with 2
+ *   1: pool of 4           2: getSync        3: pool of 4     │ 4, beside 3: getAsync with 2
  *   lanes 0 1 2 3          lane 0            lanes 0 1 2 3    │ lanes 4 5
  * ```
  */
@@ -12,12 +12,12 @@
 export class LaneRange {
   /** The first one's number, while it is in use. */
   base = 0;
-  /** Runs that use it now. */
+  /** Computations that use it now. */
   users = 0;
   private readonly _holders: { workerId: number; lastStop: number }[] = [];
   private readonly _isTaken: boolean[] = [];
 
-  /** Lanes that the runs which use it may fill together. */
+  /** Lanes that the computations which use it may fill together. */
   wanted = 0;
 
   constructor(readonly size: number) {}
@@ -82,10 +82,10 @@ export class HomeLanes {
   private readonly _active: LaneRange[] = [];
 
   /**
-   * The lanes of a pool, or of this thread, for one more run.
+   * The lanes of a pool, or of this thread, for one more computation.
    *
-   * @param size - how many tasks of the run can be under way at a time.
-   * @param most - the same of all runs of the owner together: they have one lane for each of its workers.
+   * @param size - how many of its tasks can be under way at a time.
+   * @param most - the same of all computations of the owner together: they have one lane for each of its workers.
    */
   acquire(owner: object, size: number, most = size): LaneRange {
     let range = this._known.get(owner);

@@ -26,7 +26,7 @@ export class LiveLog {
   /** Seconds of the clock of all links. */
   readonly now = monotonicClock();
   private readonly _spans = new WeakMap<Span, SpanId>();
-  /** Spans that are told of when they close. One that stays open for days must not hold every log that ended in it. */
+  /** By open span, the watcher that writes its end. Removed with the log: a span that is open for days must not hold each log that ended in it. */
   private readonly _openSpans = new Map<Span, () => void>();
   private readonly _lanes = new Map<number, LaneId>();
   private readonly _workers = new Map<number, LocalWorker>();
@@ -67,10 +67,10 @@ export class LiveLog {
         cpu: hasThreadCpu(),
         lanes: true,
         spans: true,
-        // V8's profiler slows down the thread that computes, and tells only when it stops.
+        // V8's profiler slows the thread that computes, and reports only when it stops.
         samples: false,
         memory: true,
-        // What a run keeps is in its callers' hands.
+        // No worker keeps results: they are their caller's.
         managed: false,
         ...capabilities
       }
@@ -203,7 +203,7 @@ export class LiveLog {
     }
   }
 
-  /** As `end`, for nobody. */
+  /** As `end`, when nobody will get the log. */
   drop(): void {
     this._leave();
     notAtExit(this._leaving);

@@ -1,5 +1,5 @@
 /**
- * What a log is of: the first that a sink hears.
+ * Whose log it is and when it began: the first thing that a sink is told.
  *
  * @group Observing
  * @example
@@ -21,7 +21,7 @@
  * ```
  */
 export type LogDescription = {
-  /** Of this log alone. */
+  /** Names this log and no other one. */
   readonly logId: string;
   /** Of the program, as panels choose it. */
   readonly clusterId: string;

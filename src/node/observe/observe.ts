@@ -1,7 +1,7 @@
 import { checkBody } from '../body';
 import { SHOWN } from '../graph/shown';
 import { checkOptionNames } from '../option-names';
-import { FollowedRuns } from './followed-runs';
+import { ObservedComputations } from './observed-computations';
 import { LiveLog } from './live-log';
 import { type ConnectionOptions, ObserverSink } from './observer-sink';
 import { scriptName } from './script-name';
@@ -41,7 +41,7 @@ export class Observation implements AsyncDisposable {
   /** Shown by the panels. */
   readonly name: string;
   private _live: LiveLog | null = null;
-  private _runs: FollowedRuns | null = null;
+  private _following: ObservedComputations | null = null;
   private _isRegistered = false;
   private _hasEnded = false;
 
@@ -53,20 +53,24 @@ export class Observation implements AsyncDisposable {
     orUnobserved(() => this._begin(connection));
   }
 
-  /** `off` if there is nobody to show anything to. */
+  /** `off` if there is no JupyterLab to show anything. */
   get status(): 'observing' | 'ended' | 'off' {
-    return this._hasEnded ? 'ended' : this._runs === null ? 'off' : 'observing';
+    return this._hasEnded
+      ? 'ended'
+      : this._following === null
+        ? 'off'
+        : 'observing';
   }
 
-  /** Observes the runs that `body`, or what it awaits, starts. @internal */
+  /** Observes the computations that `body`, or what it awaits, starts. @internal */
   run<T>(body: () => T): T {
-    return this._runs === null ? body() : this._runs.run(body);
+    return this._following === null ? body() : this._following.run(body);
   }
 
-  /** Observes every run of the program. @internal */
+  /** Observes every computation of the program. @internal */
   register(): this {
-    this._runs?.register();
-    this._isRegistered = this._runs !== null;
+    this._following?.register();
+    this._isRegistered = this._following !== null;
     return this;
   }
 
@@ -99,12 +103,14 @@ export class Observation implements AsyncDisposable {
     const sink = new ObserverSink(
       { connection },
       () => this._abandon(),
-      worker => this._runs?.processEnded(worker)
+      worker => this._following?.processEnded(worker)
     );
     const live = new LiveLog(this.name, sink);
     this._live = live;
-    this._runs = new FollowedRuns(live, sink.board, (worker, pid) =>
-      sink.process(worker, pid)
+    this._following = new ObservedComputations(
+      live,
+      sink.board,
+      (worker, pid) => sink.process(worker, pid)
     );
   }
 
@@ -113,31 +119,31 @@ export class Observation implements AsyncDisposable {
     if (this._leave()) {
       this._live?.drop();
       this._hasEnded = false;
-      this._runs = null;
+      this._following = null;
     }
   }
 
-  /** Follows no more runs. @returns whether it did until now. */
+  /** Follows no more computations. @returns whether it did until now. */
   private _leave(): boolean {
-    const runs = this._runs;
-    if (runs === null || this._hasEnded) {
+    const following = this._following;
+    if (following === null || this._hasEnded) {
       return false;
     }
     this._hasEnded = true;
-    runs.isClosed = true;
+    following.isClosed = true;
     if (this._isRegistered) {
       this._isRegistered = false;
-      runs.unregister();
+      following.unregister();
     }
     return true;
   }
 }
 
 /**
- * Shows the runs of this program in the Spanwise panels of a JupyterLab on this machine: of a body and what it awaits, or, without one, of
+ * Shows the computations of this program in the Spanwise panels of a JupyterLab on this machine: of a body and what it awaits, or, without one, of
  * everything from now on.
  *
- * With nobody to show it to, a warning says what to do, and everything computes all the same.
+ * Without a JupyterLab to show it, a warning says what to do, and everything computes all the same.
  *
  * @returns a promise of what `body` returns, once the panels have what was recorded (they are waited for ten seconds at most); without a
  * body, a handle to close.

@@ -190,7 +190,7 @@ export class ObserverSink implements LogSink {
 }
 
 /**
- * The way to the Spanwise panels of a JupyterLab on this machine, for {@link createRecorder}. With nobody there, a warning says what to do,
+ * The way to the Spanwise panels of a JupyterLab on this machine, for {@link createRecorder}. Without one, a warning says what to do,
  * and what is recorded is dropped.
  *
  * @throws UnsafeConnectionError if others could read what is recorded.

@@ -22,7 +22,7 @@ export function processMemory(pid?: number): number | null {
   } catch {
     return null;
   }
-  // One that has ended and that nobody has asked for yet has no memory.
+  // A process that has ended and was not waited for yet has no memory.
   const found = /^RssAnon:\s*(\d+) kB$/m.exec(text);
   return found === null ? null : Number(found[1]) * KIB;
 }

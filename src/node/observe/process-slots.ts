@@ -4,7 +4,7 @@ export class ProcessSlot {
   pid: number | null = null;
   /** The pool whose processes it is for; null: any. */
   pool: object | null = null;
-  /** Runs whose pool may use it. */
+  /** Computations whose pool may use it. */
   users = 0;
 
   constructor(
@@ -21,8 +21,8 @@ export class ProcessSlots {
   constructor(private readonly _first: number) {}
 
   /**
-   * Slots for a run on `size` processes of a pool that has at most `most`: runs on it at the same time share slots when they could have more
-   * processes than there are.
+   * Slots for a computation on `size` processes of a pool that has at most `most`: computations on it at the same time share slots when
+   * together they could use more processes than there are.
    */
   acquire(pool: object, size: number, most = size): ProcessSlot[] {
     const own = this.all.filter(slot => slot.pool === pool);

@@ -149,7 +149,7 @@ export class Recorder implements AsyncDisposable {
     const { _live: live } = this;
     const { log } = live;
     if (live.isEnded) {
-      // Rows would wait for ever for somebody to take them.
+      // Rows would stay in memory: nothing sends them any more.
       return { end: () => undefined, [Symbol.dispose]: () => undefined };
     }
     const parts = this._keys.cut(facts.key);
@@ -245,7 +245,7 @@ export class Recorder implements AsyncDisposable {
     return lane;
   }
 
-  /** Those that find no lane, since nobody ends his runs, share the last one. */
+  /** When all lanes are taken, because runs are begun and not ended, further runs share the last one. */
   private _firstFree(): number {
     let lane = this._maybeFree;
     while (lane < MOST_LANES - 1 && this._isTaken[lane] === true) {

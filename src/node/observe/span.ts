@@ -84,7 +84,7 @@ class SpanChain extends Span {
  * Opens a span for a body and what it awaits, or, without a body, for the rest of the current block (`using`).
  *
  * Inside an open span it is that one's child; several tags are spans one inside the other. Tasks and delayed calls belong to the span in
- * which they are *written*; those that are written in none belong to the span in which their run is started.
+ * which they are *written*; those that are written in none belong to the span in which their computation starts.
  *
  * @param tags - one tag, or several from the outside to the inside.
  * @returns what `body` returns; without one, the span.

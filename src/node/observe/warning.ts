@@ -1,7 +1,7 @@
 import { warn } from '../warning';
 import { NoObserverError } from './connections';
 
-/** What `begin` gives. Null if there is nobody to show anything to; the user is told, and computes as ever. */
+/** What `begin` gives. Null if there is no JupyterLab to show anything: a warning says so, and everything computes as ever. */
 export function orUnobserved<T>(begin: () => T): T | null {
   try {
     return begin();

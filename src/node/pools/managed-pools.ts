@@ -1,6 +1,6 @@
 /**
- * The pools that runs use which were given none: one of threads and one of processes, started at first use and kept, because starting a
- * worker takes as long as ten thousand small tasks. They do not keep this process alive and end with it.
+ * The pools of runs that were given none: one of threads and one of processes, started at first use and kept, because starting a worker takes
+ * as long as ten thousand small tasks. They do not keep this process alive and end with it.
  */
 import { availableParallelism } from 'node:os';
 import { ProcessPool, ThreadPool, type WorkerPool } from './worker-pool';

@@ -8,7 +8,7 @@ import type { Measures } from './task-meter';
 /** A function as a worker is told it. */
 export type SentFunction = {
   readonly form: PortableForm;
-  /** The modules at whose top level, each in a worker of the one before, the run began that sends it; mostly none. */
+  /** The modules whose import began the run that sends it, each imported by a worker of the one before; mostly none. */
   readonly within: readonly string[];
 };
 

@@ -11,7 +11,7 @@ function importing(): AsyncLocalStorage<readonly string[]> {
 }
 
 /**
- * @param within - the modules whose top level, each in a worker of the one before, has begun the run that needs this one.
+ * @param within - the modules whose import began the run that needs this one, each imported by a worker of the one before.
  * @throws what the module throws.
  */
 export function importInWorker(
@@ -30,9 +30,9 @@ export function callWithin<R>(within: readonly string[], body: () => R): R {
 }
 
 /**
- * The URLs of the modules that workers of workers import or have imported for their tasks, the outermost first, the last one here, if the
- * caller was begun by the top level of that one (or of one that it imports): `await` and timers keep it. A task has what the
- * run had that sent it: mostly nothing.
+ * The URLs of the modules whose import led to this call, the outermost first: each was imported by a worker of the one before, the last one by
+ * this worker. None unless the top level of the last one (or of a module that it imports) made the call; `await` and timers keep them. In a
+ * task they are those of the run that sent it: mostly none.
  */
 export function importsAround(): readonly string[] {
   return importing().getStore() ?? [];

@@ -103,7 +103,7 @@ class PackRun {
   private _values: unknown[] = [];
   private readonly _moved = new Set<ArrayBuffer>();
   private _flushedAt = performance.now();
-  /** Whether every function of the nested calls that are being made gives its results away (to move, not to copy). */
+  /** Whether the results of all nested calls under way may be moved instead of copied. */
   private _treeMoves = true;
 
   constructor(
@@ -303,8 +303,8 @@ class PackRun {
   }
 
   /**
-   * Large results leave without a copy. Not those that came in with this pack: copying keeps a value that two tasks were given one object,
-   * and the second would find it empty.
+   * Large results leave without a copy, unless their memory came in with this pack: another task may have been given it too, and would find
+   * it empty.
    */
   private _takeMoved(): ArrayBuffer[] {
     if (this._moved.size === 0) {

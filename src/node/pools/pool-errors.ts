@@ -25,7 +25,7 @@ const NAMED = 5;
 export class WorkerEndedError extends Error {
   /** The class's name. */
   override readonly name = 'WorkerEndedError';
-  /** What it was running: one task, or those of which one was running. */
+  /** The task that it was running; several if only one of them was, and it is not known which. */
   readonly keys: readonly Key[];
 
   constructor(message: string, keys: readonly Key[], cause?: unknown) {

@@ -32,7 +32,7 @@ import type { WorkerPool } from './worker-pool';
 
 /** After an abort its workers are waited for so long: a thread inside a call of the system, such as `execSync`, ends only after that. */
 const KILL_MS = 1000;
-/** Workers that may die with a task waiting in them before it is its run that fails. */
+/** So many workers may die with one task waiting in them; then its run fails. */
 const MAX_LOSSES = 3;
 
 type PoolExecutorOptions = {
@@ -82,7 +82,7 @@ export class PoolExecutor implements Executor, IPoolRun {
     this._isStamped = true;
   }
 
-  /** What somebody wants to know of tasks. */
+  /** What observers and callbacks want measured of tasks. */
   private get _measures(): Measures {
     return this._measuring.length > 0
       ? Measures.all

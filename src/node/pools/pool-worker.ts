@@ -40,7 +40,7 @@ export class PoolWorker {
   private _definedUpTo = 0;
   private _isHeld = true;
   private _isLeaving = false;
-  /** When it was last given something while idle, or heard of. */
+  /** When it last sent something, or was given something while idle. */
   private _heardAtMs = 0;
 
   constructor(readonly transport: IWorkerTransport) {
@@ -167,7 +167,7 @@ export class PoolWorker {
     this.updateHold();
   }
 
-  /** Ends it, whatever it does. Resolves when it is gone; until then this process stays alive, for somebody may wait for that alone. */
+  /** Ends it, whatever it does. Resolves when it is gone; this process stays alive until then: its caller may wait for nothing else. */
   async kill(): Promise<void> {
     this._isLeaving = true;
     this.updateHold();
@@ -179,7 +179,7 @@ export class PoolWorker {
     }
   }
 
-  /** This process stays alive for workers that work for a run which somebody still awaits. */
+  /** This process stays alive for workers that work for a run which is still awaited. */
   updateHold(): void {
     let isNeeded = this._isLeaving;
     for (const pack of this.packs.values()) {

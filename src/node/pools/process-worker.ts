@@ -107,7 +107,7 @@ export class ProcessWorker implements IWorkerTransport {
   }
 
   hold(isNeeded: boolean): void {
-    // All three: that it is gone is told when its streams have closed too.
+    // All three: the child's end is told only when its streams have closed, too.
     for (const handle of [this._child, this._socket, this._lifeline]) {
       if (isNeeded) {
         handle.ref();

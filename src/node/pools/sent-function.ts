@@ -6,8 +6,8 @@ import { importsAround } from './module-import';
 /**
  * A function on its way to a worker.
  *
- * A program may send functions of its own file, or of one that sends functions of that one; if nothing keeps the workers from starting the
- * run again when they import it, they would go on for ever:
+ * A program may send functions of its own file, or of one that sends functions of that one. If importing the file starts the run again,
+ * workers start workers for ever:
  *
  * ```
  *   program: getProcesses(… module('a.js', 'f'))

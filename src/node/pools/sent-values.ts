@@ -72,7 +72,7 @@ export class ClassLosses {
 
 /** The values of one message. */
 export class SentValues {
-  /** Which task's each object is: the first one's that had it. Views stand for their memory. */
+  /** By object, the first task that had it. Views stand for their memory. */
   private readonly _taskOf = new Map<object, number>();
   private _isShared = false;
   /** The task that is looked at. */
@@ -87,7 +87,7 @@ export class SentValues {
     return this._isShared;
   }
 
-  /** Whether the objects are so many that another task had better be looked at without them. */
+  /** Whether there are so many objects that the message is to take no further task. */
   get isFull(): boolean {
     return this._taskOf.size >= MOST_OBJECTS;
   }
@@ -108,7 +108,7 @@ export class SentValues {
     }
   }
 
-  /** Each task has all its objects looked at, whatever it is sent with: else it would depend on that if it fails. */
+  /** All objects of a task are looked at, whatever else is sent with it: whether it fails must not depend on that. */
   private _begin(task: number): void {
     this._task = task;
     this._objectsLeft = MOST_OBJECTS;

@@ -7,7 +7,7 @@ import type { WorkerPool } from './worker-pool';
 /** How long a worker that still runs a task of a failed run is waited for before another takes its place. */
 const LEFT_OVER_MS = 50;
 
-/** Whether tasks of the run wait behind another while somebody has time for them, or in its queue because of a run that is over. */
+/** Whether tasks of the run wait behind another although a worker is free, or in its queue because of a run that is over. */
 export function couldStick(
   { workers, size }: WorkerPool,
   run: IPoolRun
@@ -38,9 +38,9 @@ export function takeBackStuck(pool: WorkerPool, run: IPoolRun): Entry[] {
       continue;
     }
     const hasLeftOver = worker.leftOver() !== undefined;
-    // Each goes before the ones that are there, so the last goes first.
+    // Each pack is put before those already taken back, so the last pack goes first.
     for (const pack of [...worker.packs.values()].reverse()) {
-      // A batch of the size that was asked for stays together where it is, unless it could be for ever.
+      // A batch of a size that the caller asked for stays together where it is, unless that could be for ever.
       const mayMove = hasLeftOver || pack.entries[0]!.batch.inParts;
       if (pack.owner === run && mayMove) {
         const { end } = pack;
@@ -52,7 +52,7 @@ export function takeBackStuck(pool: WorkerPool, run: IPoolRun): Entry[] {
   return entries;
 }
 
-/** Has others take the place of workers that a run which is over does not let go. They end when their task does. */
+/** Replaces workers that are held by tasks of a run that is over. They end when their task does. */
 export function retireHeld(pool: WorkerPool): void {
   const now = performance.now();
   for (const worker of pool.workers.slice()) {

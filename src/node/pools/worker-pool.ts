@@ -67,7 +67,7 @@ const OPTION_NAMES: OptionNames<PoolOptions> = {
 };
 
 /**
- * Workers that outlive a run. They do not keep this process alive; while somebody awaits a run, the run does. Any number of runs may share
+ * Workers that outlive a run. They do not keep this process alive; a run that is awaited does. Any number of runs may share
  * a pool at a time.
  */
 export abstract class WorkerPool implements AsyncDisposable {
@@ -137,7 +137,7 @@ export abstract class WorkerPool implements AsyncDisposable {
     [...this.workers, ...this._retired].forEach(
       worker => void this.end(worker)
     );
-    // Runs of which no worker has a task hear of it by this.
+    // So that runs fail, too, that have no task in a worker.
     this._dispatchAll();
     await Promise.all(this._leaving);
   }

@@ -38,7 +38,7 @@ function cumulated(changes: { time: number; change: number }[]): Line {
   changes.sort((a, b) => a.time - b.time);
   const x = [0];
   const y = [0];
-  // Numbers of changes instead of sums of floats would be exact; metrics may be fractions, so the end is set to 0 when all have left.
+  // Metrics may be fractions, whose sum need not come back to 0: it is set to 0 when all have left.
   let held = 0;
   changes.forEach(({ time, change }, index) => {
     held = index === changes.length - 1 ? 0 : held + change;

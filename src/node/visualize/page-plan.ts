@@ -3,7 +3,7 @@
  */
 import type { Plot } from './plots';
 
-/** A plot beside others is this much lower on each side that it shares, as upstream: 270, 240, 270. */
+/** A plot beside others is this much lower on each side that it shares, as in Dask: 270, 240, 270. */
 const SHARED_SIDE = 30;
 /** Between the areas of two plots. */
 const GAP = 30;

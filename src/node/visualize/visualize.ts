@@ -171,7 +171,7 @@ function timeRange(profilers: readonly IPlottable[]): TimeRange {
       };
 }
 
-/** Nothing recorded: 0 to 10, resources 0 to 1 at least, as upstream. */
+/** Nothing recorded: 0 to 10, resources 0 to 1 at least, as in Dask. */
 function rightEnd(plots: readonly Plot[], seconds: number): number {
   const isOfResources = plots.every(plot => plot.kind === 'resources');
   if (isOfResources) {

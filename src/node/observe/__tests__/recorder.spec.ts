@@ -3,7 +3,7 @@ import { decodeBlock, type Block } from '../../../records/block';
 import { getAsync } from '../../local/get-async';
 import { ref, task } from '../../graph/nodes';
 import { getSync } from '../../local/get-sync';
-import { FollowedRuns } from '../followed-runs';
+import { ObservedComputations } from '../observed-computations';
 import { LiveLog } from '../live-log';
 import type { LogSink } from '../log-sink';
 import { createRecorder } from '../recorder';
@@ -82,7 +82,11 @@ describe('runs of very many tasks', () => {
   it('are written in blocks that fit into what is kept, edges with their nodes', () => {
     const sink = memory();
     const live = new LiveLog('large', sink);
-    const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+    const following = new ObservedComputations(
+      live,
+      new RunningBoard(),
+      () => undefined
+    );
     const graph = new Map<string, unknown>();
     for (let at = 0; at < 20_000; at++) {
       const input = at === 0 ? 0 : ref(`inc-${at - 1}`);
@@ -91,7 +95,9 @@ describe('runs of very many tasks', () => {
         task((x: number) => x + 1, input)
       );
     }
-    expect(runs.run(() => getSync(graph as never, 'inc-19999'))).toBe(20_000);
+    expect(following.run(() => getSync(graph as never, 'inc-19999'))).toBe(
+      20_000
+    );
     live.seal();
     const sizes = sink.blocks.map(({ byteLength }) => byteLength);
     expect(sizes.reduce((a, b) => Math.max(a, b))).toBeLessThan(200_000);
@@ -114,9 +120,13 @@ describe('runs of very many slots', () => {
   it('say that they have 65,535', async () => {
     const sink = memory();
     const live = new LiveLog('wide', sink);
-    const runs = new FollowedRuns(live, new RunningBoard(), () => undefined);
+    const following = new ObservedComputations(
+      live,
+      new RunningBoard(),
+      () => undefined
+    );
     const graph = { a: task(() => Promise.resolve(1)) };
-    await runs.run(() => getAsync(graph, 'a', { numWorkers: 100_000 }));
+    await following.run(() => getAsync(graph, 'a', { numWorkers: 100_000 }));
     await live.end('closed');
     // A column of 16 bits would have made 34,464 of them.
     expect(capacities(sink.blocks)).toEqual([0, 65_535, 0]);

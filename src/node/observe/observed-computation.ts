@@ -1,4 +1,4 @@
-/** One run that is followed: stands between the loop and its executor, and writes down what ran. */
+/** One computation: stands between the loop and its executor, and writes a run for each task that ran. */
 import type { ArrayOf } from '../../base/typed-arrays';
 import type { LaneId, SpanId } from '../../records/ids';
 import { RunStatus } from '../../records/enumerations';
@@ -14,7 +14,7 @@ import type {
   TaskOutcome
 } from '../local/executor';
 import type { RunPlan } from '../local/plan';
-import type { FollowedRun } from '../local/run-follower';
+import type { FollowedComputation } from '../local/computation-follower';
 import { HOME } from './home';
 import type { KeyCutter } from './key-parts';
 import type { LaneRange } from './lanes';
@@ -27,7 +27,7 @@ import { currentSpan, type Span } from './span';
 
 /** Of executions that have not ended yet, and figures that are not known. */
 const UNKNOWN = NaN;
-/** After so many, what is full leaves: a block of a million nodes would push everything else out of what is kept for the observer. */
+/** So many are sent together: a block of a million would push everything else out of what is kept for the observer. */
 const NODES_TOGETHER = 512;
 /** Between looks at what workers of pools run. */
 const LOOK_MS = 50;
@@ -43,7 +43,7 @@ type OpenCall = {
   isTold: boolean;
 };
 
-/** What all runs that are followed share. */
+/** What all computations that are followed share. */
 export interface IFollowing {
   readonly live: LiveLog;
   readonly board: RunningBoard;
@@ -51,14 +51,14 @@ export interface IFollowing {
   readonly cpuOfThread: () => number;
   /** Never lets observing break a computation. */
   harmless(write: () => void): void;
-  /** Lanes for a run that begins. */
+  /** Lanes for a computation that begins. */
   takeLanes(executor: Executor): LaneRange | ProcessSlot[];
   giveLanes(place: LaneRange | ProcessSlot[], numWorkers: number): void;
   /** The lane of a process. */
   laneOfProcess(pool: object, pid: number): LaneId;
 }
 
-export class FollowedRunOf implements FollowedRun {
+export class ObservedComputation implements FollowedComputation {
   readonly executor: Executor;
   private readonly _live: LiveLog;
   private readonly _began: number;
@@ -77,11 +77,11 @@ export class FollowedRunOf implements FollowedRun {
   private _openCount = 0;
 
   constructor(
-    private readonly _runs: IFollowing,
+    private readonly _following: IFollowing,
     private readonly _plan: RunPlan,
     private readonly _inner: Executor
   ) {
-    const { live } = _runs;
+    const { live } = _following;
     const { size, nodeCount } = _plan.graph;
     this._live = live;
     this._began = live.now();
@@ -90,16 +90,16 @@ export class FollowedRunOf implements FollowedRun {
     this._spans = new Uint16Array(nodeCount) as ArrayOf<Uint16Array, SpanId>;
     this._ready = new Float64Array(nodeCount).fill(this._began);
     this._finished = new Float64Array(size);
-    this._place = _runs.takeLanes(_inner);
+    this._place = _following.takeLanes(_inner);
     this._writeNodes();
     _inner.remote?.measure(execution =>
-      _runs.harmless(() => this._takeRemote(execution))
+      _following.harmless(() => this._takeRemote(execution))
     );
     this.executor = this._measuring(_inner);
     const { remote } = _inner;
     if (remote !== undefined) {
       this._looking = setInterval(
-        () => _runs.harmless(() => this._lookAtWorkers(remote)),
+        () => _following.harmless(() => this._lookAtWorkers(remote)),
         LOOK_MS
       );
       this._looking.unref();
@@ -110,8 +110,8 @@ export class FollowedRunOf implements FollowedRun {
   ended(): void {
     this._hasEnded = true;
     clearInterval(this._looking);
-    this._shown.forEach(lane => this._runs.board.clear(lane));
-    this._runs.harmless(() => {
+    this._shown.forEach(lane => this._following.board.clear(lane));
+    this._following.harmless(() => {
       this._leaveIfQuiet();
       this._live.commit();
     });
@@ -119,7 +119,7 @@ export class FollowedRunOf implements FollowedRun {
 
   private _leaveIfQuiet(): void {
     if (this._hasEnded && this._openCount === 0) {
-      this._runs.giveLanes(this._place, this._inner.numWorkers);
+      this._following.giveLanes(this._place, this._inner.numWorkers);
     }
   }
 
@@ -134,7 +134,7 @@ export class FollowedRunOf implements FollowedRun {
       if (node instanceof DataNode) {
         continue;
       }
-      const parts = this._runs.keys.cut(graph.keys[id]!);
+      const parts = this._following.keys.cut(graph.keys[id]!);
       const written = placeOf(node) as Span | undefined;
       const span = written === undefined ? spanOf : this._live.spanId(written);
       this._spans[id] = span;
@@ -226,7 +226,7 @@ export class FollowedRunOf implements FollowedRun {
     at: number
   ): unknown {
     const { now } = this._live;
-    const cpuOfThread = this._runs.cpuOfThread;
+    const cpuOfThread = this._following.cpuOfThread;
     const place = (this._place as LaneRange).take();
     const lane = this._live.laneId(HOME, place);
     this._openCount++;
@@ -260,7 +260,7 @@ export class FollowedRunOf implements FollowedRun {
     if (this._inner.answersInContext !== true) {
       return value;
     }
-    // While a promise waits, others use the thread: what of its time was this task's nobody can say.
+    // While a promise waits, other tasks use the thread, so the CPU time of this one is not known.
     return Promise.resolve(value).then(
       resolved => {
         mine.stop = now();
@@ -282,9 +282,9 @@ export class FollowedRunOf implements FollowedRun {
     open.isTold = true;
     const range = this._place as LaneRange;
     range.give(open.place);
-    this._runs.board.clear(open.lane);
+    this._following.board.clear(open.lane);
     this._openCount--;
-    this._runs.harmless(() => {
+    this._following.harmless(() => {
       this._write(
         open.call,
         open.lane,
@@ -301,12 +301,12 @@ export class FollowedRunOf implements FollowedRun {
   private _takeRemote(execution: Execution): void {
     const { call, workerId, start, stop, nbytes, failure } = execution;
     const lane = Array.isArray(this._place)
-      ? this._runs.laneOfProcess(this._inner.remote!.pool, workerId)
+      ? this._following.laneOfProcess(this._inner.remote!.pool, workerId)
       : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
     this._write(call, lane, execution, nbytes, failure);
   }
 
-  /** Workers do not say what they begin with: what they should be at is looked up now and then. */
+  /** Workers do not report what they begin, so what they should be running is looked up now and then. */
   private _lookAtWorkers(remote: RemoteWorkers): void {
     const shown: LaneId[] = [];
     for (const { call, workerId, sinceMs } of remote.running()) {
@@ -319,21 +319,21 @@ export class FollowedRunOf implements FollowedRun {
     }
     this._shown
       .filter(lane => !shown.includes(lane))
-      .forEach(lane => this._runs.board.clear(lane));
+      .forEach(lane => this._following.board.clear(lane));
     this._shown = shown;
     this._live.commit();
   }
 
   private _whereIs(workerId: number): LaneId | null {
     if (Array.isArray(this._place)) {
-      return this._runs.laneOfProcess(this._inner.remote!.pool, workerId);
+      return this._following.laneOfProcess(this._inner.remote!.pool, workerId);
     }
     const place = this._place.whereIs(workerId);
     return place === null ? null : this._live.laneId(HOME, place);
   }
 
   private _show({ id }: TaskCall, lane: LaneId, started: number): void {
-    this._runs.board.set(lane, {
+    this._following.board.set(lane, {
       node: this._nodes[id]!,
       functionId: this._functions[id]!,
       span: this._spans[id]!,

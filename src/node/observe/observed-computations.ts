@@ -1,4 +1,4 @@
-/** Follows the runs of the local schedulers: what they share, the lanes of this process and the processes that compute. */
+/** Follows the computations of the local schedulers: what they share, the lanes of this process and the processes that compute. */
 import type { LaneId } from '../../records/ids';
 import { inspect } from 'node:util';
 import { Callback } from '../local/callback';
@@ -6,10 +6,10 @@ import type { Executor } from '../local/executor';
 import type { RunPlan } from '../local/plan';
 import {
   FOLLOW,
-  type FollowedRun,
-  type RunFollower
-} from '../local/run-follower';
-import { FollowedRunOf, type IFollowing } from './followed-run';
+  type FollowedComputation,
+  type ComputationFollower
+} from '../local/computation-follower';
+import { ObservedComputation, type IFollowing } from './observed-computation';
 import { HOME } from './home';
 import { KeyCutter } from './key-parts';
 import { HomeLanes, type LaneRange } from './lanes';
@@ -19,8 +19,11 @@ import type { RunningBoard } from './running-board';
 import { threadCpuClock } from './thread-cpu';
 import { warn } from '../warning';
 
-/** A callback that follows every run in whose scope it is. */
-export class FollowedRuns extends Callback implements RunFollower, IFollowing {
+/** A callback that follows every computation in whose scope it is. */
+export class ObservedComputations
+  extends Callback
+  implements ComputationFollower, IFollowing
+{
   readonly lanes = new HomeLanes();
   readonly slots = new ProcessSlots(HOME + 1);
   readonly keys = new KeyCutter();
@@ -39,12 +42,12 @@ export class FollowedRuns extends Callback implements RunFollower, IFollowing {
     super();
   }
 
-  [FOLLOW](plan: RunPlan, executor: Executor): FollowedRun | null {
+  [FOLLOW](plan: RunPlan, executor: Executor): FollowedComputation | null {
     if (this.isClosed) {
       return null;
     }
     try {
-      return new FollowedRunOf(this, plan, executor);
+      return new ObservedComputation(this, plan, executor);
     } catch (error) {
       this.giveUp(error);
       return null;
@@ -71,7 +74,7 @@ export class FollowedRuns extends Callback implements RunFollower, IFollowing {
     );
   }
 
-  /** Lanes for a run that begins. */
+  /** Lanes for a computation that begins. */
   takeLanes(executor: Executor): LaneRange | ProcessSlot[] {
     const { live, lanes, slots } = this;
     const { remote, numWorkers } = executor;
@@ -85,7 +88,7 @@ export class FollowedRuns extends Callback implements RunFollower, IFollowing {
       }
       return taken;
     }
-    // Promises of a run that has failed may still be under way: each run has lanes of its own.
+    // Promises of a failed computation may still be under way: each computation has lanes of its own.
     const owner =
       remote?.pool ??
       (executor.answersInContext === true ? {} : this._thisThread);
