@@ -127,7 +127,7 @@ class Session:
         #: What workers were told to import while they wait, and how many modules there were then.
         self._modules: list[str] = []
         self._module_count = -1
-        self._dropped: SimpleQueue[Any] = SimpleQueue()
+        self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
         self._closing = False
         self._reader = threading.Thread(target=self._read, name="spanwise-reader", daemon=True)
         self._releaser = threading.Thread(
@@ -529,6 +529,8 @@ class Session:
         with self.sending:
             ids = array("I")
             with self.lock:
+                if entries:
+                    self._check_alive()
                 for entry in entries:
                     if self._by_id.pop(entry.id, None) is None:
                         continue  # given up before
@@ -622,10 +624,12 @@ class Session:
     def _release(self) -> None:
         while self._let_go_next():
             pass  # holding nothing: entries hold results, and errors their callers' frames
+        self._dropped = _NOWHERE
 
     def _let_go_next(self) -> bool:
         """Wait for what is dropped, and let go of it; False: nothing more comes."""
         queue = self._dropped
+        assert not isinstance(queue, _Nowhere)
         batch = [queue.get()]
         if batch[0] is None:
             return False
@@ -848,6 +852,10 @@ class Session:
             for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
                 answers.put(SchedulerLost(sentence))
             self._changed.notify_all()
+            # Nobody counts any more, and a client that has ended may be kept for long.
+            gone = self._by_id, self.by_key
+            self._by_id, self.by_key = {}, {}
+        del gone  # not under the lock: the last holders of results
 
     # -- the cluster ------------------------------------------------------
 
@@ -941,6 +949,15 @@ class Session:
         self._releaser.join(CLOSE_SECONDS)
         self.peers.close()
 
+
+class _Nowhere:
+    """In place of the queue of what is dropped, once nobody empties it."""
+
+    def put(self, dropped: object) -> None:
+        """Keep nothing."""
+
+
+_NOWHERE = _Nowhere()
 
 #: Stands for the scheduler's question whether the client waits.
 _STALLED = object()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,8 @@ from dask import delayed
 
 from spanwise import as_completed, get_client, wait
 from spanwise.client.current import default_client
-from spanwise.errors import CancelledError
+from spanwise.client.entries import Entry
+from spanwise.errors import CancelledError, ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
 
@@ -107,6 +109,31 @@ class TestCancel:
         until(lambda: len(client.fake.released) == 2)
         assert client.fake.released.count(number) == 1
         assert not client._session.by_key and not client._session._by_id
+
+
+class TestEnded:
+    @pytest.mark.parametrize("ends", ["closed", "lost"])
+    def test_a_client_that_is_kept_keeps_no_results(self, client: LocalClient, ends: str) -> None:
+        before = {id(each) for each in gc.get_objects() if type(each) is Entry}
+        futures = client.map(increment, range(100))
+        assert client.gather(futures) == list(range(1, 101))
+        early, late = futures[:50], futures[50:]
+        client.fake.hold.clear()
+        pending = client.submit(increment, -1)
+        del futures
+        if ends == "closed":
+            client.close()
+        else:
+            assert client.fake.link is not None
+            client.fake.link.close()
+        with pytest.raises(ClusterError):
+            pending.result(LIMIT)
+        del early
+        until(lambda: not client._session._releaser.is_alive())
+        del late, pending
+        gc.collect()
+        left = [each for each in gc.get_objects() if type(each) is Entry]
+        assert {id(each) for each in left} <= before
 
 
 class TestNothingToWaitFor:
