@@ -414,7 +414,7 @@ export function totalText(result: FineMetricsResult, trans: Trans): string {
 }
 
 /** Their parts have causes of different kinds, and each another remedy. */
-const mixedGroups: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
+const MIXED_GROUPS: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
 /** From here on a part is what its group mostly is; what is left is half of that at most. */
 const MOST = 2 / 3;
 
@@ -434,7 +434,7 @@ function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
   return [...sums].map(([group, { value, share, largest }]) => ({
     group,
     mostly:
-      mixedGroups.has(group) && largest.value >= MOST * value
+      MIXED_GROUPS.has(group) && largest.value >= MOST * value
         ? largest.label
         : null,
     isAll: largest.value === value,
