@@ -22,6 +22,10 @@ export class LogWriter {
     TableName,
     Pick<BlockBuilder<TableName>, 'rows' | 'byteLength' | 'seal'>
   >;
+  private readonly _inOrder: readonly Pick<
+    BlockBuilder<TableName>,
+    'rows' | 'byteLength' | 'seal'
+  >[];
   private _seq = 0;
   private _openSince: number | null = null;
 
@@ -32,6 +36,7 @@ export class LogWriter {
         .sort((a, b) => TABLES[a].number - TABLES[b].number)
         .map(name => [name, new BlockBuilder(name)])
     );
+    this._inOrder = [...this._builders.values()];
   }
 
   /** The number of the newest sealed block; 0 before the first. */
@@ -57,9 +62,14 @@ export class LogWriter {
   commit(now: number): number | null {
     let rows = 0;
     let fullest = 0;
-    for (const builder of this._builders.values()) {
-      rows += builder.rows;
-      fullest = Math.max(fullest, builder.byteLength);
+    const inOrder = this._inOrder;
+    // By index: this runs in each turn of a scheduler, over all tables, of which most have no rows.
+    for (let i = 0; i < inOrder.length; i++) {
+      const builder = inOrder[i]!;
+      if (builder.rows > 0) {
+        rows += builder.rows;
+        fullest = Math.max(fullest, builder.byteLength);
+      }
     }
     if (rows === 0) {
       return null;
@@ -75,7 +85,7 @@ export class LogWriter {
 
   /** Seal whatever is open. @returns the seq of the newest block. */
   seal(): number {
-    for (const builder of this._builders.values()) {
+    for (const builder of this._inOrder) {
       if (builder.rows > 0) {
         this._seq++;
         this._emit({ seq: this._seq, bytes: builder.seal(this._seq) });

@@ -23,34 +23,6 @@ export function checkShape(bytes: Uint8Array): void {
   const left = [1];
   let depth = 0;
 
-  const length = (width: 1 | 2 | 4): number => {
-    if (at + width > end) {
-      throw cutShort(at);
-    }
-    let value = 0;
-    for (let i = 0; i < width; i++) {
-      value = value * 256 + (bytes[at++] ?? 0);
-    }
-    return value;
-  };
-  const open = (items: number): void => {
-    owed += items;
-    if (owed > end - at) {
-      throw new BrokenFrame(
-        `The header is not msgpack: ${owed} items are promised in ${end - at} bytes.`
-      );
-    }
-    if (items > 0) {
-      depth++;
-      if (depth > MOST_NESTED) {
-        throw new BrokenFrame(
-          `The header nests more than ${MOST_NESTED} maps and lists.`
-        );
-      }
-      left[depth] = items;
-    }
-  };
-
   while (owed > 0) {
     if (at >= end) {
       throw cutShort(at);
@@ -64,24 +36,48 @@ export function checkShape(bytes: Uint8Array): void {
     if (head < 0x80 || head >= 0xe0) {
       continue;
     }
+    let width = 0;
+    if (head >= 0xc4 && head <= 0xc6) {
+      width = LENGTH_BYTES[head - 0xc4] ?? 4;
+    } else if (head >= 0xd9 && head <= 0xdb) {
+      width = LENGTH_BYTES[head - 0xd9] ?? 4;
+    } else if (head >= 0xdc && head <= 0xdf) {
+      width = head % 2 === 0 ? 2 : 4;
+    }
+    let items = -1;
     if (head < 0x90) {
-      open((head - 0x80) * 2);
+      items = (head - 0x80) * 2;
     } else if (head < 0xa0) {
-      open(head - 0x90);
+      items = head - 0x90;
     } else if (head < 0xc0) {
       at += head - 0xa0;
-    } else if (head >= 0xc4 && head <= 0xc6) {
-      const bytesOfIt = length(LENGTH_BYTES[head - 0xc4] ?? 4);
-      at += bytesOfIt;
-    } else if (head >= 0xd9 && head <= 0xdb) {
-      const bytesOfIt = length(LENGTH_BYTES[head - 0xd9] ?? 4);
-      at += bytesOfIt;
-    } else if (head === 0xdc || head === 0xdd) {
-      open(length(head === 0xdc ? 2 : 4));
-    } else if (head === 0xde || head === 0xdf) {
-      open(length(head === 0xde ? 2 : 4) * 2);
+    } else if (width > 0) {
+      const length = lengthAt(bytes, at, width);
+      at += width;
+      if (head >= 0xdc) {
+        items = head < 0xde ? length : length * 2;
+      } else {
+        at += length;
+      }
     } else {
       at += scalarBytes(head);
+    }
+    if (items >= 0) {
+      owed += items;
+      if (owed > end - at) {
+        throw new BrokenFrame(
+          `The header is not msgpack: ${owed} items are promised in ${end - at} bytes.`
+        );
+      }
+    }
+    if (items > 0) {
+      depth++;
+      if (depth > MOST_NESTED) {
+        throw new BrokenFrame(
+          `The header nests more than ${MOST_NESTED} maps and lists.`
+        );
+      }
+      left[depth] = items;
     }
   }
   if (at !== end) {
@@ -91,6 +87,17 @@ export function checkShape(bytes: Uint8Array): void {
           `The header is not msgpack: ${end - at} bytes follow it.`
         );
   }
+}
+
+function lengthAt(bytes: Uint8Array, start: number, width: number): number {
+  if (start + width > bytes.length) {
+    throw cutShort(start);
+  }
+  let value = 0;
+  for (let i = 0; i < width; i++) {
+    value = value * 256 + (bytes[start + i] ?? 0);
+  }
+  return value;
 }
 
 /** Bytes after the head of what is neither text nor bytes nor holds others. */

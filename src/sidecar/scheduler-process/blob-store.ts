@@ -33,6 +33,8 @@ type FreedBlobs = {
 const IDLE_TEMPLATES = 1_000;
 const IDLE_BYTES = 8 << 20;
 
+const NONE: readonly number[] = [];
+
 /** Keeps each blob exactly as long as it is needed. */
 export class BlobStore {
   private readonly _templates = new Map<number, Blob>();
@@ -133,13 +135,13 @@ export class BlobStore {
    * Templates that only the client needs, the longest unused first, of which there are too many: the client is to be asked for them. Each
    * is given once, and again after tasks have used it in between.
    */
-  takeExcess(): number[] {
+  takeExcess(): readonly number[] {
+    if (!this._isTooIdle()) {
+      return NONE;
+    }
     const excess: number[] = [];
     for (const id of this._idle) {
-      if (
-        this._idle.size <= this._idleTemplates &&
-        this._idleBytes <= this._mostIdleBytes
-      ) {
+      if (!this._isTooIdle()) {
         break;
       }
       this._idle.delete(id);
@@ -151,10 +153,12 @@ export class BlobStore {
 
   /** What has gone since the last call. Also chunks whose message named no task for them. */
   takeFreed(): FreedBlobs {
-    for (const id of this._unnamedChunks) {
-      this._freeChunk(id);
+    if (this._unnamedChunks.size > 0) {
+      for (const id of this._unnamedChunks) {
+        this._freeChunk(id);
+      }
+      this._unnamedChunks.clear();
     }
-    this._unnamedChunks.clear();
     const freed = {
       templates: this._freedTemplates,
       chunks: this._freedChunks
@@ -166,6 +170,13 @@ export class BlobStore {
       this._freedChunks = [];
     }
     return freed;
+  }
+
+  private _isTooIdle(): boolean {
+    return (
+      this._idle.size > this._idleTemplates ||
+      this._idleBytes > this._mostIdleBytes
+    );
   }
 
   private _rest(id: number, nbytes: number): void {

@@ -1,7 +1,7 @@
 /** Carries out what the core decides. In the scheduler process. */
 import { StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
-import type { Forgotten, Instruction, Release } from '../../scheduler';
+import type { Forgotten, Instruction, Release, Report } from '../../scheduler';
 import type { AcceptedLink } from '../../link/door';
 import { AssignBuilder } from './assign-message';
 import { UseCounter } from './blob-store';
@@ -30,25 +30,23 @@ export class InstructionPerformer {
     extraReports: readonly ExtraReport[],
     refusals: readonly Refusal[] = []
   ): void {
-    const { core, rows, errors, inlines } = this._cluster;
-    const report = new ReportBuilder(
-      rows,
-      core.tasks,
-      inlines,
-      task => errors.get(task),
-      task => this._cluster.keyOf(task),
-      this._cluster
-    );
+    const { core, rows, inlines } = this._cluster;
+    // Every other turn has nothing to report: a task is submitted in one and ends in another.
+    let report: ReportBuilder | null = null;
     for (const instruction of core.takeInstructions()) {
-      this._perform(instruction, report);
+      if (instruction.type === 'report') {
+        (report ??= this._emptyReport()).add(instruction);
+      } else {
+        this._perform(instruction);
+      }
     }
     for (const extra of extraReports) {
-      report.addRow(...extra);
+      (report ??= this._emptyReport()).addRow(...extra);
     }
     for (const refusal of refusals) {
-      report.addRefusal(refusal);
+      (report ??= this._emptyReport()).addRefusal(refusal);
     }
-    if (!report.isEmpty && client !== null) {
+    if (report !== null && !report.isEmpty && client !== null) {
       const { fields, tables, blobs } = report.message();
       client.send('report', fields, tables, blobs);
     }
@@ -64,20 +62,11 @@ export class InstructionPerformer {
 
   /** Lets the ids of forgotten tasks be used again, and drops what only they needed. */
   giveBackIds(): void {
-    const { rows, blobs, errors, workers } = this._cluster;
-    const templates = new UseCounter((id, n) => blobs.unuseTemplate(id, n));
-    const chunks = new UseCounter((id, n) => blobs.unuseChunk(id, n));
-    for (const { taskIds } of this._forgotten) {
-      for (const task of taskIds) {
-        templates.add(rows.template[task]!);
-        chunks.add(rows.chunk[task]!);
-        errors.delete(task);
-        rows.giveBack(task);
-      }
+    const { blobs, workers } = this._cluster;
+    if (this._forgotten.length > 0) {
+      this._giveBack(this._forgotten);
+      this._forgotten = [];
     }
-    templates.end();
-    chunks.end();
-    this._forgotten = [];
     const freed = blobs.takeFreed();
     if (freed.templates.length + freed.chunks.length === 0) {
       return;
@@ -93,7 +82,35 @@ export class InstructionPerformer {
     }
   }
 
-  private _perform(instruction: Instruction, report: ReportBuilder): void {
+  private _giveBack(forgotten: readonly Forgotten[]): void {
+    const { rows, blobs, errors } = this._cluster;
+    const templates = new UseCounter((id, n) => blobs.unuseTemplate(id, n));
+    const chunks = new UseCounter((id, n) => blobs.unuseChunk(id, n));
+    for (const { taskIds } of forgotten) {
+      for (const task of taskIds) {
+        templates.add(rows.template[task]!);
+        chunks.add(rows.chunk[task]!);
+        errors.delete(task);
+        rows.giveBack(task);
+      }
+    }
+    templates.end();
+    chunks.end();
+  }
+
+  private _emptyReport(): ReportBuilder {
+    const cluster = this._cluster;
+    return new ReportBuilder(
+      cluster.rows,
+      cluster.core.tasks,
+      cluster.inlines,
+      task => cluster.errors.get(task),
+      task => cluster.keyOf(task),
+      cluster
+    );
+  }
+
+  private _perform(instruction: Exclude<Instruction, Report>): void {
     const { core, rows, workers } = this._cluster;
     switch (instruction.type) {
       case 'takeBack': {
@@ -138,8 +155,6 @@ export class InstructionPerformer {
         }
         return;
       }
-      case 'report':
-        return report.add(instruction);
       case 'forgotten':
         this._forgotten.push(instruction);
         return;

@@ -3,6 +3,11 @@ import {
   encode as encodeMsgpack
 } from '@msgpack/msgpack';
 import fc from 'fast-check';
+import {
+  aligned,
+  TYPED_ARRAYS,
+  type NumberType
+} from '../../base/typed-arrays';
 import { BrokenFrame, FrameTooLong } from '../broken-frame';
 import type { Direction } from '../describe';
 import { FrameDecoder, FrameEncoder } from '../frame';
@@ -27,6 +32,17 @@ const run = {
 
 const encoder = new FrameEncoder('worker', 'up');
 const decoder = new FrameDecoder('worker', 'up');
+
+/** Every table of every message. */
+const ALL_TABLES = (Object.keys(LINKS) as LinkName[]).flatMap(link =>
+  (['up', 'down'] as const).flatMap(direction =>
+    Object.entries(LINKS[link][direction]).flatMap(([type, description]) =>
+      Object.entries(
+        description.tables as Record<string, Record<string, NumberType>>
+      ).map(([table, columns]) => ({ link, direction, type, table, columns }))
+    )
+  )
+);
 
 describe('a frame', () => {
   it('comes back as it was', () => {
@@ -101,6 +117,50 @@ describe('a frame', () => {
     expect(message.type === 'want' && [...message.tables.ids.id]).toEqual([
       1, 2
     ]);
+  });
+
+  it('has the bytes of its columns as arrays of their types, however many rows', () => {
+    const numbers = fc.array(
+      fc.oneof(fc.double(), fc.integer(), fc.constantFrom(-0, 2 ** 40 + 0.5)),
+      { minLength: 9, maxLength: 9 }
+    );
+    fc.assert(
+      fc.property(
+        numbers,
+        fc.integer({ min: 1, max: 9 }),
+        fc.boolean(),
+        (values, rows, asArray) => {
+          for (const { link, direction, type, table, columns } of ALL_TABLES) {
+            const given = asArray ? values : new Float64Array(values);
+            const body = new FrameEncoder(link, direction).encodeBody(
+              type as never,
+              {} as never,
+              {
+                [table]: {
+                  rows,
+                  ...Object.fromEntries(
+                    Object.keys(columns).map(column => [column, given])
+                  )
+                }
+              } as never
+            );
+            let at = 4 + new DataView(body.buffer).getUint32(0, true);
+            for (const numberType of Object.values(columns)) {
+              const expected = new TYPED_ARRAYS[numberType](
+                values.slice(0, rows)
+              );
+              at = aligned(at);
+              expect([...body.subarray(at, at + expected.byteLength)]).toEqual([
+                ...new Uint8Array(expected.buffer)
+              ]);
+              at += expected.byteLength;
+            }
+            expect(at).toBe(body.length);
+          }
+        }
+      ),
+      { numRuns: 25 }
+    );
   });
 
   it('names the column that is too short', () => {
