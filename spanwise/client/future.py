@@ -169,6 +169,7 @@ class Future(TaskRef):
     def release(self) -> None:
         """Let go of the result now instead of when this object is collected."""
         entry, self._entry = self._entry, None
+        self._failure = None  # it holds the frames that it passed
         if entry is not None:
             self.client._session.drop_later(entry)
 

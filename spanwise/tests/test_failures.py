@@ -384,6 +384,22 @@ def test_who_found_what_was_never_submitted_keeps_nothing_of_its_submitter(
             found[0].result(LIMIT)
 
 
+def test_a_future_that_is_released_keeps_no_frames(client: LocalClient) -> None:
+    future = client.submit(fail_from, next(iter(LINKS)))
+
+    def failing() -> weakref.ref[Any]:
+        local = Text("held by this frame")
+        seen = weakref.ref(local)
+        with pytest.raises(ValueError):
+            future.result(LIMIT)
+        return seen
+
+    seen = failing()
+    future.release()
+    gc.collect()
+    assert seen() is None
+
+
 def test_reasons_end_with_their_last_holder() -> None:
     """And not with the next search for circles, of which a program may make none."""
     text = Text("Traceback")
