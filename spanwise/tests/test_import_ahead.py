@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ from spanwise import Client
 from spanwise.client.imported import imported_modules
 from spanwise.measure.memory import MemoryMonitor
 from spanwise.measure.names import Names
+from spanwise.wire import payload
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.library import Library
 
@@ -86,6 +89,46 @@ def test_only_what_tasks_may_want_travels(package: Path) -> None:
     assert len(names) <= 1000
     tops = {name.split(".")[0] for name in names}
     assert not tops & {"__main__", "sys", "os", "spanwise", "pytest", "IPython", "made_here_4712"}
+
+
+def test_a_task_never_gets_a_part_of_a_package_that_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of `dask.dataframe`: Python gives a module of it as soon as that one is done."""
+    top, go = "not_done_4712", tmp_path / "go"
+    name = f"{top}.package"
+    package = tmp_path / top / "package"
+    package.mkdir(parents=True)
+    (tmp_path / top / "__init__.py").touch()
+    (package / "__init__.py").write_text(
+        "import pathlib, time\nfrom . import part\n"
+        f"while not pathlib.Path({str(go)!r}).exists():\n    time.sleep(0.01)\n"
+        "part.KINDS.append('registered')\n"
+    )
+    (package / "part.py").write_text("KINDS = []\ndef kinds():\n    return list(KINDS)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    # What pickle writes for a function of a module.
+    by_name = f"c{name}.part\nkinds\n.".encode()
+    content = b"".join(payload.framed(by_name))
+    library = Library(Names())
+    found: list[list[str]] = []
+    ahead = threading.Thread(target=library.import_ahead, args=(name,))
+    task = threading.Thread(target=lambda: found.append(library.loads(content)()))
+    try:
+        ahead.start()
+        until(lambda: hasattr(sys.modules.get(f"{name}.part"), "kinds"))
+        assert pickle.loads(by_name)() == []
+        task.start()
+        # Time enough for one that would not wait.
+        task.join(timeout=0.2)
+        go.touch()
+        task.join(timeout=30)
+        assert found == [["registered"]]
+    finally:
+        go.touch()
+        ahead.join(timeout=30)
+        for each in [each for each in sys.modules if each.split(".")[0] == top]:
+            sys.modules.pop(each)
 
 
 @contextmanager

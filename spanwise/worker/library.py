@@ -286,8 +286,12 @@ class Library:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        #: Around everything that may import modules. Two threads that enter a circle of
-        #: modules (dask has such) at different places get one of them half made.
+        #: Around everything that may import modules. Python's own locks are of single modules,
+        #: and not enough: two threads that enter a circle of modules (dask has such) at
+        #: different places get one of them half made, and who asks for a module that is done gets
+        #: it although its package is not (dask.dataframe, whose last lines register what it can
+        #: do). What a payload needs is known only once it is open; so it is opened when no
+        #: import is under way, if need be after 1.5 s of pandas that it does not need.
         self.importing = threading.RLock()
         #: What unpickling has spent on modules that were not there yet.
         self.import_times = ImportTimes()
