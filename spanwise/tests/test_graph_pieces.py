@@ -22,78 +22,78 @@ def called(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     return args, kwargs
 
 
+LITERALS = ("a", "b", "c")
+VALUES = (0, 1, 2, 3)
+
+# Each place with what it stands for.
+leaves = st.one_of(
+    st.integers(-3, 3).map(
+        lambda i: (Slot(i), ("abc"[~i] if i < 0 else i)),
+    ),
+    st.tuples(st.integers(0, 4), st.integers(0, 4)).map(
+        lambda ends: (Run(*ends), list(range(4))[ends[0] : ends[1]])
+    ),
+    st.sampled_from(["k", None, (1,)]).map(lambda value: (Constant(value), value)),
+)
+places = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(
+            lambda pairs: (
+                Call(list, tuple(p for p, _ in pairs), container=True),
+                [v for _, v in pairs],
+            )
+        ),
+        st.lists(inner, max_size=3).map(
+            lambda pairs: (
+                Call(tuple, tuple(p for p, _ in pairs), container=True),
+                tuple(v for _, v in pairs),
+            )
+        ),
+        st.tuples(st.lists(inner, max_size=2), st.dictionaries(st.sampled_from("xy"), inner)).map(
+            lambda drawn: (
+                Call(
+                    called,
+                    tuple(p for p, _ in drawn[0]),
+                    {name: p for name, (p, _) in drawn[1].items()},
+                ),
+                called(
+                    *(v for _, v in drawn[0]),
+                    **{name: v for name, (_, v) in drawn[1].items()},
+                ),
+            )
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(places, max_size=3), st.dictionaries(st.sampled_from("xyz"), places))
+def test_a_pattern_is_filled_as_it_was_written_also_when_it_was_pickled(
+    arguments: list[Any], keywords: dict[str, Any]
+) -> None:
+    template = Template(
+        called,
+        places=tuple(place for place, _ in arguments),
+        keywords={name: place for name, (place, _) in keywords.items()},
+    )
+    expected = called(
+        *(value for _, value in arguments),
+        **{name: value for name, (_, value) in keywords.items()},
+    )
+    for each in (template, pickle.loads(pickle.dumps(template))):
+        assert type(each) is Template
+        assert each.run(LITERALS, VALUES) == expected
+
+
 class TestTemplates:
-    literals = ("a", "b", "c")
-    values = (0, 1, 2, 3)
-
-    # Each place with what it stands for.
-    leaves = st.one_of(
-        st.integers(-3, 3).map(
-            lambda i: (Slot(i), ("abc"[~i] if i < 0 else i)),
-        ),
-        st.tuples(st.integers(0, 4), st.integers(0, 4)).map(
-            lambda ends: (Run(*ends), list(range(4))[ends[0] : ends[1]])
-        ),
-        st.sampled_from(["k", None, (1,)]).map(lambda value: (Constant(value), value)),
-    )
-    places = st.recursive(
-        leaves,
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=3).map(
-                lambda pairs: (
-                    Call(list, tuple(p for p, _ in pairs), container=True),
-                    [v for _, v in pairs],
-                )
-            ),
-            st.lists(inner, max_size=3).map(
-                lambda pairs: (
-                    Call(tuple, tuple(p for p, _ in pairs), container=True),
-                    tuple(v for _, v in pairs),
-                )
-            ),
-            st.tuples(
-                st.lists(inner, max_size=2), st.dictionaries(st.sampled_from("xy"), inner)
-            ).map(
-                lambda drawn: (
-                    Call(
-                        called,
-                        tuple(p for p, _ in drawn[0]),
-                        {name: p for name, (p, _) in drawn[1].items()},
-                    ),
-                    called(
-                        *(v for _, v in drawn[0]),
-                        **{name: v for name, (_, v) in drawn[1].items()},
-                    ),
-                )
-            ),
-        ),
-        max_leaves=6,
-    )
-
-    @given(st.lists(places, max_size=3), st.dictionaries(st.sampled_from("xyz"), places))
-    def test_a_pattern_is_filled_as_it_was_written_also_when_it_was_pickled(
-        self, arguments: list[Any], keywords: dict[str, Any]
-    ) -> None:
-        template = Template(
-            called,
-            places=tuple(place for place, _ in arguments),
-            keywords={name: place for name, (place, _) in keywords.items()},
-        )
-        expected = called(
-            *(value for _, value in arguments),
-            **{name: value for name, (_, value) in keywords.items()},
-        )
-        for each in (template, pickle.loads(pickle.dumps(template))):
-            assert type(each) is Template
-            assert each.run(self.literals, self.values) == expected
-
     def test_parts_keep_everything_when_they_are_pickled(self) -> None:
         part = Part(called, None, (Slot(1),), {"x": Slot(-1)}, "name", 3, (0, 2), True)
         again = pickle.loads(pickle.dumps(Template(len, parts=(part,)))).parts[0]
         assert type(again) is Part
         for name in ("function", "order", "name", "span", "drops", "settles"):
             assert getattr(again, name) == getattr(part, name), name
-        assert again.run(self.literals, self.values) == called(1, x="a")
+        assert again.run(LITERALS, VALUES) == called(1, x="a")
 
     def test_a_fused_template_runs_part_by_part(self) -> None:
         seen: list[Any] = []
