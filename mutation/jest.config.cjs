@@ -13,6 +13,7 @@ const { displayName: _, ...pure } = projects.find(
 module.exports = {
   ...pure,
   rootDir: root,
+  setupFiles: [...pure.setupFiles, join(__dirname, 'as-it-fails.cjs')],
   testRegex: [`/src/(${specs.join('|')}).*\\.spec\\.ts$`],
   testPathIgnorePatterns: [
     '/node_modules/',

@@ -25,7 +25,7 @@ describe('cells of activities', () => {
 
   it('add up each figure by span, function and activity', () => {
     fc.assert(
-      fc.property(fc.array(anyFact, { maxLength: 120 }), facts => {
+      fc.property(fc.array(anyFact, { maxLength: 120, size: 'max' }), facts => {
         const met: string[] = [];
         const cells = new ActivityCells((span, fn) =>
           met.push(`${span}:${fn}`)
@@ -42,37 +42,49 @@ describe('cells of activities', () => {
         ];
         expect(met).toEqual(pairs);
         expect(cells.length).toBe(pairs.length);
-        const total = (
-          of: typeof facts,
-          value: (fact: (typeof facts)[number]) => number
-        ): number => of.reduce((sum, fact) => sum + value(fact), 0);
-        for (const [cell, pair] of pairs.entries()) {
-          expect(`${cells.span(cell)}:${cells.function(cell)}`).toBe(pair);
-          expect(cells.cell(cells.span(cell), cells.function(cell))).toBe(cell);
-          const own = facts.filter(({ span, fn }) => `${span}:${fn}` === pair);
-          expect(cells.runs(cell)).toBe(total(own, ({ sign }) => sign));
-          expect(cells.failed(cell)).toBe(
-            total(own, ({ failed, sign }) => (failed ? sign : 0))
-          );
-          expect(cells.executions(cell)).toBe(
-            total(own, ({ executions }) => executions)
-          );
-          expect(cells.totalNanoseconds(cell)).toBe(
-            total(own, ({ nanoseconds }) => nanoseconds)
-          );
-          for (let activity = 0; activity < ACTIVITIES.length; activity++) {
-            const of = own.filter(fact => fact.activity === activity);
-            expect([
-              cells.nanoseconds(cell, activity),
-              cells.events(cell, activity),
-              cells.bytes(cell, activity)
-            ]).toEqual([
-              total(of, ({ nanoseconds }) => nanoseconds),
-              of.length,
-              total(of, ({ bytes }) => bytes || 0)
-            ]);
-          }
+        const none = () => Array.from(ACTIVITIES, () => 0);
+        const expected = pairs.map(() => ({
+          runs: 0,
+          failed: 0,
+          executions: 0,
+          nanoseconds: none(),
+          events: none(),
+          bytes: none()
+        }));
+        for (const fact of facts) {
+          const { activity, sign } = fact;
+          const own = expected[pairs.indexOf(`${fact.span}:${fact.fn}`)]!;
+          own.runs += sign;
+          own.failed += fact.failed ? sign : 0;
+          own.executions += fact.executions;
+          own.nanoseconds[activity]! += fact.nanoseconds;
+          own.events[activity]! += 1;
+          own.bytes[activity]! += fact.bytes || 0;
         }
+        const places = Array.from(ACTIVITIES.keys());
+        expect(
+          pairs.map((_, cell) => ({
+            runs: cells.runs(cell),
+            failed: cells.failed(cell),
+            executions: cells.executions(cell),
+            nanoseconds: places.map(at => cells.nanoseconds(cell, at)),
+            events: places.map(at => cells.events(cell, at)),
+            bytes: places.map(at => cells.bytes(cell, at))
+          }))
+        ).toEqual(expected);
+        expect(
+          pairs.map((_, cell) => `${cells.span(cell)}:${cells.function(cell)}`)
+        ).toEqual(pairs);
+        expect(pairs.map((_, cell) => cells.totalNanoseconds(cell))).toEqual(
+          expected.map(({ nanoseconds }) =>
+            nanoseconds.reduce((sum, each) => sum + each)
+          )
+        );
+        expect(
+          pairs.map((_, cell) =>
+            cells.cell(cells.span(cell), cells.function(cell))
+          )
+        ).toEqual([...pairs.keys()]);
       }),
       { numRuns: 50 }
     );
@@ -81,9 +93,13 @@ describe('cells of activities', () => {
   it('add up pairs beyond the bound under another one of the same span', () => {
     const cells = new ActivityCells();
     for (let fn = 0; fn < 200_000; fn++) {
-      cells.cell(1 as SpanId, fn);
+      const cell = cells.cell(1 as SpanId, fn);
+      cells.addExecutions(cell, fn);
+      cells.addNanoseconds(cell, 3, 2 * fn);
     }
     expect(cells.length).toBe(200_000);
+    expect([cells.function(7), cells.span(7)]).toEqual([7, 1]);
+    expect([cells.executions(7), cells.nanoseconds(7, 3)]).toEqual([7, 14]);
     const other = cells.cell(1 as SpanId, 200_000);
     expect(cells.function(other)).toBe(OTHER_FUNCTION);
     expect(cells.cell(1 as SpanId, 200_001)).toBe(other);
