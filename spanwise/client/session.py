@@ -45,7 +45,7 @@ from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.packs import Packer, SubmitMessage
 from spanwise.graph.prepare import PreparedGraph, prepare
 from spanwise.graph.task_options import TaskOptions
-from spanwise.processes.notices import tell
+from spanwise.notices import tell
 from spanwise.records.enumerations import NONE_U32, REPORT_LOST, REPORT_MEMORY
 from spanwise.wire import payload
 from spanwise.wire.content import broken

@@ -23,6 +23,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from spanwise.graph.private_dask import Expr, SingletonExpr, dataframe_classes
 from spanwise.graph.provenance import Provenance
+from spanwise.notices import tell
 
 _DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
 
@@ -53,11 +54,9 @@ def _harmless(note: Callable[[Any], None]) -> Callable[[Any], None]:
             note(made)
         except Exception as error:  # noqa: BLE001 (said; Dask goes on)
             failed = True
-            warnings.warn(
+            tell(
                 "Spanwise cannot follow this version of Dask any further: some tasks will be "
                 f"counted to the span of compute() ({type(error).__name__}: {error}).",
-                RuntimeWarning,
-                stacklevel=4,
             )
 
     return noting

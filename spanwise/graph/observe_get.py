@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -22,6 +21,7 @@ from spanwise.graph.attribution import Attribution, materialise
 from spanwise.graph.observe_dask import remember_provenance
 from spanwise.graph.private_dask import Expr
 from spanwise.graph.provenance import Provenance, current_annotation
+from spanwise.notices import tell
 
 _INSTALL_LOCK = threading.Lock()
 _INSTALLED: list[WrittenGraphs] = []
@@ -99,11 +99,9 @@ class WrittenGraphs:
         except Exception as error:  # noqa: BLE001 (said, or raised again by Dask itself)
             graph = make(expression)
             self._failed = True
-            warnings.warn(
+            tell(
                 "Spanwise cannot follow how this version of Dask makes graphs: tasks of observed "
                 f"runs may be counted to the span of compute() ({type(error).__name__}: {error}).",
-                RuntimeWarning,
-                stacklevel=4,
             )
             return graph
         finally:

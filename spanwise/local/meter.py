@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import threading
 import traceback
-import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter, thread_time
 from typing import Any
@@ -24,6 +23,7 @@ from spanwise.measure.clocks import CoreWait
 from spanwise.measure.parts import Part
 from spanwise.measure.sizes import Sizes
 from spanwise.measure.steps import LONG_SECONDS, run_parts, tell_end
+from spanwise.notices import tell
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 
 #: Of a traceback; the beginning says where it was called, the end what went wrong.
@@ -123,10 +123,8 @@ class Meter:
             lane = self._lane_of(work)
         except Exception as error:  # noqa: BLE001 (said; the task runs all the same)
             self.closed = True
-            warnings.warn(
+            tell(
                 f"Spanwise cannot measure tasks here ({type(error).__name__}: {error}).",
-                RuntimeWarning,
-                stacklevel=2,
             )
             return work.node(values)
         wait = lane.core_wait

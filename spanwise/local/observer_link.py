@@ -17,9 +17,9 @@ from typing import Any
 
 from spanwise.local.replay_ring import LogGap, ReplayRing
 from spanwise.local.tries import Refusal, Tries
+from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.processes.fork_hook import ForkHook
-from spanwise.processes.notices import tell
 from spanwise.records.log_writer import SealedBlock
 from spanwise.version import read_build
 from spanwise.wire.content import broken

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import struct
-import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from spanwise.local.lanes import ProcessSlot, ProcessSlots
 from spanwise.local.local_log import LocalLog
 from spanwise.local.log_ids import ProcessIds
 from spanwise.local.work import Done
+from spanwise.notices import tell
 
 _READ_BYTES = 1 << 20
 #: A file has about 4 MiB, a record is less: what goes on longer never ends.
@@ -105,11 +105,9 @@ class _ProcessFile:
     def give_up(self, error: Exception) -> None:
         """Read no further, and say so."""
         self.is_broken = True
-        warnings.warn(
+        tell(
             f"What process {self.pid} of a pool has measured cannot be read any further; "
             f"its tasks go on unobserved ({type(error).__name__}: {error}).",
-            RuntimeWarning,
-            stacklevel=2,
         )
 
     def remove(self) -> None:

@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable
 from itertools import count
@@ -31,6 +30,7 @@ from spanwise.local.observer_link import ObserverLink
 from spanwise.local.replay_ring import LogGap
 from spanwise.local.work import Done, Work
 from spanwise.measure.memory import ProcessMemory
+from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
 
@@ -185,11 +185,9 @@ class Recorder:
         self.meter.closed = True
         if not self.failed:
             self.failed = True
-            warnings.warn(
+            tell(
                 f"Spanwise records nothing more of {self.log.name}: "
                 f"{type(error).__name__}: {error}.",
-                RuntimeWarning,
-                stacklevel=2,
             )
 
     def _write_rest(self) -> None:

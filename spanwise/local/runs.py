@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any, Concatenate, ParamSpec
@@ -31,6 +30,7 @@ from spanwise.local.measured_node import MeasuredNode, measured, original, retir
 from spanwise.local.pool_facts import PoolFacts, UnknownPool, loop_variables, pool_facts
 from spanwise.local.recorder import Recorder
 from spanwise.local.work import TakingApart, Work, is_fused
+from spanwise.notices import tell
 
 P = ParamSpec("P")
 
@@ -145,7 +145,7 @@ class ObservedRuns(Callback):
     def _say(self, sentence: str) -> None:
         if sentence not in self._said:
             self._said.add(sentence)
-            warnings.warn(sentence, RuntimeWarning, stacklevel=4)
+            tell(sentence)
 
     # -- Dask's hooks -----------------------------------------------------
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from spanwise.processes.notices import tell
+from spanwise.notices import tell
 from spanwise.processes.process_state import lives
 
 #: Workers end with their scheduler; freeing their memory takes a moment.

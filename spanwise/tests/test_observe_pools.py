@@ -111,11 +111,12 @@ def only_so_many_bytes() -> None:
 
 
 def test_a_full_disk_is_the_end_of_measuring_there_only(seen: Observation) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         with forking_pool(1, initializer=only_so_many_bytes) as pool:
             for run in range(3):
                 compute(f"full{run}", 20, 0.0, scheduler=pool)
+    assert not [each for each in said if issubclass(each.category, RuntimeWarning)]
     compute("after", 1, 0.0, scheduler="threads")
     keys = {record["key"] for record in seen.get_task_stream()}
     assert "after-0" in keys and 1 < len(keys) < 60
@@ -138,6 +139,25 @@ def test_what_makes_no_sense_is_read_no_further_and_all_else_is(seen: Observatio
     compute("d", 1, 0.0, scheduler="processes", num_workers=1)
     keys = {record["key"] for record in seen.get_task_stream()}
     assert keys >= {"a-0", "c-0", "d-0"}
+
+
+def test_where_warnings_are_errors_one_process_is_read_no_further_and_all_else_is(
+    seen: Observation, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert seen._recorder is not None
+    folder = seen._recorder.pools.folder
+    with forking_pool(1) as pool, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compute("a", 1, 0.0, scheduler=pool)
+        wait_until("it is read", lambda: len(seen.get_task_stream()) == 1)
+        (file,) = folder.glob("1-*.0")
+        with file.open("ab") as end:
+            end.write(b"\x05\xc1\xff")
+        compute("b", 1, 0.0, scheduler=pool)
+        wait_until("it is told", lambda: "cannot be read any further" in capfd.readouterr().err)
+    assert not seen._recorder.failed
+    compute("c", 1, 0.0, scheduler="threads")
+    assert {record["key"] for record in seen.get_task_stream()} >= {"a-0", "c-0"}
 
 
 def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:

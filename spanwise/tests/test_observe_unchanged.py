@@ -26,7 +26,9 @@ from dask.sizeof import sizeof
 import spanwise
 from spanwise import span
 from spanwise.graph.template import settled
+from spanwise.local.meter import Meter
 from spanwise.local.observe import Observation
+from spanwise.local.runs import ObservedRuns
 from spanwise.local.work import TEMPLATES, TakingApart
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import SCHEDULERS, rest
@@ -118,6 +120,32 @@ def test_a_run_that_cannot_be_followed_leaves_nothing(
     assert runs._runs == {} and recorder._thread_lanes.count == 0
     assert task.compute(scheduler="threads") == 0.0
     assert len(seen.get_task_stream()) == 1
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "sentence"),
+    [
+        (ObservedRuns, "_begin", "Spanwise cannot follow this computation"),
+        (Meter, "_lane_of", "Spanwise cannot measure tasks here"),
+    ],
+)
+def test_where_warnings_are_errors_computations_go_on(
+    seen: Observation,
+    of: type,
+    name: str,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("our own")
+
+    assert seen._recorder is not None
+    monkeypatch.setattr(seen._recorder.meter if of is Meter else of, name, broken)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dask.delayed(rest)(0.0).compute(scheduler="threads") == 0.0
+    assert sentence in capsys.readouterr().err
 
 
 def test_what_ends_the_record_does_not_end_the_program(

@@ -234,6 +234,24 @@ def _short_of_threads(patience_seconds: float) -> None:
     threading.Thread.start = start_one  # type: ignore[method-assign]
 
 
+def _send_so_much(nbytes: int, dask_worker: Any) -> None:
+    dask_worker._send.__self__._limit = nbytes
+
+
+def _fail_with(value: bytes) -> None:
+    raise ValueError(value)
+
+
+def test_a_result_that_is_too_long_to_be_sent_ends_no_worker() -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        pid = client.run(os.getpid)
+        client.run(_send_so_much, 20_000)
+        for function in (bytes, _fail_with):
+            with pytest.raises(RuntimeError, match=r"its result cannot be sent: .* 20000 bytes"):
+                client.run(function, bytes(100_000) if function is _fail_with else 100_000)
+        assert client.run(os.getpid) == pid
+
+
 def _set_after(path: Any, seconds: float) -> None:
     path.touch()
     time.sleep(seconds)

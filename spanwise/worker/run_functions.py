@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanwise.processes import forks
 from spanwise.wire import payload
+from spanwise.wire.errors import FrameTooLong
 from spanwise.worker.errors import describe
 
 if TYPE_CHECKING:
@@ -122,7 +123,9 @@ class RunFunctions:
         return True
 
     def _refuse(self, request: int, why: str) -> None:
-        why = f"The worker did not run the function: {why}. Try again later."
+        self._answer(request, f"The worker did not run the function: {why}. Try again later.")
+
+    def _answer(self, request: int, why: str) -> None:
         blob = describe(RuntimeError(why)).blob
         self._worker.send("runResult", {"request": request, "ok": False, "why": why}, None, [blob])
 
@@ -152,7 +155,12 @@ class RunFunctions:
             described = describe(error)
             fields |= {"ok": False, "why": f"{described.type}: {described.message}"}
             result = described.blob
-        self._worker.send("runResult", fields, None, [result])
+        try:
+            self._worker.send("runResult", fields, None, [result])
+        except FrameTooLong as error:
+            # Else this thread would end, and the worker with it.
+            why = f"The function ran, and its result cannot be sent: {error} Return less of it."
+            self._answer(request, why)
 
 
 def _takes_worker(function: Any) -> bool:
