@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -428,7 +429,8 @@ class Client:
             # Without the other keys that a future or a persisted collection holds.
             here = Counter(entries)
             own = [entry for entry, count in here.items() if entry.count == count]
-            self._session.cancel(own, False)
+            with suppress(ClusterError):  # it has ended, and nothing runs any more
+                self._session.cancel(own, False)
             raise
         finally:
             self._session.drop(entries)

@@ -384,11 +384,17 @@ class Session:
 
     def _send_span(self, row: dict[str, Any]) -> None:
         with self.sending:
-            fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
+            mark = self.packer.mark()
             try:
+                fields = {**self.names.take_new(), "spans": [*self.spans.take_new(), row]}
                 self.send("spans", fields)
             except SchedulerLost:
                 return  # the reader reports it; leaving a block must not raise
+            except BaseException:
+                # Ctrl-C: it may not have gone out, and nobody else would say that the span closed.
+                self.packer.announce_again(mark)
+                self._dropped.put(row)
+                raise
 
     # -- waiting ----------------------------------------------------------
 

@@ -259,6 +259,45 @@ def test_who_found_a_submission_that_failed_gives_up_nobody_elses(
     assert later._alive().id not in client.fake.released
 
 
+def test_ctrl_c_is_what_a_computation_raises_though_its_cluster_has_ended(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = client._session
+
+    def interrupted(entries: Any) -> Any:
+        assert client.fake.link is not None
+        client.fake.link.close()
+        until(lambda: session.dead is not None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "gather", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        client.get({"a": (increment, 1)}, "a")
+
+
+def test_a_span_closes_though_ctrl_c_comes_while_that_is_told(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = client._session
+    send = session.send
+
+    def interrupted(kind: str, *args: Any) -> None:
+        if kind == "spans":
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        send(kind, *args)
+
+    with pytest.raises(KeyboardInterrupt), span("interrupted"):
+        assert client.submit(increment, 1).result(20) == 2
+        monkeypatch.setattr(session, "send", interrupted)
+    until(
+        lambda: any(
+            row["tag"] == "interrupted" and row["closed"] is not None
+            for row in client.fake.spans.values()
+        )
+    )
+
+
 class _Unpicklable:
     def __reduce__(self) -> Any:
         raise TypeError("not to be pickled")
