@@ -228,6 +228,14 @@ class TestFigures:
         table.assign([row(4, 4), row(5, 5, -1.0)])
         assert [take(table) for _ in range(5)] == [5, 2, 3, 1, 4]
 
+    def test_priority_decides_whether_inputs_are_here_or_come(self):
+        table = TaskTable(ME)
+        table.adopt(50, "here", 4.0, 0.0)
+        rows = [row(1, 1, 9.0, 0), row(2, 2, 1.0, 1), row(3, 3, 5.0, 2), row(4, 4, 3.0, 3)]
+        fetches, _ = table.assign(rows, [50, 50, 100, 100], [ME, ME, PEER, PEER], [1.0] * 4)
+        table.arrived([(fetches[0], "v", 1.0)], Arrival(PEER, 0, 0, 0, 0))
+        assert [take(table) for _ in range(5)] == [2, 4, 3, 1, None]
+
     def test_adopted_data_wakes_what_waits_for_it(self):
         table = TaskTable(ME)
         assign(table, (1, 1, [100]), holders={100: PEER})
@@ -254,6 +262,14 @@ class TestAnswers:
         )
         assert (replicas, woken) == ([(101, 1.0), (102, 1.0)], 1)
         assert [take(table) for _ in range(3)] == [2, 3, None] and not table.fetches
+
+    def test_what_was_taken_back_stands_before_what_wakes(self):
+        table = TaskTable(ME)
+        fetches, _ = assign(table, (1, 1, [100]), (2, 2, [100]), holders={100: PEER})
+        assert table.take_back(1, 1) == (True, [])
+        arrival = Arrival(PEER, 0, 0, 0, 0)
+        assert table.arrived([(fetches[0], "v", 1.0)], arrival) == ([(100, 1.0)], 1)
+        assert [take(table), take(table)] == [2, None]
 
 
 class TestLosses:

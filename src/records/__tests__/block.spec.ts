@@ -238,6 +238,30 @@ describe('a block', () => {
     ).toThrow('names.text has no values');
   });
 
+  it('has the same texts whether they come as text or as bytes', () => {
+    const texts = fc.array(
+      fc.tuple(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.boolean()),
+      { maxLength: 20 }
+    );
+    fc.assert(
+      fc.property(texts, drawn => {
+        const builder = new BlockBuilder('names');
+        builder.grow(drawn.length);
+        for (const [text, isBytes] of drawn) {
+          if (isBytes) {
+            builder.addTextBytes('text', new TextEncoder().encode(text));
+          } else {
+            builder.addText('text', text);
+          }
+        }
+        const { rows } = rowsOf(builder.seal(1));
+        expect(rows.map(({ text }) => text)).toEqual(
+          drawn.map(([text]) => text)
+        );
+      })
+    );
+  });
+
   it('has texts in text columns alone', () => {
     const builder = new BlockBuilder('names');
     builder.grow();
