@@ -68,7 +68,7 @@ _READ_CODE = CoreWait.read.__code__
 STILL = 0.02
 #: Looks that may be called waiting later: a stay of half a minute.
 _MOST_DOUBTS = 3000
-#: Functions in spans that are owed parts of samples, per thread: some 300 bytes each. The oldest
+#: Functions in spans that are owed parts of samples, per thread: some 400 bytes each. The oldest
 #: go; they lose less than a sample.
 _MOST_OWED = 10_000
 _GOLDEN = 0.618033988749895

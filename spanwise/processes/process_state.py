@@ -55,6 +55,11 @@ def started(pid: int) -> float:
     ------
     psutil.Error, OSError
     """
-    # (in this order: psutil adds the same to get the wall clock's time)
-    booted = psutil.boot_time() if sys.platform == "linux" else 0.0
-    return psutil.Process(pid).create_time() - booted
+    if sys.platform != "linux":
+        return psutil.Process(pid).create_time()
+    while True:
+        # psutil has added it, as it was when the clock was read last. (It may be set meanwhile.)
+        booted = psutil.boot_time()
+        created = psutil.Process(pid).create_time()
+        if psutil.boot_time() == booted:
+            return created - booted

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from spanwise.processes.process_state import is_stopped, lives, started
 from spanwise.tests.descriptors import without_descriptors
@@ -50,3 +51,22 @@ def test_all_processes_tell_the_same_start() -> None:
         cwd=Path(__file__).parent,
     )
     assert abs(float(told.stdout) - here) < 0.1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start does not change")
+def test_a_clock_that_is_set_meanwhile_changes_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    since = started(os.getpid())
+    linux = sys.modules["psutil._pslinux"]
+    booted = linux.boot_time()
+    told = [booted, booted + 60.0]
+
+    def boot_time() -> float:
+        now = told.pop(0) if len(told) > 1 else told[0]
+        # (psutil before 7.1 keeps what it has read)
+        monkeypatch.setattr(linux, "BOOT_TIME", now, raising=False)
+        return now
+
+    for of in (psutil, linux):
+        monkeypatch.setattr(of, "boot_time", boot_time)
+    assert abs(started(os.getpid()) - since) < 0.1
+    assert lives(os.getpid(), since)

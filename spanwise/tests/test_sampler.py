@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from bisect import bisect_right
 from collections import Counter
@@ -123,6 +124,17 @@ def test_an_idle_executor_is_not_sampled():
     sampler = sampler_of(FakeExecutor((None, None)))
     assert sampler.look(100.0) == (0, False)
     assert sampler.looks == 0
+
+
+def test_a_look_that_fails_lets_go_of_the_frames(monkeypatch):
+    """They hold what tasks hold, and this very frame."""
+    frames = {1: object()}
+    monkeypatch.setattr(sampling.sys, "_current_frames", lambda: frames)
+    sampler = sampler_of(FakeExecutor((A, None)))
+    sampler._lanes[0].clock = SimpleNamespace(read=lambda: os.kill(2**30, 0))
+    with pytest.raises(OSError, match="No such process"):
+        sampler.look(100.0)
+    assert not frames
 
 
 def named(sampler: Sampler) -> dict[str, int]:

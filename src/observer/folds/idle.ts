@@ -74,7 +74,7 @@ type IdleQuestion = {
  *           task waits for a thread
  *           there
  *
- * (runnable without any transfer: the scheduler had not answered yet; a paused worker: paused for memory.)
+ * (runnable without any transfer: the scheduler had not answered yet; a worker that is paused or stopped: that.)
  *
  * A filter by workers chooses lanes: capacity, runs and idle time are of these lanes alone. Spans, functions and statuses choose tasks, and get a
  * share: within each of some thousand bins, idle time is divided among the tasks that were unfinished then, wherever they ran, by how
