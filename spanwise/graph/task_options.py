@@ -13,6 +13,10 @@ UNDERSTOOD = ("retries", "priority", "workers", "allow_other_workers")
 
 #: Numbers of workers are below this (u16 on the wire).
 _WORKERS = 1 << 16
+#: The largest numbers that the columns of `submit` hold (u8, i32); what lies beyond counts as
+#: the nearest, as nobody tells 300 retries from 255.
+_MOST_RETRIES = 0xFF
+_MOST_PRIORITY = 0x7FFFFFFF
 
 
 class TaskOptions:
@@ -68,7 +72,11 @@ class TaskOptions:
         if workers is not None:
             others = bool(self._value("allow_other_workers", key))
             restriction = self._number(workers, others)
-        return min(255, int(retries or 0)), restriction, int(priority or 0)
+        return (
+            max(0, min(_MOST_RETRIES, int(retries or 0))),
+            restriction,
+            max(-_MOST_PRIORITY - 1, min(_MOST_PRIORITY, int(priority or 0))),
+        )
 
     def _value(self, name: str, key: Key) -> Any:
         value = self._by_key.get(name, {}).get(key)

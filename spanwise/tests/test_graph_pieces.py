@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
 from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans
+from spanwise.graph.packs import option_columns
 from spanwise.graph.spans import SpanAnnotation, SpanRecord, record_of
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
@@ -304,3 +305,14 @@ class TestOptions:
     def test_resources_are_refused(self) -> None:
         with pytest.raises(NotImplementedError, match="workers="):
             TaskOptions(lambda workers: None, {"resources": {"GPU": 1}})
+
+
+@given(st.integers(), st.integers())
+def test_any_retries_and_priorities_fit_their_columns(retries: int, priority: int) -> None:
+    options = TaskOptions(lambda workers: None, {"retries": retries, "priority": priority})
+    columns = option_columns(["a"], options)
+    assert columns["retries"][0] == (0 if retries < 0 else min(retries, 255))
+    most = 2**31
+    assert columns["userPriority"][0] == (
+        priority if -most <= priority < most else -most if priority < 0 else most - 1
+    )
