@@ -68,7 +68,7 @@ export const MOST_WATCHES = 256;
 export const PANEL_LINK = {
   up: {
     /**
-     * Kept until `unwatch`, whatever it is answered, and answered again when its cluster comes or begins anew; a query, until its one answer.
+     * Kept until `unwatch`, whatever it is answered, and answered again when its cluster comes or begins a new history; a query, until its one answer.
      * Only of more than MOST_WATCHES the rest is not kept.
      */
     watch: message({

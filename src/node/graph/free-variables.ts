@@ -1,5 +1,5 @@
 /**
- * Which names a function's text takes from around it: what a worker, which is given only that text, would not have.
+ * Which names a function's text takes from around it. A worker gets the text alone, so it would lack them.
  */
 import * as vm from 'node:vm';
 import { parse, type Token } from 'acorn';

@@ -349,7 +349,7 @@ function loadModule(url: string, exportName: string): Names | Later {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ERR_REQUIRE_CYCLE_MODULE') {
       throw new NotPortableError(
-        `${url} is still being loaded, and it is its top level that began this run: in this thread its functions can be called when it is loaded. ` +
+        `${url} is still being loaded, since its top level began this run: this thread cannot call its functions yet. ` +
           'Put the functions of tasks into a file of their own.'
       );
     }

@@ -72,7 +72,7 @@ export function callNode(node: TaskNode, inputs: Inputs): unknown {
 /** Says of a bare promise in a graph that it is not waited for. */
 export function promiseError(what: string): TypeError {
   return new TypeError(
-    `${what} is a promise, which tasks would get as it is: await it, or let a task begin it, task(() => …), whose value ref() then gives. For the promise itself write data(promise).`
+    `${what} is a promise: tasks would get the promise and not its value. Either await it, or have a task make it, task(() => …), whose value ref() gives. For the promise itself write data(promise).`
   );
 }
 

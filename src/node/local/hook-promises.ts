@@ -2,8 +2,8 @@ import { isThenable } from '../graph/thenable';
 import { warn } from '../warning';
 
 /**
- * What hooks have promised in one run. A hook may be an async function; what it fails with ends the run as what it throws does, and never
- * the program, which Node ends for a rejection that nobody hears.
+ * What hooks have promised in one run. A hook may be an async function: its rejection ends the run, as an error that it throws does.
+ * It never ends the program, as a rejection without a handler would in Node.
  */
 export class HookPromises {
   private readonly _pending = new Set<Promise<void>>();

@@ -39,7 +39,7 @@ const bareThrownBy = new BoundedMap<unknown, Thrown>(16);
 const LONGEST_BARE = 10_000;
 
 /**
- * Notes which task threw an error, and writes it onto the error if that takes properties, so that it is printed with it.
+ * Notes which task threw an error, and writes that onto the error, if it takes properties, so that both are printed together.
  *
  * The same error may arrive several times. If it comes from a run within the task that fails, the innermost task threw it. If it is thrown
  * once more, perhaps by another task, that one counts.

@@ -94,7 +94,7 @@ export function findDoorbells(
     const found = describedBy(named);
     if (found === null) {
       throw new NoObserverError(
-        `${named} is not the connection file of a Jupyter server with Spanwise that runs. Such files lie in ${jupyterRuntimeFolder(env)}.`
+        `${named} is not the connection file of a running Jupyter server with Spanwise. Such files lie in ${jupyterRuntimeFolder(env)}.`
       );
     }
     return [checked(found).doorbell];
@@ -216,12 +216,12 @@ function checkStats(path: string, stats: Stats, forbidden: number): void {
   const mode = (stats.mode & 0o777).toString(8);
   if (stats.isSymbolicLink() || stats.uid !== process.getuid!()) {
     throw new UnsafeConnectionError(
-      `${path} does not belong to the user who runs this program, so nothing is sent to whom it names. Start JupyterLab as this user.`
+      `${path} does not belong to the user who runs this program, so nothing is sent. Start JupyterLab as this user.`
     );
   }
   if ((stats.mode & forbidden) !== 0) {
     throw new UnsafeConnectionError(
-      `${path} is open to other users (mode ${mode}), so nothing is sent to whom it names. Run "chmod go= ${path}" and restart JupyterLab.`
+      `${path} is open to other users (mode ${mode}), so nothing is sent. Run "chmod go= ${path}" and restart JupyterLab.`
     );
   }
 }
@@ -231,7 +231,7 @@ function statOf(path: string): Stats {
     return lstatSync(path);
   } catch (error) {
     throw new NoObserverError(
-      `The Jupyter server's files are not all there (${path}): restart JupyterLab.`,
+      `A file of the Jupyter server is missing (${path}). Restart JupyterLab.`,
       { cause: error }
     );
   }

@@ -23,8 +23,8 @@ export class LaneRange {
   constructor(readonly size: number) {}
 
   /**
-   * The lane of a worker's task. A worker keeps its lane; a new worker takes a lane that no worker had, or that of the worker that has been
-   * idle for longest, never of one that was busy at `start`.
+   * The lane of a worker's task. A worker keeps its lane. A new worker takes a lane that no worker had; if there is none, the one that has been
+   * idle for longest, and never one that was busy at `start`.
    */
   ofWorker(workerId: number, start: number, stop: number): number {
     let place = this._holders.findIndex(

@@ -50,7 +50,7 @@ export class FunctionTable {
   private _lastFn: TaskFunction | null = null;
   private _lastId = -1;
 
-  /** @param _mostCharacters - of what is known; what one message calls is known in any case. */
+  /** @param _mostCharacters - of all known functions; those that one message calls are known in any case. */
   constructor(private readonly _mostCharacters = MOST_CHARACTERS) {}
 
   /** How many functions are known. */
@@ -63,7 +63,7 @@ export class FunctionTable {
     return this._nextSerial;
   }
 
-  /** What is asked for from now on is called by the next message. */
+  /** From now on {@link idOf} is asked for the next message. */
   beginMessage(): void {
     this._message += 1;
     this._lastFn = null;
@@ -96,7 +96,7 @@ export class FunctionTable {
     }
   };
 
-  /** The definitions of what is known, of those with serial numbers from `start` on. */
+  /** The definitions of the known functions with serial numbers from `start` on. */
   definitionsFrom(start: number): readonly FunctionDefinition[] {
     if (start === this._nextSerial) {
       return [];
@@ -162,7 +162,7 @@ export class FunctionTable {
     return entry;
   }
 
-  /** Half of what may be known stays, and what the message calls that is being made. */
+  /** Forgets down to half of the limit, but no function that the current message calls. */
   private _forgetOldest(): void {
     const oldestFirst = this._entries
       .filter(({ usedIn }) => usedIn !== this._message)

@@ -24,7 +24,7 @@ export function importInWorker(
   );
 }
 
-/** Calls `body` as from the top level of the innermost of these modules: what it begins is part of what that has begun. */
+/** Calls `body` as if the top level of the last of these modules did: {@link importsAround} then gives these modules. */
 export function callWithin<R>(within: readonly string[], body: () => R): R {
   return importing().run(within, body);
 }

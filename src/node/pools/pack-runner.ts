@@ -27,7 +27,7 @@ const PAUSE_MS = 10;
 
 /** What the runner needs of the thread or process it runs in. */
 type RunnerLink = {
-  /** @returns when the memory of what was sent may change again, if that is not at once. @throws if something cannot be sent. */
+  /** @returns a promise if memory that was sent must not change yet: until it resolves. @throws if something cannot be sent. */
   send(
     message: FromWorker,
     moved: readonly ArrayBuffer[]

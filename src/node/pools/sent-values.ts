@@ -1,6 +1,6 @@
 /**
- * Looks through values that are about to be sent, at both ends: for objects that would arrive without the methods of their class, and for
- * objects that several tasks of a pack are given, which would arrive as one.
+ * Looks through values before they are sent, at both ends. It finds objects that would arrive without the methods of their class, and
+ * objects that several tasks of a pack are given: they would share one copy.
  *
  * ```
  *   task 0   { rows: [a, b] }        b belongs to two tasks: the worker makes copies

@@ -1,4 +1,4 @@
-/** What waits in a worker behind a task that takes long, and workers that are held by a task of a run that is over. */
+/** Finds tasks that wait in a worker behind a long one, and workers that a task of a finished run still holds. */
 import type { Entry } from './batch';
 import { STUCK_MS } from './placement';
 import type { IPoolRun } from './pool-worker';

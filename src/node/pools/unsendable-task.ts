@@ -5,7 +5,7 @@ import { encodeCall } from './call-encoding';
 import { describeUnsendable, UnsendableError } from './unsendable';
 
 /**
- * The first of some tasks, which could not be sent together, that cannot be sent alone, and the error that says why.
+ * After some tasks could not be sent together: the first one that cannot be sent alone either, and the error that says why.
  *
  * @param thrown - what sending them threw
  * @returns null if each can be sent: memory that ran out, for one.

@@ -107,7 +107,8 @@ export type ResourcePlot = {
 };
 
 /**
- * A plot of what is held: when each thing came and went and how much it counts, drawn as one line per label. All lists but `labels` have one entry per thing.
+ * A plot of what is held: when each thing came and went and how much it counts, drawn as one line per label. All lists but `labels` have one
+ * entry per thing.
  *
  * @group Pictures
  * @example

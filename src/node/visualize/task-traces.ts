@@ -8,7 +8,7 @@ import { taskRects, type TaskRect } from './task-rects';
 import type { Trace } from './plotly-figure';
 import type { Theme } from './theme';
 
-/** Of a row's height, what its tasks fill. */
+/** The share of a row's height that its tasks fill. */
 const FILLED = 0.92;
 /** Narrower rectangles have no outline: it would be all that is seen of them. */
 const OUTLINED_PIXELS = 4;
