@@ -47,7 +47,7 @@ type Layout = readonly {
 
 /** Up to here, writing numbers one by one takes less than making a view of the column: a submitted call has one row in each table. */
 const FEW_ROWS = 4;
-const WRITERS: {
+const writers: {
   readonly [T in NumberType]: (
     view: DataView,
     at: number,
@@ -75,7 +75,7 @@ function layoutOf(tables: Tables): Layout {
         name: column,
         array: TYPED_ARRAYS[type],
         width: TYPED_ARRAYS[type].BYTES_PER_ELEMENT,
-        write: WRITERS[type]
+        write: writers[type]
       }))
     };
   });
