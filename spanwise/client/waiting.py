@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -122,10 +125,16 @@ class as_completed:
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
+        #: By a number: held here alone, and let go of with this object.
+        self._coming: dict[int, Future] = {}
+        self._numbers = itertools.count()
         #: How many threads sleep until the next is done.
         self._waiting = 0
         #: Wakes the coroutine that waits for the next, if one does.
         self._wake: Callable[[], None] | None = None
+        # The session keeps these until the last task is done, which may be never.
+        self._found = found = weakref.ref(self)
+        self._waits = partial(_is_waiting, found)
         if futures is not None:
             self.update(futures)
 
@@ -133,17 +142,19 @@ class as_completed:
         """Add one future."""
         entry = future._alive()
         self._pending += 1
+        if entry.status != PENDING:
+            self._has_come(future)
+            return
+        number = next(self._numbers)
+        self._coming[number] = future
+        done = partial(_has_come, self._found, number)
+        future.client._session.when_done(entry, done, self._waits)
 
-        def done() -> None:
-            self._done.put(future)
-            wake = self._wake
-            if wake is not None:
-                wake()
-
-        future.client._session.when_done(entry, done, self._is_waiting)
-
-    def _is_waiting(self) -> bool:
-        return self._waiting > 0
+    def _has_come(self, future: Future) -> None:
+        self._done.put(future)
+        wake = self._wake
+        if wake is not None:
+            wake()
 
     def update(self, futures: Iterable[Future]) -> None:
         """Add several futures."""
@@ -230,6 +241,17 @@ class as_completed:
                 raise TimeoutError(f"{self._pending} tasks not done in time") from None
             finally:
                 self._waiting -= 1
+
+
+def _has_come(found: weakref.ref[as_completed], number: int) -> None:
+    this = found()
+    if this is not None:
+        this._has_come(this._coming.pop(number))
+
+
+def _is_waiting(found: weakref.ref[as_completed]) -> bool:
+    this = found()
+    return this is not None and this._waiting > 0
 
 
 __all__ = ["ALL_COMPLETED", "FIRST_COMPLETED", "as_completed", "wait", "wait_async"]

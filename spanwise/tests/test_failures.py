@@ -384,6 +384,34 @@ def test_who_found_what_was_never_submitted_keeps_nothing_of_its_submitter(
             found[0].result(LIMIT)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_as_completed_was_given_is_let_go_with_it(
+    client: LocalClient, asynchronous: bool
+) -> None:
+    """Also what is not done, and may never be."""
+    ids: list[int] = []
+
+    def failing() -> None:
+        first = client.submit(fail_from, next(iter(LINKS)))
+        wait(first, timeout=LIMIT)
+        client.fake.hold.clear()
+        made = [first, *client.map(increment, range(5))]
+        ids.extend(future._alive().id for future in made)
+        coming = as_completed(made, with_results=True, timeout=LIMIT)
+        if asynchronous:
+            asyncio.run(anext_of(coming))
+        else:
+            next(coming)
+
+    async def anext_of(coming: Any) -> None:
+        await coming.__anext__()
+
+    with pytest.raises(ValueError):
+        failing()
+    gc.collect()
+    until(lambda: set(ids) <= set(client.fake.released))
+
+
 def test_a_future_that_is_released_keeps_no_frames(client: LocalClient) -> None:
     future = client.submit(fail_from, next(iter(LINKS)))
 
