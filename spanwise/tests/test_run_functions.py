@@ -7,12 +7,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from spanwise import Client
+from spanwise.errors import ClusterError
 from spanwise.tests.processes import wait_until
 from spanwise.worker import run_functions
 from spanwise.worker.run_functions import MOST_THREADS, RunFunctions
@@ -218,8 +221,22 @@ def test_time_in_which_nobody_could_look_is_not_waited_for(
     wait_until("the other is answered", lambda: 0 in worker.given)
 
 
-def _short_of_threads(patience_seconds: float) -> None:
-    """In a worker: no second thread, and less patience."""
+def _short_of_threads(
+    patience_seconds: float, memory_seconds: float = 0.2, dask_worker: Any = None
+) -> None:
+    """In a worker: no second thread, less patience, and another time between looks at memory."""
+    watch = dask_worker.watch
+    watch.memory_seconds = memory_seconds
+    measure = watch._measure_memory
+    measured = threading.Event()
+
+    def measure_and_tell(now: float) -> None:
+        measure(now)
+        measured.set()
+
+    watch._measure_memory = measure_and_tell
+    # The next look comes so much later.
+    assert measured.wait(20)
     start = threading.Thread.start
     has_one = threading.Event()
 
@@ -255,6 +272,41 @@ def test_a_result_that_is_too_long_to_be_sent_ends_no_worker() -> None:
 def _set_after(path: Any, seconds: float) -> None:
     path.touch()
     time.sleep(seconds)
+
+
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_callers_are_told_whatever_the_worker_does(tmp_path: Path, is_busy: bool) -> None:
+    with Client(n_workers=1, threads_per_worker=1) as client:
+        # Nothing but the call has it look: it measures memory no more.
+        client.run(_short_of_threads, 0.5, 3600.0)
+        if is_busy:
+            working = client.submit(_set_after, tmp_path / "task", 3600.0)
+            wait_until("it works", (tmp_path / "task").exists)
+
+        def hold() -> None:
+            with suppress(RuntimeError, ClusterError):  # it ends with the cluster
+                client.run(_set_after, tmp_path / "function", 3600.0)
+
+        holding = threading.Thread(target=hold)
+        holding.start()
+        wait_until("it runs", (tmp_path / "function").exists)
+        refused: list[str] = []
+
+        def ask() -> None:
+            try:
+                client.run(os.getpid)
+            except (RuntimeError, ClusterError) as error:
+                refused.append(str(error))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        asking.join(10.0)
+        told = list(refused)
+        if is_busy:
+            working.release()
+    holding.join()
+    asking.join()
+    assert told and "1 functions run there already" in told[0]
 
 
 def test_a_worker_without_further_threads_answers_and_counts_no_time_of_a_stop(
