@@ -1,7 +1,8 @@
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   testRunner: 'jest',
-  plugins: ['@stryker-mutator/jest-runner'],
+  plugins: ['@stryker-mutator/jest-runner', './mutation/error-sentences.mjs'],
+  ignorers: ['error-sentences'],
   jest: { projectType: 'custom', configFile: 'mutation/jest.config.cjs' },
   coverageAnalysis: 'perTest',
   mutate: [

@@ -92,8 +92,11 @@ class TestTemplates:
         part = Part(called, None, (Slot(1),), {"x": Slot(-1)}, "name", 3, (0, 2), True)
         again = pickle.loads(pickle.dumps(Template(len, parts=(part,)))).parts[0]
         assert type(again) is Part
-        for name in ("function", "order", "name", "span", "drops", "settles"):
-            assert getattr(again, name) == getattr(part, name), name
+        for each in (part, again):
+            facts = (each.function, each.order, each.name, each.span, each.drops, each.settles)
+            assert facts == (called, None, "name", 3, (0, 2), True)
+        plain = Part(called, ())
+        assert (plain.name, plain.span, plain.drops, plain.settles) == ("", 0, (), False)
         assert again.run(LITERALS, VALUES) == called(1, x="a")
 
     def test_a_fused_template_runs_part_by_part(self) -> None:
@@ -130,9 +133,20 @@ class TestTemplates:
         result = now.run((), ())
         assert made == [0, 1, 2] and list(result) == [0, 1, 2]
         assert next(iter(result), None) is None
-        nested = settled(map(str, [1]) for _ in range(2))
-        assert [list(inner) for inner in nested] == [["1"], ["1"]]
+        made.clear()
+        nested = settled(items() for _ in range(2))
+        assert made == [0, 1, 2, 0, 1, 2]
+        assert [list(inner) for inner in nested] == [[0, 1, 2], [0, 1, 2]]
+        chained = settled(itertools.chain(items()))
+        assert len(made) == 9 and list(chained) == [0, 1, 2]
         assert list(settled(iter(()))) == []
+        # Bags have iterators of their own.
+        of_bag = type("Lazy", (map,), {"__module__": "dask.bag.core"})
+        made.clear()
+        assert list(settled(of_bag(made.append, [1, 2]))) == [None, None]
+        made.clear()
+        settled(of_bag(made.append, [1, 2]))
+        assert made == [1, 2]
         endless = itertools.count()
         assert settled(endless) is endless
         text = "no iterator"
@@ -162,9 +176,9 @@ class TestTexts:
         monkeypatch.setattr(dictionaries, "MOST_CHARACTERS", 5)
         coined: list[str] = []
         texts = BoundedTexts(lambda _, text: coined.append(text))
-        for text in ("abc", "de", "f", "abc"):
+        for text in ("abcd", "e", "f", "abcd"):
             texts.id_of(text)
-        assert coined == ["abc", "de", "(others)"]
+        assert coined == ["abcd", "e", "(others)"]
 
     def test_long_functions_are_cut_and_long_groups_are_none(self) -> None:
         coined: list[str] = []
@@ -205,6 +219,17 @@ class TestSpans:
         assert spans.id(SpanAnnotation(outer)) == 1
         assert spans.id(SpanAnnotation(other)) == 3
         assert spans.records == {1: outer, 2: inner, 3: other}
+        beside = SpanRecord("beside", outer)
+        unmoved = Spans(closed.append)
+        assert [unmoved.id(SpanAnnotation(each)) for each in (inner, beside)] == [2, 3]
+        rows = unmoved.take_new()
+        assert [(row["id"], row["parent"], row["tag"]) for row in rows] == [
+            (1, 0, "outer"),
+            (2, 1, "inner"),
+            (3, 1, "beside"),
+        ]
+        assert rows[0]["opened"] == outer.opened
+        del unmoved
 
         def row(number: int, record: SpanRecord, parent: int) -> dict[str, Any]:
             return {

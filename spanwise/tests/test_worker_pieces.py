@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import sys
 import threading
@@ -35,6 +36,14 @@ def called(*args, **kwargs):
 def test_plain_slots(order):
     template = Template(called, tuple(order))
     assert bound(template)(LITERALS, VALUES) == template.run(LITERALS, VALUES)
+
+
+def test_all_pairs_of_plain_slots():
+    each = range(-len(LITERALS), len(VALUES))
+    for count in range(3):
+        for order in itertools.product(each, repeat=count):
+            filled = tuple(VALUES[i] if i >= 0 else LITERALS[~i] for i in order)
+            assert bound(Template(called, order))(LITERALS, VALUES) == (filled, {})
 
 
 def test_patterns():

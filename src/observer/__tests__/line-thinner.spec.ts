@@ -12,7 +12,7 @@ const anySamples = fc
         fc.constantFrom(NaN, -1)
       )
     }),
-    { maxLength: 60 }
+    { maxLength: 60, size: 'max' }
   )
   .map(samples => samples.sort((a, b) => a.t - b.t));
 

@@ -98,6 +98,18 @@ describe('a block', () => {
     );
   });
 
+  it('is read without copying where it lies as its columns do', () => {
+    const bytes = sealed({ table: 'edges', rows: [{ node: 4 }] });
+    const larger = new Uint8Array(bytes.length + 8);
+    larger.set(bytes, 8);
+    for (const each of [bytes, larger.subarray(8)]) {
+      const block = decodeBlock(each);
+      expect(block.table === 'edges' && block.columns.node.buffer).toBe(
+        each.buffer
+      );
+    }
+  });
+
   it('says where it ends, so that blocks may follow each other', () => {
     const first = sealed({ table: 'names', rows: [{ id: 1, text: 'größe' }] });
     const second = sealed({ table: 'edges', rows: [{ node: 4 }] }, 2);
