@@ -33,12 +33,12 @@ class WorkingClient {
   }
 
   /** Nothing moves for so long; then a task ends, and work goes on for `between` seconds. */
-  worksFor(seconds: number, between: number): void {
+  worksFor(seconds: number, between: number, endsWell = true): void {
     const { core } = this._cluster;
     core.isStalled = true;
     this._pass(seconds);
     core.isStalled = false;
-    core.stepsAhead++;
+    core.stepsAhead += endsWell ? 1 : 0;
     this._cluster.moves++;
     this._pass(between);
   }
@@ -77,4 +77,14 @@ describe('a client that works for long on each result', () => {
       client.close();
     }
   );
+
+  it('is told nothing again of a stall in which no task has ended well', () => {
+    const client = new WorkingClient(30);
+    client.worksFor(40, 70, false);
+    client.worksFor(40, 70);
+    expect(client.told).toHaveLength(1);
+    client.worksFor(40, 3);
+    expect(client.told).toHaveLength(2);
+    client.close();
+  });
 });
