@@ -44,21 +44,17 @@ def test_an_orphan_is_found_and_ended() -> None:
     assert wait_until_gone(known, limit_seconds=30) == []
 
 
-#: A runner with a cluster, both in lanes of `scripts/test`: the runner is killed, or its time
-#: is over; the cluster has a session of its own.
+#: A runner with browsers, say, both in lanes of `scripts/test`: the runner is killed, or its
+#: time is over; they have sessions of their own.
 _RUNNER = """
-import os, signal, sys, time
-from spanwise import Client
+import os, signal, subprocess, sys
 
-if __name__ == "__main__":
-    client = Client(n_workers=1, threads_per_worker=1)
-    client.wait_for_workers(1)
-    # A cluster of its own ends with its client, unless it is stopped.
-    os.kill(client._scheduler.process.pid, signal.SIGSTOP)
-    for row in client.scheduler_info()["workers"].values():
-        os.kill(row["pid"], signal.SIGSTOP)
-    print("ready", sys.stdin.read().strip() or "nothing", flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
+for stopped in (False, True):
+    left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    if stopped:
+        left.send_signal(signal.SIGSTOP)
+print("ready", sys.stdin.read().strip() or "nothing", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 _LANES = """

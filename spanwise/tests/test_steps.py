@@ -35,12 +35,26 @@ class Clocks:
         self.told: list[tuple[str, int]] = []
         self.marks = 0
         self.asked: list[tuple[int, int, float, float]] = []
+        #: The sampler looks during parts of these names.
+        self.looked_at: set[str] = set()
+        self.watched = False
+        self._ended: list[tuple[float, float, float, float]] = []
+
+    @property
+    def ended(self) -> list[tuple[float, float, float, float]]:
+        """All that the thread has told of what was looked at."""
+        return self._ended
+
+    @ended.setter
+    def ended(self, told: tuple[float, float, float, float]) -> None:
+        self._ended.append(told)
 
     def part_of(self, name: str, seconds: float, cpu: float, **options):
         def run(*values):
             self.now += seconds
             self.cpu += cpu
             self.told.append((self.part[4].name, self.part[3]))
+            self.watched = name in self.looked_at
             if seconds < 0:
                 raise ValueError(name)
             return (name, *values)
@@ -51,6 +65,9 @@ class Clocks:
         self.marked = self.now
         self.marks += 1
         return 0.0
+
+    def read(self) -> float:
+        return 3.0
 
     def of_part(self, function: int, span: int, seconds: float, cpu: float) -> float:
         self.asked.append((function, span, seconds, cpu))
@@ -159,3 +176,14 @@ def test_exactly_five_milliseconds_are_long(monkeypatch):
         monkeypatch, *(clocks.part_of("a", each, 0.0, order=()) for each in (0.25, 0.125))
     )
     assert rows[0][PART_CORE_WAIT] == 0.5 and isnan(rows[1][PART_CORE_WAIT])
+
+
+def test_parts_tell_when_they_end_if_somebody_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = Clocks()
+    clocks.looked_at = {"two", "three"}
+    seconds = {"one": 0.5, "two": 0.25, "three": -0.125, "four": 1.0}
+    parts = [clocks.part_of(name, each, each / 2, order=()) for name, each in seconds.items()]
+    clocks.run(monkeypatch, *parts)
+    # (began, end, CPU at the end, waited for a core); also of one that fails.
+    assert clocks.ended == [(100.5, 100.75, 7.375, 3.0), (100.75, 100.625, 7.3125, 3.0)]
+    assert not clocks.watched
