@@ -1,6 +1,6 @@
 """A first look at Spanwise: two people's work on one cluster, told apart by spans.
 
-    python first_look.py            about half a minute, then a table per span
+    python first_look.py            about half a minute, then a table with a row per span
     python first_look.py --quick    the same on a tenth of the data
 
 Alice loads sensor readings, cleans them, makes features and trains a model; Bob counts

@@ -40,8 +40,9 @@ class Failures:
     def mark(self, entry: Entry, status: int, cause: int) -> None:
         """Make an entry a failed or cancelled one."""
         if status == REPORT_CANCELLED:
-            entry.status = CANCELLED
             entry.reason = cancelled(entry.key)
+            entry.status = CANCELLED
             return
-        entry.status = ERROR
+        # Before the status, by which other threads know that there is one.
         entry.reason = self._known.get(cause) or FoundHere(lambda: RemoteTaskError(_FORGOTTEN))
+        entry.status = ERROR

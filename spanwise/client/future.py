@@ -132,8 +132,8 @@ class Future(TaskRef):
     def _exception(self, entry: Entry) -> BaseException | None:
         if entry.status not in (ERROR, CANCELLED):
             return None
-        self._failure = entry.failure()
-        return self._failure.error
+        failure = self._failure = entry.failure()
+        return failure.error
 
     def traceback(self, timeout: float | str | None = None) -> Any:
         """Wait and return the worker's traceback as text, or None."""

@@ -284,8 +284,8 @@ class Session:
                 if self.by_key.get(entry.key) is entry:
                     del self.by_key[entry.key]
                 entry.id = -1  # which another entry may get from now on
+                entry.reason = reason  # before the status, by which others know that there is one
                 entry.status = ERROR
-                entry.reason = reason
                 self._done(entry)
 
     def _give_back_ids(self, unheard: int, end: int) -> None:
@@ -390,6 +390,8 @@ class Session:
                 self.send("spans", fields)
             except SchedulerLost:
                 return  # the reader reports it; leaving a block must not raise
+            except Exception:
+                raise  # it would fail again
             except BaseException:
                 # Ctrl-C: it may not have gone out, and nobody else would say that the span closed.
                 self.packer.announce_again(mark)
@@ -543,9 +545,9 @@ class Session:
                     ids.append(entry.id)
                     if self.by_key.get(entry.key) is entry:
                         del self.by_key[entry.key]
+                    entry.reason = cancelled(entry.key, why)
                     entry.status = CANCELLED
                     entry.inline = None
-                    entry.reason = cancelled(entry.key, why)
                     self._done(entry)
             if ids:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})
@@ -558,9 +560,15 @@ class Session:
         with self.lock:
             self._check_alive()
             for entry in entries:
+                if entry.id < 0:
+                    raise ClusterError(
+                        f"{entry.key!r} was never submitted: there is nothing to retry. Submit it."
+                    )
+            for entry in entries:
                 # Its reason stays until the next: another thread may be about to raise it.
                 entry.status = PENDING
-        self.send("retry", {}, {"ids": {"id": array("I", [e.id for e in entries])}})
+            ids = array("I", [entry.id for entry in entries])
+        self.send("retry", {}, {"ids": {"id": ids}})
 
     # -- requests ---------------------------------------------------------
 
@@ -628,9 +636,11 @@ class Session:
             self._dropped.put(array("I", ids))
 
     def _release(self) -> None:
-        while self._let_go_next():
-            pass  # holding nothing: entries hold results, and errors their callers' frames
-        self._dropped = _NOWHERE
+        try:
+            while self._let_go_next():
+                pass  # holding nothing: entries hold results, and errors their callers' frames
+        finally:
+            self._dropped = _NOWHERE
 
     def _let_go_next(self) -> bool:
         """Wait for what is dropped, and let go of it; False: nothing more comes."""
@@ -662,7 +672,10 @@ class Session:
                     ids.extend(self._count_down(entries))
         for row in rows:
             if self.dead is None and not self._closing:
-                self._send_span(row)
+                try:
+                    self._send_span(row)
+                except Exception as error:  # noqa: BLE001 (releases must go on)
+                    tell(f"The end of span {row['tag']!r} was not recorded: {said(error)}")
         try:
             if ids and self.dead is None and not self._closing:
                 self.send("release", {}, {"ids": {"id": ids}})
@@ -852,8 +865,8 @@ class Session:
             reason = FoundHere(lambda: SchedulerLost(sentence))
             for entry in self._by_id.values():
                 if entry.status == PENDING:
-                    entry.status = CANCELLED if self._closing else ERROR
                     entry.reason = reason
+                    entry.status = CANCELLED if self._closing else ERROR
                     self._done(entry)
             for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
                 answers.put(SchedulerLost(sentence))

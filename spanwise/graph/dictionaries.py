@@ -162,6 +162,11 @@ class Spans:
         parent = 0 if record.parent is None else self._by_id[record.parent.id]
         self._closed(self._row(number, record, parent))
 
+    @property
+    def first_unannounced(self) -> int:
+        """All spans before this number have gone out, or were about to."""
+        return min((row["id"] for row in self._new), default=len(self.records) + 1)
+
     def take_new(self) -> list[Mapping[str, Any]]:
         """Rows of the spans that the scheduler does not know yet."""
         new, self._new = self._new, []

@@ -178,7 +178,7 @@ class Packer:
 
     def mark(self) -> tuple[int, int]:
         """What has been announced by now: names and spans; see :meth:`back_to`."""
-        return self.names.announced, len(self.spans.records) + 1
+        return self.names.announced, self.spans.first_unannounced
 
     def back_to(self, mark: tuple[int, int]) -> list[int]:
         """Announce everything since `mark` again: its messages may not have been sent.

@@ -155,13 +155,16 @@ class Meter:
                 tell_end(lane, stop, begin + cpu)
             self._done(_done(lane, work, RUN_FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
             raise
+        else:
+            # Before the row goes: telling lets the interpreter lock go, and a look that found no
+            # row there would think that the task had been given back.
+            stop = perf_counter()
+            cpu = thread_time() - begin
+            if lane.watched:
+                tell_end(lane, stop, begin + cpu)
         finally:
             lane.row = lane.part = None
             here.depth = 0
-        stop = perf_counter()
-        cpu = thread_time() - begin
-        if lane.watched:
-            tell_end(lane, stop, begin + cpu)
         if parts is None and stop - start >= LONG_SECONDS:
             # Carries how long the thread waited for a core.
             waited = wait.mark()

@@ -50,8 +50,8 @@ class Tries:
         self._next_pause = FIRST_PAUSE_SECONDS
         #: One after another.
         self._refusals = 0
-        #: The last sentence that was given.
-        self._told = ""
+        #: The kind of the last that was given; a sentence may hold numbers that grow.
+        self._told: tuple[bool, str] | None = None
         self._opened_at: float | None = None
         self._is_believed = False
 
@@ -70,16 +70,17 @@ class Tries:
         opened_at, self._opened_at = self._opened_at, None
         if opened_at is not None and (refusal is None or now - opened_at >= GOOD_SECONDS):
             self._refusals = 0
-            self._told = ""
+            self._told = None
             if self._is_believed:
                 self._next_pause = FIRST_PAUSE_SECONDS
         if refusal is None:
             return None
         self._refusals += 1
         passes = refusal.code not in LASTING_REFUSALS and self._refusals < PASSING_REFUSALS
-        if passes or refusal.sentence == self._told:
+        kind = (refusal.by_us, refusal.code)
+        if passes or kind == self._told:
             return None
-        self._told = refusal.sentence
+        self._told = kind
         return refusal
 
     def pause(self) -> float:

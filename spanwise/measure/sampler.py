@@ -66,6 +66,8 @@ LONGEST = 1.0
 _READ_CODE = CoreWait.read.__code__
 #: A thread that was on core for less than this share of the time stood still.
 STILL = 0.02
+#: ... and is looked at less often from so long after its task's begin on.
+STILL_AFTER_SECONDS = 0.1
 #: Looks that may be called waiting later: a stay of half a minute.
 _MOST_DOUBTS = 3000
 #: Functions in spans that are owed parts of samples, per thread: some 400 bytes each. The oldest
@@ -327,8 +329,10 @@ class ThreadSampler:
             part = self.last_part(row)
         whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
 
-        # NaN, an unknown clock, counts as movement.
-        moved = not here.cpu - last.cpu < STILL * (now - last.t)
+        # NaN, an unknown clock, counts as movement. So does a task that has not stood for long:
+        # looks that come later pass over what follows it, and its like would be seen too often.
+        is_still = here.cpu - last.cpu < STILL * (now - last.t)
+        moved = not is_still or now - since_begin < STILL_AFTER_SECONDS
         lane.at = here
         stood_for = (now - since) / INTERVAL
         owed = lane.last_owed = lane.owed_to(whose)

@@ -60,9 +60,10 @@ def run_parts(
     """
     wait = executor.core_wait
     for part in opened.parts or ():
+        executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
+        # Lets the interpreter lock go, so that a look comes here: it must not see the part before.
         if wait is not None and begin - wait.marked > UNMARKED_SECONDS:
             wait.mark()
-        executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
         run, drops, function, span, _ = part
         try:
             values.append(run(literals, values))

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from dask import delayed
 
-from spanwise import as_completed, get_client, wait
+from spanwise import as_completed, get_client, span, wait
 from spanwise.client.current import default_client
-from spanwise.client.entries import Entry
+from spanwise.client.entries import CANCELLED, ERROR, Entry
 from spanwise.errors import CancelledError, ClusterError
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.test_client import fail, increment, until
@@ -275,3 +275,89 @@ class TestStalls:
                 assert not await waits()
             scheduler.hold.set()
             assert await client.gather(futures) == [1, 2, 3]
+
+
+#: What is in file names that are no UTF-8, as `os.fsdecode` gives them.
+HALF = "a\udc80"
+
+
+@pytest.mark.parametrize("where", ["key", "span", "scattered"])
+def test_half_a_surrogate_pair_in_a_name_stops_nothing(client: LocalClient, where: str) -> None:
+    if where == "key":
+        assert client.submit(increment, 1, key=f"{HALF}-1").result(20) == 2
+    elif where == "span":
+        with span(HALF):
+            assert client.submit(increment, 1).result(20) == 2
+    else:
+        assert client.submit(increment, client.scatter({HALF: 1})[HALF]).result(20) == 2
+    later = client.submit(increment, 5)
+    number = later._alive().id
+    assert later.result(20) == 6
+    del later
+    until(lambda: number in client.fake.released)
+
+
+def test_a_span_whose_end_cannot_be_sent_keeps_no_results(
+    client: LocalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("spanwise.client.session.tell", told.append)
+    session = client._session
+    send = session.send
+
+    def refuse(kind: str, *arguments: Any) -> None:
+        if kind == "spans":
+            raise ValueError("this cannot be written")
+        send(kind, *arguments)
+
+    monkeypatch.setattr(session, "send", refuse)
+    later = client.submit(increment, 5)
+    number = later._alive().id
+    # As a generator that is collected ends its span: the thread that releases sends it.
+    session._dropped.put({"tag": "the span"})
+    until(lambda: told)
+    assert told == [
+        "The end of span 'the span' was not recorded: ValueError: this cannot be written"
+    ]
+    del later
+    until(lambda: number in client.fake.released)
+
+
+def test_what_was_never_submitted_is_not_tried_again(client: LocalClient) -> None:
+    future = client.submit(fail)
+    wait(future, timeout=20)
+    client._session.withdraw([future._alive()], ValueError("it cannot be pickled"))
+    with pytest.raises(ClusterError, match="never submitted"):
+        future.retry()
+    assert future.status == "error"
+    with pytest.raises(ClusterError, match="it cannot be pickled"):
+        future.result(20)
+
+
+def test_whoever_sees_that_a_task_failed_finds_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads look without the lock."""
+    seen: list[str] = []
+
+    class Looked(Entry):
+        __slots__ = ()
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name == "status" and value in (CANCELLED, ERROR):
+                seen.append(value)
+                assert self.reason is not None
+            super().__setattr__(name, value)
+
+    monkeypatch.setattr("spanwise.client.session.Entry", Looked)
+    scheduler = ClientScheduler()
+    try:
+        with LocalClient(scheduler) as client:
+            failed = client.submit(fail)
+            wait(failed, timeout=20)
+            client.submit(increment, 1).cancel()
+            client._session.withdraw([failed._alive()], ValueError())
+            scheduler.hold.clear()
+            waiting = client.submit(increment, 1)
+    finally:
+        scheduler.close()
+    assert waiting.status == CANCELLED
+    assert seen == [ERROR, CANCELLED, ERROR, CANCELLED]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spanwise.graph import dictionaries
 from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans
-from spanwise.graph.packs import option_columns
+from spanwise.graph.packs import Packer, option_columns
 from spanwise.graph.spans import SpanAnnotation, SpanRecord, record_of
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
@@ -341,3 +341,22 @@ def test_any_retries_and_priorities_fit_their_columns(retries: int, priority: in
     assert columns["userPriority"][0] == (
         priority if -most <= priority < most else -most if priority < 0 else most - 1
     )
+
+
+@given(st.lists(st.sampled_from(["new", "sent", "failed"]), max_size=12))
+def test_a_span_waits_until_a_message_with_it_has_gone_out(turns: list[str]) -> None:
+    """Of a message that fails, all spans come with the next, also those of failures before it."""
+    packer = Packer(lambda _: b"", Names(), Spans(lambda _: None))
+    made, received = 0, set()
+    for turn in [*turns, "sent"]:
+        if turn == "new":
+            made += 1
+            packer.spans._number(SpanRecord(f"tag {made}", None))
+            continue
+        mark = packer.mark()
+        rows = packer.spans.take_new()
+        if turn == "sent":
+            received |= {row["id"] for row in rows}
+        else:
+            packer.announce_again(mark)
+    assert received == set(range(1, made + 1))

@@ -47,7 +47,9 @@ _SHORT_HEADER = 256
 
 _look_over_unknown = unknown_fields("tfrb", around=0)
 
-_packb = msgpack.Packer(use_bin_type=True).pack
+#: Half a surrogate pair, as in names of files that are no UTF-8, is shown as "?": else the
+#: message could never go out, nor those that wait behind it.
+_packb = msgpack.Packer(use_bin_type=True, unicode_errors="replace").pack
 
 
 class Table:

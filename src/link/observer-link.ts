@@ -299,13 +299,15 @@ export class ObserverLink {
 
   private _refusedOnce({ code, sentence, by }: LinkRefusal): void {
     this._refusals++;
+    // Not by its sentence, which may hold numbers that grow.
+    const kind = `${by} ${code}`;
     if (
-      sentence === this._refusedBecause ||
+      kind === this._refusedBecause ||
       (!LASTING_REFUSALS.includes(code) && this._refusals < PASSING_REFUSALS)
     ) {
       return;
     }
-    this._refusedBecause = sentence;
+    this._refusedBecause = kind;
     // For a wrong protocol the sentence says which side to upgrade; for the rest, both sides have to be restarted.
     const { who } = this._options;
     const advice = this._options.remedy(code);

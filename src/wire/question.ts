@@ -63,10 +63,10 @@ export function timeOf(given: TimeRange): TimeRange {
     : { from: given.from, to: given.to };
 }
 
-/** Half a surrogate pair does not survive the way as bytes. */
+/** Half a surrogate pair does not survive the way as bytes, nor does a byte order mark at the begin of a long text. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string'
-    ? value.replace(/\p{Surrogate}/gu, '\ufffd')
+    ? value.replace(/^\ufeff+/, '').replace(/\p{Surrogate}/gu, '\ufffd')
     : undefined;
 }
 

@@ -270,6 +270,17 @@ describe('the link to the observer', () => {
     }
   );
 
+  it('tells once of what is wrong with another number each time', async () => {
+    answer = wrong => wrong.send('ack', { seq: 1000 + sources.length });
+    await openDoor(0);
+    link = openLink();
+    writeName(new LogWriter(block => link!.push(block, 0)));
+    await waitFor('seven tries', () => notes.length >= 7);
+    expect(refused).toEqual([
+      expect.stringContaining('the observer cannot have block 1005 of 1.')
+    ]);
+  });
+
   it('keeps names for an observer that comes when the rows that use them are gone', async () => {
     link = openLink();
     const kept = link;

@@ -443,7 +443,7 @@ function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
   }));
 }
 
-/** What the headline calls a group: "mostly waiting for a core" where that is most of what was not on a CPU. */
+/** What the headline calls a group: "not on CPU, mostly waiting for a core"; the figure is the group's. */
 export function groupWord(
   { group, mostly, isAll }: GroupSum,
   trans: Trans
@@ -452,7 +452,9 @@ export function groupWord(
     return legendWord(group, trans);
   }
   const word = legendWord(mostly, trans);
-  return isAll ? word : trans.__('mostly %1', word);
+  return isAll
+    ? word
+    : trans.__('%1, mostly %2', legendWord(group, trans), word);
 }
 
 /** `byActivity` without idle, as a record. */
