@@ -100,6 +100,7 @@ def computed(record: dict[str, Any]) -> tuple[float, float]:
     return record["startstops"][0]["start"], max(each["stop"] for each in record["startstops"])
 
 
+@pytest.mark.alone  # it holds what Dask's loop adds against a bound
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: str) -> None:
