@@ -17,7 +17,6 @@ Before the counts it says what failed: who sees but the end of a log finds it th
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import re
 import sys
@@ -149,7 +148,7 @@ def print_failures(folder: Path, steps: list[str]) -> None:
         log = folder / "steps" / re.sub(r"[^A-Za-z0-9]", "-", name)
         if log.is_file():
             lines = log.read_text("utf8", errors="replace").splitlines()
-            for line in itertools.islice(lines, max(0, len(lines) - LAST_LINES), None):
+            for line in lines[-LAST_LINES:]:
                 print(f"    {line}")
 
 
