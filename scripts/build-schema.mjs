@@ -3,6 +3,7 @@
  *
  *     src/wire/schema.ts    -> spanwise/wire/schema.json
  *     src/wire/worker-link.ts -> spanwise/wire/rows.py
+ *     src/wire/{client,worker,peer}-link.ts -> docs/contracts.md §§4-5
  *     src/records/tables.ts -> spanwise/records/tables.json
  *     src/records/enumerations.ts -> spanwise/records/enumerations.py, docs/contracts.md §11
  *     src/testing/replay-trace.ts -> src/link/replay-trace.json
@@ -36,9 +37,13 @@ try {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
   }
-  for (const [path, part] of Object.entries(writtenParts())) {
+  for (const [path, parts] of Object.entries(writtenParts())) {
     const file = join(root, path);
-    await writeFile(file, withWrittenPart(await readFile(file, 'utf8'), part));
+    let page = await readFile(file, 'utf8');
+    for (const [name, part] of Object.entries(parts)) {
+      page = withWrittenPart(page, name, part);
+    }
+    await writeFile(file, page);
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

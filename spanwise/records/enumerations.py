@@ -46,7 +46,7 @@ CAPACITY_CLOSING: Final = 2
 CAPACITY_GONE: Final = 3
 CAPACITY_STOPPED: Final = 4
 
-# SpanOrigin: log `spans.origin`, `submit.spans[].origin`
+# SpanOrigin: log `spans.origin`, `spans[].origin`
 SPAN_USER: Final = 0
 SPAN_CELL: Final = 1
 SPAN_NOTEBOOK: Final = 2

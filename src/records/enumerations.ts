@@ -238,7 +238,7 @@ export const ENUMERATIONS = {
   }),
   SpanOrigin: described({
     members: SpanOrigin,
-    columns: ['log `spans.origin`', '`submit.spans[].origin`'],
+    columns: ['log `spans.origin`', '`spans[].origin`'],
     python: 'SPAN',
     pythonWords: true,
     means: {

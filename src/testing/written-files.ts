@@ -9,6 +9,7 @@ import {
 import { galleryOfBlocks } from '../records/gallery';
 import { tablesForPython } from '../records/tables-json';
 import { galleryOfFrames } from '../wire/gallery';
+import { messagesForContracts } from '../wire/messages-text';
 import { rowsForPython } from '../wire/rows-text';
 import { schemaForPython } from '../wire/schema-json';
 import { replayTrace } from './replay-trace';
@@ -26,17 +27,35 @@ export function writtenFiles(): Readonly<Record<string, string | Uint8Array>> {
   };
 }
 
-/** Pages of which a part is written: path → the text between its lines `<!-- written -->` and `<!-- /written -->`. */
-export function writtenParts(): Readonly<Record<string, string>> {
-  return { 'docs/contracts.md': enumerationsForContracts() };
+/** Pages of which parts are written: path → name of the part → the text between its lines `<!-- written: NAME -->` and `<!-- /written -->`. */
+export function writtenParts(): Readonly<
+  Record<string, Readonly<Record<string, string>>>
+> {
+  return {
+    'docs/contracts.md': {
+      'client → scheduler': messagesForContracts('client', 'up'),
+      'scheduler → client': messagesForContracts('client', 'down'),
+      'scheduler → worker': messagesForContracts('worker', 'down'),
+      'worker → scheduler': messagesForContracts('worker', 'up'),
+      'caller → peer door': messagesForContracts('peer', 'up'),
+      'peer door → caller': messagesForContracts('peer', 'down'),
+      enumerations: enumerationsForContracts()
+    }
+  };
 }
 
 /** The page with that part replaced. */
-export function withWrittenPart(page: string, part: string): string {
-  const [before, rest] = page.split('<!-- written -->\n');
-  const after = rest?.split('<!-- /written -->\n')[1];
-  if (after === undefined) {
-    throw new TypeError('The page has no lines for what is written into it.');
+export function withWrittenPart(
+  page: string,
+  name: string,
+  part: string
+): string {
+  const begin = `<!-- written: ${name} -->\n`;
+  const end = '<!-- /written -->\n';
+  const from = page.indexOf(begin);
+  const to = page.indexOf(end, from);
+  if (from === -1 || to === -1 || page.includes(begin, from + 1)) {
+    throw new TypeError(`The page has no one place for "${name}".`);
   }
-  return `${before}<!-- written -->\n${part}<!-- /written -->\n${after}`;
+  return `${page.slice(0, from + begin.length)}${part}${page.slice(to)}`;
 }

@@ -15,7 +15,25 @@ import { LINKS } from './schema';
 import { clientWelcome } from './client-link';
 import { workerWelcome } from './worker-link';
 
-type Kind = string | { readonly [word: string]: unknown };
+export type Kind = string | { readonly [word: string]: unknown };
+
+type SchemaForPython = {
+  readonly links: Readonly<
+    Record<
+      string,
+      Readonly<Record<string, Readonly<Record<string, MessageAsData>>>>
+    >
+  >;
+  readonly [other: string]: unknown;
+};
+
+type MessageAsData = {
+  readonly fields: Readonly<Record<string, Kind>>;
+  readonly tables: readonly (readonly [
+    name: string,
+    columns: readonly (readonly [name: string, type: string])[]
+  ])[];
+};
 
 /** What the schemas of valibot that describe.ts allows have in common, as far as needed here. */
 export type Loose = {
@@ -88,26 +106,27 @@ function inner(schema: Loose | undefined): Loose {
   return schema;
 }
 
-function kindsOf(entries: Readonly<Record<string, Loose>>): Kind {
+function kindsOf(
+  entries: Readonly<Record<string, Loose>>
+): Readonly<Record<string, Kind>> {
   return Object.fromEntries(
     Object.entries(entries).map(([name, schema]) => [name, kindOf(schema)])
   );
 }
 
-function describe(message: MessageDescription): object {
+function describe(message: MessageDescription): MessageAsData {
   const fields = kindsOf(
     message.fields.entries as unknown as Readonly<Record<string, Loose>>
   );
   // Columns as pairs: their order is the order on the wire.
-  const tables = Object.entries(message.tables).map(([name, columns]) => [
-    name,
-    Object.entries(columns)
-  ]);
+  const tables = Object.entries(message.tables).map(
+    ([name, columns]) => [name, Object.entries(columns)] as const
+  );
   return { fields, tables };
 }
 
 /** The schema as JSON-able data. */
-export function schemaForPython(): object {
+export function schemaForPython(): SchemaForPython {
   const links = Object.entries(LINKS).map(([link, directions]) => [
     link,
     Object.fromEntries(
@@ -125,7 +144,7 @@ export function schemaForPython(): object {
     protocol: PROTOCOL,
     roles: ROLES,
     bodyLimit: BODY_LIMIT,
-    links: Object.fromEntries(links) as object,
+    links: Object.fromEntries(links) as SchemaForPython['links'],
     welcomes: {
       client: kindsOf(clientWelcome.entries as never),
       worker: kindsOf(workerWelcome.entries as never)

@@ -1,4 +1,7 @@
-/** docs/contracts.md against the messages: a side that is built from the page reads what the other side sends. */
+/**
+ * docs/contracts.md against the messages: a side that is built from the page reads what the other side sends. The lists of §§4-5 are
+ * written (`written-files.spec.ts`); what they mean, and all that stands in other sections, is written by hand.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { schemaForPython } from '../schema-json';
@@ -30,14 +33,6 @@ function withoutRemarks(text: string): string {
   return text;
 }
 
-type Shape = {
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly tables: readonly (readonly [
-    name: string,
-    columns: readonly (readonly [name: string, type: string])[]
-  ])[];
-};
-
 /** Names of fields, and of those within them. */
 function namesIn(fields: Readonly<Record<string, unknown>>): string[] {
   const within = (rule: unknown): string[] => {
@@ -58,11 +53,7 @@ function namesIn(fields: Readonly<Record<string, unknown>>): string[] {
   ]);
 }
 
-const { links } = schemaForPython() as {
-  links: Readonly<
-    Record<string, Readonly<Record<string, Readonly<Record<string, Shape>>>>>
-  >;
-};
+const { links } = schemaForPython();
 const messages = Object.entries(SECTIONS).flatMap(([link, section]) =>
   Object.values(links[link]!).flatMap(types =>
     Object.entries(types).map(
@@ -77,7 +68,7 @@ it.each(messages)('%s: `%s` stands in section %i', (_, type, number, shape) => {
   const words = new Set(section.match(/\w+/g));
   expect(words).toContain(type);
   expect(namesIn(shape.fields).filter(name => !words.has(name))).toEqual([]);
-  const plain = withoutRemarks(section);
+  const plain = withoutRemarks(section).replace(/\s+/g, ' ');
   const listed = shape.tables
     // Those of `measured` are the log's, as the page says.
     .filter(() => type !== 'measured')
@@ -85,4 +76,25 @@ it.each(messages)('%s: `%s` stands in section %i', (_, type, number, shape) => {
   expect(listed.filter(columns => !plain.includes(columns))).toEqual([]);
   const tables = shape.tables.map(([name]) => name);
   expect(tables.filter(name => !words.has(name))).toEqual([]);
+});
+
+/** What people wrote: without the lists. */
+function byHand(section: string): string {
+  return section.replace(/<!-- written: [^]*?<!-- \/written -->/g, '');
+}
+
+it.each(
+  messages.filter(
+    ([, type, number]) =>
+      [4, 5].includes(number) && !OF_HANDSHAKE.includes(type)
+  )
+)('%s: people say what `%s` means', (_, type, number) => {
+  const text = byHand(sectionOf(number));
+  expect(text).toContain(`\`${type}\``);
+});
+
+it.each([4, 5])('section %i lists columns in one place only', number => {
+  const lists = /\w+ (?:[ui](?:8|16|32)|f32|f64)\b/g;
+  expect(byHand(sectionOf(number)).match(lists) ?? []).toEqual([]);
+  expect(sectionOf(number)).toMatch(lists);
 });

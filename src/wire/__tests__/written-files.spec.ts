@@ -18,11 +18,12 @@ describe('files written from TypeScript', () => {
     }
   );
 
-  it.each(Object.entries(writtenParts()))(
-    '%s has what `jlpm build:schema` writes',
-    (path, part) => {
-      const page = readFileSync(join(root, path), 'utf8');
-      expect(withWrittenPart(page, part)).toBe(page);
-    }
-  );
+  it.each(
+    Object.entries(writtenParts()).flatMap(([path, parts]) =>
+      Object.entries(parts).map(([name, part]) => [path, name, part] as const)
+    )
+  )('%s has of "%s" what `jlpm build:schema` writes', (path, name, part) => {
+    const page = readFileSync(join(root, path), 'utf8');
+    expect(withWrittenPart(page, name, part)).toBe(page);
+  });
 });
