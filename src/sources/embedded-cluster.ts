@@ -297,6 +297,7 @@ export class EmbeddedClusterLog {
     const { node, functionId, span, unfinishedSince, attempts } = facts;
     const { lastStarts, lastRuns } = logged.runs;
     let unknown = 0;
+    let [from, to] = [Infinity, -Infinity];
     for (let i = 0; i < runs.rows; i++) {
       const task = tasks[i]!;
       const status = runs.status[i]!;
@@ -311,7 +312,11 @@ export class EmbeddedClusterLog {
       }
       const gone = task < 0 ? this.givenUp.get(runs.taskId[i]!) : undefined;
       if (task < 0 && (gone === undefined || !hasBegun)) {
-        unknown += hasBegun ? 1 : 0;
+        if (hasBegun) {
+          unknown++;
+          from = Math.min(from, start);
+          to = Math.max(to, start + duration);
+        }
         continue;
       }
       const since =
@@ -359,8 +364,6 @@ export class EmbeddedClusterLog {
       }
     }
     if (unknown > 0) {
-      const from = this.since(runs.start[0]!);
-      const to = this.since(runs.start[runs.rows - 1]!);
       this.gap(TABLES.runs.number, from, to, unknown, 'given up long before');
     }
   }
