@@ -10,7 +10,7 @@ import {
 } from '../../base/typed-arrays';
 import { BrokenFrame, FrameTooLong } from '../broken-frame';
 import type { Direction } from '../describe';
-import { FrameDecoder, FrameEncoder } from '../frame';
+import { type EncodedFrame, FrameDecoder, FrameEncoder } from '../frame';
 import { checkShape } from '../header-shape';
 import { LINKS, type LinkName } from '../schema';
 
@@ -169,11 +169,91 @@ describe('a frame', () => {
     ).toThrow('column added.nbytes has 1 values, the table 2 rows');
   });
 
-  it('is refused at the sender when it is too long', () => {
-    const small = new FrameEncoder('worker', 'up', 64);
-    expect(() => small.encode('event', { kind: 'x'.repeat(100) })).toThrow(
-      FrameTooLong
+  it('is refused at the sender when it is too long, by its very last byte', () => {
+    const fields = { kind: 'x'.repeat(100) };
+    const blobs = [new Uint8Array(3), new Uint8Array(20_000)];
+    const { bodyLength } = encoder.encode('event', fields, {}, blobs);
+    const within = (limit: number): EncodedFrame =>
+      new FrameEncoder('worker', 'up', limit).encode(
+        'event',
+        fields,
+        {},
+        blobs
+      );
+    expect(within(bodyLength).bodyLength).toBe(bodyLength);
+    expect(() => within(bodyLength - 1)).toThrow(FrameTooLong);
+    expect(() => within(bodyLength - 1)).toThrow(
+      expect.objectContaining({
+        type: 'event',
+        byteLength: bodyLength,
+        limit: bodyLength - 1
+      })
     );
+  });
+
+  it('is its chunks one after another: a length, then as many bytes', () => {
+    // Around the length from which blobs are handed over as they are, and around whole words.
+    const anyLength = fc.oneof(
+      fc.nat(20),
+      fc.constantFrom(0, 16_383, 16_384, 16_385, 20_000, 32_768)
+    );
+    const anyRuns = fc.constantFrom(undefined, { runs: run });
+    fc.assert(
+      fc.property(
+        fc.array(anyLength, { maxLength: 6 }),
+        anyRuns,
+        fc.string({ maxLength: 9 }),
+        (lengths, tables, name) => {
+          const fields = { names: [name] };
+          const blobs = lengths.map((length, i) =>
+            new Uint8Array(length).fill(i + 1)
+          );
+          const frame = encoder.encode('finished', fields, tables, blobs);
+          const bytes = Buffer.concat(frame.chunks);
+          expect(bytes.readUInt32LE(0)).toBe(bytes.length - 4);
+          expect(frame.bodyLength).toBe(bytes.length - 4);
+          const body = encoder.encodeBody('finished', fields, tables, blobs);
+          expect(bytes.subarray(4).equals(body)).toBe(true);
+          const message = decoder.decode(body);
+          expect(message.fields).toMatchObject(fields);
+          expect(message.blobs).toHaveLength(blobs.length);
+          for (const [i, blob] of blobs.entries()) {
+            expect(Buffer.compare(message.blobs[i]!, blob)).toBe(0);
+            // Long ones are not copied.
+            expect(frame.chunks.includes(blob) || blob.length < 16_384).toBe(
+              true
+            );
+          }
+          // Short ones are no writes of their own, unless they follow a long one; and no write is of nothing.
+          const isShort = lengths.every(length => length < 16_384);
+          expect(frame.chunks.length === 1).toBe(isShort);
+          expect(frame.chunks.every(chunk => chunk.length > 0)).toBe(true);
+        }
+      )
+    );
+  });
+
+  it('has a header without what is empty', () => {
+    const headerOf = (body: Uint8Array): unknown => {
+      const { buffer, byteLength } = body;
+      const length = new DataView(buffer).getUint32(0, true);
+      expect(length).toBeLessThanOrEqual(byteLength - 4);
+      return decodeMsgpack(body.subarray(4, 4 + length));
+    };
+    const fields = { firstName: 3 };
+    expect(
+      headerOf(
+        encoder.encodeBody('finished', fields, { runs: { ...run, rows: 0 } })
+      )
+    ).toEqual({ t: 'finished', f: fields });
+    expect(
+      headerOf(
+        encoder.encodeBody('finished', fields, { runs: run }, [
+          new Uint8Array(5),
+          new Uint8Array(0)
+        ])
+      )
+    ).toEqual({ t: 'finished', f: fields, r: [1, 0, 0], b: [5, 0] });
   });
 
   it.each([
@@ -184,6 +264,117 @@ describe('a frame', () => {
     ['an unknown type', [5, 0, 0, 0, 0x81, 0xa1, 0x74, 0xa1, 0x78]]
   ])('refuses %s', (_, bytes) => {
     expect(() => decoder.decode(new Uint8Array(bytes))).toThrow(BrokenFrame);
+  });
+
+  describe('with another header', () => {
+    /** A body of this header, and after it so many bytes. */
+    const bodyOf = (header: unknown, rest = 0): Uint8Array => {
+      const packed = encodeMsgpack(header);
+      const body = new Uint8Array(aligned(4 + packed.length) + rest);
+      new DataView(body.buffer).setUint32(0, packed.length, true);
+      body.set(packed, 4);
+      return rest > 0 ? body : body.subarray(0, 4 + packed.length);
+    };
+    const flushed = (header: object, rest = 0): unknown =>
+      decoder.decode(
+        bodyOf({ t: 'flushed', f: { request: 1 }, ...header }, rest)
+      );
+    const replicas = (r: unknown, rest = 0): unknown =>
+      decoder.decode(bodyOf({ t: 'replicas', r }, rest));
+
+    it('means empty by what is missing or nil', () => {
+      const empty = { tables: {}, blobs: [] };
+      expect(flushed({})).toMatchObject(empty);
+      expect(flushed({ r: null, b: null })).toMatchObject(empty);
+      expect(flushed({ r: [], b: [] })).toMatchObject(empty);
+      const none = { tables: { added: { rows: 0 }, removed: { rows: 0 } } };
+      expect(replicas(undefined)).toMatchObject(none);
+      expect(replicas([0, 0])).toMatchObject(none);
+      expect(decoder.decode(bodyOf({ t: 'finished' })).fields).toEqual({
+        firstName: 0,
+        names: [],
+        errors: []
+      });
+    });
+
+    it.each([[[1]], [[1, 1, 1]], [[0]]])(
+      'is refused with %j rows for two tables',
+      rows => {
+        for (const rest of [0, 4, 16, 20, 24]) {
+          expect(() => replicas(rows, rest)).toThrow(BrokenFrame);
+        }
+      }
+    );
+
+    it.each([-1, -8, 0.5, NaN, Infinity, '1', true, null, [1], 2 ** 32])(
+      'is refused with %p for a length',
+      length => {
+        for (const rest of [0, 1, 8, 16]) {
+          expect(() => flushed({ b: [length] }, rest)).toThrow(BrokenFrame);
+          expect(() => flushed({ b: [0, length] }, rest)).toThrow(BrokenFrame);
+          expect(() => replicas([length, 0], rest)).toThrow(BrokenFrame);
+        }
+      }
+    );
+
+    it.each([3, 'text', true, { 0: 1, length: 1 }])(
+      'is refused with %j for a list of lengths',
+      lengths => {
+        expect(() => flushed({ b: lengths })).toThrow(BrokenFrame);
+        expect(() => flushed({ r: lengths })).toThrow(BrokenFrame);
+      }
+    );
+
+    it.each([null, [], ['t', 'flushed'], 'flushed', 7])(
+      'is refused if that is %j',
+      header => {
+        expect(() => decoder.decode(bodyOf(header))).toThrow(BrokenFrame);
+      }
+    );
+
+    it.each([undefined, null, 5, ['flushed'], '', 'toString', '__proto__'])(
+      'is refused with %j for a type',
+      t => {
+        expect(() => decoder.decode(bodyOf({ t, f: { request: 1 } }))).toThrow(
+          BrokenFrame
+        );
+      }
+    );
+
+    it('is refused with keys that are no text, on any level', () => {
+      // {t: 'flushed', f: {request: 1, more: {KEY: 1}}}, with a key that no encoder of ours writes.
+      const text = encodeMsgpack({
+        t: 'flushed',
+        f: { request: 1, more: { K: 1 } }
+      });
+      const at = text.lastIndexOf('K'.charCodeAt(0)) - 1;
+      const withKey = (...key: number[]): Uint8Array => {
+        const packed = Uint8Array.from([
+          ...text.subarray(0, at),
+          ...key,
+          ...text.subarray(at + 2)
+        ]);
+        const body = new Uint8Array(4 + packed.length);
+        new DataView(body.buffer).setUint32(0, packed.length, true);
+        body.set(packed, 4);
+        return body;
+      };
+      expect(decoder.decode(withKey(0xa1, 0x4b)).type).toBe('flushed');
+      for (const key of [[7], [0xc0], [0xc3], [0xc4, 1, 0x4b], [0x90]]) {
+        expect(() => decoder.decode(withKey(...key))).toThrow(BrokenFrame);
+      }
+    });
+
+    it('is refused in a short sentence, however long its type is', () => {
+      let sentence = '';
+      try {
+        decoder.decode(bodyOf({ t: 'y'.repeat(50_000) }));
+      } catch (error) {
+        sentence = (error as BrokenFrame).message;
+      }
+      expect(sentence).toContain('yyy');
+      expect(sentence.length).toBeLessThan(200);
+    });
   });
 
   it('does not compile with a type, field or column that the link does not have', () => {

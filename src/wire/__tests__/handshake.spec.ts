@@ -5,9 +5,10 @@ import {
   Acceptor,
   HandshakeRefused,
   type IHandshakeCrypto,
-  Initiator
+  Initiator,
+  protocolSentence
 } from '../handshake';
-import type { Role } from '../handshake-messages';
+import { ROLES, type Role } from '../handshake-messages';
 import type { Message } from '../schema';
 
 const secret = new Uint8Array(32).fill(5);
@@ -138,6 +139,139 @@ describe('the handshake', () => {
       );
     }
   );
+
+  it('asks chance for 16 bytes a side, and sends them', () => {
+    const asked: number[] = [];
+    const crypto: IHandshakeCrypto = {
+      ...counting(7),
+      random: length => {
+        asked.push(length);
+        return counting(7 * asked.length).random(length);
+      }
+    };
+    const a = new Initiator(crypto, { secret, role: 'source', build: '3' });
+    const b = new Acceptor(crypto, { secret, roles: ['source'], build: '4' });
+    expect(asked).toEqual([16, 16]);
+    const hello = a.hello();
+    const challenge = b.receive(up(hello));
+    expect(hello).toMatchObject({
+      type: 'hello',
+      fields: { protocol: 1, build: '3', role: 'source' }
+    });
+    expect(challenge).toMatchObject({
+      type: 'challenge',
+      fields: { protocol: 1, build: '4' }
+    });
+    expect(hello.type === 'hello' && [...hello.fields.nonce]).toEqual(
+      Array.from({ length: 16 }, (_, i) => 7 + i)
+    );
+    expect([...challenge!.fields.nonce]).toEqual(
+      Array.from({ length: 16 }, (_, i) => 14 + i)
+    );
+    // Without an intro it says an empty one.
+    const proof = a.receive(down(challenge));
+    expect(proof?.fields).toHaveProperty('intro', {});
+  });
+
+  it('takes each message once, and in its turn', () => {
+    const codeOf = (act: () => unknown): string => {
+      try {
+        act();
+      } catch (error) {
+        return (error as HandshakeRefused).code;
+      }
+      return 'taken';
+    };
+    const a = initiator();
+    const b = acceptor();
+    const welcome = down({ type: 'welcome', fields: {} });
+    const hello = up(a.hello());
+    expect(codeOf(() => a.receive(welcome))).toBe('order');
+    expect(a.welcome).toBeNull();
+    const challenge = down(b.receive(hello));
+    expect(codeOf(() => b.receive(hello))).toBe('order');
+    const proof = up(a.receive(challenge));
+    expect(codeOf(() => a.receive(challenge))).toBe('order');
+    expect(codeOf(() => b.receive(proof))).toBe('taken');
+    expect(codeOf(() => b.receive(proof))).toBe('order');
+    expect(codeOf(() => b.receive(hello))).toBe('order');
+    expect(b.known).toEqual({ role: 'worker', intro: { worker: 1 } });
+    expect(codeOf(() => a.receive(welcome))).toBe('taken');
+    expect(a.welcome).toEqual({});
+  });
+
+  it('ends on either side with what the other one says', () => {
+    const refused = { type: 'refused', fields: { code: 'c', sentence: 's' } };
+    for (const receive of [
+      () => initiator().receive(down(refused)),
+      () => acceptor().receive(up(refused))
+    ]) {
+      expect(receive).toThrow(
+        expect.objectContaining({ code: 'c', sentence: 's', message: 's' })
+      );
+    }
+  });
+
+  it('tells the door what a caller of another protocol said of itself', () => {
+    const { type, fields } = initiator().hello();
+    const other = { type, fields: { ...fields, protocol: 9 } };
+    expect(() => acceptor().receive(up(other))).toThrow(
+      expect.objectContaining({
+        code: 'protocol',
+        caller: { role: 'worker', protocol: 9 }
+      })
+    );
+  });
+
+  it('tells the caller which side of a door of another protocol to upgrade', () => {
+    const challenge = acceptor().receive(up(initiator().hello()));
+    for (const [protocol, older] of [
+      [0, 'scheduler'],
+      [2, 'worker']
+    ] as const) {
+      const fields = { ...challenge!.fields, protocol };
+      expect(() =>
+        initiator().receive(down({ type: 'challenge', fields }))
+      ).toThrow(
+        expect.objectContaining({
+          code: 'protocol',
+          message: expect.stringMatching(
+            new RegExp(
+              `worker has Spanwise 1\\.0\\.0 .*in the environment of the ${older} `
+            )
+          ) as string
+        })
+      );
+    }
+  });
+
+  it('names both sides of every link, and of one that nobody knows', () => {
+    const parties = [
+      { protocol: 1, build: '1.0.0' },
+      { protocol: 2, build: '2.0.0' }
+    ] as const;
+    const sidesOf = (role: string): string[] =>
+      /^The (.+) has .*, the (.+) Spanwise/
+        .exec(protocolSentence(role, ...parties))!
+        .slice(1);
+    const all = ROLES.map(role => sidesOf(role).join(' and '));
+    expect(new Set(all).size).toBe(ROLES.length);
+    expect(sidesOf('panel')).toEqual(['Jupyter server', 'observer']);
+    expect(sidesOf('nobody')).toEqual(['caller', 'other side']);
+  });
+
+  it('refuses an unknown role in a short sentence', () => {
+    const { type, fields } = initiator().hello();
+    const hello = up({ type, fields: { ...fields, role: 'x'.repeat(10_000) } });
+    let sentence = '';
+    try {
+      acceptor().receive(hello);
+    } catch (error) {
+      sentence = (error as HandshakeRefused).sentence;
+    }
+    expect(sentence).toContain('xxx');
+    expect(sentence.length).toBeLessThan(100);
+  });
 
   it('stands anything in any order', () => {
     const messages: Up[] = [

@@ -1,0 +1,44 @@
+import { drawnClusterSettings } from '../../testing/cluster-settings';
+import { BrokenFrame } from '../broken-frame';
+import { checkClusterSettings } from '../cluster-settings';
+
+it('settings come back as they were, with what was left out filled in', () => {
+  const settings = drawnClusterSettings({ mostTasks: 6 });
+  expect(checkClusterSettings(settings)).toEqual(settings);
+  const { workerTtlSeconds, recording, notebook, client, observer, ...rest } =
+    drawnClusterSettings();
+  const { env, modules, versions, ...launch } = rest.launch;
+  expect([env, modules]).toEqual([{}, []]);
+  expect(Object.keys(versions)).toEqual(['python']);
+  expect(checkClusterSettings({ ...rest, launch })).toEqual({
+    ...rest,
+    launch: { ...launch, env, modules, versions: {} },
+    workerTtlSeconds,
+    recording,
+    notebook,
+    client,
+    observer
+  });
+});
+
+it.each([
+  ['protocol', 2],
+  ['secretHex', '07'.repeat(31)],
+  ['secretHex', '07'.repeat(32) + '0'],
+  ['secretHex', 'AB'.repeat(32)],
+  ['transport', 'pipe'],
+  ['nWorkers', -1],
+  ['nWorkers', 1.5],
+  ['threadsPerWorker', 0],
+  ['workerTtlSeconds', -0.5],
+  ['stallSeconds', -1],
+  ['mostTasks', 0],
+  ['mostTasks', 2 ** 31],
+  ['wallEpoch', 'now'],
+  ['client', { pid: 0, started: 1 }],
+  ['observer', { address: 'unix:/o' }]
+])('settings are refused by name: %s %j', (name, value) => {
+  const settings = { ...drawnClusterSettings(), [name]: value };
+  expect(() => checkClusterSettings(settings)).toThrow(BrokenFrame);
+  expect(() => checkClusterSettings(settings)).toThrow(`settings: ${name}`);
+});
