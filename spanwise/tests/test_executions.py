@@ -72,3 +72,20 @@ def test_functions_that_only_fused_tasks_have(client: Client, tmp_path: Path) ->
     by_tag = {each.tag: each for each in client.spans()}
     assert by_tag["scaling"].executions == by_tag["adding"].executions == BLOCKS
     assert by_tag["reading"].executions >= BLOCKS
+
+
+def test_what_workers_do_outside_tasks_belongs_to_no_span(client: Client) -> None:
+    """Neither to `default`, though no span is open meanwhile, nor to a function."""
+    first, second = sorted(client.scheduler_info()["workers"])
+    with span("sending"):
+        block = client.submit(np.ones, 100_000, workers=[first], pure=False)
+        asked = client.submit(np.sum, block, workers=[second], pure=False)
+    assert asked.result() == 100_000
+    outside = {key: value for key, value in client.fine_metrics().items() if key[0] == "get-data"}
+    # (the client may have fetched nothing: the sum came with the report)
+    assert outside["get-data", "", "network", "seconds"] > 0
+    assert outside["get-data", "", "memory-read", "count"] == 1
+    assert dict(client.fine_metrics(span="default")) == {}
+    assert client.fine_metrics(span="default").summary["background"] == []
+    named = [client.fine_metrics(span="sending"), client.fine_metrics(function="ones")]
+    assert {key[0] for each in named for key in each} <= {"execute", "background", "noncpu"}

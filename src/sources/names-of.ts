@@ -1,5 +1,6 @@
 import { grownColumn, nextCapacity } from '../base/growable-columns';
 import type { Dictionary } from '../records/dictionary';
+import { NONE_U32 } from '../records/enumerations';
 
 /** Set in ids that a worker has coined. */
 const COINED = 0x80000000;
@@ -43,10 +44,10 @@ export class NamesOf {
     this._size = Math.max(this._size, extent);
   }
 
-  /** The log's id of a name; an id that was never announced stands for the empty text. */
+  /** The log's id of a name; an id that was never announced stands for the empty text. A worker's "none" is the log's. */
   logId(id: number): number {
     if (this._coinsOnly) {
-      if (id < COINED) {
+      if (id < COINED || id === NONE_U32) {
         return id;
       }
       id = (id & ~COINED) >>> 0;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { Dictionary } from '../../records/dictionary';
+import { NONE_U32 } from '../../records/enumerations';
 import { NamesOf } from '../names-of';
 
 const COINED = 0x80000000;
@@ -45,7 +46,7 @@ describe('the names of a connection', () => {
           for (const [id, text] of known.entries()) {
             expect(dictionary.text(names.logId(sent(id)))).toBe(text);
           }
-          const unknown = [known.length, known.length + 1, 2 ** 31 - 1];
+          const unknown = [known.length, known.length + 1, 2 ** 31 - 2];
           for (const id of unknown) {
             expect(dictionary.text(names.logId(sent(id)))).toBe('');
           }
@@ -53,6 +54,8 @@ describe('the names of a connection', () => {
             // The log's own ids stay what they are, up to the last.
             expect(names.logId(7)).toBe(7);
             expect(names.logId(COINED - 1)).toBe(COINED - 1);
+            // What is outside tasks has no function, and none is no name.
+            expect(names.logId(NONE_U32)).toBe(NONE_U32);
           }
         }
       )
