@@ -341,18 +341,17 @@ class Client:
     def _task_options(
         self, resources: Any, retries: Any, priority: Any, workers: Any, others: Any
     ) -> TaskOptions | None:
-        from dask import get_annotations
-
-        ambient = dict(get_annotations())
-        given = {
-            "resources": resources,
-            "retries": retries,
-            "priority": priority or None,
-            "workers": workers,
-            "allow_other_workers": others or None,
-        }
-        ambient.update({name: value for name, value in given.items() if value is not None})
+        ambient = dict(dask.get_annotations())
         ambient.pop("span", None)
+        for name, value in (
+            ("resources", resources),
+            ("retries", retries),
+            ("priority", priority or None),
+            ("workers", workers),
+            ("allow_other_workers", others or None),
+        ):
+            if value is not None:
+                ambient[name] = value
         return TaskOptions(self._look_for, ambient) if ambient else None
 
     def _worker_ids(self, named: Iterable[Any]) -> list[int]:

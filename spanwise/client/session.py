@@ -769,7 +769,7 @@ class Session:
     def _on_report(self, message: Message) -> None:
         blob = message.blobs[0] if message.blobs else None
         self._failures.learn(message)
-        columns = [column.tolist() for column in message.table("tasks").columns()]
+        columns = message.table("tasks").values()
         if not columns[0]:
             return
         check_rows(message, columns[2], columns[4])

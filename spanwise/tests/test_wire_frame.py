@@ -109,7 +109,10 @@ def test_round_trip(rows, blobs, names):
     message = decode(UP, body)
     assert message.fields["names"] == names
     assert message.fields["errors"] == []
-    assert list(message.table("runs")) == rows
+    table = message.table("runs")
+    assert list(table) == rows
+    assert table.values() == [list(values) for values in table.columns()]
+    assert list(zip(*table.values(), strict=True)) == rows
     assert [bytes(blob) for blob in message.blobs] == blobs
 
 

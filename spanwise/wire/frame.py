@@ -84,6 +84,16 @@ class Table:
         """All columns, in order."""
         return [self.column(name) for name in self._type.columns]
 
+    def values(self) -> list[list[Any]]:
+        """All columns' values, in order. Few rows are unpacked at once: views take longer."""
+        n = self.rows
+        if n == 0:
+            return [[] for _ in self._type.columns]
+        if n <= _PACKED_ROWS:
+            flat = self._type.packer(n).unpack_from(self._body, self._start)
+            return [list(flat[start : start + n]) for start in range(0, len(flat), n)]
+        return [column.tolist() for column in self.columns()]
+
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples, in the columns' order."""
         n = self.rows

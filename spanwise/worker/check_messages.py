@@ -12,6 +12,7 @@ from spanwise.wire.content import (
     column,
 )
 from spanwise.wire.frame import Message
+from spanwise.wire.rows import TASK_FIRST_DEPENDENCY, TASK_PRIORITY, TASK_READY_AT
 
 
 def check_from_scheduler(message: Message) -> None:
@@ -30,12 +31,14 @@ def _check_assign(message: Message) -> None:
     launch = fields.get("launch")
     if launch is not None and any("\0" in text for text in (launch["cwd"], *launch["path"])):
         raise broken(message, "launch.path", "a zero byte is in no path")
-    if not message.table("tasks"):
+    tasks = message.table("tasks")
+    if not tasks:
         return
     dependencies = message.table("dependencies")
-    firsts = column(message, "tasks", "firstDependency")
+    columns = tasks.values()
+    firsts = columns[TASK_FIRST_DEPENDENCY]
     if dependencies or any(firsts):
         check_ascending(message, "tasks.firstDependency", firsts, len(dependencies))
         check_sizes(message, "dependencies.nbytes", column(message, "dependencies", "nbytes"))
-    check_finite(message, "tasks.priority", column(message, "tasks", "priority"))
-    check_moments(message, "tasks.readyAt", column(message, "tasks", "readyAt"))
+    check_finite(message, "tasks.priority", columns[TASK_PRIORITY])
+    check_moments(message, "tasks.readyAt", columns[TASK_READY_AT])

@@ -102,7 +102,7 @@ class SchedulerLink:
             library.add_chunk(chunk["id"], message.blobs[chunk["blob"]])
         if message.blobs:
             self._worker.pinned.keep_bound()
-        dependencies = message.table("dependencies")
+        inputs, holders, sizes = message.table("dependencies").values()
         rows: list[Any] = list(message.table("tasks"))
         offset = self._worker.clock_offset
         if offset:
@@ -110,12 +110,7 @@ class SchedulerLink:
                 (*row[:TASK_READY_AT], row[TASK_READY_AT] - offset, *row[TASK_READY_AT + 1 :])
                 for row in rows
             ]
-        self._worker.assign(
-            rows,
-            dependencies["taskId"].tolist(),
-            dependencies["worker"].tolist(),
-            dependencies["nbytes"].tolist(),
-        )
+        self._worker.assign(rows, inputs, holders, sizes)
 
     def _release(self, message: Message) -> None:
         self._worker.release(message.table("ids")["taskId"].tolist())
