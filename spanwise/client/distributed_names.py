@@ -6,6 +6,8 @@ name that is neither here nor in Spanwise.
 
 from __future__ import annotations
 
+from typing import Any
+
 from spanwise.errors import AbsentAttribute, AbsentImport
 
 _LAYER = "nothing to plug in: the scheduler is no Python process"
@@ -155,6 +157,23 @@ NOTES: dict[str, str] = {
     "span": "is a context manager; as many tags as wanted; survives graph optimisation",
     "wait": "wait([]) needs no client",
 }
+
+
+#: Keywords that raise, each with a value that does. What is taken and never read, the page finds
+#: in the code.
+REFUSED: dict[str, dict[str, Any]] = {
+    "Client": {"address": "tcp://127.0.0.1:8786"},
+    "Client.compute": {"resources": {"GPU": 1}},
+    "Client.get": {"resources": {"GPU": 1}},
+    "Client.get_task_stream": {"plot": True, "filename": "task-stream.html"},
+    "Client.map": {"resources": {"GPU": 1}, "actor": True, "actors": True},
+    "Client.persist": {"resources": {"GPU": 1}},
+    "Client.run": {"nanny": True},
+    "Client.submit": {"resources": {"GPU": 1}, "actor": True, "actors": True},
+}
+
+#: Keywords that are read and change nothing: there is one client.
+WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {"Client.cancel": ("force",)}
 
 
 def absent_attribute(name: str) -> AttributeError:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,8 @@ of both; a test compares. Absent names of the module and of `Client` raise an er
 what is in the last column.
 
 Same means: the same parameters with the same defaults, and no difference that we know of. A
-parameter that is ignored may be given.
+parameter that is ignored may be given, and changes nothing; one that is refused raises
+`NotImplementedError` with a sentence, unless it has its default. Tests call each of both.
 
 **Futures within other things.** Futures are inputs when they are arguments, by themselves, in
 lists, tuples, sets and dicts, or in a `functools.partial` given to `submit` or `map`. Within a
@@ -35,6 +38,21 @@ _MODULE_SKIPPED = {"config", "dask", "widgets"}  # modules
 _OWN = {"self", "cls"}
 #: What these take as keywords goes to the function, and is not ignored.
 _HANDS_ON = {"Client.submit", "Client.map", "Client.run"}
+
+
+_CLIENT = distributed.Client
+#: By heading: theirs, ours, the names that are absent, what stands before a name.
+_OWNERS: dict[str, tuple[Any, Any, Mapping[str, str], str]] = {
+    "Module": (distributed, spanwise, names.MODULE, ""),
+    "Client": (_CLIENT, spanwise.Client, names.CLIENT, "Client."),
+    "Future": (distributed.Future, spanwise.Future, names.FUTURE, "Future."),
+    "as_completed": (
+        distributed.as_completed,
+        spanwise.as_completed,
+        names.AS_COMPLETED,
+        "as_completed.",
+    ),
+}
 
 
 class Row(NamedTuple):
@@ -67,13 +85,18 @@ def rows(
 
 
 def _differences(theirs: Any, ours: Any, full: str) -> Iterator[str]:
-    if not callable(theirs) or (isinstance(theirs, type) and issubclass(theirs, Exception)):
+    if not _has_keywords(theirs):
         return
     before, now = _parameters(theirs), _parameters(ours)
-    ignores = full not in _HANDS_ON and any(each.kind is each.VAR_KEYWORD for each in now.values())
-    lacking = [f"`{each}`" for each in before if each not in now and each != "kwargs"]
+    refused = [name for name in before if name in names.REFUSED.get(full, ())]
+    if refused:
+        yield "refuses " + _listed(refused)
+    ignored = _ignored_by(theirs, ours, full)
+    if ignored:
+        yield "ignores " + _listed(ignored)
+    lacking = [name for name in _lacking(before, now) if name not in ignored]
     if lacking:
-        yield ("ignores " if ignores else "without ") + ", ".join(lacking)
+        yield "without " + _listed(lacking)
     for name, parameter in before.items():
         if name not in now or now[name].default == parameter.default:
             continue
@@ -84,6 +107,49 @@ def _differences(theirs: Any, ours: Any, full: str) -> Iterator[str]:
     places = [[name for name in _places(each) if name in before] for each in (now, before)]
     if any(mine != other for mine, other in zip(*places, strict=False)):
         yield "parameters in another order"
+
+
+def ignored() -> Iterator[tuple[str, str]]:
+    """Each name that ignores keywords, with each of them."""
+    for theirs, ours, absent, prefix in _OWNERS.values():
+        for name in public(theirs):
+            before = getattr(theirs, name, None)
+            if name not in absent and name not in _MODULE_SKIPPED and _has_keywords(before):
+                for keyword in _ignored_by(before, getattr(ours, name), prefix + name):
+                    yield prefix + name, keyword
+
+
+def _has_keywords(theirs: Any) -> bool:
+    is_error = isinstance(theirs, type) and issubclass(theirs, Exception)
+    return callable(theirs) and not is_error
+
+
+def _ignored_by(theirs: Any, ours: Any, full: str) -> list[str]:
+    """Keywords that theirs reads and ours does not, or without effect."""
+    before, now = _parameters(theirs), _parameters(ours)
+    idle = {*(_unread(ours) - _unread(theirs)), *names.WITHOUT_EFFECT.get(full, ())}
+    if full not in _HANDS_ON and any(each.kind is each.VAR_KEYWORD for each in now.values()):
+        idle |= {*_lacking(before, now)}
+    return [name for name in before if name in idle]
+
+
+def _lacking(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    return [name for name in before if name not in now and name != "kwargs"]
+
+
+def _unread(function: Any) -> set[str]:
+    """Keywords that the code of a function, or of a class's `__init__`, never mentions."""
+    made = vars(function).get("__init__") if isinstance(function, type) else function
+    if not callable(made):
+        return set()
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(made))).body
+    assert isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    read = {node.id for line in tree.body for node in ast.walk(line) if isinstance(node, ast.Name)}
+    return set(_parameters(made)) - read - {"kwargs"}
+
+
+def _listed(found: Iterable[str]) -> str:
+    return ", ".join(f"`{each}`" for each in found)
 
 
 def _places(parameters: Mapping[str, inspect.Parameter]) -> list[str]:
@@ -102,24 +168,10 @@ def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
 
 def sections() -> dict[str, list[Row]]:
     """All rows by their heading."""
-    client_only = {
-        name: names.CLIENT[name] for name in names.CLIENT if name not in dir(distributed.Client)
-    }
+    extra = {name: names.CLIENT[name] for name in names.CLIENT if name not in dir(_CLIENT)}
     return {
-        "Module": list(rows(distributed, spanwise, names.MODULE, "", {})),
-        "Client": list(
-            rows(distributed.Client, spanwise.Client, names.CLIENT, "Client.", client_only)
-        ),
-        "Future": list(rows(distributed.Future, spanwise.Future, names.FUTURE, "Future.", {})),
-        "as_completed": list(
-            rows(
-                distributed.as_completed,
-                spanwise.as_completed,
-                names.AS_COMPLETED,
-                "as_completed.",
-                {},
-            )
-        ),
+        heading: list(rows(*each, extra if heading == "Client" else {}))
+        for heading, each in _OWNERS.items()
     }
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import dask
 import distributed
 import pytest
 
@@ -73,6 +76,69 @@ def test_substitutes_that_are_calls_exist() -> None:
         for method in re.findall(r"(?<![.\w])(\w+)\(", substitute):
             known = hasattr(spanwise.Client, method) or hasattr(spanwise, method)
             assert known or method in {"copies"}, substitute
+
+
+def _called(client: LocalClient, name: str, **given: Any) -> Any:
+    """What a name of the page gives when it is called in earnest, with these keywords too."""
+    two = dask.delayed(abs)(-2)
+    future = client.submit(abs, -1, pure=False)
+    calls: dict[str, Callable[..., Any]] = {
+        "as_completed": lambda **k: [f.result() for f in spanwise.as_completed([future], **k)],
+        "Client": spanwise.Client,
+        "Client.cancel": lambda **k: (client.cancel(future, **k), future.status),
+        "Client.close": lambda **k: (client.close(**k), client.status),
+        "Client.compute": lambda **k: client.compute(two, **k).result(20),
+        "Client.current": spanwise.Client.current,
+        "Client.gather": lambda **k: client.gather([future], **k),
+        "Client.get": lambda **k: client.get({"x": (abs, -3)}, "x", **k),
+        "Client.get_task_stream": client.get_task_stream,
+        "Client.map": lambda **k: client.gather(client.map(abs, [-1, 2], pure=False, **k)),
+        "Client.persist": lambda **k: client.persist(two, **k).compute(),
+        "Client.retry": lambda **k: (client.retry(future, **k), future.result(20)),
+        "Client.run": lambda **k: client.run(abs, -1, **k),
+        "Client.scatter": lambda **k: client.scatter([1, 2], **k)[1].result(20),
+        "Client.submit": lambda **k: client.submit(abs, -4, pure=False, **k).result(20),
+        "get_client": spanwise.get_client,
+    }
+    return calls[name](**given)
+
+
+@pytest.mark.parametrize(
+    ("name", "keyword"),
+    [(name, keyword) for name, found in names.REFUSED.items() for keyword in found],
+)
+def test_a_keyword_that_the_page_calls_refused(
+    client: LocalClient, name: str, keyword: str
+) -> None:
+    with pytest.raises(NotImplementedError, match=r"\w+ \w+ \w+"):
+        _called(client, name, **{keyword: names.REFUSED[name][keyword]})
+
+
+@pytest.mark.parametrize(("name", "keyword"), [*names_table.ignored()])
+def test_a_keyword_that_the_page_calls_ignored(
+    client: LocalClient, name: str, keyword: str
+) -> None:
+    before = (None, "closed") if name == "Client.close" else _called(client, name)
+    # A value that has no meaning anywhere, for what is not even read.
+    value = True if keyword in names.WITHOUT_EFFECT.get(name, ()) else object()
+    assert _called(client, name, **{keyword: value}) == before
+
+
+def test_the_page_says_of_each_keyword_what_becomes_of_it(checkout: Path) -> None:
+    page = (checkout / "docs" / "distributed-names.md").read_text("utf-8")
+    said = {
+        (name, verb, keyword)
+        for name, note in re.findall(r"^\| `([\w.]+)` \| different \| (.*) \|$", page, re.M)
+        for verb, listed in re.findall(r"(refuses|ignores) ((?:`\w+`(?:, )?)+)", note)
+        for keyword in re.findall(r"\w+", listed)
+    }
+    refused = {
+        (name, "refuses", keyword) for name, found in names.REFUSED.items() for keyword in found
+    }
+    ignored = {(name, "ignores", keyword) for name, keyword in names_table.ignored()}
+    assert said == refused | ignored
+    asked = [("submit", "fifo_timeout"), ("map", "batch_size"), ("compute", "fifo_timeout")]
+    assert {(f"Client.{method}", "ignores", keyword) for method, keyword in asked} <= said
 
 
 def test_actors_are_refused(client: LocalClient) -> None:
