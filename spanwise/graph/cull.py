@@ -107,9 +107,9 @@ def inputs_of(node: GraphNode) -> Iterable[Key]:
         return dependencies
     if isinstance(node, Task) and node.func is not execute_subgraph:
         # As keys of a dictionary each counts once, however often a task names it.
-        found = dict.fromkeys([each.key for each in node.args if type(each) is TaskRef])
+        found = dict.fromkeys([each.key for each in node.args if isinstance(each, TaskRef)])
         if len(found) < count:
-            found = dict.fromkeys(_references((node.args, node.kwargs)))
+            found = dict.fromkeys(_references(node))
         if len(found) == count:
             return found
     # Dask sorts the arguments of fused tasks by their hashes.
@@ -119,14 +119,9 @@ def inputs_of(node: GraphNode) -> Iterable[Key]:
         return sorted(dependencies, key=str)
 
 
-def _references(value: Any) -> Iterable[Key]:
-    if isinstance(value, TaskRef):
-        yield value.key
-    elif isinstance(value, GraphNode):
-        if value._dependencies:
+def _references(node: Task) -> Iterable[Key]:
+    for value in (*node.args, *node.kwargs.values()):
+        if isinstance(value, TaskRef):
+            yield value.key
+        elif isinstance(value, GraphNode):
             yield from inputs_of(value)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _references(each)
-    elif isinstance(value, dict):
-        yield from _references(list(value.values()))

@@ -37,7 +37,8 @@ class KeyTexts:
         while type(key) is tuple and key:
             key = key[0]
         if type(key) is not str:
-            return str(key_split(key))
+            # Of an empty tuple Dask would take the first element.
+            return "Other" if key == () else str(key_split(key))
         cut = key.find("-")
         if cut <= 0:
             return str(key_split(key))

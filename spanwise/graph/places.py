@@ -30,10 +30,10 @@ from spanwise.graph.private_dask import (
     execute_subgraph,
     prohibited_reuse,
 )
-from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, identity
+from spanwise.graph.template import Call, Part, Run, Slot, Template, identity
 
 Key = Any
-Place = Slot | Run | Constant | Call
+Place = Slot | Run | Call
 
 #: Containers that a template can rebuild by calling the type with a list.
 _REBUILT = {List: list, Tuple: tuple, Set: set}
@@ -185,21 +185,19 @@ def _whole_shape(node: GraphNode) -> Shape:
     )
 
 
-def _plain_references(node: GraphNode) -> GraphNode:
+def _plain_references(value: Any) -> Any:
     """The node with references in place of futures, which stay with the client."""
-    if not isinstance(node, Task):
-        return node
-    values = [*node.args, *node.kwargs.values()]
-    if not any(isinstance(each, TaskRef) and type(each) is not TaskRef for each in values):
-        return node
-    plain = copy.copy(node)
-    plain.args = tuple(_plain_reference(each) for each in node.args)
-    plain.kwargs = {name: _plain_reference(each) for name, each in node.kwargs.items()}
+    if isinstance(value, TaskRef):
+        return TaskRef(value.key)
+    if not isinstance(value, Task):
+        return value
+    plain = copy.copy(value)
+    plain.args = tuple(_plain_references(each) for each in value.args)
+    plain.kwargs = {name: _plain_references(each) for name, each in value.kwargs.items()}
+    if value.func is execute_subgraph:
+        inner = {key: _plain_references(each) for key, each in value.args[0].items()}
+        plain.args = (inner, *plain.args[1:])
     return plain
-
-
-def _plain_reference(value: Any) -> Any:
-    return TaskRef(value.key) if isinstance(value, TaskRef) else value
 
 
 def run_whole(node: GraphNode, keys: list[Key], values: list[Any]) -> Any:
@@ -291,8 +289,6 @@ def _describe_place(place: Place) -> Hashable:
         return place.index
     if isinstance(place, Run):
         return ("run", place.start, place.stop)
-    if isinstance(place, Constant):
-        return ("constant", id(place.value))
     return (
         id(place.function),
         place.container,
@@ -457,7 +453,5 @@ def _used(place: Place) -> list[int]:
         return [place.index] if place.index >= 0 else []
     if isinstance(place, Run):
         return list(range(place.start, place.stop))
-    if isinstance(place, Call):
-        inside = [*place.arguments, *(place.keywords or {}).values()]
-        return [index for each in inside for index in _used(each)]
-    return []
+    inside = [*place.arguments, *(place.keywords or {}).values()]
+    return [index for each in inside for index in _used(each)]

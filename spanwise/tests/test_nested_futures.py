@@ -11,7 +11,7 @@ from typing import Any
 import dask.array as da
 import pytest
 from dask import delayed
-from dask._task_spec import Task
+from dask._task_spec import Dict, List, Task
 
 from spanwise import wait
 from spanwise.errors import CancelledError, ClusterError
@@ -141,6 +141,25 @@ def test_nodes_that_are_sent_whole_keep_their_inputs(client: LocalClient) -> Non
     graph = {"whole": _Own("whole", dict, a=two, b=1), "last": _Own("last", operator.add, two, two)}
     assert client.get(graph, ["whole", "last"]) == [{"a": 2, "b": 1}, 4]
     assert client.submit(increment, two).result(LIMIT) == 3
+
+
+def called(*args: Any, **kwargs: Any) -> Any:
+    return args, kwargs
+
+
+def test_of_nodes_that_are_sent_whole_no_future_is_pickled(client: LocalClient) -> None:
+    two, three = client.submit(increment, 1), client.submit(increment, 2)
+    first = Task("first", operator.sub, three, two)
+    fused = Task.fuse(first, Task("fused", called, first.ref(), List(two, 5)))
+    graph = {
+        "listed": _Own("listed", called, List(two, List(three, 7)), x=three),
+        # Nobody's optimiser puts a fused task into another one's argument: it is not taken apart.
+        "around": Task("around", called, 1, fused, x=Dict(a=three)),
+    }
+    assert client.get(graph, ["listed", "around"]) == [
+        (([2, [3, 7]],), {"x": 3}),
+        ((1, ((1, [2, 5]), {})), {"x": {"a": 3}}),
+    ]
 
 
 def test_persisted_collections_are_computed_on(client: LocalClient) -> None:

@@ -1,0 +1,196 @@
+"""What a graph must run, and in which order it is submitted, on drawn graphs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    Dict,
+    GraphNode,
+    List,
+    Task,
+    TaskRef,
+    _execute_subgraph,
+)
+from hypothesis import given
+
+from spanwise.graph.cull import cull
+
+Graph = dict[Any, GraphNode]
+
+
+class HeldByAFuture(TaskRef):
+    """A reference of somebody else's class, as the client's futures are."""
+
+
+class AfterOthers(Task):
+    """A node of somebody else's class that waits for more than its arguments name."""
+
+    __slots__ = ()
+
+    def __init__(self, key: Any, func: Any, /, *args: Any, after: Iterable[Any] = ()) -> None:
+        super().__init__(key, func, *args)
+        self._dependencies = self.dependencies.union(after)  # type: ignore[misc]  # a slot
+
+
+def inputs(node: GraphNode) -> Iterable[Any]:
+    """What a node needs, in the order in which its arguments name it, repeats included."""
+    if not isinstance(node, Task):
+        yield from node.dependencies
+    elif isinstance(node, AfterOthers) or node.func is _execute_subgraph:
+        try:
+            yield from sorted(node.dependencies)
+        except TypeError:
+            yield from sorted(node.dependencies, key=str)
+    else:
+        for value in (*node.args, *node.kwargs.values()):
+            if isinstance(value, TaskRef):
+                yield value.key
+            elif isinstance(value, GraphNode):
+                yield from inputs(value)
+
+
+def walk(graph: Graph, requested: Iterable[Any], held: Iterable[Any] = ()) -> list[Any]:
+    """The order of a walk from the requested keys that leaves a task after its inputs."""
+    left: dict[Any, None] = {}
+
+    def visit(key: Any) -> None:
+        if key in graph and key not in held and key not in left:
+            for each in inputs(graph[key]):
+                visit(each)
+            left[key] = None
+
+    for key in requested:
+        visit(key)
+    return list(left)
+
+
+KINDS = [
+    "call",
+    "call",
+    "list",
+    "keywords",
+    "nested",
+    "dict",
+    "fused",
+    "alias",
+    "data",
+    "future",
+    "after",
+]
+
+
+@st.composite
+def graphs(draw: Any) -> Graph:
+    """Random graphs, scrambled, whose tasks name some of their inputs twice or are of outside."""
+    count = draw(st.integers(1, 25))
+    graph: Graph = {}
+    # Texts and tuples: these cannot be sorted by themselves.
+    keys: list[Any] = [f"t-{n}" if draw(st.booleans()) else ("t", n) for n in range(count)]
+    for number, key in enumerate(keys):
+        known = [*keys[:number], "outside", ("outside", 1)]
+        refs = [TaskRef(each) for each in draw(st.lists(st.sampled_from(known), max_size=5))]
+        kind = draw(st.sampled_from(KINDS))
+        if kind == "data" or (kind == "alias" and not refs):
+            graph[key] = DataNode(key, number)
+        elif kind == "alias":
+            graph[key] = Alias(key, refs[0])
+        elif kind == "list":
+            graph[key] = Task(key, max, 0, *refs[:2], List(*refs[2:]))
+        elif kind == "keywords":
+            named = {f"x{n}": ref for n, ref in enumerate(refs[2:])}
+            graph[key] = Task(key, max, List(*refs[:2], 1), **named)
+        elif kind == "nested":
+            graph[key] = Task(key, max, Task(None, min, *refs[1:], None), *refs[:1], [refs])
+        elif kind == "dict":
+            graph[key] = Task(key, max, Dict({str(n): ref for n, ref in enumerate(refs)}), *refs)
+        elif kind == "fused":
+            first = Task(("inner", number), max, *refs)
+            graph[key] = GraphNode.fuse(first, Task(key, abs, first.ref()))
+        elif kind == "after":
+            graph[key] = AfterOthers(key, max, *refs[2:], after=[ref.key for ref in refs])
+        elif kind == "future":
+            graph[key] = Task(key, max, *(HeldByAFuture(ref.key) for ref in refs[:1]), *refs[1:])
+        else:
+            graph[key] = Task(key, max, *refs)
+    return {key: graph[key] for key in draw(st.permutations(keys))}
+
+
+@given(graphs(), st.data())
+def test_inputs_are_submitted_before_their_users(graph: Graph, data: Any) -> None:
+    requested = data.draw(st.lists(st.sampled_from([*graph, "elsewhere"]), min_size=1))
+    held = data.draw(st.sets(st.sampled_from([*graph, "outside"])))
+    nodes, external = cull(graph, requested, held)
+    assert list(nodes) == walk(graph, requested, held)
+    assert all(node is graph[key] for key, node in nodes.items())
+    needed = set(requested).union(*(node.dependencies for node in nodes.values()))
+    assert external == needed - set(nodes)
+    seen: set[Any] = set()
+    for key, node in nodes.items():
+        assert node.dependencies <= seen | external
+        seen.add(key)
+
+
+@given(graphs())
+def test_a_graph_without_held_results_is_whole(graph: Graph) -> None:
+    nodes, external = cull(graph, iter(list(graph)), {})
+    assert list(nodes) == walk(graph, graph) and set(nodes) == set(graph)
+    assert external <= {"outside", ("outside", 1)}
+
+
+def test_ways_through_a_graph_are_those_of_its_arguments() -> None:
+    loads = [f"load-{number}" for number in range(100)]
+    graph: Graph = {key: Task(key, abs, 1) for key in sorted(loads, key=hash)}
+    graph["all"] = Task("all", sum, List(*(TaskRef(key) for key in loads)))
+    assert list(cull(graph, ["all"], ())[0]) == [*loads, "all"]
+    # The same where some are shared.
+    graph["two"] = Task("two", max, TaskRef(loads[7]), TaskRef(loads[3]))
+    assert list(cull(graph, ["two", "all"], ())[0]) == [
+        *(loads[7], loads[3], "two"),
+        *(load for load in loads if load not in (loads[7], loads[3])),
+        "all",
+    ]
+
+
+def needing(*needs: list[int]) -> Graph:
+    """Tasks t0, t1, …, each with the numbers of those that it needs."""
+    return {
+        f"t{number}": Task(f"t{number}", max, *(TaskRef(f"t{need}") for need in needed))
+        for number, needed in enumerate(needs)
+    }
+
+
+def test_cycles_are_named() -> None:
+    graph = needing([1], [2], [0], [0, 1])
+    with pytest.raises(RuntimeError, match=r"cycle: (t[012]( -> |$)){4}"):
+        cull(graph, ["t3"], ())
+    with pytest.raises(RuntimeError, match=r"^The graph has a cycle: t0 -> t0$"):
+        cull(needing([0]), ["t0"], ())
+    # Beside what is no part of it: keys of outside, tasks that wait for it, other inputs.
+    graph = needing([1, 4], [9, 5, 2, 4], [3, 5], [4, 1], [], [])
+    with pytest.raises(RuntimeError, match=r"^The graph has a cycle: t3 -> t1 -> t2 -> t3$"):
+        cull(graph, ["t5", "t0"], ())
+
+
+@given(st.lists(st.lists(st.integers(0, 8), max_size=3), min_size=1, max_size=8), st.data())
+def test_a_cycle_is_one_or_there_is_none(needs: list[list[int]], data: Any) -> None:
+    graph = needing(*needs)
+    held = data.draw(st.sets(st.sampled_from(list(graph))))
+    try:
+        nodes, _ = cull(graph, graph, held)
+    except RuntimeError as error:
+        loop = str(error).partition("The graph has a cycle: ")[2].split(" -> ")
+        assert loop[0] == loop[-1] and len(set(loop)) == len(loop) - 1
+        for key, needed in itertools.pairwise(loop):
+            assert needed in graph[key].dependencies and key not in held
+    else:
+        seen: set[Any] = set()
+        for key, node in nodes.items():
+            assert not (node.dependencies - held - seen) & set(graph)
+            seen.add(key)

@@ -1,0 +1,544 @@
+"""Drawn graphs of all of Dask's nodes: what they give when packed and run, and each column."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from array import array
+from collections import Counter
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import dask
+import numpy as np
+import pytest
+from dask._expr import ProhibitReuse
+from dask._task_spec import (
+    Alias,
+    DataNode,
+    Dict,
+    GraphNode,
+    List,
+    Set,
+    Task,
+    TaskRef,
+    Tuple,
+    _execute_subgraph,
+)
+from dask.utils import key_split
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spanwise import span
+from spanwise.graph.dictionaries import LONGEST
+from spanwise.graph.observe_dask import remember_provenance
+from spanwise.graph.packs import (
+    CHUNK_BYTES,
+    CHUNK_ROWS,
+    FIRST_TASKS,
+    MORE_TASKS,
+    SubmitMessage,
+    join_texts,
+)
+from spanwise.graph.prepare import prepare
+from spanwise.graph.spans import SpanAnnotation, SpanRecord
+from spanwise.graph.task_options import TaskOptions
+from spanwise.graph.template import Template
+from spanwise.records.enumerations import (
+    FLAG_ALIAS,
+    FLAG_DATA,
+    FLAG_FUSED,
+    FLAG_WANTED,
+    NONE_U32,
+    ORIGIN_DEFAULT,
+    ORIGIN_USER,
+)
+from spanwise.tests.drawn_nodes import (
+    Drawing,
+    Name,
+    OwnWay,
+    parts_of,
+    say,
+    tell,
+    written_names,
+)
+from spanwise.tests.packed_run import PackedRun
+
+_serial = itertools.count()
+
+
+class Row(NamedTuple):
+    """One task as the scheduler is told of it."""
+
+    id: int
+    key: str
+    function: str
+    tags: tuple[str, ...]
+    origin: int
+    flags: int
+    template: int
+    chunk: int
+    row: int
+    dependencies: list[int]
+
+
+class Told(PackedRun):
+    """Keeps what was sent, row by row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+        self.messages: list[SubmitMessage] = []
+
+    def _run(self, message: SubmitMessage) -> None:
+        super()._run(message)
+        self.messages.append(message)
+        tasks = message.tasks
+        count = len(tasks["id"])
+        stops = [*tasks["firstDependency"][1:], len(message.dependencies)]
+        for i in range(count):
+            task_id = tasks["id"][i]
+            self.rows.append(
+                Row(
+                    task_id,
+                    self.key_texts[task_id],
+                    self.texts[tasks["function"][i]],
+                    self.tags[tasks["span"][i]],
+                    tasks["origin"][i],
+                    tasks["flags"][i],
+                    tasks["template"][i],
+                    tasks["chunk"][i],
+                    tasks["row"][i],
+                    list(message.dependencies[tasks["firstDependency"][i] : stops[i]]),
+                )
+            )
+
+
+def last_part(node: Any) -> Any:
+    """The key in whose span a fused task is counted as a whole."""
+    return node.args[1] if node.func is _execute_subgraph else node.key
+
+
+@given(st.randoms(use_true_random=False), st.booleans())
+@settings(deadline=None)
+def test_all_that_is_sent_is_true(chance: random.Random, inside: bool) -> None:
+    """Two graphs of one client, the second with some of the first's templates."""
+    run = Told()
+    names = written_names(run.provenance, next(_serial))
+    around = ("around",) if inside else ()
+
+    def expected(name: Name) -> tuple[tuple[str, ...], int]:
+        if name.tags is not None:
+            return name.tags, name.origin
+        return around, ORIGIN_USER if inside else ORIGIN_DEFAULT
+
+    for generation in range(2):
+        drawing = Drawing(chance, names, 10)
+        graph = drawing.graph
+        wanted = chance.sample(list(graph), min(len(graph), 3))
+        first_id = run.next_id
+        run.rows.clear()
+        run.runs.clear()
+        with span("around") if inside else nullcontext():
+            given_back = run.get(dict(graph), wanted)
+        assert given_back == list(dask.get(dict(graph), wanted))
+
+        nodes = prepare(dict(graph), wanted, run.provenance).nodes
+        ids = {key: first_id + place for place, key in enumerate(nodes)}
+        parts: Counter[Any] = Counter()
+        assert len(run.rows) == len(nodes)
+        for row, (key, node) in zip(run.rows, nodes.items(), strict=True):
+            inner = list(parts_of(node))
+            assert row.id == ids[key]
+            assert (row.key, row.function) == (str(key), key_split(key))
+            counted = last_part(node) if row.flags & FLAG_FUSED else key
+            assert (row.tags, row.origin) == expected(drawing.names[counted])
+            assert bool(row.flags & FLAG_WANTED) == (key in wanted)
+            assert bool(row.flags & FLAG_ALIAS) == (type(node) is Alias)
+            assert bool(row.flags & FLAG_DATA) == (type(node) is DataNode)
+            if row.flags & FLAG_FUSED:
+                assert inner
+                parts.update((key_split(each), expected(drawing.names[each])) for each in inner)
+            assert row.flags < 2 * max(FLAG_WANTED, FLAG_ALIAS, FLAG_DATA, FLAG_FUSED)
+            assert (row.template == NONE_U32) == (type(node) is Alias)
+            assert sorted(row.dependencies) == sorted(ids[each] for each in node.dependencies)
+        # Where each part is counted; parts that the result does not need may not run.
+        ran = Counter((each.name, each.tags) for each in run.runs if each.fused)
+        assert not ran - Counter({(name, tags): n for (name, (tags, _)), n in parts.items()})
+        in_chunks = [(row.chunk, row.row) for row in run.rows if row.chunk != NONE_U32]
+        assert len(set(in_chunks)) == len(in_chunks)
+        assert run.messages[-1].fields["generation"] == generation
+        assert run.messages[-1].fields["last"] is True
+
+
+def packed(graph: dict[Any, Any], run: Told | None = None) -> Told:
+    """All of a graph, sent and run."""
+    run = run or Told()
+    run.rows.clear()
+    run.messages.clear()
+    assert run.get(dict(graph), list(graph)) == list(dask.get(dict(graph), list(graph)))
+    return run
+
+
+def sizes_of_chunks(run: Told) -> list[int]:
+    """In rows, in the order in which they were begun."""
+    return [len(run.chunks[number]) for number in sorted(run.chunks)]
+
+
+class TestMessages:
+    def test_the_first_is_small_and_all_follow_one_another(self) -> None:
+        count = FIRST_TASKS + MORE_TASKS + 3
+        graph: dict[Any, Any] = {("x", n): Task(("x", n), abs, -n) for n in range(count)}
+        run = Told()
+        run.next_id = 70
+        packed(graph, run)
+        assert [len(each.tasks["id"]) for each in run.messages] == [FIRST_TASKS, MORE_TASKS, 3]
+        assert [each.fields["last"] for each in run.messages] == [False, False, True]
+        assert {each.fields["generation"] for each in run.messages} == {0}
+        assert [len(each.fields["templates"]) for each in run.messages] == [1, 0, 0]
+        assert [row.id for row in run.rows] == list(range(70, 70 + count))
+        assert [row.key for row in run.rows] == [f"('x', {n})" for n in range(count)]
+        # A message is complete: chunks end with it.
+        assert sizes_of_chunks(run) == [CHUNK_ROWS] * 40 + [3]
+        assert [len(each.fields["chunks"]) for each in run.messages] == [8, 32, 1]
+        for message in run.messages:
+            assert message.tasks["firstDependency"].tolist() == [0] * len(message.tasks["id"])
+
+    def test_an_empty_graph_is_no_message(self) -> None:
+        assert packed({}).messages == []
+
+    def test_inputs_that_exist_are_named_by_their_ids(self) -> None:
+        run = Told()
+        graph: dict[Any, Any] = {
+            "new": Task("new", tell, TaskRef("held"), TaskRef("elsewhere"), TaskRef("held")),
+            "held": DataNode("held", 1),
+            "other": Alias("other", "elsewhere"),
+        }
+        prepared = prepare(graph, [["new"], ["other", "new"]], run.provenance, {"held"})
+        assert prepared.external == {"held", "elsewhere"}
+        ids = {"held": 5, "elsewhere": 3}
+        (message,) = run.packer.pack(prepared, ids, {"new"}, 9)
+        assert ids == {"held": 5, "elsewhere": 3, "new": 9, "other": 10}
+        assert message.dependencies.tolist() == [5, 3, 3]
+        assert message.tasks["firstDependency"].tolist() == [0, 2]
+        assert list(message.tasks["flags"]) == [FLAG_WANTED, FLAG_ALIAS]
+
+    def test_options_stand_beside_their_tasks(self) -> None:
+        looked: list[Any] = []
+        options = TaskOptions(looked.append, {"priority": -2})
+        options.add_annotations({"retries": {"b": 3}, "workers": {"c": ["w"]}})
+        graph: dict[Any, Any] = {key: Task(key, abs, 1) for key in "abc"}
+        run = Told()
+        prepared = prepare(graph, list("abc"), run.provenance)
+        (message,) = run.packer.pack(prepared, {}, (), 0, options)
+        assert list(message.tasks["retries"]) == [0, 3, 0]
+        assert message.tasks["restriction"].tolist() == [0, 0, 1]
+        assert message.tasks["userPriority"].tolist() == [-2, -2, -2]
+        assert message.fields["restrictions"] == [{"workers": ["w"], "allowOther": False}]
+        # Without any there is nothing to be read.
+        for none in (None, TaskOptions(looked.append, {})):
+            (message,) = run.packer.pack(prepared, {}, (), 0, none)
+            assert "restrictions" not in message.fields
+            for column, typecode in (("restriction", "H"), ("userPriority", "i")):
+                assert message.tasks[column] == array(typecode, [0, 0, 0])
+            assert bytes(message.tasks["retries"]) == bytes(3)
+
+    @given(st.lists(st.text() | st.sampled_from(["\ud800", "Ω", ""]), max_size=8))
+    def test_texts_are_joined_byte_by_byte(self, texts: list[str]) -> None:
+        starts, blob = join_texts(texts)
+        ends = [*starts[1:], len(blob)]
+        assert starts.typecode == "I" and len(starts) == len(texts)
+        assert texts == [
+            blob[start:end].decode("utf-8", "surrogatepass")
+            for start, end in zip(starts, ends, strict=False)
+        ]
+
+    def test_keys_that_begin_with_the_same_object(self) -> None:
+        inner, long = ("a", 1), "x" * (LONGEST + 1)
+        keys = [(inner, 0), (inner, 1), ("a", 0), ("a", 2), (long, 3), (long, 4), ("a", 5), ("a",)]
+        run = packed({key: Task(key, abs, 1) for key in [*keys, ("b-1", 0), ("b-1", 1, 2, 3), ()]})
+        assert [row.key for row in run.rows][: len(keys)] == [str(key) for key in keys]
+        functions = {row.key[:4]: row.function for row in run.rows}
+        assert functions["()"] == "Other"
+        assert functions["('xx"] == "x" * (LONGEST - 1) + "…"
+        assert functions["('b-"] == "b" and functions["(('a"] == "a"
+
+
+class Weighing:
+    """As much as it says."""
+
+    def __init__(self, nbytes: Any) -> None:
+        self.nbytes = nbytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Weighing) and other.nbytes == self.nbytes
+
+    def __sizeof__(self) -> int:
+        return CHUNK_BYTES // 2
+
+
+class TestChunks:
+    def test_are_closed_when_they_are_full(self) -> None:
+        run = packed({n: Task(n, abs, n) for n in range(2 * CHUNK_ROWS + 1)})
+        assert sizes_of_chunks(run) == [CHUNK_ROWS, CHUNK_ROWS, 1]
+        # Those of another template are others, and what has no literals is in none.
+        graph: dict[Any, Any] = {"x": 1, "y": Alias("y", "x"), "z": Task("z", abs, TaskRef("x"))}
+        graph |= {("n", n): Task(("n", n), abs, -n) for n in range(3)}
+        run = packed(graph)
+        assert sizes_of_chunks(run) == [1, 3]
+        assert [row.chunk for row in run.rows] == [0, NONE_U32, NONE_U32, 1, 1, 1]
+        assert [row.row for row in run.rows] == [0, 0, 0, 0, 1, 2]
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda size: "x" * size,
+            lambda size: b"x" * size,
+            lambda size: bytearray(size),
+            lambda size: np.zeros(size, "u1"),
+            lambda size: Weighing(size),
+        ],
+    )
+    def test_are_closed_above_so_many_bytes(self, make: Any) -> None:
+        half = CHUNK_BYTES // 2
+        sizes = [half, half, 1, half, half + 1, 7, CHUNK_BYTES + 1, 5]
+        run = packed({n: Task(n, type, make(size)) for n, size in enumerate(sizes)})
+        assert sizes_of_chunks(run) == [3, 2, 2, 1]
+
+    def test_what_does_not_say_what_it_weighs_is_measured(self) -> None:
+        for odd in (Weighing("many"), Weighing(None), Weighing(1.5)):
+            run = packed({n: Task(n, type, odd) for n in range(4)})
+            assert sizes_of_chunks(run) == [2, 2]
+        many = list(range(CHUNK_BYTES // 24))
+        run = packed({n: Task(n, len, many) for n in range(3)})
+        assert sizes_of_chunks(run) == [1, 1, 1]
+        # Tuples are taken to be small, so that they need not be looked through.
+        run = packed({n: Task(n, len, tuple(many)) for n in range(2)})
+        assert sizes_of_chunks(run) == [2]
+
+
+def templates_of(run: Told) -> list[int]:
+    return [row.template for row in run.rows]
+
+
+def fuse(key: Any, inner: Any, *args: Any) -> GraphNode:
+    """Two calls in one."""
+    first = Task(inner, tell, *args)
+    return GraphNode.fuse(first, Task(key, say, first.ref(), 1))
+
+
+#: Each with tasks of one shape; `n` is what differs.
+SHAPES: dict[str, Any] = {
+    "literals": lambda n: Task(n, tell, n, "x"),
+    "more literals": lambda n: Task(n, tell, n, "x", 2),
+    "another function": lambda n: Task(n, say, n, "x"),
+    "inputs": lambda n: Task(n, tell, TaskRef(f"in-{n}"), n),
+    "inputs behind": lambda n: Task(n, tell, n, TaskRef(f"in-{n}")),
+    "repeated": lambda n: Task(n, tell, *[TaskRef(f"in-{k}") for k in (n, n + 1, n)]),
+    "not repeated": lambda n: Task(n, tell, *[TaskRef(f"in-{k}") for k in (n, n + 1, n + 2)]),
+    "keywords": lambda n: Task(n, tell, a=n, b=TaskRef(f"in-{n}")),
+    "other keywords": lambda n: Task(n, tell, a=n, c=TaskRef(f"in-{n}")),
+    "list": lambda n: Task(n, tell, List(n, TaskRef(f"in-{n}"))),
+    "tuple": lambda n: Task(n, tell, Tuple(n, TaskRef(f"in-{n}"))),
+    "set": lambda n: Task(n, tell, Set(n, TaskRef(f"in-{n}"))),
+    "dict": lambda n: Task(n, tell, Dict({n: TaskRef(f"in-{n}")})),
+    "many": lambda n: Task(n, tell, List(*[TaskRef(f"in-{k + n}") for k in range(8)])),
+    "as many in a tuple": lambda n: Task(
+        n, tell, Tuple(*[TaskRef(f"in-{k + n}") for k in range(8)])
+    ),
+    "one more": lambda n: Task(n, tell, List(*[TaskRef(f"in-{k + n}") for k in range(9)])),
+    "one fewer": lambda n: Task(n, tell, List(*[TaskRef(f"in-{k + n}") for k in range(7)])),
+    "many in a set": lambda n: Task(n, tell, Set(*[TaskRef(f"in-{k + n}") for k in range(9)])),
+    "call in a call": lambda n: Task(n, tell, Task(None, say, n, x=TaskRef(f"in-{n}"))),
+    "another call in a call": lambda n: Task(n, tell, Task(None, tell, n, x=TaskRef(f"in-{n}"))),
+    "data": lambda n: DataNode(n, n),
+    "whole": lambda n: OwnWay(n, tell, TaskRef(f"in-{n}"), n),
+    "fused": lambda n: fuse(("out", n), ("inner", n), TaskRef(f"in-{n}"), n),
+    "of other names": lambda n: fuse(("out", -n), ("other", n), TaskRef(f"in-{n}"), n),
+    "with other arguments": lambda n: fuse(("out", n, n), ("inner", -n), n, TaskRef(f"in-{n}")),
+}
+
+
+class TestTemplates:
+    def test_tasks_of_one_shape_share_one_and_no_others(self) -> None:
+        inputs: dict[Any, Any] = {f"in-{n}": Task(f"in-{n}", str, n) for n in range(50)}
+        run = packed(inputs)
+        seen: dict[int, str] = {}
+        for shape, make in SHAPES.items():
+            graph = inputs | {node.key: node for node in map(make, range(1, 40, 3))}
+            packed(graph, run)
+            (template,) = {row.template for row in run.rows if not row.key.startswith("in-")}
+            assert seen.setdefault(template, shape) == shape
+            assert [len(each.fields["templates"]) for each in run.messages] == [1]
+            # A later graph names the same one, and it is not sent again.
+            packed(graph, run)
+            assert template in templates_of(run)
+            assert [len(each.fields["templates"]) for each in run.messages] == [0]
+
+    def test_what_no_later_graph_names_is_given_back(self) -> None:
+        packer = Told().packer
+        first = packer.new_generation()
+        one, two = (packer.template(blob) for blob in (b"one", b"two"))
+        assert (one, two) == ((0, True), (1, True))
+        second = packer.new_generation()
+        assert (first, second) == (0, 1)
+        assert packer.template(b"two") == (1, False)
+        assert packer.give_back(first, [1, 0, 77]) == [0]
+        assert packer.give_back(first, [0]) == []
+        assert packer.template(b"one") == (2, True)
+        assert packer.give_back(second, [1, 2]) == [1, 2]
+        assert packer.template(b"two") == (3, True)
+
+    def test_what_may_not_have_been_sent_is_announced_again(self) -> None:
+        run = Told()
+        packer = run.packer
+        packer.new_generation()
+        old, _ = packer.template(b"old")
+        packer.names.id_of("before")
+        packer.spans.id(SpanAnnotation(SpanRecord("before", None)))
+        packer.names.take_new()
+        packer.spans.take_new()
+        mark = packer.mark()
+        packer.new_generation()
+        packer.template(b"old")
+        new, _ = packer.template(b"new")
+        packer.names.id_of("after")
+        packer.spans.id(SpanAnnotation(SpanRecord("after", None)))
+        packer.names.take_new()
+        packer.spans.take_new()
+        assert packer.back_to(mark) == [old, new]
+        assert packer.names.take_new() == {"firstName": 1, "names": ["after"]}
+        assert [row["tag"] for row in packer.spans.take_new()] == ["after"]
+        assert packer.template(b"old")[1] and packer.template(b"new")[1]
+        assert [packer.new_chunk(), packer.new_chunk()] == [0, 1]
+
+
+class Looked(list[Any]):
+    """Values that know which of them were last looked at."""
+
+    def __init__(self, values: list[Any]) -> None:
+        super().__init__(values)
+        self.now: set[int] = set()
+
+    def __getitem__(self, at: Any) -> Any:
+        self.now.update(range(*at.indices(len(self))) if isinstance(at, slice) else [at])
+        return super().__getitem__(at)
+
+
+def fused_template(graph: dict[Any, Any], key: Any) -> tuple[Template, tuple[Any, ...]]:
+    """The template and the literals of the fused task `key`."""
+    run = packed(graph)
+    (row,) = (row for row in run.rows if row.key == str(key))
+    assert row.flags & FLAG_FUSED
+    return run.templates[row.template], run.chunks[row.chunk][row.row]
+
+
+class TestFusedTasks:
+    def chain(self, *spans: str) -> dict[Any, Any]:
+        """Parts in these spans; each needs the one before it, the third the first too."""
+        provenance = remember_provenance()
+        keys = [f"part{place}-{next(_serial):032x}" for place in range(len(spans))]
+        for tag in set(spans):
+            with span(tag) if tag else nullcontext():
+                for key in itertools.compress(keys, [each == tag for each in spans]):
+                    provenance.note_delayed(key)
+        refs = [TaskRef(key) for key in keys]
+        many = List(*(TaskRef(f"in-{n}") for n in range(9)))
+        nodes = [
+            Task(keys[0], tell, TaskRef("in-0"), 5, x=many),
+            Task(keys[1], tell, 6, List(refs[0], TaskRef("in-8"))),
+            Task(keys[2], tell, refs[1], x=refs[0]),
+            *(Task(key, tell, ref) for key, ref in zip(keys[3:], refs[2:], strict=False)),
+        ]
+        inputs = {f"in-{n}": Task(f"in-{n}", str, n) for n in range(9)}
+        return inputs | {"fused": GraphNode.fuse(*nodes, key="fused")}
+
+    def test_each_value_is_let_go_after_its_last_use(self) -> None:
+        template, literals = fused_template(self.chain("A", "A", "A", "A"), "fused")
+        assert template.parts is not None and len(template.parts) == 4
+        values = Looked([f"value {n}" for n in range(9)])
+        uses: list[set[int]] = []
+        for part in template.parts:
+            values.now = set()
+            list.append(values, part.run(literals, values))
+            uses.append(values.now)
+        assert len(values) == 13 and set.union(*uses) == set(range(12))
+        for place, part in enumerate(template.parts):
+            later = set().union(*uses[place + 1 :])
+            assert sorted(part.drops) == sorted(uses[place] - later)
+
+    def test_only_results_that_cross_into_another_span_are_settled(self) -> None:
+        for spans, settled in [
+            ("AAAA", [False] * 4),
+            ("AABB", [True, True, False, False]),
+            ("ABAA", [True, True, False, False]),
+            (["", "", "", "A"], [False, False, True, False]),
+        ]:
+            template, _ = fused_template(self.chain(*spans), "fused")
+            assert template.parts is not None
+            assert [part.settles for part in template.parts] == settled
+            assert [part.name for part in template.parts] == ["part0", "part1", "part2", "part3"]
+            assert len({part.span for part in template.parts}) == len(set(spans))
+
+    def test_one_of_aliases_alone_hands_its_input_on(self) -> None:
+        inner = {"a": Alias("a", "__0"), "b": Alias("b", "a")}
+        graph = {
+            "x": Task("x", str, 1),
+            "input": Task("input", _execute_subgraph, inner, "b", ("__0",), TaskRef("x")),
+            "literal": Task("literal", _execute_subgraph, inner, "b", ("__0",), "text"),
+            "data": Task("data", _execute_subgraph, {"b": DataNode("b", 3)}, "b", ()),
+        }
+        run = packed(graph)
+        assert not any(row.flags & FLAG_FUSED for row in run.rows)
+        rows = {row.key: row for row in run.rows}
+        assert rows["literal"].template == rows["data"].template != rows["input"].template
+
+    def test_one_that_names_what_it_does_not_declare_fails_as_in_dask(self) -> None:
+        inner = {"b": Task("b", tell, TaskRef("x"))}
+        graph = {
+            "w": Task("w", str, 1),
+            "y": Task("y", _execute_subgraph, inner, "b", ("__0",), TaskRef("w")),
+        }
+        errors = []
+        for get in (dask.get, Told().get):
+            with pytest.raises(RuntimeError, match="missing keys") as caught:
+                get(dict(graph), ["y"])
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+
+    def test_parts_that_the_result_does_not_need_are_left_out(self) -> None:
+        inner = {
+            "unused": Task("unused", tell, TaskRef("__0")),
+            "b": Task("b", tell, TaskRef("__1"), 1),
+        }
+        refs = [TaskRef("x"), TaskRef("y")]
+        graph = {
+            "x": Task("x", str, 1),
+            "y": Task("y", str, 2),
+            "z": Task("z", _execute_subgraph, inner, "b", ("__0", "__1"), *refs),
+        }
+        template, _ = fused_template(graph, "z")
+        assert template.parts is not None and [part.name for part in template.parts] == ["b"]
+
+    def test_blocks_of_a_layer_share_one_template_whatever_their_keys_sort_like(self) -> None:
+        """Dask sorts the inputs of fused tasks by their hashes."""
+        graph: dict[Any, Any] = {}
+        for n in range(40):
+            for name in ("left", "right"):
+                graph[(name, n)] = Task((name, n), str, f"{name} {n}")
+            inner = {("f", n): Task(("f", n), tell, TaskRef("__0"), TaskRef("__1"))}
+            arguments = (List(TaskRef(("left", n)), 1), TaskRef(("right", n)))
+            graph[("f", n)] = Task(
+                ("f", n), _execute_subgraph, inner, ("f", n), ("__0", "__1"), *arguments
+            )
+        run = packed(graph)
+        assert len({row.template for row in run.rows if row.flags & FLAG_FUSED}) == 1
+
+
+def test_a_wrapped_call_of_several_arguments_is_an_ordinary_one() -> None:
+    """Only what hands on one value stands for that value."""
+    run = PackedRun()
+    graph = {"x": Task("x", ProhibitReuse._identity, 1, 2)}
+    for get in (dask.get, run.get):
+        with pytest.raises(TypeError, match="argument"):
+            get(dict(graph), ["x"])
