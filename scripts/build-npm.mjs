@@ -50,7 +50,9 @@ const readme = readFileSync(
   )
   .replace(
     '<!-- dependencies -->',
-    `| dependency | why |
+    `## Dependencies
+
+| dependency | why |
 | --- | --- |
 ${Object.entries(dependencies)
   .map(([name, why]) => `| \`${name}\` | ${why} |`)

@@ -58,10 +58,11 @@ class Client:
     Parameters
     ----------
     n_workers, threads_per_worker
-        Default: as many processes and threads as the machine has cores.
+        Default: as many threads in all (processes × threads of each) as there are cores: one
+        per process up to 4 cores, beyond that about as many processes as threads of each.
     memory_limit
-        Per worker: bytes, text such as ``"2GiB"``, a share of the machine, ``"auto"``,
-        or None for no limit.
+        Per worker: bytes, text such as ``"2GiB"``, a share of the machine's memory, None for no
+        limit, or ``"auto"``: the share of the machine's memory that its threads are of the cores.
     name
         Shown by the panels; default: the notebook's or script's name.
     asynchronous

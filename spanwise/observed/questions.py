@@ -58,13 +58,15 @@ class SpanInfo:
         which may be tasks of other spans.
     duration
         Seconds on threads.
-    cpu, transfer, idle
-        Of these on a core; seconds that held a thread for transfers; idle seconds of
-        the cluster's threads while the span was active. None: unknown.
+    cpu, transfer
+        Of these on a core; of these spent on transfers. None: unknown.
+    idle
+        The span's share of the threads' idle seconds: while they were idle, its tasks were
+        among the unfinished ones (docs/measures.md). None: unknown.
     own_tasks, own_nanoseconds
         Of this span alone: they add up to the totals exactly.
     exact, inferred
-        Own runs whose span is known, and inherited.
+        Own runs whose span is known, and those whose span is guessed.
     start, stop
         Wall clock of the first start and last stop, seconds; None: nothing ran.
     """

@@ -38,7 +38,7 @@ type OrderedGraph = {
  *
  * The time it takes grows with the number of edges: about 1 µs per task, with what comes of a large graph known by samples (`reach.ts`).
  *
- * @param sample - how large those are; to be left alone but in tests.
+ * @param sample - how many tasks a sample has (`reach.ts`); only tests give another number.
  * @throws LoopFound
  */
 export function staticOrder(graph: OrderedGraph, sample = SAMPLE): Int32Array {

@@ -40,13 +40,13 @@ export type IdleAccount = {
   readonly wallSeconds: number;
   /** Threads, integrated over that time. */
   readonly capacitySeconds: number;
-  /** Runs on lanes, within that time and the lanes' capacity. */
+  /** Seconds in which lanes ran something, within that time and the lanes' capacity. */
   readonly executeSeconds: number;
-  /** By cause, of all lanes that the filter's workers have. */
+  /** Idle seconds by cause, of all lanes of the filter's workers. */
   readonly idle: readonly number[];
-  /** By cause, the selection's share. */
+  /** The same, and of these the share of the selected tasks. */
   readonly selectedIdle: readonly number[];
-  /** By span id, own share (not the children's); empty unless asked for. */
+  /** Idle seconds by span id: the share of the span's own tasks, without its children's. Empty unless asked for. */
   readonly idleOfSpan: ReadonlyMap<SpanId, number>;
 };
 
@@ -74,7 +74,7 @@ type IdleQuestion = {
  *           task waits for a thread
  *           there
  *
- * (runnable without any transfer: the scheduler had not answered yet; a worker that is paused or stopped: that.)
+ * A run that was runnable without any transfer waited for the scheduler's answer. While a worker is paused or stopped, that is the cause.
  *
  * A filter by workers chooses lanes: capacity, runs and idle time are of these lanes alone. Spans, functions and statuses choose tasks, and get a
  * share: within each of some thousand bins, idle time is divided among the tasks that were unfinished then, wherever they ran, by how
@@ -244,7 +244,7 @@ class GapWalk {
     }
   }
 
-  /** Lanes that no run came to walk all of the log here, so that this part has turns of its own. */
+  /** Books what is left of each lane. One that ran nothing has the whole time left, so this takes turns too. */
   *finish(shares: Shares): Slices<IdleAccount> {
     const { from, to } = this._range;
     let capacitySeconds = 0;

@@ -6,7 +6,7 @@ const ZONE_ROWS = 1 << ZONE_SHIFT;
 /** 2^41 µs are 25 days: everything longer is in the last class. */
 export const CLASS_COUNT = 42;
 
-/** floor(log2(duration in µs)); durations below 2 µs, and unknown ones, are class 0. */
+/** floor(log2(duration in µs)); durations below 2 µs are class 0. */
 function durationClass(seconds: number): number {
   const microseconds = seconds * 1e6;
   if (!(microseconds >= 2)) {
@@ -127,6 +127,7 @@ export class DurationClasses {
     return this._shortest;
   }
 
+  /** A row whose duration is not known (NaN) is in no class: it lies in no range of time. */
   push(row: number, from: number, duration: number): void {
     const number = durationClass(duration);
     if (number < this._shortest) {

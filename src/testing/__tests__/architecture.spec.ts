@@ -49,6 +49,30 @@ describe('ARCHITECTURE.md', () => {
     expect(listed.sort()).toEqual(existing.sort());
   });
 
+  it.each([...foldersOf('src'), ...foldersOf('spanwise')])(
+    'has a README in %s',
+    folder => {
+      const readme = path.join(root, folder, 'README.md');
+      const lines = readFileSync(readme, 'utf8').trim().split('\n');
+      expect(lines[0]).toBe(`# ${folder.replace(/^(src|spanwise)\//, '')}`);
+      expect(lines.length).toBeGreaterThan(2);
+    }
+  );
+
+  it('names every other folder of the checkout', () => {
+    const made = readFileSync(path.join(root, '.gitignore'), 'utf8')
+      .split('\n')
+      .map(line => line.replace(/\/$/, ''));
+    const existing = readdirSync(root, { withFileTypes: true })
+      .filter(entry => entry.isDirectory() && entry.name !== '.git')
+      .map(entry => entry.name)
+      .filter(
+        name => !made.includes(name) && !['src', 'spanwise'].includes(name)
+      );
+    const elsewhere = text.split('\nElsewhere: ')[1]!.split('\n')[0];
+    expect(namesIn(elsewhere).sort()).toEqual(existing.sort());
+  });
+
   it.each([
     ['import-table.json', 'src', 'Who may import whom'],
     ['python-import-table.json', 'spanwise', 'Who may import whom in Python']
