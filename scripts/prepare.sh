@@ -100,14 +100,60 @@ need() {
   [ "$step_status" -eq 0 ] || give_up "$1"
 }
 
-# retry COMMAND… : three tries, for what comes over the network.
+# retry COMMAND… : three tries, for what comes over the network. Each may take minutes: it says
+# of each that failed what it was, and after the first what may help.
+retry_pause=3
 retry() {
-  local try
+  local try status
   for try in 1 2 3; do
-    "$@" && return 0
-    [ "$try" -lt 3 ] && echo "   once more ($try of 2): $*" && sleep $((try * 3))
+    status=0
+    "$@" || status=$?
+    [ "$status" -ne 0 ] || return 0
+    complain "   Failed, try $try of 3 (exit code $status): $(cut -c 1-160 <<<"$*")"
+    [ "$try" -ne 1 ] || say_what_helps
+    if [ "$try" -lt 3 ]; then
+      echo "   Trying again in $((try * retry_pause)) s." >&2
+      sleep $((try * retry_pause))
+    fi
   done
   return 1
+}
+
+say_what_helps() {
+  cat >&2 <<'END'
+   If packages cannot be downloaded here, Ctrl-C ends the tries, and these may help:
+     a proxy           HTTPS_PROXY=URL for pip, YARN_HTTPS_PROXY=URL for yarn
+     a certificate authority of your own
+                       PIP_CERT=FILE for pip, NODE_EXTRA_CA_CERTS=FILE for yarn
+     another registry  PIP_INDEX_URL=URL for pip, YARN_NPM_REGISTRY_SERVER=URL for yarn
+   or the same in the settings of pip (pip config) and yarn (~/.yarnrc.yml).
+END
+}
+
+# download LOG COMMAND… : what it prints goes into the log. Every half minute the last line of
+# that is shown, and what helps if it is the same as before; if the command fails, the last
+# lines without stacks and what yarn says of each package.
+download_pause=30
+download() {
+  local log=$1 watcher status=0
+  shift
+  : >"$log"
+  exec {watcher}> >(
+    last=
+    # It ends when the other end is closed; a `sleep` would stay.
+    until read -r -t "$download_pause" || [ $? -le 128 ]; do
+      [ "$last" != "$(tail -n 1 "$log")" ] || say_what_helps
+      last=$(tail -n 1 "$log")
+      echo "   … $last"
+    done
+  )
+  (
+    exec {watcher}>&-
+    "$@"
+  ) >"$log" 2>&1 || status=$?
+  exec {watcher}>&-
+  [ "$status" -eq 0 ] || grep -v '^ *at \|YN0013\|YN0002\|YN0060' "$log" | tail -n 12 | uniq >&2
+  return "$status"
 }
 
 # stamp_of FILE… : one hash over files and folders (names and contents).
@@ -231,6 +277,12 @@ use_tools() {
   export PATH=$node:$tools/bin:$PATH
 }
 
+# The first try asks once for each package: without a network that fails within seconds. What
+# has come is kept for the next, which asks more often. `try` is the caller's.
+install_node_modules() {
+  YARN_HTTP_RETRY=$((2 * try - 2)) limited 900 jlpm install --immutable
+}
+
 prepare_node_modules() {
   local hash
   hash=$(stamp_of package.json yarn.lock .yarnrc.yml)
@@ -239,10 +291,7 @@ prepare_node_modules() {
     return 0
   fi
   cd "$root"
-  if ! retry limited 900 jlpm install --immutable >"$state/yarn.log" 2>&1; then
-    grep -v 'YN0013\|YN0002\|YN0060' "$state/yarn.log" | tail -30
-    return 1
-  fi
+  retry download "$state/yarn.log" install_node_modules
   echo "$hash" >"$root/node_modules/.spanwise-stamp"
 }
 

@@ -1,0 +1,138 @@
+"""Who waits for `scripts/run` sees which download fails and what may help while it goes on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from spanwise.tests.processes import wait_until
+
+_SCRIPT = """
+set -euo pipefail
+source "$CHECKOUT/scripts/prepare.sh"
+root=$FOLDER state=$FOLDER tools=$FOLDER retry_pause=0 download_pause=0.2
+give_up() {{ exit 1; }}
+need "JavaScript packages" "nothing" {command}
+echo over
+"""
+
+#: Says where the registry is not, in as many lines as yarn; at its second try it waits.
+_YARN = """#!/usr/bin/env bash
+cd "$FOLDER"
+echo "➤ YN0013: chalk can't be found in the cache and will be fetched"
+echo try >>tries
+if [ "$(wc -l <tries)" -gt "$FAILURES" ]; then
+  until [ -f go-on ]; do sleep 0.05; done
+  exit 0
+fi
+echo "➤ YN0001: RequestError: self-signed certificate"
+echo "    at async fetch (yarn.js:1:1)"
+exit 1
+"""
+
+#: As pip does, it says what failed by itself.
+_PYTHON = _YARN.replace("self-signed certificate", "no pip here")
+
+
+class Run:
+    """A script that prepares, and what it has printed so far."""
+
+    def __init__(self, folder: Path, command: str, failures: int, checkout: Path) -> None:
+        self._folder = folder
+        for name in ("package.json", "yarn.lock", ".yarnrc.yml"):
+            (folder / name).write_text("")
+        (folder / "node_modules").mkdir()
+        programs = folder / "bin"
+        programs.mkdir()
+        for name, text in {"jlpm": _YARN, "python": _PYTHON}.items():
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        self._printed = (folder / "printed").open("wb")
+        self.process = subprocess.Popen(
+            ["bash", "-c", _SCRIPT.format(command=command)],
+            stdin=subprocess.DEVNULL,
+            stdout=self._printed,
+            stderr=self._printed,
+            env={
+                **os.environ,
+                "CHECKOUT": str(checkout),
+                "FOLDER": str(folder),
+                "FAILURES": str(failures),
+                "PATH": f"{programs}:{os.environ['PATH']}",
+            },
+        )
+
+    def printed(self) -> str:
+        return (self._folder / "printed").read_text("utf8")
+
+    def tries(self) -> int:
+        tries = self._folder / "tries"
+        return len(tries.read_text().splitlines()) if tries.exists() else 0
+
+    def go_on(self) -> int:
+        (self._folder / "go-on").touch()
+        return self.process.wait(timeout=60)
+
+    def close(self) -> None:
+        self.go_on()
+        self._printed.close()
+
+
+@pytest.fixture
+def run(checkout: Path, tmp_path: Path) -> Iterator[Callable[[str, int], Run]]:
+    made: list[Run] = []
+
+    def run(command: str, failures: int) -> Run:
+        made.append(Run(tmp_path, command, failures, checkout))
+        return made[-1]
+
+    yield run
+    for each in made:
+        each.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "cause"),
+    [
+        ("prepare_node_modules", "RequestError: self-signed certificate"),
+        ('pip_install "$FOLDER" dask', "RequestError: no pip here"),
+    ],
+    ids=["yarn", "pip"],
+)
+def test_a_failed_try_is_told_while_the_next_goes_on(
+    run: Callable[[str, int], Run], command: str, cause: str
+) -> None:
+    begun = run(command, 1)
+    wait_until("the second try", lambda: begun.tries() == 2)
+    said = begun.printed()
+    assert cause in said
+    assert "try 1 of 3 (exit code 1)" in said
+    for setting in ("HTTPS_PROXY", "YARN_HTTPS_PROXY", "PIP_CERT", "NODE_EXTRA_CA_CERTS"):
+        assert f" {setting}=" in said
+    assert "Trying again in 0 s" in said
+    assert begun.go_on() == 0
+    assert begun.printed().endswith("over\n")
+
+
+def test_what_fails_three_times_says_the_cause_each_time(run: Callable[[str, int], Run]) -> None:
+    begun = run("prepare_node_modules", 3)
+    assert begun.process.wait(timeout=60) == 1
+    said = begun.printed()
+    assert said.count("self-signed certificate") == said.count("Failed, try") == 3
+    assert said.count("Trying again") == 2
+    assert said.count("PIP_CERT") == 1
+    # Only what is to be read.
+    assert "yarn.js" not in said and "chalk" not in said
+
+
+def test_a_download_that_stands_still_is_told_of(run: Callable[[str, int], Run]) -> None:
+    begun = run("prepare_node_modules", 0)
+    wait_until("what helps", lambda: "NODE_EXTRA_CA_CERTS" in begun.printed())
+    wait_until("the last line", lambda: "… ➤ YN0013: chalk" in begun.printed())
+    assert begun.tries() == 1
+    assert begun.go_on() == 0
+    assert "Failed" not in begun.printed()
