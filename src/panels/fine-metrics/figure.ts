@@ -21,7 +21,7 @@ export function stackedBar(parts: readonly Part[], whole: number): BarPart[] {
   }
   let left = 100;
   return parts.map(part => {
-    const width = Math.min(left, Math.max(0, (part.value / whole) * 100));
+    const width = Math.min(left, (part.value / whole) * 100);
     left -= width;
     return { part, width };
   });

@@ -46,6 +46,7 @@ type IdleRole =
   | 'unknown';
 type Group =
   | 'CPU'
+  | 'compute'
   | 'CPU not known'
   | 'not on CPU'
   | 'data'
@@ -155,6 +156,14 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   }
 };
 
+/** Of bytes and counts: there computing has no CPU share. */
+const COMPUTING: Meaning = {
+  id: 'cpu',
+  label: 'compute',
+  kind: 'cpu',
+  group: 'compute'
+};
+
 const DRAWING_ORDER = [
   'cpu',
   'compute',
@@ -211,10 +220,9 @@ export function partsOf(
       continue;
     }
     const meaning =
-      unit === 'seconds' || !activity.startsWith('thread-')
-        ? meaningOf(activity)
-        : // Bytes and counts have no CPU share: both halves of computing are one.
-          { ...meaningOf('thread-cpu'), label: 'compute' };
+      unit !== 'seconds' && activity === 'compute'
+        ? COMPUTING
+        : meaningOf(activity);
     const sum = sums.get(meaning.id);
     if (sum === undefined) {
       sums.set(meaning.id, { meaning, value });
@@ -333,7 +341,7 @@ export function headlineOf(
     const parts = partsOf(activities, total, unit);
     return {
       parts,
-      groups: groupsOf(parts, unit),
+      groups: groupsOf(parts, total, unit),
       total
     };
   }
@@ -373,7 +381,7 @@ export function headlineOf(
   parts.push(...idleParts(result, total));
   return {
     parts,
-    groups: groupsOf(parts, unit),
+    groups: groupsOf(parts, total, unit),
     total
   };
 }
@@ -418,20 +426,20 @@ const MIXED_GROUPS: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
 /** From here on a part is what its group mostly is; what is left is half of that at most. */
 const MOST = 2 / 3;
 
-function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
-  const sums = new Map<
-    Group,
-    { value: number; share: number | null; largest: Part }
-  >();
+function groupsOf(
+  parts: readonly Part[],
+  total: number,
+  unit: string
+): Headline['groups'] {
+  const sums = new Map<Group, { value: number; largest: Part }>();
   for (const item of parts) {
     const sum = sums.get(item.group);
     sums.set(item.group, {
       value: (sum?.value ?? 0) + item.value,
-      share: item.share === null ? null : (sum?.share ?? 0) + item.share,
       largest: sum && sum.largest.value >= item.value ? sum.largest : item
     });
   }
-  return [...sums].map(([group, { value, share, largest }]) => ({
+  return [...sums].map(([group, { value, largest }]) => ({
     group,
     mostly:
       MIXED_GROUPS.has(group) && largest.value >= MOST * value
@@ -439,7 +447,7 @@ function groupsOf(parts: readonly Part[], unit: string): Headline['groups'] {
         : null,
     isAll: largest.value === value,
     text: formatUnit(value, unit),
-    shareText: formatShare(share === null ? null : Math.min(1, share))
+    shareText: formatShare(shareOf(value, total))
   }));
 }
 

@@ -1,6 +1,6 @@
 /** Icicle and activity line as rectangles; colours as roles, no theme. */
 import type { ProfileResult } from '../../wire/panel-link';
-import { pathOf, type FrameTree } from './rows';
+import { type FrameTree, pathOf, rootsOf } from './rows';
 
 export type FrameShape = {
   readonly node: number;
@@ -50,7 +50,7 @@ export function icicle(
     shapes.push(shape(tree, node, 0, width, true));
   }
   let rows = callers.length;
-  const open = focus === null ? rootNodes(tree) : [focus];
+  const open = focus === null ? rootsOf(tree) : [focus];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const x = ((tree.offset[node] ?? 0) - focusOffset) * scale;
     const frameWidth = (nodes.n[node] ?? 0) * scale;
@@ -72,7 +72,7 @@ function shape(
   isCaller: boolean
 ): FrameShape {
   const { n, waiting, gil, blocked } = tree.result.nodes;
-  const samples = Math.max(1, n[node] ?? 1);
+  const samples = n[node] ?? 1;
   return {
     node,
     x,
@@ -83,16 +83,6 @@ function shape(
     gil: (gil[node] ?? 0) / samples,
     blocked: (blocked[node] ?? 0) / samples
   };
-}
-
-function rootNodes(tree: FrameTree): number[] {
-  const roots: number[] = [];
-  for (let node = 0; node < tree.length; node += 1) {
-    if ((tree.result.nodes.parent[node] ?? -1) < 0) {
-      roots.push(node);
-    }
-  }
-  return roots;
 }
 
 /** Height of a frame's row: 46 px for few levels, down to 19, then the icicle scrolls. */

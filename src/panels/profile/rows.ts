@@ -109,7 +109,7 @@ export function nodeOfKey(tree: FrameTree, key: string): number | null {
   return found;
 }
 
-function rootsOf(tree: FrameTree): number[] {
+export function rootsOf(tree: FrameTree): number[] {
   const roots: number[] = [];
   for (let node = 0; node < tree.length; node += 1) {
     if ((tree.result.nodes.parent[node] ?? -1) < 0) {

@@ -1,10 +1,4 @@
 /** The legend over logs drawn at random and by hand: a word for each segment that is drawn, and none for what is not. */
-import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot, type Root } from 'react-dom/client';
-
-import { SelectionModel } from '../../../feed/selection';
 import { ask, type Asked } from '../../../observer/__tests__/ask';
 import { blockRows } from '../../../observer/store/block-rows';
 import { ingestBlock } from '../../../observer/store/ingest';
@@ -19,39 +13,9 @@ import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
 import type { FineMetricsResult } from '../../../wire/panel-link';
 import { headlineOf } from '../rows';
-import { FineMetricsView } from '../view';
+import { ShownView } from './shown-view';
 
-const trans = nullTranslator.load('spanwise');
-
-let host: HTMLElement;
-let root: Root;
-let selection: SelectionModel;
-
-beforeEach(() => {
-  host = document.body.appendChild(document.createElement('div'));
-  root = createRoot(host);
-  selection = new SelectionModel();
-});
-afterEach(() => {
-  root.unmount();
-  host.remove();
-  selection.dispose();
-});
-
-function show(result: FineMetricsResult, isRunning: boolean): void {
-  flushSync(() =>
-    root.render(
-      <FineMetricsView
-        result={result}
-        order="time"
-        isRunning={isRunning}
-        selection={selection}
-        trans={trans}
-        onShowAll={() => undefined}
-      />
-    )
-  );
-}
+const view = new ShownView();
 
 /** Fill and pattern, whichever element has them. */
 function lookOf(element: Element): string {
@@ -62,31 +26,29 @@ function lookOf(element: Element): string {
   return [fill, ...classes.sort()].join(' ');
 }
 
-const all = (selector: string) => [
-  ...host.querySelectorAll<HTMLElement>(selector)
-];
-const words = () =>
-  all('ul[aria-label=Legend] > li').map(item => item.textContent);
+const words = () => view.texts('Legend');
 const wordOf = (title: string) => title.slice(0, title.lastIndexOf(': '));
 
 /** What is wrong with the legend of one answer. */
 function check(result: FineMetricsResult, isRunning: boolean): void {
-  show(result, isRunning);
-  const items = all('ul[aria-label=Legend] > li').map(item => ({
+  view.show(result, { isRunning });
+  const items = view.all('ul[aria-label=Legend] > li').map(item => ({
     word: item.textContent ?? '',
     look: lookOf(item.querySelector('.sw-swatch')!)
   }));
-  const bar = all('.sw-FineMetrics-bar .sw-bar-part').map(segment => ({
+  const bar = view.all('.sw-FineMetrics-bar .sw-bar-part').map(segment => ({
     word: wordOf(segment.title),
     look: lookOf(segment)
   }));
-  const inRows = all('ul[aria-label="By function"] .sw-bar-part').map(lookOf);
+  const inRows = view
+    .all('ul[aria-label="By function"] .sw-bar-part')
+    .map(lookOf);
   const drawn = new Set([...bar.map(({ look }) => look), ...inRows]);
   expect(new Set(items.map(({ look }) => look))).toEqual(drawn);
   expect(new Set(items.map(({ word }) => word)).size).toBe(items.length);
   expect(new Set(items.map(({ look }) => look)).size).toBe(items.length);
   expect(items).toEqual(expect.arrayContaining(bar));
-  const groups = all('.sw-FineMetrics-groups > span').length;
+  const groups = view.all('.sw-FineMetrics-groups > span').length;
   // From half a pixel of 1,000 on a part is drawn.
   const { parts, total } = headlineOf(result, isRunning);
   expect(bar.map(({ word }) => word)).toEqual(

@@ -323,17 +323,6 @@ describe('the lists', () => {
     ]);
   });
 
-  it('has one name for computing where there is no CPU time', () => {
-    const parts = partsOf(
-      { 'thread-cpu': 10, 'thread-noncpu': 5 },
-      15,
-      'count'
-    );
-    expect(parts.map(part => [part.label, part.value])).toEqual([
-      ['compute', 15]
-    ]);
-  });
-
   it('orders activities and idle by size, unknown causes by their own name', () => {
     const sizes = activityRows(result).map(part => part.value);
     expect(sizes).toEqual([...sizes].sort((a, b) => b - a));

@@ -1,61 +1,22 @@
-import { nullTranslator } from '@jupyterlab/translation';
-import * as React from 'react';
-import { flushSync } from 'react-dom';
-import { createRoot, type Root } from 'react-dom/client';
 import { act } from 'react';
 
-import { SelectionModel } from '../../../feed/selection';
 import { ask } from '../../../observer/__tests__/ask';
 import { drawnStore } from '../../../testing/panel-harness/drawn-log';
 import { firstLook } from '../../../testing/panel-harness/drawn-run';
-import { FineMetricsView } from '../view';
+import { ShownView } from './shown-view';
 
-const trans = nullTranslator.load('spanwise');
 const evil = '<img src=x onerror=alert(1)>';
 
-let host: HTMLElement;
-let root: Root;
-let selection: SelectionModel;
-
+const view = new ShownView();
 const whole = ask(drawnStore(firstLook(38)), 'fine-metrics', { ended: true });
 const twelve = ask(drawnStore(firstLook()), 'fine-metrics', { ended: true });
 
-function show(result = whole, onShowAll = () => {}) {
-  flushSync(() =>
-    root.render(
-      <FineMetricsView
-        result={result}
-        order="time"
-        isRunning={false}
-        selection={selection}
-        trans={trans}
-        onShowAll={onShowAll}
-      />
-    )
-  );
-}
-
-const list = (name: string) =>
-  host.querySelector(`ul.sw-metricList[aria-label="${name}"]`) as HTMLElement;
-const texts = (name: string) =>
-  [...list(name).children].map(item =>
-    (item.textContent ?? '').replaceAll('\u00a0', ' ')
-  );
-
-beforeEach(() => {
-  host = document.body.appendChild(document.createElement('div'));
-  root = createRoot(host);
-  selection = new SelectionModel();
-});
-afterEach(() => {
-  root.unmount();
-  host.remove();
-  selection.dispose();
-});
+const list = (name: string) => view.list(name);
+const texts = (name: string) => view.texts(name);
 
 describe('Fine Performance Metrics', () => {
   it('reads "function, time, share" in each item', () => {
-    show();
+    view.show(whole);
     expect(texts('By function')[0]).toMatch(/^fit_fold, [\d.]+ s, \d+ %$/);
     expect(texts('By function').at(-1)).toMatch(/^38 others, /);
     expect(texts('By activity')[0]).toMatch(/^CPU, 2 min \d\d s, \d+ %$/);
@@ -77,14 +38,14 @@ describe('Fine Performance Metrics', () => {
   });
 
   it('filters by a click and leaves out by Alt-click', () => {
-    show();
+    view.show(whole);
     const button = list('By function').querySelector('button') as HTMLElement;
     button.click();
-    expect(selection.filter.functions).toEqual(['fit_fold']);
+    expect(view.selection.filter.functions).toEqual(['fit_fold']);
     button.dispatchEvent(
       new MouseEvent('click', { bubbles: true, altKey: true })
     );
-    expect(selection.filter.notFunctions).toEqual(['fit_fold']);
+    expect(view.selection.filter.notFunctions).toEqual(['fit_fold']);
   });
 
   /** As a pointer's events bubble; React makes entering and leaving of them. */
@@ -115,60 +76,60 @@ describe('Fine Performance Metrics', () => {
   };
 
   it('moves no row from under the pointer, and sorts again when it has gone', () => {
-    show(timed({ a: 3, b: 2, c: 1 }));
+    view.show(timed({ a: 3, b: 2, c: 1 }));
     point('pointerover', list('By function').children[1]!);
-    show(timed({ a: 3, b: 4, c: 5 }));
+    view.show(timed({ a: 3, b: 4, c: 5 }));
     expect(names()).toEqual(['a', 'b', 'c']);
     point('pointermove', document.body);
     expect(names()).toEqual(['c', 'b', 'a']);
   });
 
   it('sorts again though the row under the pointer was taken out', () => {
-    show(timed({ a: 2.25, b: 6.7 }));
+    view.show(timed({ a: 2.25, b: 6.7 }));
     const row = list('By function').children[1]!;
     point('pointerover', row);
     // The click filters: only its row is left, and then all are back; no element tells that the pointer has left it.
-    show(timed({ a: 2.25 }));
-    show(timed({ a: 2.25, b: 6.7 }));
+    view.show(timed({ a: 2.25 }));
+    view.show(timed({ a: 2.25, b: 6.7 }));
     expect(names()).toEqual(['a', 'b']);
     point('pointermove', document.body);
     expect(names()).toEqual(['b', 'a']);
   });
 
   it('sorts by what was asked for, wherever the pointer is', () => {
-    show(timed({ a: 3, b: 2 }));
+    view.show(timed({ a: 3, b: 2 }));
     point('pointerover', list('By function').children[1]!);
-    show(timed({ a: 10, b: 20 }, 'bytes'));
+    view.show(timed({ a: 10, b: 20 }, 'bytes'));
     expect(names()).toEqual(['b', 'a']);
   });
 
   it('shows all functions when the others are clicked', () => {
     const onShowAll = jest.fn();
-    show(undefined, onShowAll);
+    view.show(whole, { onShowAll });
     (
       list('By function').lastElementChild?.querySelector(
         'button'
       ) as HTMLElement
     ).click();
     expect(onShowAll).toHaveBeenCalledTimes(1);
-    expect(selection.isFiltered).toBe(false);
+    expect(view.selection.isFiltered).toBe(false);
   });
 
   it('shows names of the user as text', () => {
     const result = twelve;
-    show({
+    view.show({
       ...result,
       byFunction: result.byFunction.map((item, index) =>
         index === 0 ? { ...item, function: evil } : item
       )
     });
-    expect(host.querySelector('img')).toBeNull();
+    expect(view.host.querySelector('img')).toBeNull();
     expect(texts('By function')[0]?.startsWith(evil)).toBe(true);
   });
 
   it('says the bar in words', () => {
-    show();
-    const bar = host.querySelector('[role=img]') as HTMLElement;
+    view.show(whole);
+    const bar = view.host.querySelector('[role=img]') as HTMLElement;
     expect(bar.getAttribute('aria-label')).toBe('Where the thread time went');
     expect(bar.getAttribute('aria-description')).toMatch(/^CPU 2\smin/);
   });

@@ -1,5 +1,7 @@
 import { axisTicks, bandShapes, stripShapes } from '../figure';
 
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
 describe('the frame around the lanes', () => {
   it('puts ticks where the boxes of that time are', () => {
     const ticks = axisTicks({ from: 10, to: 20 }, 1000);
@@ -9,6 +11,35 @@ describe('the frame around the lanes', () => {
     expect(
       axisTicks({ from: -5, to: 5 }, 1000).every(tick => tick.x >= 500)
     ).toBe(true);
+    const before = axisTicks({ from: -2, to: 6 }, 800);
+    expect(before.map(({ x, text }) => [x, plain(text)])).toEqual([
+      [200, '0 s'],
+      [300, '1 s'],
+      [400, '2 s'],
+      [500, '3 s'],
+      [600, '4 s'],
+      [700, '5 s'],
+      [800, '6 s']
+    ]);
+  });
+
+  it('puts bands where their time is, cut off at the borders', () => {
+    const shapes = (from: number, to: number) =>
+      bandShapes(
+        [{ span: 3, tag: 'a', from, to, level: 2, tint: 5 }],
+        { from: 40, to: 50 },
+        1000
+      );
+    expect(shapes(44, 46)).toEqual([
+      { x: 400, width: 200, level: 2, tint: 5, tag: 'a', span: 3, textX: 405 }
+    ]);
+    // Two pixels over each border, so that its edges are out of sight.
+    expect(shapes(30, 60)).toMatchObject([{ x: -2, width: 1004, textX: 5 }]);
+    expect(shapes(30, 41)).toMatchObject([{ x: -2, width: 102, textX: 5 }]);
+    expect(shapes(49, 60)).toMatchObject([{ x: 900, width: 102, textX: 905 }]);
+    // However short it is, it is seen.
+    expect(shapes(45, 45.0001)).toMatchObject([{ x: 500, width: 1 }]);
+    expect([shapes(30, 40), shapes(50, 60)]).toEqual([[], []]);
   });
 
   it('keeps the name of a band in view while it reaches over the left border', () => {
@@ -36,5 +67,45 @@ describe('the frame around the lanes', () => {
     expect(shapes[0]).toMatchObject({ top: 0.5, height: 0.5 });
     expect(shapes[1]?.top).toBeCloseTo(0.3, 9);
     expect(shapes[2]?.top).toBeCloseTo(0.2, 9);
+    expect(shapes[3]).toMatchObject({ x: 50, width: 0 });
+  });
+
+  const bars = (count: number, failed: (index: number) => number = () => 0) =>
+    Array.from({ length: count }, (_, index) => ({
+      compute: 0.5,
+      disk: 0,
+      transfer: index === 1 ? 0.25 : 0,
+      failed: failed(index)
+    }));
+
+  it('leaves a pixel between bars where there is room for it, and draws none of nothing', () => {
+    const places = (count: number, width: number) =>
+      stripShapes(bars(count), width).map(shape => [
+        shape.role.replace(/^.*-/, ''),
+        shape.x,
+        shape.width
+      ]);
+    expect(places(3, 9)).toEqual([
+      ['compute', 0, 2],
+      ['compute', 3, 2],
+      ['transfer', 3, 2],
+      ['compute', 6, 2]
+    ]);
+    expect(places(2, 5)).toEqual([
+      ['compute', 0, 2.5],
+      ['compute', 2.5, 2.5],
+      ['transfer', 2.5, 2.5]
+    ]);
+    expect(stripShapes([], 100)).toEqual([]);
+  });
+
+  it('marks failures, of those that are near each other the first', () => {
+    const marks = (failed: (index: number) => number) =>
+      stripShapes(bars(10, failed), 40)
+        .filter(({ role }) => role === 'failed-mark')
+        .map(({ x }) => x);
+    expect(marks(() => 1)).toEqual([2, 10, 18, 26, 34]);
+    expect(marks(index => (index === 1 || index > 7 ? 3 : 0))).toEqual([6, 34]);
+    expect(marks(() => 0)).toEqual([]);
   });
 });

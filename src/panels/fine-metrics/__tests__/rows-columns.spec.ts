@@ -1,0 +1,682 @@
+/** Every bar, list and cell from figures of which no two are equal. */
+import { ask } from '../../../observer/__tests__/ask';
+import { ACTIVITIES } from '../../../observer/store/activity-cells';
+import { IDLE_CAUSES } from '../../../observer/folds/idle';
+import { BoxKind, PartKind } from '../../../records/enumerations';
+import { drawnStore } from '../../../testing/panel-harness/drawn-log';
+import { firstLook } from '../../../testing/panel-harness/drawn-run';
+import { drawRuns } from '../../../testing/run-from-text';
+import {
+  bracketing,
+  english,
+  untranslated
+} from '../../../testing/translators';
+import type { FineMetricsResult } from '../../../wire/panel-link';
+import { formatBytes, formatDuration, formatShare } from '../../format';
+import {
+  activityRows,
+  footText,
+  functionRows,
+  groupWord,
+  headlineOf,
+  idleParts,
+  keepOrder,
+  movedRows,
+  type Part,
+  partsOf,
+  remarkOn,
+  tableOf,
+  totalText
+} from '../rows';
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+const sum = (values: readonly number[]) =>
+  values.reduce((total, value) => total + value, 0);
+const MiB = 2 ** 20;
+
+/** 400 s: 160 of what was selected, 90 idle, 70 hidden, 80 that nobody accounts for. */
+const result: FineMetricsResult = {
+  view: 'fine-metrics',
+  unit: 'seconds',
+  units: ['seconds', 'bytes', 'count'],
+  wallSeconds: 80,
+  threads: 5,
+  capacitySeconds: 400,
+  byActivity: [
+    { activity: 'thread-cpu', value: 60, share: null },
+    { activity: 'gil', value: 40, share: null },
+    { activity: 'blocked', value: 10, share: null },
+    { activity: 'transfer', value: 20, share: null },
+    { activity: 'import', value: 13, share: null },
+    { activity: 'other', value: 8, share: null },
+    { activity: 'lost', value: 9, share: null },
+    { activity: 'idle:paused', value: 30, share: null },
+    { activity: 'idle:stopped', value: 60, share: null }
+  ],
+  byFunction: [
+    {
+      function: 'load',
+      slot: 3,
+      round: 1,
+      executions: 70,
+      total: 50,
+      share: 0.25,
+      activities: { 'thread-cpu': 40, transfer: 10 }
+    },
+    {
+      function: 'fit',
+      slot: 4,
+      round: 0,
+      executions: 7,
+      total: 80,
+      share: null,
+      activities: { 'thread-cpu': 20, gil: 40, blocked: 10, lost: 10 }
+    }
+  ],
+  others: {
+    functions: 4,
+    executions: 900,
+    total: 30,
+    activities: { import: 13, other: 8, transfer: 9 }
+  },
+  idle: [
+    { cause: 'paused', seconds: 30 },
+    { cause: 'unknown', seconds: 0 },
+    { cause: 'stopped', seconds: 60 }
+  ],
+  background: [],
+  otherSpansSeconds: 20,
+  otherIdleSeconds: 50,
+  gilErrorSeconds: 3,
+  attributedNanoseconds: 0,
+  totalNanoseconds: 0
+};
+const said = (parts: readonly Part[]) =>
+  parts.map(({ id, label, group, text, shareText }) =>
+    [id, label, group, text, shareText].map(plain)
+  );
+
+describe('the bar', () => {
+  it('has a segment for each part, in drawing order', () => {
+    expect(said(headlineOf(result).parts)).toEqual([
+      ['cpu', 'CPU', 'CPU', '60.0 s', '15 %'],
+      ['gil', 'waiting for the GIL', 'not on CPU', '40.0 s ±3.00 s', '10 %'],
+      ['blocked', 'blocked (I/O, sleep)', 'not on CPU', '10.0 s', '2.5 %'],
+      ['transfer', 'transfer, waited for', 'data', '20.0 s', '5.0 %'],
+      ['import', 'importing modules', 'data', '13.0 s', '3.3 %'],
+      ['other', 'other', 'other', '8.00 s', '2.0 %'],
+      ['lost', 'lost with a worker', 'lost', '9.00 s', '2.3 %'],
+      ['hidden', 'filtered out', 'filtered out', '70.0 s', '18 %'],
+      ['rest', 'not accounted for', 'other', '80.0 s', '20 %'],
+      ['idle:stopped', 'worker stopped', 'idle', '60.0 s', '15 %'],
+      ['idle:paused', 'paused for memory', 'idle', '30.0 s', '7.5 %']
+    ]);
+    expect(headlineOf(result).total).toBe(400);
+    const running = headlineOf(result, true).parts[8]!;
+    expect(said([running])).toEqual([
+      ['rest', 'still running', 'still running', '80.0 s', '20 %']
+    ]);
+    expect(running.role).toEqual({ kind: 'running' });
+  });
+
+  it('has a sum for each group', () => {
+    const groups = headlineOf(result).groups.map(group => [
+      groupWord(group, english),
+      plain(group.text),
+      plain(group.shareText)
+    ]);
+    expect(groups).toEqual([
+      ['CPU', '60.0 s', '15 %'],
+      ['not on CPU, mostly waiting for the GIL', '50.0 s', '13 %'],
+      ['data', '33.0 s', '8.3 %'],
+      ['other', '88.0 s', '22 %'],
+      ['lost', '9.00 s', '2.3 %'],
+      ['filtered out', '70.0 s', '18 %'],
+      ['idle', '90.0 s', '23 %']
+    ]);
+  });
+
+  it('is as long as what is in it, where that is more than there was', () => {
+    const more = { ...result, capacitySeconds: 300 };
+    const { total, parts, groups } = headlineOf(more);
+    expect(total).toBe(160 + 90 + 70);
+    expect(parts.map(({ id }) => id)).not.toContain('rest');
+    expect(sum(parts.map(({ share }) => share!))).toBeCloseTo(1, 12);
+    expect(plain(groups[0]!.shareText)).toBe('19 %');
+  });
+
+  it('shows what is left over from half a tenth of a percent on', () => {
+    const rest = (seconds: number) =>
+      headlineOf({ ...result, capacitySeconds: 320 + seconds }).parts.filter(
+        ({ id }) => id === 'rest'
+      );
+    expect(rest(0.15)).toEqual([]);
+    expect(rest(0.17)).toMatchObject([{ value: expect.closeTo(0.17, 9) }]);
+  });
+
+  it('has an error only for what is estimated, and only if there is one', () => {
+    const exact = activityRows({ ...result, gilErrorSeconds: 0 });
+    expect(exact.map(({ text }) => plain(text))).toEqual([
+      '60.0 s',
+      '40.0 s',
+      '20.0 s',
+      '13.0 s',
+      '10.0 s',
+      '9.00 s',
+      '8.00 s'
+    ]);
+  });
+
+  it('names the part that is two thirds of a group or more, the earlier of two', () => {
+    const words = (gil: number, blocked: number, transfer = 0) =>
+      headlineOf({
+        ...result,
+        byActivity: [
+          { activity: 'gil', value: gil, share: null },
+          { activity: 'blocked', value: blocked, share: null },
+          { activity: 'transfer', value: transfer, share: null }
+        ]
+      })
+        .groups.slice(0, 2)
+        .map(group => groupWord(group, english));
+    expect(words(2, 1)[0]).toBe('not on CPU, mostly waiting for the GIL');
+    expect(words(1, 2)[0]).toBe('not on CPU, mostly blocked (I/O, sleep)');
+    expect(words(1.99, 1)[0]).toBe('not on CPU');
+    expect(words(1, 1, 3)).toEqual(['not on CPU', 'transfer, waited for']);
+    expect(words(3, 0)[0]).toBe('waiting for the GIL');
+    // What has no causes of different kinds has its own word.
+    const [cpu, other] = headlineOf({
+      ...result,
+      byActivity: [
+        { activity: 'thread-cpu', value: 9, share: null },
+        { activity: 'mine', value: 9, share: null },
+        { activity: 'yours', value: 1, share: null }
+      ]
+    }).groups;
+    expect(groupWord(cpu!, english)).toBe('CPU');
+    expect(groupWord(other!, english)).toBe('other');
+  });
+
+  it('adds up activities that are told twice', () => {
+    const twice = [
+      { activity: 'gil', value: 1.5, share: null },
+      { activity: 'gil', value: 2, share: null }
+    ];
+    const { parts } = headlineOf({ ...result, byActivity: twice });
+    expect(parts[0]).toMatchObject({ id: 'gil', value: 3.5 });
+  });
+
+  it('draws what has no word last, under its own name', () => {
+    const parts = partsOf(
+      { mine: 1, lost: 2, yours: 3, other: 4, serialize: 5, deserialize: 6 },
+      21,
+      'seconds'
+    );
+    expect(said(parts)).toEqual([
+      ['serialize', '(de)serialise', 'data', '11.0 s', '52 %'],
+      ['other', 'other', 'other', '4.00 s', '19 %'],
+      ['lost', 'lost with a worker', 'lost', '2.00 s', '9.5 %'],
+      ['mine', 'mine', 'other', '1.00 s', '4.8 %'],
+      ['yours', 'yours', 'other', '3.00 s', '14 %']
+    ]);
+    expect(parts.map(({ role }) => role)).toEqual([
+      { kind: 'serialize' },
+      { kind: 'other' },
+      { kind: 'failed' },
+      { kind: 'other' },
+      { kind: 'other' }
+    ]);
+  });
+
+  it('has a word and a colour for whatever the observer measures, all different', () => {
+    const all = Object.fromEntries(
+      ACTIVITIES.map((activity, i) => [activity, i + 1])
+    );
+    const parts = partsOf(all, 100, 'seconds');
+    expect(parts.map(({ role }) => ('kind' in role ? role.kind : ''))).toEqual([
+      'cpu',
+      'compute',
+      'core',
+      'gil',
+      'blocked',
+      'noncpu',
+      'transfer',
+      'disk',
+      'import',
+      'serialize',
+      'other',
+      'failed'
+    ]);
+    expect(parts.map(({ value }) => value)).toEqual(
+      // Two directions of disk and of packing are one each.
+      [1, 6, 2, 3, 4, 5, 7, 8 + 9, 10, 11 + 12, 13, 14]
+    );
+    const idle = idleParts(
+      {
+        ...result,
+        idle: IDLE_CAUSES.map((cause, i) => ({ cause, seconds: 90 - i }))
+      },
+      1000
+    );
+    const seen = bracketing;
+    for (const { id, label, group } of [...parts, ...idle]) {
+      const word = groupWord(
+        { group, mostly: label, isAll: true, text: '', shareText: '' },
+        seen
+      );
+      expect([id, untranslated(word, [])]).toEqual([id, '']);
+    }
+    expect(idle.map(({ role }) => ('idle' in role ? role.idle : ''))).toEqual(
+      IDLE_CAUSES
+    );
+    expect(new Set(idle.map(({ label }) => label)).size).toBe(idle.length);
+  });
+
+  it('says of what is not known why', () => {
+    const remarks = headlineOf({
+      ...result,
+      byActivity: [
+        ...result.byActivity,
+        { activity: 'thread-noncpu', value: 1, share: null }
+      ]
+    })
+      .parts.map(part => [part.id, remarkOn(part, english)])
+      .filter(([, remark]) => remark !== '');
+    expect(remarks).toEqual([
+      ['noncpu', expect.stringContaining('below 5 ms')],
+      ['import', expect.stringContaining('unpickled')]
+    ]);
+  });
+});
+
+describe('what the whole is', () => {
+  const total = (wallSeconds: number, threads: number) =>
+    plain(
+      totalText(
+        {
+          ...result,
+          wallSeconds,
+          threads,
+          capacitySeconds: wallSeconds * threads
+        },
+        english
+      )
+    );
+
+  it('is time on one thread, on several, or on a mean of several', () => {
+    expect(total(10, 1)).toBe('10.0 s = wall 10.0 s × 1 thread');
+    expect(total(10, 4)).toBe('40.0 s = wall 10.0 s × 4 threads');
+    expect(total(10, 4.004)).toBe('40.0 s = wall 10.0 s × 4 threads');
+    expect(total(10, 3.996)).toBe('40.0 s = wall 10.0 s × 4 threads');
+    expect(total(10, 4.01)).toBe(
+      '40.1 s = wall 10.0 s × 4.01 threads on average'
+    );
+    expect(total(10, 1.5)).toBe(
+      '15.0 s = wall 10.0 s × 1.50 threads on average'
+    );
+  });
+
+  it('is a sum of bytes or counts', () => {
+    const bytes = {
+      ...result,
+      unit: 'bytes',
+      byActivity: [
+        { activity: 'transfer', value: 3 * MiB, share: null },
+        { activity: 'disk-read', value: MiB, share: null }
+      ]
+    };
+    expect(plain(footText(bytes, english))).toBe('4.00 MiB');
+    expect(plain(totalText({ ...bytes, unit: 'count' }, english))).toBe(
+      '4.19 M'
+    );
+    const { parts, groups, total } = headlineOf(bytes);
+    expect(total).toBe(4 * MiB);
+    expect(said(parts)).toEqual([
+      ['transfer', 'transfer, waited for', 'data', '3.00 MiB', '75 %'],
+      ['disk', 'disk read and write', 'data', '1.00 MiB', '25 %']
+    ]);
+    expect(groups).toMatchObject([
+      {
+        mostly: 'transfer, waited for',
+        text: plain('4.00\u00a0MiB').replace(' ', '\u00a0')
+      }
+    ]);
+  });
+});
+
+describe('functions', () => {
+  it('have each its own figures, and the others theirs together', () => {
+    const rows = functionRows(result, english);
+    expect(
+      rows.map(({ parts, text, shareText, ...row }) => ({
+        ...row,
+        text: plain(text),
+        shareText: plain(shareText),
+        parts: said(parts).map(part => part.join(' '))
+      }))
+    ).toEqual([
+      {
+        name: 'fit',
+        slot: 4,
+        round: 0,
+        isOthers: false,
+        total: 80,
+        text: '80.0 s',
+        // It has none of its own: of 400 s.
+        share: 0.2,
+        shareText: '20 %',
+        executions: 7,
+        parts: [
+          'cpu CPU CPU 20.0 s 25 %',
+          'gil waiting for the GIL not on CPU 40.0 s 50 %',
+          'blocked blocked (I/O, sleep) not on CPU 10.0 s 13 %',
+          'lost lost with a worker lost 10.0 s 13 %'
+        ]
+      },
+      {
+        name: 'load',
+        slot: 3,
+        round: 1,
+        isOthers: false,
+        total: 50,
+        text: '50.0 s',
+        share: 0.25,
+        shareText: '25 %',
+        executions: 70,
+        parts: [
+          'cpu CPU CPU 40.0 s 80 %',
+          'transfer transfer, waited for data 10.0 s 20 %'
+        ]
+      },
+      {
+        name: '4 others',
+        slot: -1,
+        round: 0,
+        isOthers: true,
+        total: 30,
+        text: '30.0 s',
+        share: 0.075,
+        shareText: '7.5 %',
+        executions: 900,
+        parts: [
+          'transfer transfer, waited for data 9.00 s 30 %',
+          'import importing modules data 13.0 s 43 %',
+          'other other other 8.00 s 27 %'
+        ]
+      }
+    ]);
+    // The others are last, however they are sorted.
+    const names = (order: 'time' | 'name' | 'executions') =>
+      functionRows(result, english, order).map(({ name }) => name);
+    expect(names('time')).toEqual(['fit', 'load', '4 others']);
+    expect(names('executions')).toEqual(['load', 'fit', '4 others']);
+    const byTime = [...result.byFunction].reverse();
+    expect(
+      functionRows({ ...result, byFunction: byTime }, english, 'name').map(
+        ({ name }) => name
+      )
+    ).toEqual(['fit', 'load', '4 others']);
+    expect(names('name')).toEqual(['fit', 'load', '4 others']);
+    expect(functionRows({ ...result, others: null }, english)).toHaveLength(2);
+    const none = { functions: 0, executions: 0, total: 0, activities: {} };
+    expect(functionRows({ ...result, others: none }, english)).toHaveLength(2);
+  });
+
+  it('that are new come last, in their order, while rows keep theirs', () => {
+    expect(
+      keepOrder(['z', 'b', 'y', 'a', 'x'], ['a', 'gone', 'b'], row => row)
+    ).toEqual(['a', 'b', 'z', 'y', 'x']);
+  });
+});
+
+describe('of bytes and counts', () => {
+  const run = firstLook(38);
+  const log = drawnStore(run);
+  const asked = (unit: string) =>
+    ask(log, 'fine-metrics', { params: { unit }, ended: true });
+
+  it('computing has one name, and is not called CPU time that is not known', () => {
+    const isComputing = ({ kind }: { kind: BoxKind }) =>
+      kind === BoxKind.Compute || kind === BoxKind.Failed;
+    const executions = run.boxes.filter(isComputing).length;
+    const counts = asked('count');
+    const { parts, groups } = headlineOf(counts);
+    expect(said(parts)[0]!.slice(0, 4)).toEqual([
+      'cpu',
+      'compute',
+      'compute',
+      String(executions)
+    ]);
+    expect(groupWord(groups[0]!, english)).toBe('compute');
+    expect(functionRows(counts, english)[0]!.parts[0]!.label).toBe('compute');
+    const bytes = ask(
+      drawRuns('0/0 aa', {
+        tasks: {
+          a: {
+            parts: [
+              { kind: PartKind.Compute, offset: 0, duration: 1, bytes: 77 }
+            ]
+          }
+        }
+      }),
+      'fine-metrics',
+      { params: { unit: 'bytes' } }
+    );
+    expect(said(activityRows(bytes))).toEqual([
+      ['cpu', 'compute', 'compute', '77 B', '100 %']
+    ]);
+  });
+
+  it('are of the boxes that were drawn', () => {
+    const held = (kind: BoxKind) =>
+      run.boxes.filter(box => box.kind === kind && !box.strip);
+    const bytes = (kind: BoxKind) =>
+      sum(held(kind).map(({ from, to }) => to - from)) * 400 * MiB;
+    const figures = (unit: string) =>
+      Object.fromEntries(
+        activityRows(asked(unit)).map(({ label, text }) => [label, text])
+      );
+    expect(figures('count')).toMatchObject({
+      'transfer, waited for': String(held(BoxKind.Transfer).length),
+      'disk read and write': String(held(BoxKind.Disk).length),
+      '(de)serialise': String(held(BoxKind.Serialize).length)
+    });
+    expect(figures('bytes')).toEqual({
+      'transfer, waited for': formatBytes(bytes(BoxKind.Transfer)),
+      'disk read and write': formatBytes(bytes(BoxKind.Disk)),
+      '(de)serialise': formatBytes(bytes(BoxKind.Serialize))
+    });
+  });
+});
+
+describe('what moved', () => {
+  it('is called by who moved what, whatever of it was measured', () => {
+    const one = { seconds: 2, bytes: 3 * MiB, count: 5 };
+    const background = [
+      { ...one, activity: 'send', seconds: 9 },
+      { ...one, activity: 'serve', seconds: 8 },
+      { ...one, activity: 'receive', seconds: 7 },
+      { ...one, activity: 'report', seconds: 6 },
+      { ...one, activity: 'get-data', seconds: 5 },
+      { ...one, activity: 'memory-monitor', seconds: 4 },
+      { ...one, activity: 'disk-read', seconds: 3 },
+      { ...one, activity: 'deserialize', seconds: 2 },
+      { ...one, activity: 'receive: transfer', seconds: 1 },
+      { ...one, activity: 'none', seconds: 0 }
+    ];
+    const rows = movedRows({ ...result, background }, english);
+    expect(rows.map(({ label, kind, value }) => [label, kind, value])).toEqual([
+      ['send: network', 'transfer', 9],
+      ['send: network', 'transfer', 8],
+      ['receive: network', 'transfer', 7],
+      ['report results: network', 'transfer', 6],
+      ['send: network', 'transfer', 5],
+      ['spill: network', 'transfer', 4],
+      ['read from disk', 'disk', 3],
+      ['deserialise', 'serialize', 2],
+      ['receive: network', 'transfer', 1]
+    ]);
+    expect(rows[0]).toMatchObject({ id: 'send' });
+    expect(rows.map(({ title }) => plain(title))).toContain(
+      '9.00 s, 3.00 MiB, 5 times'
+    );
+  });
+});
+
+describe('the table', () => {
+  const { columns, rows, note } = tableOf(result, english);
+  const texts = (of: typeof rows) =>
+    of.map(row => row.map(({ text }) => plain(text)));
+
+  it('has a column for each activity, and what the whole is as a note', () => {
+    expect(columns.map(({ name }) => name)).toEqual([
+      'Function',
+      'Executions',
+      'Total',
+      'Share of thread time',
+      'thread-cpu',
+      'gil',
+      'blocked',
+      'transfer',
+      'import',
+      'other',
+      'lost'
+    ]);
+    expect(columns.map(({ numeric }) => numeric === true)).toEqual([
+      false,
+      ...columns.slice(1).map(() => true)
+    ]);
+    expect(plain(note!)).toBe(
+      'thread time 6 min 40 s = wall 80.0 s × 5 threads · wall leaves out pauses'
+    );
+  });
+
+  it('has a row for each function, the others, all of them and each cause', () => {
+    const none = ['–', '–', '–', '–', '–', '–', '–'];
+    expect(texts(rows)).toEqual([
+      [
+        'load',
+        '70',
+        '50.0 s',
+        '13 %',
+        '40.0 s',
+        '–',
+        '–',
+        '10.0 s',
+        '–',
+        '–',
+        '–'
+      ],
+      [
+        'fit',
+        '7',
+        '80.0 s',
+        '20 %',
+        '20.0 s',
+        '40.0 s',
+        '10.0 s',
+        '–',
+        '–',
+        '–',
+        '10.0 s'
+      ],
+      [
+        '4 others',
+        '900',
+        '30.0 s',
+        '7.5 %',
+        '–',
+        '–',
+        '–',
+        '9.00 s',
+        '13.0 s',
+        '8.00 s',
+        '–'
+      ],
+      [
+        'all functions',
+        '–',
+        '2 min 40 s',
+        '40 %',
+        ...[
+          '60.0 s',
+          '40.0 s',
+          '10.0 s',
+          '20.0 s',
+          '13.0 s',
+          '8.00 s',
+          '9.00 s'
+        ]
+      ],
+      ['idle: worker stopped', '–', '60.0 s', '15 %', ...none],
+      ['idle: paused for memory', '–', '30.0 s', '7.5 %', ...none]
+    ]);
+    expect(rows[0]!.map(({ value }) => value)).toEqual([
+      'load',
+      70,
+      50,
+      0.125,
+      40,
+      null,
+      null,
+      10,
+      null,
+      null,
+      null
+    ]);
+  });
+
+  it('of bytes has no idle time', () => {
+    const bytes = tableOf({ ...result, unit: 'bytes', others: null }, english);
+    expect(bytes.columns[3]!.name).toBe('Share');
+    expect(texts(bytes.rows).map(([name, , total]) => [name, total])).toEqual([
+      ['load', '50 B'],
+      ['fit', '80 B'],
+      ['all functions', '160 B']
+    ]);
+    expect(plain(bytes.note!)).toBe('160 B');
+  });
+
+  it('of a drawn run has the seconds of its boxes', () => {
+    const run = firstLook();
+    const table = tableOf(
+      ask(drawnStore(run), 'fine-metrics', { ended: true }),
+      english
+    );
+    const column = (name: string) =>
+      table.columns.findIndex(each => each.name === name);
+    const seconds = (name: string, ...kinds: BoxKind[]) =>
+      sum(
+        run.boxes
+          .filter(box => box.function === name && !box.strip)
+          .filter(({ kind }) => kinds.length === 0 || kinds.includes(kind))
+          .map(({ from, to }) => to - from)
+      );
+    for (const name of run.functions) {
+      const row = table.rows.find(([cell]) => cell!.text === name)!;
+      const runs = run.boxes.filter(
+        ({ function: fn, kind }) =>
+          fn === name && (kind === BoxKind.Compute || kind === BoxKind.Failed)
+      );
+      const value = (column: number) => Number(row[column]!.value ?? 0);
+      expect(value(column('Executions'))).toBe(runs.length);
+      expect(value(column('Total'))).toBeCloseTo(seconds(name), 3);
+      expect(row[3]!.text).toBe(formatShare(seconds(name) / (run.end * 8)));
+      expect(value(column('transfer'))).toBeCloseTo(
+        seconds(name, BoxKind.Transfer),
+        3
+      );
+      expect(value(column('disk-read'))).toBeCloseTo(
+        seconds(name, BoxKind.Disk),
+        3
+      );
+      expect(value(column('deserialize'))).toBeCloseTo(
+        seconds(name, BoxKind.Serialize),
+        3
+      );
+    }
+    expect(
+      table.rows.find(([cell]) => cell!.text === 'all functions')![2]!.text
+    ).toBe(formatDuration(sum(run.functions.map(name => seconds(name)))));
+  });
+});

@@ -1,0 +1,498 @@
+/** What plotly is given for lines that are drawn by hand: places, words, and colours of the theme. */
+import { properties } from '../../../testing/seen-colours';
+import { english } from '../../../testing/translators';
+import type { MemoryResult } from '../../../wire/panel-link';
+import {
+  breakdownFigure,
+  colourOfLine,
+  dashOfLine,
+  memoryFigure
+} from '../figure';
+import type { Align, Line } from '../rows';
+
+const GiB = 2 ** 30;
+const plain = (text: string) => text.replaceAll('\u00a0', ' ');
+
+type Note = Record<string, unknown> & { text: string };
+type Layout = {
+  readonly margin: { readonly r: number };
+  readonly shapes: readonly Record<string, unknown>[];
+  readonly annotations: readonly Note[];
+  readonly xaxis: Axis;
+  readonly yaxis: Axis;
+};
+type Axis = {
+  readonly range: readonly number[];
+  readonly tickvals: readonly number[];
+  readonly ticktext: readonly string[];
+};
+
+/** A run, unless it says otherwise. */
+const line = (of: Partial<Line>): Line => ({
+  key: 'run 1',
+  label: 'one',
+  t: [0, 1, 8],
+  bytes: [1, 2, 3],
+  run: 1,
+  place: 0,
+  isRecording: false,
+  peak: { t: 1, bytes: 4 * GiB, isFromBefore: false },
+  bins: null,
+  ...of
+});
+const series = (of: Partial<Line>) =>
+  line({ key: 'series cluster', label: 'cluster', run: null, ...of });
+const limits = {
+  memoryLimit: 16 * GiB,
+  target: 9 * GiB,
+  spill: 11 * GiB,
+  pause: 13 * GiB
+};
+
+function drawn(
+  lines: readonly Line[],
+  options: {
+    readonly limits?: MemoryResult['limits'];
+    readonly align?: Align;
+    readonly width?: number;
+    readonly perWorker?: boolean;
+  } = {}
+) {
+  const { align = 'zero', width = 900, perWorker } = options;
+  const { data, layout } = memoryFigure(lines, options.limits ?? null, align, {
+    width,
+    trans: english,
+    ...(perWorker === undefined ? {} : { perWorker })
+  });
+  return { data, layout: layout as unknown as Layout };
+}
+
+const unmanaged = {
+  label: 'unmanaged',
+  colour: '--sw-unmanaged-old',
+  t: [2, 3, 5],
+  bytes: [GiB, null, 2 * GiB]
+};
+const spilled = {
+  label: 'spilled',
+  colour: '--sw-kind-disk',
+  pattern: '-',
+  t: [2, 3, 4],
+  bytes: [GiB, 4 * GiB, GiB]
+};
+
+describe('the lines of memory', () => {
+  it('are told apart by colour, dash and width, at least four runs and twelve others', () => {
+    const runs = [0, 1, 2, 3, 4].map(place => line({ place }));
+    expect(runs.map(colourOfLine)).toEqual([
+      '--sw-run-1',
+      '--sw-run-2',
+      '--sw-run-3',
+      '--sw-run-4',
+      '--sw-run-1'
+    ]);
+    expect(new Set(runs.slice(0, 4).map(dashOfLine)).size).toBe(4);
+    expect(dashOfLine(runs[4]!)).toBe(dashOfLine(runs[0]!));
+    const others = Array.from({ length: 13 }, (_, place) => series({ place }));
+    expect(others.map(colourOfLine)).toEqual([
+      '--jp-ui-font-color2',
+      ...Array.from({ length: 11 }, (_, i) => `--sw-fn-${i + 2}`),
+      '--sw-fn-1'
+    ]);
+    expect(new Set(others.map(dashOfLine))).toEqual(new Set(['solid']));
+  });
+
+  it('are drawn from their samples, with gaps where there are none', () => {
+    const one = line({ label: 'a<b', bytes: [1, null, 3] });
+    const { data } = drawn([one, series({ place: 1 })]);
+    expect(data).toMatchObject([
+      {
+        type: 'scatter',
+        mode: 'lines',
+        name: 'a&lt;b',
+        x: one.t,
+        y: one.bytes,
+        connectgaps: false,
+        line: { color: '--sw-run-1', dash: 'solid', width: 2 }
+      },
+      {
+        name: 'cluster',
+        line: { color: '--sw-fn-2', dash: 'solid', width: 1.5 }
+      }
+    ]);
+  });
+
+  it('have a ground below them only for the first run from zero', () => {
+    const lines = [series({}), line({}), line({ place: 1 })];
+    const filled = (align: Align) =>
+      drawn(lines, { align }).data.map(({ fill }) => fill);
+    expect(filled('zero')).toEqual([undefined, 'tozeroy', undefined]);
+    expect(filled('clock')).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('have every colour from the theme', () => {
+    const known = [...properties('light').keys()].map(name => `--sw-${name}`);
+    const colours: unknown[] = [];
+    JSON.stringify(
+      [
+        drawn([line({}), series({})], { limits }),
+        breakdownFigure([unmanaged, spilled], { width: 500 })
+      ],
+      (key, value: unknown) => {
+        if (/color$/.test(key) && typeof value === 'string') {
+          colours.push(value);
+        }
+        return value;
+      }
+    );
+    const ours = colours.filter(colour => String(colour).startsWith('--sw-'));
+    const others = colours.filter(
+      colour => !String(colour).startsWith('--sw-')
+    );
+    expect(ours.length).toBeGreaterThan(8);
+    expect(known).toEqual(expect.arrayContaining(ours));
+    expect(new Set(others)).toEqual(
+      new Set([
+        'rgba(0,0,0,0)',
+        // The ground below the first run.
+        'rgba(110,150,200,0.14)',
+        ...[1, 2].map(place => `--jp-border-color${place}`),
+        ...[1, 2].map(place => `--jp-ui-font-color${place}`),
+        '--jp-layout-color1'
+      ])
+    );
+  });
+});
+
+describe('the axes of memory', () => {
+  it('go from zero to the longest run, or from the first sample to the last', () => {
+    const lines = [
+      line({ t: [3, 5] }),
+      line({ t: [2, 10] }),
+      line({ t: [], peak: null })
+    ];
+    const times = (align: Align, of = lines) =>
+      drawn(of, { align }).layout.xaxis;
+    // A fiftieth is left free at the right.
+    expect(times('zero').range).toEqual([0, expect.closeTo(10.2, 9)]);
+    expect(times('clock').range).toEqual([2, expect.closeTo(10.16, 9)]);
+    expect(times('zero').tickvals.slice(0, 3)).toEqual([0, 1, 2]);
+    expect(times('zero').ticktext.slice(0, 3).map(plain)).toEqual([
+      '0 s',
+      '+1 s',
+      '+2 s'
+    ]);
+    expect(times('clock').tickvals.slice(0, 2)).toEqual([2, 3]);
+    expect(times('clock').ticktext.slice(0, 2).map(plain)).toEqual([
+      '2 s',
+      '3 s'
+    ]);
+    // Of one sample, and of none, there is a second to see.
+    expect(times('clock', [line({ t: [7] })]).range).toEqual([7, 8.02]);
+    expect(times('clock', []).range).toEqual([0, 1.02]);
+  });
+
+  it('have ticks as far apart as their words need', () => {
+    const count = (width: number) =>
+      drawn([line({ t: [0, 40] })], { width }).layout.xaxis.tickvals.length;
+    // 40 s: over 824 pixels every 5 s, over 376 every 10.
+    expect([count(900), count(452)]).toEqual([9, 5]);
+    // The words of the limits take some of the width.
+    const withLimits = drawn([line({ t: [0, 40], peak: line({}).peak })], {
+      width: 690,
+      limits: { ...limits, memoryLimit: 4 * GiB }
+    });
+    expect(count(690)).toBe(9);
+    expect(withLimits.layout.xaxis.tickvals).toHaveLength(5);
+  });
+
+  it('leave air above the highest, and end at the limit where that is shown', () => {
+    const top = (peak: number, options: Parameters<typeof drawn>[1] = {}) =>
+      drawn(
+        [
+          line({ peak: { t: 1, bytes: peak * GiB, isFromBefore: false } }),
+          series({ peak: null })
+        ],
+        options
+      ).layout.yaxis.range[1]! / GiB;
+    expect(top(8)).toBe(10);
+    expect(top(0)).toBe(0);
+    expect(top(4.7, { limits })).toBeCloseTo(4.7 * 1.25, 9);
+    expect(top(4.8, { limits })).toBe(16);
+    expect(top(16, { limits })).toBeCloseTo(16.8, 9);
+    expect(top(8, { limits, perWorker: true })).toBe(10);
+    expect(top(8, { limits, perWorker: false })).toBe(16);
+    expect(top(8, { limits: { ...limits, memoryLimit: 0 } })).toBe(10);
+  });
+
+  it('count memory in binary steps without needless zeros', () => {
+    const texts = (bytes: number) =>
+      drawn([
+        line({ peak: { t: 1, bytes, isFromBefore: false } })
+      ]).layout.yaxis.ticktext.map(plain);
+    expect(texts(3.2 * GiB)).toEqual(['0', '1 GiB', '2 GiB', '3 GiB', '4 GiB']);
+    expect(texts(1.6 * GiB)).toEqual([
+      '0',
+      '512 MiB',
+      '1 GiB',
+      '1.50 GiB',
+      '2 GiB'
+    ]);
+    expect(texts(0)).toContain('1 B');
+  });
+});
+
+describe('the limits of memory', () => {
+  const { layout } = drawn([line({ peak: null }), line({})], {
+    limits: { ...limits, memoryLimit: 12 * GiB }
+  });
+
+  it('are lines over the whole width, each with its dash and its words', () => {
+    expect(layout.shapes).toMatchObject(
+      [limits.target, limits.spill, limits.pause].map(at => ({
+        type: 'line',
+        xref: 'paper',
+        x0: 0,
+        x1: 1,
+        y0: at,
+        y1: at,
+        layer: 'below',
+        line: { color: '--sw-limit' }
+      }))
+    );
+    const dashes = layout.shapes.map(
+      ({ line }) => (line as { dash: string }).dash
+    );
+    expect(new Set(dashes).size).toBe(3);
+    const words = layout.annotations.slice(0, 3);
+    expect(words.map(({ y, text }) => [y, plain(text)])).toEqual([
+      [limits.target, 'target 9.00 GiB'],
+      [limits.spill, 'spill 11.0 GiB'],
+      [limits.pause, 'pause 13.0 GiB']
+    ]);
+    // Right of the chart, where the margin is wide enough for them.
+    for (const word of words) {
+      expect(word).toMatchObject({
+        xref: 'paper',
+        x: 1,
+        xanchor: 'left',
+        yanchor: 'middle',
+        showarrow: false
+      });
+    }
+    expect(layout.margin.r).toBeGreaterThan(80);
+  });
+
+  it('have no words in a narrow panel', () => {
+    const notes = (width: number) => {
+      const { layout } = drawn([line({})], {
+        limits: { ...limits, memoryLimit: 4 * GiB },
+        width
+      });
+      expect(layout.shapes).toHaveLength(3);
+      return [layout.annotations.length, layout.margin.r > 80];
+    };
+    expect(notes(430)).toEqual([4, true]);
+    expect(notes(429)).toEqual([1, false]);
+  });
+
+  it('are not there in the chart of single workers, nor without a limit', () => {
+    for (const options of [
+      { limits, perWorker: true },
+      { limits: { ...limits, memoryLimit: 0 } },
+      {}
+    ]) {
+      const { shapes, annotations, margin } = drawn(
+        [line({ peak: { t: 1, bytes: 15 * GiB, isFromBefore: false } })],
+        options
+      ).layout;
+      expect(shapes).toEqual([]);
+      expect(annotations).toHaveLength(1);
+      expect(margin.r).toBe(16);
+    }
+  });
+});
+
+describe('the words at peaks', () => {
+  const run = (place: number, t: number, bytes: number) =>
+    line({
+      label: `run ${place}`,
+      run: place + 1,
+      place,
+      t: [0, 10],
+      peak: { t, bytes: bytes * GiB, isFromBefore: false }
+    });
+  const notes = (lines: readonly Line[], options = {}) =>
+    drawn(lines, options).layout.annotations;
+
+  it('are of the first four runs, the highest first', () => {
+    const lines = [
+      series({}),
+      run(0, 1, 2),
+      run(1, 2, 4),
+      line({ peak: null }),
+      run(2, 3, 3),
+      run(3, 4, 1),
+      run(4, 5, 9)
+    ];
+    expect(notes(lines).map(({ text }) => plain(text))).toEqual([
+      'run 1: peak 4.00 GiB at +2.0 s',
+      'run 2: peak 3.00 GiB at +3.0 s',
+      'run 0: peak 2.00 GiB at +1.0 s',
+      'run 3: peak 1.00 GiB at +4.0 s'
+    ]);
+    expect(
+      notes([run(0, 1, 2)], { align: 'clock' }).map(({ text }) => plain(text))
+    ).toEqual(['run 0: peak 2.00 GiB at 1.0 s']);
+  });
+
+  it('stand at the sample, in the colours of its line, readable on it', () => {
+    const [note] = notes([run(1, 2, 4)]);
+    expect(note).toMatchObject({
+      x: 2,
+      y: 4 * GiB,
+      showarrow: true,
+      arrowcolor: '--sw-run-2',
+      bordercolor: '--sw-run-2',
+      bgcolor: '--jp-layout-color1',
+      font: { color: '--jp-ui-font-color1' }
+    });
+  });
+
+  it('stand where there is more room, those below each other apart', () => {
+    const places = [run(0, 5, 4), run(1, 5.1, 3), run(2, 0, 2), run(3, 9, 1)];
+    expect(notes(places).map(({ xanchor }) => xanchor)).toEqual([
+      'left',
+      'right',
+      'left',
+      'right'
+    ]);
+    const [first, ...rest] = notes(places).map(({ ax, ay }) => [ax, ay]);
+    expect(first![0]).toBeGreaterThan(0);
+    expect(rest.map(([ax]) => Math.sign(Number(ax)))).toEqual([-1, 1, -1]);
+    // Negative is up.
+    expect(first![1]).toBeLessThan(-15);
+    let below = 0;
+    for (const [, ay] of rest) {
+      expect(Number(ay)).toBeGreaterThanOrEqual(below + 20);
+      below = Number(ay);
+    }
+    // By clock the axis does not begin at 0.
+    const late = line({
+      t: [100, 110],
+      peak: { t: 104, bytes: GiB, isFromBefore: false }
+    });
+    expect(notes([late], { align: 'clock' })[0]).toMatchObject({
+      xanchor: 'left'
+    });
+  });
+
+  it('leave out when it was where there is no room for that', () => {
+    const text = (t: number, width: number) =>
+      plain(notes([run(0, t, 2)], { width })[0]!.text);
+    // 76 pixels are margins: 0.6 of 417 is 250.2, of 416 is 249.6.
+    expect(text(4, 493)).toBe('run 0: peak 2.00 GiB at +4.0 s');
+    expect(text(4, 492)).toBe('run 0: peak 2.00 GiB');
+    expect(text(6, 493)).toBe('run 0: peak 2.00 GiB at +6.0 s');
+    expect(text(6, 492)).toBe('run 0: peak 2.00 GiB');
+  });
+
+  it('say that a run began with its highest', () => {
+    const before = line({
+      peak: { t: 0, bytes: 3 * GiB, isFromBefore: true }
+    });
+    expect(plain(notes([before])[0]!.text)).toBe(
+      'one: began with 3.00 GiB, its highest'
+    );
+  });
+});
+
+describe('what memory is made of', () => {
+  const { data, layout } = breakdownFigure([unmanaged, spilled], {
+    width: 876
+  });
+  const { xaxis, yaxis } = layout as unknown as Layout;
+
+  it('stands one upon the other, unknown as none', () => {
+    expect(data).toMatchObject([
+      {
+        type: 'scatter',
+        mode: 'lines',
+        name: 'unmanaged',
+        x: unmanaged.t,
+        y: [GiB, 0, 2 * GiB],
+        fillcolor: '--sw-unmanaged-old',
+        line: { color: '--sw-unmanaged-old' }
+      },
+      {
+        name: 'spilled',
+        y: spilled.bytes,
+        fillpattern: { shape: '-', bgcolor: '--sw-kind-disk' }
+      }
+    ]);
+    expect(data[0]).not.toHaveProperty('fillpattern');
+    expect(data[0]!.stackgroup).toBeTruthy();
+    expect(data[1]!.stackgroup).toBe(data[0]!.stackgroup);
+  });
+
+  it('has room for the highest sum, and for all of their time', () => {
+    // 0 and 4 GiB are more than 1 and 1 or 2 and 1.
+    expect(yaxis.range).toEqual([0, expect.closeTo(4.2 * GiB, 0)]);
+    expect(yaxis.ticktext.map(plain)).toEqual(['0', '2 GiB', '4 GiB']);
+    expect(yaxis.tickvals).toEqual([0, 2 * GiB, 4 * GiB]);
+    expect(xaxis.range).toEqual([2, 5]);
+    // 3 s over 800 pixels.
+    expect(xaxis.tickvals).toEqual([2, 2.5, 3, 3.5, 4, 4.5, 5]);
+    expect(xaxis.ticktext.map(plain).slice(0, 2)).toEqual(['2.0 s', '2.5 s']);
+    const longer = breakdownFigure(
+      [{ ...unmanaged, t: [1, 2], bytes: [GiB, GiB] }, spilled],
+      { width: 876 }
+    ).layout as unknown as Layout;
+    expect(longer.xaxis.range).toEqual([1, 4]);
+    expect(longer.yaxis.range[1]).toBeCloseTo(5.25 * GiB, 0);
+  });
+
+  it('is an empty chart of nothing', () => {
+    for (const parts of [[], [{ ...unmanaged, t: [], bytes: [] }]]) {
+      const { xaxis, yaxis } = breakdownFigure(parts, { width: 500 })
+        .layout as unknown as Layout;
+      expect(xaxis.range).toEqual([0, 1]);
+      expect(yaxis.range).toEqual([0, 1]);
+      expect(yaxis.ticktext[0]).toBe('0');
+    }
+  });
+});
+
+describe('what plotly does in these charts', () => {
+  it('is to draw and to zoom in time: legend, card and figures are the panel’s own', () => {
+    const own = { showlegend: false };
+    const still = { zeroline: false, fixedrange: true };
+    const { data, layout } = drawn([line({})]);
+    expect(layout).toMatchObject({
+      ...own,
+      // The card is the panel’s: it says all lines at the time under the pointer, however far they are from it.
+      hovermode: 'x',
+      hoverdistance: -1,
+      dragmode: 'zoom',
+      xaxis: { showgrid: false, zeroline: false, fixedrange: false },
+      yaxis: still
+    });
+    const parts = breakdownFigure([unmanaged], { width: 500 });
+    expect(parts.layout).toMatchObject({
+      ...own,
+      hovermode: false,
+      dragmode: false,
+      xaxis: { ...still, showgrid: false },
+      yaxis: still
+    });
+    for (const { hoverinfo } of [...data, ...parts.data]) {
+      expect(hoverinfo).toBe('none');
+    }
+    for (const { font } of [layout, parts.layout] as Record<
+      string,
+      unknown
+    >[]) {
+      expect(font).toMatchObject({ family: '--jp-ui-font-family' });
+    }
+  });
+});
