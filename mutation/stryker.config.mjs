@@ -1,9 +1,8 @@
 /** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
-  testRunner: 'jest',
-  plugins: ['@stryker-mutator/jest-runner', './mutation/error-sentences.mjs'],
+  testRunner: 'specs',
+  plugins: ['./mutation/specs-runner.mjs', './mutation/error-sentences.mjs'],
   ignorers: ['error-sentences'],
-  jest: { projectType: 'custom', configFile: 'mutation/jest.config.cjs' },
   coverageAnalysis: 'perTest',
   mutate: [
     'src/{records,wire,sources}/*.ts',
@@ -21,6 +20,6 @@ export default {
   cleanTempDir: 'always',
   allowConsoleColors: false,
   ignorePatterns: ['.build', '.venv', '.test-env', 'lib', 'ui-tests'],
-  // Beside other work a spec may take long.
-  timeoutMS: 60_000
+  // Beside other work a spec may take long; a loop that does not end is found sooner, by what it runs.
+  timeoutMS: 20_000
 };

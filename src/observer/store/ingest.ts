@@ -18,7 +18,6 @@ import { makeRoomForName } from './name-bound';
 import {
   bookRun,
   hasBegun,
-  isExecution,
   nanoseconds,
   undividedExecutions,
   type NanosecondSink,
@@ -425,8 +424,17 @@ function attachPart(
   );
 }
 
-function followsExecution(log: LogStore, previous: number): boolean {
-  return log.parts.has(previous) && isExecution(log.part(previous));
+/** Whether a part of the run that came earlier, from `row` back, computes too: no part is passed twice on the way to it. */
+function followsExecution(log: LogStore, row: number): boolean {
+  for (let at = row; log.parts.has(at);) {
+    const columns = log.parts.chunkOf(at)!.columns;
+    const i = at & CHUNK_MASK;
+    if (columns.held[i] === 1 && columns.kind[i] === PartKind.Compute) {
+      return true;
+    }
+    at = columns.previous[i]! - 1;
+  }
+  return false;
 }
 
 /** Books the run with the parts that are tied to it now (sign 1), or takes that booking back (−1). */

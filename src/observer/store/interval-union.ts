@@ -56,8 +56,11 @@ export class IntervalUnion {
     return low;
   }
 
-  /** Length of the part of the set that lies in [from, to). */
+  /** Length of the part of the set that lies in [from, to); 0 where that ends before it begins. */
   measure(from: number, to: number): number {
+    if (!(to > from)) {
+      return 0;
+    }
     let sum = 0;
     for (
       let i = this.firstEndingAfter(from);

@@ -1,6 +1,11 @@
 import type { ArrayOf, IndexedBy } from '../../base/typed-arrays';
 import type { LaneId, LaneIndex } from '../../records/ids';
-import { BoxKind, PartKind, RunStatus } from '../../records/enumerations';
+import {
+  BoxKind,
+  NONE_U16,
+  PartKind,
+  RunStatus
+} from '../../records/enumerations';
 import type { CompiledFilter } from '../filter';
 import { CHUNK_SHIFT, CHUNK_MASK, type ColumnsOf } from '../store/column-table';
 import { CLASS_COUNT, type ZonedRows } from '../store/duration-classes';
@@ -201,6 +206,7 @@ function runGate(
         spans[columns.span[j]!] === 0 ||
         statuses[status] === 0 ||
         lanes[lane] === 0 ||
+        laneIndices[lane] === NOT_YET ||
         (fn < known ? functions[fn] : otherFunctions) === 0 ||
         // Given back before it began.
         (status === RunStatus.Missing && !(duration > 0))
@@ -281,6 +287,7 @@ function partGate(
         spans[part.span[j]!] === 0 ||
         statuses[run.status[k]!] === 0 ||
         lanes[lane] === 0 ||
+        laneIndices[lane] === NOT_YET ||
         (fn < functions.length ? functions[fn] : otherFunctions) === 0
       ) {
         continue;
@@ -307,6 +314,9 @@ function partGate(
   };
 }
 
+/** A lane that came while its rows are scanned in slices: what asked has no place for it, and asks again. */
+const NOT_YET = NONE_U16;
+
 /** Lane id → lane index. */
 function laneIndexTable(
   log: LogStore
@@ -314,7 +324,7 @@ function laneIndexTable(
   const table: IndexedBy<
     LaneId,
     ArrayOf<Uint16Array, LaneIndex>
-  > = new Uint16Array(65536) as ArrayOf<Uint16Array, LaneIndex>;
+  > = new Uint16Array(65536).fill(NOT_YET) as ArrayOf<Uint16Array, LaneIndex>;
   for (const { lane } of log.shape.lanes) {
     table[lane] = log.shape.laneIndex(lane);
   }

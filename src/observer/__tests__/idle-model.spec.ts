@@ -1,0 +1,383 @@
+/**
+ * Idle time of a drawn cluster is worked out twice: gap by gap in the observer, and here thread by thread and tick by tick, each with the cause
+ * that the thread's next run tells and shared among the tasks that are unfinished in that tick.
+ */
+import { CapacityState, PartKind, RunStatus } from '../../records/enumerations';
+import {
+  drawCluster,
+  endOf,
+  TICK,
+  TICKS,
+  toldToSource,
+  type ClusterFacts,
+  type RunFact
+} from '../../testing/drawn-cluster';
+import type { LaneIndex } from '../../records/ids';
+import { rowsToBlock } from '../../testing/rows-to-block';
+import type { Filter, TimeRange } from '../../wire/panel-link';
+import { blockRows } from '../store/block-rows';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask } from './ask';
+
+const END = TICKS * TICK;
+const SEEDS = [1, 2, 3, 4];
+
+/** Whose idle time is asked for: on which workers, and whose share of it. */
+type Chosen = {
+  readonly filter: Filter;
+  readonly isWorker?: (worker: number) => boolean;
+  readonly isTask?: (task: {
+    readonly span: number;
+    readonly function: string;
+    readonly status: RunStatus | null;
+  }) => boolean;
+};
+const CHOSEN: readonly Chosen[] = [
+  { filter: {} },
+  { filter: { workers: [2, 4] }, isWorker: worker => worker !== 9 },
+  {
+    filter: { spans: { any: [{ path: ['first.ipynb'] }] } },
+    isTask: ({ span }) => span >= 1 && span <= 4
+  },
+  {
+    filter: { functions: ['load', 'inner'] },
+    isTask: task => ['load', 'inner'].includes(task.function)
+  },
+  {
+    filter: { status: ['failed'] },
+    isTask: ({ status }) => status === RunStatus.Failed
+  },
+  {
+    filter: { workers: [9], notFunctions: ['fit'] },
+    isWorker: worker => worker === 9,
+    isTask: task => task.function !== 'fit'
+  }
+];
+const TIMES: readonly [TimeRange, from: number, to: number][] = [
+  ['all', 0, END],
+  // Half of it, so that each tick is whole bins.
+  [{ from: 4, to: 12 }, 4, 12],
+  [{ last: 8 }, 8, END]
+];
+
+type Step = {
+  readonly t: number;
+  readonly worker: number;
+  readonly threads: number;
+  readonly state: CapacityState;
+};
+/** How many threads workers have, and whether they may begin tasks, from a tick on. */
+const STEPS: readonly Step[] = (
+  [
+    [2, 0, 2, CapacityState.Running],
+    [2, 200, 2, CapacityState.Paused],
+    [2, 310, 2, CapacityState.Running],
+    [2, 500, 2, CapacityState.Stopped],
+    [2, 540, 2, CapacityState.Paused],
+    [2, 600, 2, CapacityState.Running],
+    [9, 40, 3, CapacityState.Running],
+    [9, 350, 1, CapacityState.Running],
+    [9, 420, 4, CapacityState.Running],
+    [9, 650, 2, CapacityState.Paused],
+    [9, 720, 3, CapacityState.Running]
+  ] as const
+).map(([worker, tick, threads, state]) => ({
+  t: tick * TICK,
+  worker,
+  threads,
+  state
+}));
+
+type Unfinished = {
+  readonly from: number;
+  readonly start: number;
+  readonly to: number;
+  readonly lane: number;
+  /** Infinity: it has not ended, so that nothing is known of it. */
+  readonly runnable: number;
+  readonly inputsHere: number;
+  readonly firstTransfer: number;
+  readonly parts: readonly {
+    readonly span: number;
+    readonly function: string;
+    readonly share: number;
+  }[];
+  readonly status: RunStatus | null;
+};
+
+function ofRun(run: RunFact): Unfinished {
+  const { start, waitReady, waitInputs, waitThread, task } = run;
+  const computing = run.parts.filter(({ kind }) => kind === PartKind.Compute);
+  const all = computing.reduce((sum, { duration }) => sum + duration, 0);
+  const transfers = run.parts
+    .filter(({ kind }) => kind === PartKind.Transfer)
+    .map(({ offset }) => start + offset);
+  const inputsHere = start - waitThread;
+  return {
+    from: start - waitReady - (waitInputs || 0) - (waitThread || 0),
+    start,
+    to: endOf(run),
+    lane: run.worker.firstLane + run.thread,
+    runnable: inputsHere - waitInputs,
+    inputsHere,
+    firstTransfer: transfers.length > 0 ? Math.min(...transfers) : inputsHere,
+    parts:
+      all > 0
+        ? computing.map(part => ({ ...part, share: part.duration / all }))
+        : [{ ...task, share: 1 }],
+    status: run.status
+  };
+}
+
+function unfinishedOf({ runs, going }: ClusterFacts): Unfinished[] {
+  return [
+    ...runs.filter(({ status }) => status !== RunStatus.Missing).map(ofRun),
+    ...going.map(({ started, worker, thread, task }) => ({
+      from: started,
+      start: started,
+      to: END,
+      lane: worker.firstLane + thread,
+      runnable: Infinity,
+      inputsHere: Infinity,
+      firstTransfer: Infinity,
+      parts: [{ ...task, share: 1 }],
+      status: null
+    }))
+  ];
+}
+
+function causeOf(
+  t: number,
+  next: Unfinished | undefined,
+  isWaitedElsewhere: boolean
+): string {
+  const { runnable, inputsHere, firstTransfer } = next ?? {
+    runnable: Infinity,
+    inputsHere: Infinity,
+    firstTransfer: Infinity
+  };
+  if (Number.isNaN(runnable)) {
+    return 'unknown';
+  }
+  if (t < runnable) {
+    return isWaitedElsewhere ? 'held-elsewhere' : 'nothing-runnable';
+  }
+  return t >= firstTransfer && t < inputsHere
+    ? 'inputs-in-flight'
+    : 'scheduler';
+}
+
+type Tick = {
+  readonly t: number;
+  readonly here: readonly Unfinished[];
+  /** Of each thread that is there, why it does nothing; null: it runs. */
+  readonly threads: readonly {
+    readonly worker: number;
+    readonly cause: string | null;
+  }[];
+};
+
+function stepOf(
+  { worker, joined, left, threads }: ClusterFacts['workers'][number],
+  steps: readonly Step[],
+  t: number
+): Pick<Step, 'threads' | 'state'> {
+  const own = steps.filter(each => each.worker === worker);
+  return t < joined || t >= left
+    ? { threads: 0, state: CapacityState.Gone }
+    : (own.findLast(each => each.t <= t) ?? {
+        threads,
+        state: CapacityState.Running
+      });
+}
+
+/** The ticks at which a task is unfinished. */
+function ticksOf(facts: ClusterFacts, steps: readonly Step[]): Tick[] {
+  const unfinished = unfinishedOf(facts).sort((a, b) => a.start - b.start);
+  const lanes = facts.workers.flatMap(worker =>
+    Array.from({ length: 1 + worker.threads }, (_, thread) => ({
+      worker,
+      thread,
+      // The last may come later: it never gets a run.
+      runs: unfinished.filter(
+        each =>
+          thread < worker.threads && each.lane === worker.firstLane + thread
+      )
+    }))
+  );
+  return Array.from({ length: TICKS }, (_, tick) => tick * TICK)
+    .map(t => ({
+      t,
+      here: unfinished.filter(each => each.from <= t && t < each.to)
+    }))
+    .filter(({ here }) => here.length > 0)
+    .map(({ t, here }) => {
+      const isWaited = here.some(
+        each => each.inputsHere <= t && t < each.start
+      );
+      const threads = lanes
+        .map(lane => ({ ...lane, step: stepOf(lane.worker, steps, t) }))
+        .filter(({ thread, step }) => thread < step.threads)
+        .map(({ worker, runs, step }) => ({
+          worker: worker.worker,
+          cause: runs.some(each => each.start <= t && t < each.to)
+            ? null
+            : step.state === CapacityState.Running
+              ? causeOf(
+                  t,
+                  runs.find(({ start }) => start > t),
+                  isWaited
+                )
+              : step.state === CapacityState.Paused
+                ? 'paused'
+                : 'stopped'
+        }));
+      return { t, here, threads };
+    });
+}
+
+function expectedIdle(
+  ticks: readonly Tick[],
+  { isWorker = () => true, isTask = () => true }: Chosen,
+  from: number,
+  to: number
+) {
+  const selected = new Map<string, number>();
+  const sums = { wall: 0, capacity: 0, execute: 0, idle: 0 };
+  for (const { t, here, threads } of ticks) {
+    if (t < from || t >= to) {
+      continue;
+    }
+    sums.wall += TICK;
+    let mine = 0;
+    for (const { status, parts } of here) {
+      for (const part of parts) {
+        mine += isTask({ ...part, status }) ? part.share : 0;
+      }
+    }
+    for (const { worker, cause } of threads) {
+      if (!isWorker(worker)) {
+        continue;
+      }
+      sums.capacity += TICK;
+      if (cause === null) {
+        sums.execute += TICK;
+      } else {
+        const share = (TICK * mine) / here.length;
+        selected.set(cause, (selected.get(cause) ?? 0) + share);
+        sums.idle += TICK;
+      }
+    }
+  }
+  return { ...sums, selected };
+}
+
+describe('idle time of a drawn cluster', () => {
+  const drawn = SEEDS.map(seed => {
+    const facts = drawCluster(seed);
+    const steps = seed % 2 === 0 ? STEPS : [];
+    return { facts, steps, blocks: toldToSource(facts) };
+  });
+  const logOf = ({ blocks, steps }: (typeof drawn)[number]): LogStore => {
+    const log = new LogStore('drawn');
+    blocks.forEach(block => ingestBlock(log, blockRows(block)));
+    ingestBlock(log, rowsToBlock(log.seq + 1, 'capacity', steps));
+    return log;
+  };
+
+  it('has its causes, of each selection in each range', () => {
+    const causes = new Set<string>();
+    for (const each of drawn) {
+      const log = logOf(each);
+      const ticks = ticksOf(each.facts, each.steps);
+      for (const chosen of CHOSEN) {
+        for (const [time, from, to] of TIMES) {
+          const expected = expectedIdle(ticks, chosen, from, to);
+          const result = ask(log, 'fine-metrics', {
+            filter: chosen.filter,
+            time,
+            now: END
+          });
+          expect(result.wallSeconds).toBeCloseTo(expected.wall, 9);
+          expect(result.capacitySeconds).toBeCloseTo(expected.capacity, 9);
+          expect(result.threads).toBeCloseTo(
+            expected.capacity / expected.wall,
+            9
+          );
+          const { selected } = expected;
+          for (const cause of [...selected.keys()]) {
+            if (selected.get(cause)! < 1e-12) {
+              selected.delete(cause);
+            }
+          }
+          expect(
+            Object.fromEntries(
+              result.idle.map(({ cause, seconds }) => [
+                cause,
+                expect.closeTo(seconds, 9) as unknown
+              ])
+            )
+          ).toEqual(Object.fromEntries(selected));
+          const shares = result.byActivity.filter(({ activity }) =>
+            activity.startsWith('idle:')
+          );
+          expect(
+            shares.map(({ activity, value }) => [activity.slice(5), value])
+          ).toEqual(result.idle.map(({ cause, seconds }) => [cause, seconds]));
+          for (const { value, share } of shares) {
+            expect(share).toBeCloseTo(value / expected.capacity, 9);
+          }
+          const mine = [...selected.values()].reduce((sum, x) => sum + x, 0);
+          expect(result.otherIdleSeconds).toBeCloseTo(expected.idle - mine, 9);
+          [...selected.keys()].forEach(cause => causes.add(cause));
+        }
+      }
+    }
+    expect(causes).toEqual(
+      new Set([
+        'nothing-runnable',
+        'held-elsewhere',
+        'inputs-in-flight',
+        'scheduler',
+        'paused',
+        'stopped',
+        'unknown'
+      ])
+    );
+  });
+
+  it('makes up the capacity, with what ran', () => {
+    for (const each of drawn) {
+      const expected = expectedIdle(
+        ticksOf(each.facts, each.steps),
+        CHOSEN[0]!,
+        0,
+        END
+      );
+      expect(ask(logOf(each), 'summary', { now: END })).toMatchObject({
+        wallSeconds: expect.closeTo(expected.wall, 9) as unknown,
+        capacitySeconds: expect.closeTo(expected.capacity, 9) as unknown,
+        executeSeconds: expect.closeTo(expected.execute, 9) as unknown,
+        idleSeconds: expect.closeTo(expected.idle, 9) as unknown
+      });
+    }
+  });
+
+  it('is the same where runs of a lane are put in order first', () => {
+    for (const each of drawn) {
+      const [log, disordered] = [logOf(each), logOf(each)];
+      for (const index of log.shape.lanes.keys()) {
+        if (index % 2 === 0) {
+          disordered.laneDisorder[index as LaneIndex] = true;
+        }
+      }
+      for (const time of ['all', { from: 4, to: 12 }] as const) {
+        const [one, other] = [log, disordered].map(of =>
+          ask(of, 'fine-metrics', { time, now: END })
+        );
+        expect(other).toEqual(one);
+      }
+    }
+  });
+});
