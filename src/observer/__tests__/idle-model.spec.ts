@@ -13,8 +13,12 @@ import {
   type RunFact
 } from '../../testing/drawn-cluster';
 import type { LaneIndex } from '../../records/ids';
+import {
+  DRAWN_SELECTIONS,
+  type DrawnSelection
+} from '../../testing/drawn-selections';
 import { rowsToBlock } from '../../testing/rows-to-block';
-import type { Filter, TimeRange } from '../../wire/panel-link';
+import type { TimeRange } from '../../wire/panel-link';
 import { blockRows } from '../store/block-rows';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
@@ -23,37 +27,6 @@ import { ask } from './ask';
 const END = TICKS * TICK;
 const SEEDS = [1, 2, 3, 4];
 
-/** Whose idle time is asked for: on which workers, and whose share of it. */
-type Chosen = {
-  readonly filter: Filter;
-  readonly isWorker?: (worker: number) => boolean;
-  readonly isTask?: (task: {
-    readonly span: number;
-    readonly function: string;
-    readonly status: RunStatus | null;
-  }) => boolean;
-};
-const CHOSEN: readonly Chosen[] = [
-  { filter: {} },
-  { filter: { workers: [2, 4] }, isWorker: worker => worker !== 9 },
-  {
-    filter: { spans: { any: [{ path: ['first.ipynb'] }] } },
-    isTask: ({ span }) => span >= 1 && span <= 4
-  },
-  {
-    filter: { functions: ['load', 'inner'] },
-    isTask: task => ['load', 'inner'].includes(task.function)
-  },
-  {
-    filter: { status: ['failed'] },
-    isTask: ({ status }) => status === RunStatus.Failed
-  },
-  {
-    filter: { workers: [9], notFunctions: ['fit'] },
-    isWorker: worker => worker === 9,
-    isTask: task => task.function !== 'fit'
-  }
-];
 const TIMES: readonly [TimeRange, from: number, to: number][] = [
   ['all', 0, END],
   // Half of it, so that each tick is whole bins.
@@ -239,7 +212,7 @@ function ticksOf(facts: ClusterFacts, steps: readonly Step[]): Tick[] {
 
 function expectedIdle(
   ticks: readonly Tick[],
-  { isWorker = () => true, isTask = () => true }: Chosen,
+  { isWorker, isOwn, isStatus }: DrawnSelection,
   from: number,
   to: number
 ) {
@@ -253,7 +226,7 @@ function expectedIdle(
     let mine = 0;
     for (const { status, parts } of here) {
       for (const part of parts) {
-        mine += isTask({ ...part, status }) ? part.share : 0;
+        mine += isOwn(part) && isStatus(status) ? part.share : 0;
       }
     }
     for (const { worker, cause } of threads) {
@@ -291,7 +264,7 @@ describe('idle time of a drawn cluster', () => {
     for (const each of drawn) {
       const log = logOf(each);
       const ticks = ticksOf(each.facts, each.steps);
-      for (const chosen of CHOSEN) {
+      for (const chosen of DRAWN_SELECTIONS) {
         for (const [time, from, to] of TIMES) {
           const expected = expectedIdle(ticks, chosen, from, to);
           const result = ask(log, 'fine-metrics', {
@@ -351,7 +324,7 @@ describe('idle time of a drawn cluster', () => {
     for (const each of drawn) {
       const expected = expectedIdle(
         ticksOf(each.facts, each.steps),
-        CHOSEN[0]!,
+        DRAWN_SELECTIONS[0]!,
         0,
         END
       );

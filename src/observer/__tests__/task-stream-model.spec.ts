@@ -1,0 +1,366 @@
+/**
+ * The answer of the Task Stream for a drawn cluster, all of its fields, is worked out a second time from the drawn facts, of each selection.
+ */
+import { PartKind, RunStatus } from '../../records/enumerations';
+import {
+  drawCluster,
+  endOf,
+  TICK,
+  TICKS,
+  toldToSource,
+  type ClusterFacts,
+  type RunFact,
+  type SpanFact
+} from '../../testing/drawn-cluster';
+import {
+  DRAWN_SELECTIONS,
+  type DrawnSelection
+} from '../../testing/drawn-selections';
+import { blockRows } from '../store/block-rows';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+import { ask } from './ask';
+
+const END = TICKS * TICK;
+const BINS = 240;
+const SEEDS = [1, 2, 3];
+
+type Series = 'compute' | 'transfer' | 'disk' | 'other';
+const SERIES: Readonly<Record<number, Series>> = {
+  [PartKind.Transfer]: 'transfer',
+  [PartKind.DiskRead]: 'disk',
+  [PartKind.DiskWrite]: 'disk',
+  [PartKind.Compute]: 'compute',
+  [PartKind.Deserialize]: 'other',
+  [PartKind.Serialize]: 'other',
+  [PartKind.Import]: 'other'
+};
+const COUNTED: Readonly<Record<number, string>> = {
+  [PartKind.Transfer]: 'transfer',
+  [PartKind.DiskRead]: 'disk',
+  [PartKind.DiskWrite]: 'disk',
+  [PartKind.Deserialize]: 'serialize',
+  [PartKind.Serialize]: 'serialize',
+  [PartKind.Import]: 'import'
+};
+
+type Use = {
+  readonly series: Series;
+  readonly function: string;
+  readonly from: number;
+  readonly to: number;
+};
+
+/** What of a run's time on its thread passes. */
+function usesOf(run: RunFact, { isOwn }: DrawnSelection): Use[] {
+  const { start, task } = run;
+  const held = run.parts.filter(part => part.held);
+  const rest = start + held.reduce((sum, { duration }) => sum + duration, 0);
+  const ofTask = { function: task.function, from: rest, to: endOf(run) };
+  return [
+    ...held.filter(isOwn).map(part => ({
+      series: SERIES[part.kind]!,
+      function: part.function,
+      from: start + part.offset,
+      to: start + part.offset + part.duration
+    })),
+    // What no part explains; all of it, if there are none.
+    ...(isOwn(task)
+      ? [
+          {
+            ...ofTask,
+            series: held.length > 0 ? ('other' as const) : ('compute' as const)
+          }
+        ]
+      : [])
+  ];
+}
+
+function isHere({ isWorker, isStatus }: DrawnSelection) {
+  return (run: RunFact): boolean =>
+    isWorker(run.worker.worker) && isStatus(run.status);
+}
+
+function isShown(run: RunFact, { isOwn }: DrawnSelection): boolean {
+  return (
+    run.status !== RunStatus.Missing &&
+    (isOwn(run.task) || run.parts.some(part => part.held && isOwn(part)))
+  );
+}
+
+function isComputing({ held, kind }: RunFact['parts'][number]): boolean {
+  return held && kind === PartKind.Compute;
+}
+
+function expectedStrip(uses: readonly Use[]): Record<Series, number[]> {
+  const strip = {
+    compute: new Array<number>(BINS).fill(0),
+    transfer: new Array<number>(BINS).fill(0),
+    disk: new Array<number>(BINS).fill(0),
+    other: new Array<number>(BINS).fill(0)
+  };
+  const width = END / BINS;
+  for (const { series, from, to } of uses) {
+    for (let bin = 0; bin < BINS; bin++) {
+      strip[series][bin]! += Math.max(
+        0,
+        Math.min(to, (bin + 1) * width) - Math.max(from, bin * width)
+      );
+    }
+  }
+  return strip;
+}
+
+function expectedFunctions(
+  runs: readonly RunFact[],
+  selection: DrawnSelection
+): Map<string, { seconds: number; executions: number }> {
+  const sums = new Map<string, { seconds: number; executions: number }>();
+  const add = (name: string, seconds: number, executions: number): void => {
+    const sum = sums.get(name) ?? { seconds: 0, executions: 0 };
+    sum.seconds += seconds;
+    sum.executions += executions;
+    sums.set(name, sum);
+  };
+  for (const run of runs) {
+    for (const use of usesOf(run, selection)) {
+      add(use.function, use.to - use.from, 0);
+    }
+    const inner = run.parts.filter(isComputing);
+    const isWhole = inner.length === 0 && run.status !== RunStatus.Missing;
+    for (const each of isWhole ? [run.task] : inner) {
+      if (selection.isOwn(each)) {
+        add(each.function, 0, 1);
+      }
+    }
+  }
+  return sums;
+}
+
+/** From the first start to the last stop of a span's subtree; what still runs reaches to the end. */
+function bandOf(
+  { spans, runs, going }: ClusterFacts,
+  { id, tag }: SpanFact
+): Record<string, unknown> | null {
+  const subtree = (of: number): number[] => [
+    of,
+    ...spans.filter(({ parent }) => parent === of).flatMap(s => subtree(s.id))
+  ];
+  const ids = subtree(id);
+  const isIn = (each: { readonly span: number }): boolean =>
+    ids.includes(each.span);
+  const begun = runs.filter(({ status }) => status !== RunStatus.Missing);
+  const extents = [
+    ...begun
+      .filter(({ task }) => isIn(task))
+      .map(run => [run.start, endOf(run)] as const),
+    ...begun.flatMap(({ start, parts }) =>
+      parts
+        .filter(isIn)
+        .map(({ offset, duration }) => [
+          start + offset,
+          start + offset + duration
+        ])
+    ),
+    ...going
+      .filter(({ task }) => isIn(task))
+      .map(({ started }) => [started, END] as const)
+  ];
+  const depth = (of: number): number => {
+    const { parent } = spans.find(span => span.id === of)!;
+    return parent === 0 ? 0 : 1 + depth(parent);
+  };
+  return extents.length === 0
+    ? null
+    : {
+        span: id,
+        tag,
+        depth: depth(id),
+        from: Math.min(...extents.map(each => each[0]!)),
+        to: Math.max(...extents.map(each => each[1]!))
+      };
+}
+
+/** Seconds of a worker's threads while it is there and some task is unfinished. */
+function capacityOf(
+  { runs, going }: ClusterFacts,
+  { joined, left, threads }: ClusterFacts['workers'][number]
+): number {
+  let ticks = 0;
+  for (let t = joined; t < Math.min(left, END); t += TICK) {
+    const isActive =
+      going.some(({ started }) => started <= t) ||
+      runs.some(run => {
+        const { start, waitReady, waitInputs, waitThread } = run;
+        const waited = waitReady + (waitInputs || 0) + (waitThread || 0);
+        return (
+          run.status !== RunStatus.Missing &&
+          start - waited <= t &&
+          t < endOf(run)
+        );
+      });
+    ticks += isActive ? 1 : 0;
+  }
+  return ticks * TICK * threads;
+}
+
+describe('the Task Stream of a drawn cluster', () => {
+  it.each(DRAWN_SELECTIONS.map(each => [JSON.stringify(each.filter), each]))(
+    'has every figure of %s',
+    (_, selection) => {
+      for (const seed of SEEDS) {
+        const facts = drawCluster(seed);
+        const log = new LogStore('drawn');
+        for (const block of toldToSource(facts)) {
+          ingestBlock(log, blockRows(block));
+        }
+        const { filter, isOwn, isWorker, isStatus } = selection;
+        const { strip, functions, workers, ...result } = ask(
+          log,
+          'task-stream',
+          { filter, now: END }
+        );
+        const here = facts.runs.filter(isHere(selection));
+        const shown = here.filter(run => isShown(run, selection));
+        const begun = facts.runs.filter(
+          run => run.status !== RunStatus.Missing
+        );
+        const going = facts.going.filter(
+          ({ task, worker }) =>
+            isOwn(task) && isWorker(worker.worker) && isStatus(null)
+        );
+        const kinds = {
+          transfer: 0,
+          disk: 0,
+          import: 0,
+          serialize: 0,
+          failed: shown.filter(run => run.status === RunStatus.Failed).length,
+          lost: shown.filter(run => run.status === RunStatus.Lost).length
+        };
+        for (const { kind } of here.flatMap(run => run.parts).filter(isOwn)) {
+          const name = COUNTED[kind] as keyof typeof kinds | undefined;
+          if (name !== undefined) {
+            kinds[name]++;
+          }
+        }
+        const sums = expectedFunctions(here, selection);
+        expect(result).toEqual({
+          view: 'task-stream',
+          from: 0,
+          to: END,
+          now: END,
+          live: true,
+          settledBefore: Math.min(
+            END - 2,
+            ...facts.going.map(({ started }) => started)
+          ),
+          lateSeq: 0,
+          lanes: facts.workers.flatMap(({ worker, threads, firstLane }) =>
+            Array.from({ length: threads }, (__, thread) => ({
+              laneIndex: firstLane + thread,
+              worker,
+              thread
+            }))
+          ),
+          running: going.map(({ task, worker, thread, started }) => ({
+            laneIndex: worker.firstLane + thread,
+            key: task.group + task.suffix,
+            function: task.function,
+            span: task.span,
+            started
+          })),
+          othersRunning: facts.going.length - going.length,
+          bands: facts.spans
+            .map(span => bandOf(facts, span))
+            .filter(band => band !== null),
+          tasks: shown.length,
+          executions: [...sums.values()].reduce(
+            (sum, { executions }) => sum + executions,
+            0
+          ),
+          hidden: begun.length - shown.length,
+          kinds
+        });
+        const uses = here.flatMap(run => usesOf(run, selection));
+        const expected = expectedStrip(uses);
+        for (const series of Object.keys(expected) as Series[]) {
+          strip[series].forEach((seconds, bin) => {
+            if (Math.abs(seconds - expected[series][bin]!) > 1e-9) {
+              expect([series, bin, seconds]).toEqual([
+                series,
+                bin,
+                expected[series][bin]
+              ]);
+            }
+          });
+          expect(strip[series]).toHaveLength(BINS);
+        }
+        const failed = new Array<number>(BINS).fill(0);
+        for (const { start, status } of shown) {
+          const isBad =
+            status === RunStatus.Failed || status === RunStatus.Lost;
+          failed[Math.floor((start / END) * BINS)]! += isBad ? 1 : 0;
+        }
+        expect(strip.failed).toEqual(failed);
+        expect(
+          functions
+            .filter(({ seconds, executions }) => seconds + executions > 0)
+            .map(({ name, seconds, executions }) => [name, seconds, executions])
+        ).toEqual(
+          [...sums]
+            .filter(([, { seconds, executions }]) => seconds + executions > 0)
+            .sort(([a, x], [b, y]) => y.seconds - x.seconds || (a < b ? -1 : 1))
+            .map(([name, { seconds, executions }]) => [
+              name,
+              expect.closeTo(seconds, 9) as unknown,
+              executions
+            ])
+        );
+        expect(workers).toEqual(
+          facts.workers.map(worker => ({
+            worker: worker.worker,
+            name: worker.name,
+            threads: worker.threads,
+            busy: expect.closeTo(
+              here
+                .filter(run => run.worker === worker)
+                .flatMap(run => usesOf(run, selection))
+                .reduce((sum, use) => sum + use.to - use.from, 0),
+              9
+            ) as unknown,
+            capacity: expect.closeTo(capacityOf(facts, worker), 9) as unknown,
+            process: facts.memory.findLast(row => row.worker === worker.worker)!
+              .process,
+            memoryLimit: worker.memoryLimit,
+            left: worker.left === Infinity ? null : worker.left
+          }))
+        );
+      }
+    }
+  );
+
+  it('runs nothing any more once it has ended', () => {
+    const facts = drawCluster(SEEDS[0]!);
+    const log = new LogStore('drawn');
+    for (const block of toldToSource(facts)) {
+      ingestBlock(log, blockRows(block));
+    }
+    const result = ask(log, 'task-stream', { now: END + 5, ended: true });
+    expect(result).toMatchObject({
+      to: END,
+      now: END,
+      live: false,
+      settledBefore: END + 1,
+      running: [],
+      othersRunning: 0
+    });
+    // What ran is known by its span's ended tasks alone.
+    const { going, ...ended } = facts;
+    expect(going.length).toBeGreaterThan(0);
+    expect(result.bands).toEqual(
+      facts.spans
+        .map(span => bandOf({ ...ended, going: [] }, span))
+        .filter(band => band !== null)
+    );
+  });
+});
