@@ -60,6 +60,8 @@ type Group =
 export type Part = {
   readonly id: string;
   readonly label: string;
+  /** What legend and bar call it, where the lists around have said more. */
+  readonly word: string;
   readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
   readonly group: Group;
   readonly value: number;
@@ -72,6 +74,8 @@ export type Part = {
 type Meaning = {
   id: string;
   label: string;
+  /** The label if left out. */
+  word?: string;
   kind: ActivityRole;
   group: Group;
 };
@@ -114,18 +118,21 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   transfer: {
     id: 'transfer',
     label: 'transfer, waited for',
+    word: KIND_WORDS.transfer,
     kind: 'transfer',
     group: 'data'
   },
   'disk-read': {
     id: 'disk',
     label: 'disk read and write',
+    word: KIND_WORDS.disk,
     kind: 'disk',
     group: 'data'
   },
   'disk-write': {
     id: 'disk',
     label: 'disk read and write',
+    word: KIND_WORDS.disk,
     kind: 'disk',
     group: 'data'
   },
@@ -236,16 +243,8 @@ export function partsOf(
   };
   return [...sums.values()]
     .sort((a, b) => place(a.meaning.id) - place(b.meaning.id))
-    .map(({ meaning, value }) =>
-      part(
-        meaning.id,
-        meaning.label,
-        { kind: meaning.kind },
-        meaning.group,
-        value,
-        whole,
-        unit
-      )
+    .map(({ meaning: { kind, ...shown }, value }) =>
+      part({ ...shown, role: { kind } }, value, whole, unit)
     );
 }
 
@@ -265,20 +264,15 @@ function withError(
 }
 
 function part(
-  id: string,
-  label: string,
-  role: Part['role'],
-  group: Group,
+  shown: Pick<Part, 'id' | 'label' | 'role' | 'group'> & { word?: string },
   value: number,
   whole: number,
   unit: string
 ): Part {
   const share = shareOf(value, whole);
   return {
-    id,
-    label,
-    role,
-    group,
+    word: shown.label,
+    ...shown,
     value,
     share,
     text: formatUnit(value, unit),
@@ -306,7 +300,7 @@ export function remarkOn(part: Part, trans: Trans): string {
 
 type GroupSum = {
   readonly group: Group;
-  /** The label of what the group is, or mostly is, where that says more than the group's word. */
+  /** The word for what the group is, or mostly is, where that says more than the group's word. */
   readonly mostly: string | null;
   readonly isAll: boolean;
   readonly text: string;
@@ -354,10 +348,12 @@ export function headlineOf(
   if (hidden > 0) {
     parts.push(
       part(
-        'hidden',
-        'filtered out',
-        { kind: 'hidden' },
-        'filtered out',
+        {
+          id: 'hidden',
+          label: 'filtered out',
+          role: { kind: 'hidden' },
+          group: 'filtered out'
+        },
         hidden,
         total,
         unit
@@ -368,10 +364,19 @@ export function headlineOf(
   if (rest > total * 0.0005) {
     parts.push(
       part(
-        'rest',
-        isRunning ? 'still running' : 'not accounted for',
-        { kind: isRunning ? 'running' : 'rest' },
-        isRunning ? 'still running' : 'other',
+        isRunning
+          ? {
+              id: 'rest',
+              label: 'still running',
+              role: { kind: 'running' },
+              group: 'still running'
+            }
+          : {
+              id: 'rest',
+              label: 'not accounted for',
+              role: { kind: 'rest' },
+              group: 'other'
+            },
         rest,
         total,
         unit
@@ -443,7 +448,7 @@ function groupsOf(
     group,
     mostly:
       MIXED_GROUPS.has(group) && largest.value >= MOST * value
-        ? largest.label
+        ? largest.word
         : null,
     isAll: largest.value === value,
     text: formatUnit(value, unit),
@@ -495,10 +500,12 @@ export function idleParts(result: FineMetricsResult, whole: number): Part[] {
         idle: 'unknown' as const
       };
       return part(
-        `idle:${cause}`,
-        known.label,
-        { idle: known.idle },
-        'idle',
+        {
+          id: `idle:${cause}`,
+          label: known.label,
+          role: { idle: known.idle },
+          group: 'idle'
+        },
         seconds,
         whole,
         'seconds'

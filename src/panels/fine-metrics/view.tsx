@@ -162,7 +162,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
           parts={bar.map(({ part, width }) => ({
             mark: markFor(part),
             width,
-            title: `${legendWord(part.label, trans)}: ${part.text}, ${part.shareText}`
+            title: `${legendWord(part.word, trans)}: ${part.text}, ${part.shareText}`
           }))}
         />
       </div>
@@ -184,7 +184,7 @@ function Headline(props: FineMetricsViewProps): JSX.Element {
         {legend.map(part => (
           <li key={part.id} className="sw-legend-item">
             <Swatch mark={markFor(part)} />
-            <span>{legendWord(part.label, trans)}</span>
+            <span>{legendWord(part.word, trans)}</span>
           </li>
         ))}
       </ul>

@@ -52,12 +52,10 @@ function check(result: FineMetricsResult, isRunning: boolean): void {
   // From half a pixel of 1,000 on a part is drawn.
   const { parts, total } = headlineOf(result, isRunning);
   expect(bar.map(({ word }) => word)).toEqual(
-    parts
-      .filter(({ value }) => value >= total * 0.0005)
-      .map(({ label }) => label)
+    parts.filter(({ value }) => value >= total * 0.0005).map(({ word }) => word)
   );
   const drawnGroups = parts
-    .filter(({ label }) => bar.some(({ word }) => word === label))
+    .filter(part => bar.some(({ word }) => word === part.word))
     .map(({ group }) => group);
   expect(groups).toBe(new Set(drawnGroups).size);
 }
@@ -109,8 +107,8 @@ describe('the legend has a word for each segment that is drawn, and no other', (
       'waiting for the GIL',
       'blocked (I/O, sleep)',
       'waiting or blocked',
-      'transfer, waited for',
-      'disk read and write',
+      'transfer',
+      'disk',
       '(de)serialise',
       'scheduler not yet answered',
       'nothing runnable',

@@ -167,6 +167,22 @@ describe('the bar', () => {
     ]);
   });
 
+  it('and its legend have shorter words where the lists below say more', () => {
+    const words = partsOf(
+      { 'thread-cpu': 1, transfer: 2, 'disk-read': 3, import: 4 },
+      10,
+      'seconds'
+    ).map(({ label, word }) => [label, word]);
+    expect(words).toEqual([
+      ['CPU', 'CPU'],
+      ['transfer, waited for', 'transfer'],
+      ['disk read and write', 'disk'],
+      ['importing modules', 'importing modules']
+    ]);
+    const { parts } = headlineOf(result);
+    expect(parts.at(-1)!.word).toBe(parts.at(-1)!.label);
+  });
+
   it('names the part that is two thirds of a group or more, the earlier of two', () => {
     const words = (gil: number, blocked: number, transfer = 0) =>
       headlineOf({
@@ -182,7 +198,7 @@ describe('the bar', () => {
     expect(words(2, 1)[0]).toBe('not on CPU, mostly waiting for the GIL');
     expect(words(1, 2)[0]).toBe('not on CPU, mostly blocked (I/O, sleep)');
     expect(words(1.99, 1)[0]).toBe('not on CPU');
-    expect(words(1, 1, 3)).toEqual(['not on CPU', 'transfer, waited for']);
+    expect(words(1, 1, 3)).toEqual(['not on CPU', 'transfer']);
     expect(words(3, 0)[0]).toBe('waiting for the GIL');
     // What has no causes of different kinds has its own word.
     const [cpu, other] = headlineOf({
@@ -337,7 +353,7 @@ describe('what the whole is', () => {
     ]);
     expect(groups).toMatchObject([
       {
-        mostly: 'transfer, waited for',
+        mostly: 'transfer',
         text: plain('4.00\u00a0MiB').replace(' ', '\u00a0')
       }
     ]);
