@@ -75,6 +75,10 @@ class OwnObserver(ObserverAddress):
 
     def address_to_ask(self) -> str:
         """Wait for the next one if it is started soon."""
+        if self._closing.is_set() and self.is_own:
+            raise ClusterError(
+                "The observer was closed, and its figures with it: ask for them before close()."
+            )
         if self.is_own and not self._settled.is_set():
             sentence = self._restarts.sentence(time.monotonic())
             if sentence is not None:

@@ -205,7 +205,8 @@ def test_after_the_block_the_figures_are_still_there(seen: Observation) -> None:
     assert statuses(seen) == {"a": "OK"}
     assert {info.name: info.tasks for info in seen.spans()} == {("default",): 1}
     seen.close()
-    with pytest.raises(ClusterError):
+    # At once: nobody waits for an observer in its place.
+    with pytest.raises(ClusterError, match=r"ask for them before close\(\)"):
         seen.spans()
 
 
