@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from itertools import groupby
 from operator import add
 from pathlib import Path
 
@@ -593,7 +594,8 @@ class TestEnds:
         worker.call(lambda dask_worker: delattr(dask_worker, "hog"))
         assert worker.value(1) == 2
         states = [m.fields["paused"] for m in worker.messages if m.type == "state"]
-        assert states == [True, False]
+        # Twice if it was seen paused long enough: that nothing runs there comes by a second look.
+        assert [paused for paused, _ in groupby(states)] == [True, False]
 
     def test_ends_when_memory_is_over(self, own):
         worker = own.start_worker(memory_limit=150 * 2**20)
