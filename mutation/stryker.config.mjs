@@ -20,6 +20,6 @@ export default {
   cleanTempDir: 'always',
   allowConsoleColors: false,
   ignorePatterns: ['.build', '.venv', '.test-env', 'lib', 'ui-tests'],
-  // Beside other work a spec may take long; a loop that does not end is found sooner, by what it runs.
-  timeoutMS: 20_000
+  // Beside other work a spec may take long. A loop that does not end is found sooner: by how often it passes the defect.
+  timeoutMS: 60_000
 };

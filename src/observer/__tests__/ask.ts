@@ -1,7 +1,10 @@
+import { toldToSource, type ClusterFacts } from '../../testing/drawn-cluster';
 import { compileFilter } from '../filter';
 import { complete, type FoldContext } from '../folds/context';
 import { foldView, type ViewAnswer } from '../folds/fold-view';
-import type { LogStore } from '../store/log-store';
+import { blockRows } from '../store/block-rows';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
 import { Pyramid } from '../tiles/pyramid';
 import { makeTile, type TileAnswer } from '../tiles/tile';
 import type { Filter, TimeRange, ViewResult } from '../../wire/panel-link';
@@ -13,6 +16,15 @@ export type Asked = {
   readonly now?: number;
   readonly ended?: boolean;
 };
+
+/** The log of a drawn cluster, taken in. */
+export function takenIn(facts: ClusterFacts): LogStore {
+  const log = new LogStore('drawn');
+  for (const block of toldToSource(facts)) {
+    ingestBlock(log, blockRows(block));
+  }
+  return log;
+}
 
 export function contextOf(log: LogStore, asked: Asked = {}): FoldContext {
   return {

@@ -8,7 +8,6 @@ import {
   endOf,
   TICK,
   TICKS,
-  toldToSource,
   type ClusterFacts,
   type RunFact
 } from '../../testing/drawn-cluster';
@@ -19,10 +18,9 @@ import {
 } from '../../testing/drawn-selections';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import type { TimeRange } from '../../wire/panel-link';
-import { blockRows } from '../store/block-rows';
 import { ingestBlock } from '../store/ingest';
-import { LogStore } from '../store/log-store';
-import { ask } from './ask';
+import type { LogStore } from '../store/log-store';
+import { ask, takenIn } from './ask';
 
 const END = TICKS * TICK;
 const SEEDS = [1, 2, 3, 4];
@@ -250,11 +248,10 @@ describe('idle time of a drawn cluster', () => {
   const drawn = SEEDS.map(seed => {
     const facts = drawCluster(seed);
     const steps = seed % 2 === 0 ? STEPS : [];
-    return { facts, steps, blocks: toldToSource(facts) };
+    return { facts, steps };
   });
-  const logOf = ({ blocks, steps }: (typeof drawn)[number]): LogStore => {
-    const log = new LogStore('drawn');
-    blocks.forEach(block => ingestBlock(log, blockRows(block)));
+  const logOf = ({ facts, steps }: (typeof drawn)[number]): LogStore => {
+    const log = takenIn(facts);
     ingestBlock(log, rowsToBlock(log.seq + 1, 'capacity', steps));
     return log;
   };

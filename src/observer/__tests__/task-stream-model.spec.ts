@@ -7,7 +7,6 @@ import {
   endOf,
   TICK,
   TICKS,
-  toldToSource,
   type ClusterFacts,
   type RunFact,
   type SpanFact
@@ -16,10 +15,7 @@ import {
   DRAWN_SELECTIONS,
   type DrawnSelection
 } from '../../testing/drawn-selections';
-import { blockRows } from '../store/block-rows';
-import { ingestBlock } from '../store/ingest';
-import { LogStore } from '../store/log-store';
-import { ask } from './ask';
+import { ask, takenIn } from './ask';
 
 const END = TICKS * TICK;
 const BINS = 240;
@@ -210,10 +206,7 @@ describe('the Task Stream of a drawn cluster', () => {
     (_, selection) => {
       for (const seed of SEEDS) {
         const facts = drawCluster(seed);
-        const log = new LogStore('drawn');
-        for (const block of toldToSource(facts)) {
-          ingestBlock(log, blockRows(block));
-        }
+        const log = takenIn(facts);
         const { filter, isOwn, isWorker, isStatus } = selection;
         const { strip, functions, workers, ...result } = ask(
           log,
@@ -341,10 +334,7 @@ describe('the Task Stream of a drawn cluster', () => {
 
   it('runs nothing any more once it has ended', () => {
     const facts = drawCluster(SEEDS[0]!);
-    const log = new LogStore('drawn');
-    for (const block of toldToSource(facts)) {
-      ingestBlock(log, blockRows(block));
-    }
+    const log = takenIn(facts);
     const result = ask(log, 'task-stream', { now: END + 5, ended: true });
     expect(result).toMatchObject({
       to: END,
