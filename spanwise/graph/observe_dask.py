@@ -25,7 +25,8 @@ from spanwise.graph.private_dask import Expr, SingletonExpr, dataframe_classes
 from spanwise.graph.provenance import Provenance
 from spanwise.notices import tell
 
-_DASK_WARNING = r"Dask annotations \{'span': \{[^{}]*\}\} detected"
+#: Of spans alone; their tags are of any characters.
+_DASK_WARNING = r"Dask annotations \{'span': \{'name': .*, 'ids': \([^()]*\)\}\} detected"
 
 _INSTALL_LOCK = threading.Lock()
 _REGISTERED: list[Provenance] = []
@@ -72,15 +73,15 @@ def _observe_graphs(provenance: Provenance) -> None:
         note_layers(self.layers)
 
     HighLevelGraph.__init__ = noting  # type: ignore[method-assign]
+    note_delayed = _harmless(lambda made: provenance.note_delayed(made._key))
     for delayed in (DelayedAttr, DelayedLeaf):
-        _after_init(delayed, lambda made: provenance.note_delayed(made._key))
+        _after_init(delayed, note_delayed)
     # Dask warns once that dataframes ignore annotations; spans are not ignored here.
     warnings.filterwarnings("ignore", message=_DASK_WARNING)
 
 
 def _after_init(cls: type, note: Callable[[Any], None]) -> None:
     initialise = cls.__init__  # type: ignore[misc]
-    note = _harmless(note)
 
     @functools.wraps(initialise)
     def noting(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -138,7 +139,7 @@ def _observe_dataframes(provenance: Provenance) -> bool:
         classes = dataframe_classes()
     except ImportError:
         return False
-    _after_init(classes.FrameBase, lambda made: provenance.note_collection(made._expr))
+    _after_init(classes.FrameBase, _harmless(lambda made: provenance.note_collection(made._expr)))
     for cls, name in (
         (classes.FrameExpr, "divisions"),
         (classes.PartitionsFiltered, "divisions"),

@@ -26,6 +26,13 @@ mark_this_process()
 hypothesis.settings.register_profile(
     "any machine", deadline=5000, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
+# For scripts/mutate-python: what fails is not made smaller, nor drawn first the next time.
+hypothesis.settings.register_profile(
+    "as-it-fails",
+    hypothesis.settings.get_profile("any machine"),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+    database=None,
+)
 hypothesis.settings.load_profile("any machine")
 
 
