@@ -99,6 +99,8 @@ class ProcessSlot:
         Its number in the log.
     pid
         Of the process that has the slot; None: it has not said a word yet.
+    since
+        When that process started; None: that is not known.
     pool
         Whose process it is; None: the slot is free.
     """
@@ -106,6 +108,7 @@ class ProcessSlot:
     def __init__(self, worker: int) -> None:
         self.worker = worker
         self.pid: int | None = None
+        self.since: float | None = None
         self.pool: Processes | None = None
 
 
@@ -183,7 +186,7 @@ class ProcessSlots:
 
     def ended(self, slot: ProcessSlot) -> None:
         """Its process is no more; while the pool is used, another one may follow."""
-        slot.pid = None
+        slot.pid = slot.since = None
         if slot.pool is not None and not slot.pool.users:
             self._free(slot)
 

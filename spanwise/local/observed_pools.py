@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-from math import isnan
+from contextlib import suppress
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from spanwise.local.lanes import Processes, ProcessSlot, ProcessSlots
 from spanwise.local.local_log import HOME, LocalLog
-from spanwise.local.process_files import ProcessFiles
+from spanwise.local.process_files import NewProcess, ProcessFiles
 from spanwise.measure.memory import ProcessMemory
-from spanwise.processes.process_state import lives
+from spanwise.processes.process_state import lives, started
 
 
 class ObservedPools:
@@ -75,39 +78,54 @@ class ObservedPools:
                 self._read(now)
 
     def _read(self, now: float) -> None:
-        if self._files.look():
-            # The new ones may stand in for others that have ended.
+        there = self._files.there()
+        new = self._files.new(there)
+        if new:
+            # Those whose place the new ones have taken had ended before these began, and so have
+            # some of the new ones themselves: their places are for the others.
             self._forget_ended(now)
-        for slot in self._files.read():
-            self._write(slot, now)
-            if slot.pool is not None and slot.pool.users:
-                self._log.capacity(slot.worker, 1, now)
+            for each in sorted(new, key=lambda each: lives(each.pid)):
+                self._begin(each, now)
+        self._files.read(there)
+
+    def _begin(self, new: NewProcess, now: float) -> None:
+        slot = self._files.begin(new)
+        # By it the process is told from a later one with its number.
+        with suppress(psutil.Error, OSError):
+            slot.since = started(new.pid)
+        self._write(slot, now)
+        if slot.pool is not None and slot.pool.users:
+            self._log.capacity(slot.worker, 1, now)
+        self._forget_if_ended(slot, now)
 
     def measure(self, now: float) -> None:
         """Write how much memory each process holds, and which have ended."""
         with self._lock:
             self._forget_ended(now)
             for slot in self._slots.all:
-                if slot.pid is not None:
-                    nbytes = _memory_of(slot.pid)
-                    if not isnan(nbytes):
-                        self._log.memory(slot.worker, nbytes, now)
+                nbytes = _memory_of(slot)
+                if not isnan(nbytes):
+                    self._log.memory(slot.worker, nbytes, now)
 
     def memory_use(self) -> float:
         """Bytes that all processes hold together, of which that is known."""
         with self._lock:
-            pids = [slot.pid for slot in self._slots.all if slot.pid is not None]
-        return sum(each for each in map(_memory_of, pids) if not isnan(each))
+            found = [_memory_of(slot) for slot in self._slots.all]
+        return sum(each for each in found if not isnan(each))
 
     def _forget_ended(self, now: float) -> None:
         for slot in self._slots.all:
-            if slot.pid is not None and not lives(slot.pid):
-                self._files.finish(slot.pid)
-                is_used = slot.pool is not None and slot.pool.users > 0
-                self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
-                # The panel adds up the newest figures: those of the dead are nothing.
-                self._log.memory(slot.worker, 0.0, now)
-                self._slots.ended(slot)
+            self._forget_if_ended(slot, now)
+
+    def _forget_if_ended(self, slot: ProcessSlot, now: float) -> None:
+        if slot.pid is None or lives(slot.pid, slot.since):
+            return
+        self._files.finish(slot.pid)
+        is_used = slot.pool is not None and slot.pool.users > 0
+        self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
+        # The panel adds up the newest figures: those of the dead are nothing.
+        self._log.memory(slot.worker, 0.0, now)
+        self._slots.ended(slot)
 
     def _write(self, slot: ProcessSlot, now: float, why: str = "") -> None:
         self._log.worker(slot.worker, slot.pid or 0, 1, f"process {slot.worker}", now, why)
@@ -118,9 +136,11 @@ class ObservedPools:
             self._files.close()
 
 
-def _memory_of(pid: int) -> float:
-    """Bytes of another process; NaN if that is not to be known."""
-    memory = ProcessMemory(pid)
+def _memory_of(slot: ProcessSlot) -> float:
+    """Bytes of a slot's process; NaN if that is not to be known, or the slot has none."""
+    if slot.pid is None or not lives(slot.pid, slot.since):
+        return nan
+    memory = ProcessMemory(slot.pid)
     try:
         return memory.read()
     finally:

@@ -13,7 +13,7 @@ import re
 import struct
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 
@@ -30,6 +30,16 @@ _MOST_RECORD_BYTES = 64 << 20
 #: What comes of values that no process of ours writes: numbers that fit no column among them.
 _SENSELESS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 _NAME = re.compile(r"((\d+)-(\d+)-[0-9a-f]+)\.(\d+)")
+
+
+class NewProcess(NamedTuple):
+    """A process that has begun to write."""
+
+    #: What the names of its files begin with.
+    stem: str
+    #: Number of its pool.
+    pool: int
+    pid: int
 
 
 class _ProcessFile:
@@ -143,32 +153,33 @@ class ProcessFiles:
         #: By stem.
         self._files: dict[str, _ProcessFile] = {}
 
-    def look(self) -> bool:
-        """Whether a process has begun to write that has not been read yet."""
-        return any(stem not in self._files for stem, _, _ in self._stems(self._there()))
-
-    def read(self) -> list[ProcessSlot]:
-        """Take over what was written; returns the slots whose processes are new."""
-        new = []
-        there = self._there()
-        for stem, pool, pid in self._stems(there):
-            if stem not in self._files:
-                slot = self._slots.of(pool, pid)
-                self._files[stem] = _ProcessFile(self._folder, stem, pid, slot)
-                new.append(slot)
-        for file in self._files.values():
-            self._take_all(file, there)
-        return new
-
-    def _there(self) -> set[str]:
+    def there(self) -> set[str]:
+        """Names of the files that there are."""
         with os.scandir(self._folder) as entries:
             return {entry.name for entry in entries}
 
+    def new(self, there: set[str]) -> list[NewProcess]:
+        """Which of these files are of processes that have not been read yet."""
+        return [each for each in self._stems(there) if each.stem not in self._files]
+
+    def begin(self, new: NewProcess) -> ProcessSlot:
+        """Have what a process writes read from now on; returns the slot that it gets."""
+        slot = self._slots.of(new.pool, new.pid)
+        self._files[new.stem] = _ProcessFile(self._folder, new.stem, new.pid, slot)
+        return slot
+
+    def read(self, there: set[str]) -> None:
+        """Take over what was written to these files."""
+        for file in self._files.values():
+            self._take_all(file, there)
+
     @staticmethod
-    def _stems(there: set[str]) -> list[tuple[str, int, int]]:
-        """Stem, pool and pid of those who have begun; other files are nobody's."""
+    def _stems(there: set[str]) -> list[NewProcess]:
+        """Those who have begun; other files are nobody's."""
         matches = filter(None, map(_NAME.fullmatch, there))
-        return [(each[1], int(each[2]), int(each[3])) for each in matches if each[4] == "0"]
+        return [
+            NewProcess(each[1], int(each[2]), int(each[3])) for each in matches if each[4] == "0"
+        ]
 
     def _take_all(self, file: _ProcessFile, there: set[str]) -> None:
         for record in file.records(there):
@@ -199,7 +210,7 @@ class ProcessFiles:
 
     def finish(self, pid: int) -> None:
         """Take over the rest of what a process has written that has ended; remove its file."""
-        there = self._there()
+        there = self.there()
         for stem in [stem for stem, file in self._files.items() if file.pid == pid]:
             file = self._files.pop(stem)
             self._take_all(file, there)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import subprocess
+import sys
 import tracemalloc
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -18,7 +21,9 @@ from spanwise.local import away
 from spanwise.local.lanes import ProcessSlots
 from spanwise.local.local_log import LocalLog
 from spanwise.local.observe import Observation
+from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.process_files import ProcessFiles
+from spanwise.processes.process_state import started
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import rest
 
@@ -88,7 +93,7 @@ def test_a_process_for_each_task(seen: Observation) -> None:
     with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
         compute("t", 20, 0.01, scheduler="processes", pool=pool, chunksize=1)
     assert len(seen.get_task_stream()) == 20
-    assert workers_of(seen, "t") <= {"process 1", "process 2", "process 3"}
+    assert workers_of(seen, "t") <= {"process 1", "process 2"}
 
 
 def test_files_are_followed_by_others_and_removed(
@@ -160,6 +165,39 @@ def test_where_warnings_are_errors_one_process_is_read_no_further_and_all_else_i
     assert {record["key"] for record in seen.get_task_stream()} >= {"a-0", "c-0"}
 
 
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_later_process_with_the_number_of_one_that_ended_is_another(
+    tmp_path: Path, is_later: bool
+) -> None:
+    pools = ObservedPools(tmp_path, LocalLog("x", lambda block, at: None))
+    code = "print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"\n"
+        pool = pools.begin(pools, 1, 1.0)
+        Path(f"{pools.place_of(pool)}-{process.pid}-abc.0").write_bytes(b"\x92\x00\x91\xa1a")
+        pools.read(2.0)
+        (slot,) = pool.slots
+        assert slot.pid == process.pid
+        assert slot.since == pytest.approx(started(process.pid), abs=0.5)
+        if is_later:
+            # The one that spoke started a minute before the one that has its number now.
+            slot.since -= 60
+        assert (pools.memory_use() > 0) is not is_later
+        pools.measure(3.0)
+        assert slot.pid == (None if is_later else process.pid)
+        assert bool(list(tmp_path.iterdir())) is not is_later
+        # The pool's next process may have the same number, and is no known one.
+        Path(f"{pools.place_of(pool)}-{process.pid}-def.0").write_bytes(b"\x92\x00\x91\xa1b")
+        pools.read(4.0)
+        assert slot.pid == process.pid and pool.slots == [slot]
+        process.communicate(b"\n")
+    pools.measure(5.0)
+    assert slot.pid is None and slot.since is None
+    pools.close()
+
+
 def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:
     log = LocalLog("x", lambda block, at: None)
     slots = ProcessSlots(1)
@@ -167,17 +205,20 @@ def test_a_record_that_is_cut_short_waits_for_its_rest(tmp_path: Any) -> None:
     pool = slots.acquire(log, 1)
     path = tmp_path / f"{pool.number}-77-abc.0"
     path.write_bytes(b"\x92\x00\x92\xa1a")
-    assert [slot.pid for slot in files.read()] == [77]
+    (new,) = files.new(files.there())
+    assert files.begin(new).pid == 77 and files.new(files.there()) == []
+    files.read(files.there())
     (file,) = files._files.values()
     assert file.ids.names == []
     with path.open("ab") as end:
         end.write(b"\xa1b")
-    assert files.read() == [] and len(file.ids.names) == 2
+    files.read(files.there())
+    assert len(file.ids.names) == 2
     # The next file is opened only when this one is read to its end.
     with path.open("ab") as end:
         end.write(b"\x92\x00\x91\xa1c")
     path.with_suffix(".1").write_bytes(b"\x92\x00\x91\xa1d")
-    files.read()
+    files.read(files.there())
     assert len(file.ids.names) == 4 and not path.exists()
     files.finish(77)
     assert list(tmp_path.iterdir()) == []
@@ -192,8 +233,10 @@ def test_lengths_in_a_file_claim_no_memory(tmp_path: Any) -> None:
     path = tmp_path / f"{pool.number}-77-abc.0"
     # Names, then lists of four million items in each other: 32 MB and 5 bytes each.
     path.write_bytes(b"\x92\x00\x92\xa1a\xa1b" + b"\xdd\x00\x3d\x09\x00" * 900)
+    (new,) = files.new(files.there())
+    files.begin(new)
     tracemalloc.start()
-    files.read()
+    files.read(files.there())
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
     (file,) = files._files.values()

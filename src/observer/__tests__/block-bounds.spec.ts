@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
 import { drawRuns } from '../../testing/run-from-text';
 import { accountIdle } from '../folds/idle';
 import { compileFilter } from '../filter';
-import { ClusterShape } from '../store/cluster-shape';
+import { ClusterShape, type LaneCapacity } from '../store/cluster-shape';
 import { ingestBlock } from '../store/ingest';
 import type { LogStore } from '../store/log-store';
 import { SpanTree } from '../store/span-tree';
@@ -90,6 +91,52 @@ describe('what a source says of threads', () => {
     expect(shape.stateOf(2)).toBe('paused');
     const stretches = shape.laneCapacities(300_000)[0]!.stretches;
     expect(stretches.length).toBeLessThanOrEqual(100_000);
+  });
+
+  it('is the same in whatever order it arrives', () => {
+    const step = fc.record({
+      t: fc.nat(1000),
+      threads: fc.integer({ min: 1, max: 2 }),
+      state: fc.nat(1)
+    });
+    const told = fc
+      .uniqueArray(step, { selector: ({ t }) => t, minLength: 1 })
+      .chain(steps =>
+        fc.tuple(
+          fc.constant(steps),
+          fc.shuffledSubarray(steps, { minLength: steps.length })
+        )
+      );
+    const shapeOf = (
+      steps: readonly { t: number; threads: number; state: number }[]
+    ) => {
+      const shape = new ClusterShape();
+      shape.setWorker({ ...worker(2), pid: 1, memoryLimit: 0 });
+      steps.forEach(each => shape.addCapacity(7, each));
+      return [shape.stateOf(7), shape.laneCapacities(2000)];
+    };
+    fc.assert(
+      fc.property(told, ([steps, shuffled]) => {
+        const inOrder = [...steps].sort((a, b) => a.t - b.t);
+        expect(shapeOf(shuffled)).toEqual(shapeOf(inOrder));
+      })
+    );
+  });
+
+  it('may say the same again and again, and costs no change of before', () => {
+    const shape = new ClusterShape();
+    shape.setWorker({ ...worker(1), pid: 1, memoryLimit: 0 });
+    shape.addCapacity(7, { t: 0, threads: 1, state: 0 });
+    shape.addCapacity(7, { t: 1, threads: 1, state: 1 });
+    for (let i = 2; i < 300_000; i++) {
+      expect(shape.addCapacity(7, { t: i, threads: 1, state: 0 })).toBe(true);
+    }
+    const [{ stretches }] = shape.laneCapacities(300_000) as [LaneCapacity];
+    expect(stretches.map(({ heldBy }) => heldBy)).toEqual([
+      null,
+      'paused',
+      null
+    ]);
   });
 
   it('says which row had no room', () => {

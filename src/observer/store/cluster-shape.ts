@@ -124,10 +124,6 @@ export class ClusterShape {
       this._capacity.set(worker, steps);
       this._levels.set(worker, levels);
     }
-    const last = steps[steps.length - 1];
-    if (last?.threads === step.threads && last.state === step.state) {
-      return true;
-    }
     if (levels.size >= MOST_LEVELS && !levels.has(step.threads)) {
       return false;
     }
@@ -135,10 +131,7 @@ export class ClusterShape {
       if (steps.length < 3) {
         return false;
       }
-      // The first ones last longest; dropped many at a time, since each drop moves all others.
-      const merged = Math.ceil(steps.length / 4);
-      steps.splice(1, merged);
-      this._steps -= merged;
+      this._steps -= dropQuarter(steps);
     }
     this._steps++;
     levels.add(step.threads);
@@ -263,6 +256,29 @@ export class ClusterShape {
           { t: worker.left, threads: 0, state: CapacityState.Gone }
         ];
   }
+}
+
+/**
+ * Drops at least a quarter of the steps, many at a time, since each drop moves all others: those that change nothing if they are so many, else
+ * the oldest but the first.
+ *
+ * Steps that change nothing are kept till then: one that comes late may lie between two of them.
+ *
+ * @returns how many are gone.
+ */
+function dropQuarter(steps: CapacityStep[]): number {
+  const quarter = Math.ceil(steps.length / 4);
+  const changes = steps.filter((step, i) => {
+    const before = steps[i - 1];
+    return before?.threads !== step.threads || before.state !== step.state;
+  });
+  const dropped = steps.length - changes.length;
+  if (dropped < quarter) {
+    steps.splice(1, quarter);
+    return quarter;
+  }
+  steps.splice(0, steps.length, ...changes);
+  return dropped;
 }
 
 /** Behind all entries that are not later: nearly always the end. */

@@ -204,7 +204,7 @@ function FrameCard(props: {
 function keyAction(key: string, props: IcicleViewProps): (() => void) | null {
   const { tree, selected, focus, onSelect, onZoom } = props;
   const node = selected ?? focus ?? 0;
-  const parent = tree.result.nodes.parent[node] ?? -1;
+  const parent = tree.parent[node] ?? -1;
   const siblings = parent < 0 ? [node] : (tree.children[parent] ?? []);
   const go = (next: number | undefined) =>
     next === undefined || next < 0 ? null : () => onSelect(next);
@@ -226,7 +226,7 @@ function keyAction(key: string, props: IcicleViewProps): (() => void) | null {
         return selected === null ? null : () => onSelect(null);
       }
       return () => {
-        const above = tree.result.nodes.parent[focus] ?? -1;
+        const above = tree.parent[focus] ?? -1;
         onZoom(above < 0 || tree.depth[above] === 0 ? null : above);
       };
     default:

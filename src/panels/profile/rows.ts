@@ -21,6 +21,8 @@ export type FrameTree = {
   readonly result: ProfileResult;
   readonly length: number;
   readonly total: number;
+  /** −1: a root. So is a frame whose caller does not stand before it. */
+  readonly parent: Int32Array;
   readonly depth: Uint16Array;
   /** Samples left of the frame, among all of the root's. */
   readonly offset: Float64Array;
@@ -31,8 +33,12 @@ export type FrameTree = {
 };
 
 export function frameTree(result: ProfileResult): FrameTree {
-  const { parent, n } = result.nodes;
+  const { n } = result.nodes;
   const length = n.length;
+  const parent = Int32Array.from({ length }, (_, node) => {
+    const above = result.nodes.parent[node] ?? -1;
+    return above < node ? Math.max(-1, above) : -1;
+  });
   const depth = new Uint16Array(length);
   const offset = new Float64Array(length);
   const self = Float64Array.from(n);
@@ -44,7 +50,7 @@ export function frameTree(result: ProfileResult): FrameTree {
   for (let node = 0; node < length; node += 1) {
     const above = parent[node] ?? -1;
     const samples = n[node] ?? 0;
-    if (above < 0 || above >= node) {
+    if (above < 0) {
       offset[node] = rootsTaken;
       rootsTaken += samples;
       continue;
@@ -60,6 +66,7 @@ export function frameTree(result: ProfileResult): FrameTree {
     result,
     length,
     total: rootsTaken,
+    parent,
     depth,
     offset,
     self,
@@ -71,15 +78,8 @@ export function frameTree(result: ProfileResult): FrameTree {
 /** The frame's callers up to the root, outermost first, then itself. */
 export function pathOf(tree: FrameTree, node: number): number[] {
   const path: number[] = [];
-  for (
-    let at = node;
-    at >= 0 && at < tree.length;
-    at = tree.result.nodes.parent[at] ?? -1
-  ) {
+  for (let at = node; at >= 0; at = tree.parent[at] ?? -1) {
     path.unshift(at);
-    if (path.length > tree.length) {
-      break; // a ring in the data: show what there is
-    }
   }
   return path;
 }
@@ -112,7 +112,7 @@ export function nodeOfKey(tree: FrameTree, key: string): number | null {
 export function rootsOf(tree: FrameTree): number[] {
   const roots: number[] = [];
   for (let node = 0; node < tree.length; node += 1) {
-    if ((tree.result.nodes.parent[node] ?? -1) < 0) {
+    if (tree.parent[node]! < 0) {
       roots.push(node);
     }
   }
@@ -230,7 +230,8 @@ export function search(
   if (wanted === '') {
     return null;
   }
-  const { name, file, parent, n } = tree.result.nodes;
+  const { parent } = tree;
+  const { name, file, n } = tree.result.nodes;
   const nodes = new Set<number>();
   const inside = new Uint8Array(tree.length);
   let samples = 0;
@@ -309,7 +310,7 @@ export function factsOf(
   const n = nodes.n[node] ?? 0;
   const self = tree.self[node] ?? 0;
   const share = (value: number) => (n > 0 ? value / n : 0);
-  const parent = nodes.parent[node] ?? -1;
+  const parent = tree.parent[node] ?? -1;
   const text = (samples: number) => samplesText(tree.result, samples, trans);
   const ofAll = (samples: number) =>
     formatShare(tree.total > 0 ? samples / tree.total : 0);

@@ -75,6 +75,29 @@ describe('frames', () => {
     expect(plain(labelOf(tree, 1, english))).toBe('load 60 %');
   });
 
+  it('are roots, from each side, if their caller does not stand before them', () => {
+    const parents = fc.array(fc.integer({ min: -3, max: 14 }), {
+      minLength: 1,
+      maxLength: 12
+    });
+    fc.assert(
+      fc.property(parents, parent => {
+        const lines = parent.map((_, node) => `f${node} 1`);
+        const drawn = drawnProfile(lines);
+        const made = frameTree({
+          ...drawn,
+          nodes: { ...drawn.nodes, parent }
+        });
+        for (const [node, above] of parent.entries()) {
+          const isRoot = above < 0 || above >= node;
+          expect(pathOf(made, node).length).toBe((made.depth[node] ?? 0) + 1);
+          expect(pathOf(made, node).at(-2)).toBe(isRoot ? undefined : above);
+          expect(nodeOfKey(made, pathKey(made, node))).toBe(node);
+        }
+      })
+    );
+  });
+
   it('never overlap and never leave their caller, in any tree', () => {
     const shape = fc.array(
       fc.tuple(fc.nat(20), fc.integer({ min: 1, max: 9 })),
