@@ -116,7 +116,7 @@ class ClientScheduler:
     def close(self) -> None:
         self._work.put(None)
         self.hold.set()
-        self._runner.join(20)
+        self._runner.join(60)
         if self.link is not None:
             self.link.close()
         for door in (self.door, *self.peer_doors):
@@ -209,7 +209,7 @@ class ClientScheduler:
     def waits(self) -> bool:
         """What the client answers when it is asked whether something waits."""
         self._send("stalled")
-        return self.waiting.get(timeout=20)
+        return self.waiting.get(timeout=60)
 
     def _on_waiting(self, message: Any) -> None:
         self.waiting.put(message.fields["waiting"])
@@ -399,7 +399,7 @@ class LocalClient(Client):
             "client",
             {"name": "client", "launch": self._launch()},
         )
-        assert self.fake.linked.wait(30)
+        assert self.fake.linked.wait(60)
         self._session = Session(link, self.fake.secret)
         stay_out_of_forks(self._session)
         self._calls = Calls(self._session)

@@ -52,7 +52,7 @@ def test_it_is_tried_again_when_descriptors_are_back(tmp_path: Path) -> None:
         removing.start()
         removing.join(0.3)
         assert removing.is_alive()
-    removing.join(20)
+    removing.join(60)
     assert not file.parent.exists()
 
 

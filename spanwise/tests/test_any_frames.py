@@ -21,7 +21,7 @@ from spanwise.wire.link import Link
 
 #: Frames in CI; more by hand: `SPANWISE_FRAMES=200000 pytest test_any_frames.py`.
 FRAMES = int(os.environ.get("SPANWISE_FRAMES", "3000"))
-pytestmark = pytest.mark.timeout(240 + FRAMES / 100)
+pytestmark = pytest.mark.timeout(300 + FRAMES / 100)
 SEED = int(os.environ.get("SPANWISE_SEED", random.SystemRandom().randrange(2**31)))
 EDGES = [0, 1, 2, 7, 255, 65_535, 2**31, 2**32 - 2, 2**32 - 1]
 LENGTHS = [0.0, 1.0, -1.0, 0.5, 1e300, float("nan"), float("inf"), 2.0**32]

@@ -19,7 +19,7 @@ from spanwise.records.enumerations import ORIGIN_USER, SPAN_WORDS
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 
 
-def until(condition: Any, seconds: float = 20) -> None:
+def until(condition: Any, seconds: float = 60) -> None:
     give_up = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < give_up, "condition not met in time"
@@ -36,7 +36,7 @@ def fail(x: int) -> int:
 
 def test_submit_and_result(client: LocalClient) -> None:
     future = client.submit(increment, 5)
-    assert future.result(timeout=20) == 6
+    assert future.result(timeout=60) == 6
     assert future.status == "finished"
     assert future.done() and not future.cancelled()
     assert future.key.startswith("increment-")
@@ -55,9 +55,9 @@ def test_pure_calls_share_a_key(client: LocalClient) -> None:
 
 def test_futures_as_arguments(client: LocalClient) -> None:
     x = client.submit(increment, 1)
-    assert client.submit(operator.add, x, x).result(20) == 4
-    assert client.submit(sum, [x, 10, x]).result(20) == 14
-    assert client.submit(lambda d, *, e: d["a"] + e, {"a": x}, e=x).result(20) == 4
+    assert client.submit(operator.add, x, x).result(60) == 4
+    assert client.submit(sum, [x, 10, x]).result(60) == 14
+    assert client.submit(lambda d, *, e: d["a"] + e, {"a": x}, e=x).result(60) == 4
     assert delayed(sum)([x, 1]).compute() == 3
     assert delayed(increment)(x).compute() == 3
 
@@ -79,7 +79,7 @@ def test_a_call_is_counted_where_it_is_written_whatever_its_key(client: LocalCli
         delayed(increment)(1, dask_key_name="named").compute()
     with span("B"):
         inner = client.submit(increment, 1)
-        assert client.submit(sum, [inner, 5], key="named").result(20) == 7
+        assert client.submit(sum, [inner, 5], key="named").result(60) == 7
     tags = [(client.fake.tags(span_id), origin) for key, _, span_id, origin in client.fake.ran]
     assert tags == [(("A",), 1), (("B",), 1), (("B",), 1)]
 
@@ -106,14 +106,14 @@ def test_keyword_arguments_of_map(client: LocalClient) -> None:
 def test_error_is_the_original_with_the_remote_traceback(client: LocalClient) -> None:
     future = client.submit(fail, 3)
     with pytest.raises(ZeroDivisionError, match="bad 3") as caught:
-        future.result(timeout=20)
+        future.result(timeout=60)
     assert "in fail" in str(caught.value.__cause__)
     assert future.status == "error"
     assert isinstance(future.exception(), ZeroDivisionError)
     assert "in fail" in future.traceback()
     dependent = client.submit(increment, future)
     with pytest.raises(ZeroDivisionError, match="bad 3"):
-        dependent.result(timeout=20)
+        dependent.result(timeout=60)
     with pytest.raises(ZeroDivisionError):
         delayed(fail)(1).compute()
 
@@ -126,17 +126,17 @@ def test_gather_skips_failed(client: LocalClient) -> None:
 
 
 def test_large_results_come_from_the_peer_door(client: LocalClient) -> None:
-    array = client.submit(np.arange, 100_000).result(timeout=20)
+    array = client.submit(np.arange, 100_000).result(timeout=60)
     np.testing.assert_array_equal(array, np.arange(100_000))
 
 
 def test_result_is_released_when_no_future_is_left(client: LocalClient) -> None:
     future = client.submit(increment, 100)
-    future.result(timeout=20)
+    future.result(timeout=60)
     entry = future._entry
     other = client.submit(increment, 100)
     del future
-    assert other.result(timeout=20) == 101
+    assert other.result(timeout=60) == 101
     del other
     until(lambda: entry.id in client.fake.released)
     assert not client._session.by_key
@@ -158,7 +158,7 @@ def test_cancel(client: LocalClient) -> None:
     until(future.cancelled)
     client.fake.hold.set()
     with pytest.raises(CancelledError):
-        future.result(timeout=20)
+        future.result(timeout=60)
 
 
 def test_timeout(client: LocalClient) -> None:
@@ -169,17 +169,17 @@ def test_timeout(client: LocalClient) -> None:
     with pytest.raises(TimeoutError):
         wait([future], timeout=0.05)
     client.fake.hold.set()
-    assert future.result(timeout=20) == 57
+    assert future.result(timeout=60) == 57
 
 
 def test_wait_and_as_completed(client: LocalClient) -> None:
     futures = client.map(increment, range(20))
-    done, pending = wait(futures, timeout=20)
+    done, pending = wait(futures, timeout=60)
     assert done == set(futures) and not pending
     assert sorted(f.result() for f in as_completed(futures)) == list(range(1, 21))
-    pairs = list(as_completed(futures[:2], with_results=True, timeout=20))
+    pairs = list(as_completed(futures[:2], with_results=True, timeout=60))
     assert sorted(value for _, value in pairs) == [1, 2]
-    done, _ = wait(futures, return_when="FIRST_COMPLETED", timeout=20)
+    done, _ = wait(futures, return_when="FIRST_COMPLETED", timeout=60)
     assert done
 
 
@@ -221,8 +221,8 @@ def test_released_results_are_named(client: LocalClient) -> None:
 
 def test_scatter(client: LocalClient) -> None:
     future = client.scatter([1, 2, 3])[1]
-    assert future.result(timeout=20) == 2
-    assert client.submit(operator.add, future, 5).result(timeout=20) == 7
+    assert future.result(timeout=60) == 2
+    assert client.submit(operator.add, future, 5).result(timeout=60) == 7
     named = client.scatter({"a": 10})
     assert named["a"].key == "a" and client.gather(named) == {"a": 10}
 
@@ -265,11 +265,11 @@ def test_one_function_in_three_spans(client: LocalClient) -> None:
 def test_reused_result_stays_in_the_span_that_computed_it(client: LocalClient) -> None:
     with span("A"):
         first = client.submit(increment, 5)
-    first.result(timeout=20)
+    first.result(timeout=60)
     ran = len(client.fake.ran)
     with span("B"):
         again = client.submit(increment, 5)
-    assert again.result(timeout=20) == 6 and len(client.fake.ran) == ran
+    assert again.result(timeout=60) == 6 and len(client.fake.ran) == ran
 
 
 def test_every_column_of_nested_spans_is_sent(client: LocalClient) -> None:
@@ -283,7 +283,7 @@ def test_every_column_of_nested_spans_is_sent(client: LocalClient) -> None:
     with span("outer"):
         before_inner = now()
         with span("inner"):
-            client.submit(increment, 41).result(timeout=20)
+            client.submit(increment, 41).result(timeout=60)
             after_inner = now()
         until(lambda: sum(row["closed"] is not None for row in client.fake.spans.values()) == 1)
         after_outer = now()
@@ -300,7 +300,7 @@ def test_every_column_of_nested_spans_is_sent(client: LocalClient) -> None:
 
 def test_options_reach_the_scheduler(client: LocalClient) -> None:
     future = client.submit(increment, 1, retries=3, priority=7, workers=0)
-    future.result(timeout=20)
+    future.result(timeout=60)
     assert client.fake.options[future._entry.id] == (3, 1, 7)
     assert client.fake.restrictions == [{"workers": [0], "allowOther": False}]
     with dask.annotate(retries=2):
@@ -346,7 +346,7 @@ def test_scheduler_dies(client: LocalClient) -> None:
     future = client.submit(increment, 77)
     client.fake.link.close()
     with pytest.raises(SchedulerLost, match="has ended"):
-        future.result(timeout=20)
+        future.result(timeout=60)
     with pytest.raises(SchedulerLost, match="has ended"):
         client.submit(increment, 78)
 
@@ -358,14 +358,14 @@ def test_unpicklable_argument_leaves_the_client_usable(client: LocalClient) -> N
         client.submit(increment, threading.Lock(), pure=False)
     with pytest.raises(TypeError, match="pickle"):
         client.get({"x": (increment, threading.Lock())}, "x")
-    assert client.submit(increment, 1).result(timeout=20) == 2
+    assert client.submit(increment, 1).result(timeout=60) == 2
 
 
 def test_memory_sampler(client: LocalClient) -> None:
     sampler = MemorySampler()
     for label in ("one", "two"):
         with sampler.sample(label, interval=0.1):
-            client.submit(increment, 1).result(timeout=20)
+            client.submit(increment, 1).result(timeout=60)
     assert [nbytes for _, nbytes in sampler.samples["one"]] == [1000, 2000]
     assert abs(sampler.samples["one"][0][0] - time.time()) < 60
     frame = sampler.to_pandas(align=True)
@@ -393,7 +393,7 @@ def test_threads_share_a_client(client: LocalClient) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     def use(number: int) -> int:
-        return client.submit(increment, number).result(timeout=20)
+        return client.submit(increment, number).result(timeout=60)
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(use, range(200))) == list(range(1, 201))
@@ -405,7 +405,7 @@ def test_mutated_globals_are_seen(client: LocalClient) -> None:
     one = client.submit(space["scale"], 10)
     space["factor"] = 3
     two = client.submit(space["scale"], 10)
-    assert (one.result(20), two.result(20)) == (20, 30)
+    assert (one.result(60), two.result(60)) == (20, 30)
 
 
 @pytest.mark.asyncio

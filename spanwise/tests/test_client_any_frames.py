@@ -40,7 +40,7 @@ NONE = 0xFFFFFFFF
 IDS = range(4)
 
 pytestmark = [
-    pytest.mark.timeout(240 + FRAMES / 50),
+    pytest.mark.timeout(300 + FRAMES / 50),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
 ]
 drawn = settings(

@@ -38,10 +38,10 @@ def test_waiting_a_little_at_a_time_leaves_nothing_behind(client: LocalClient) -
 
 def test_first_completed_forgets_the_others(client: LocalClient) -> None:
     one = client.submit(increment, 1)
-    one.result(20)
+    one.result(60)
     client.fake.hold.clear()
     late = client.submit(increment, 2)
-    assert wait([one, late], timeout=20, return_when=FIRST_COMPLETED).done == {one}
+    assert wait([one, late], timeout=60, return_when=FIRST_COMPLETED).done == {one}
     assert not late._alive().waiters
     client.fake.hold.set()
 
@@ -62,9 +62,9 @@ def test_a_task_that_ends_after_its_event_loop_does_no_harm(client: LocalClient)
 
     asyncio.run(leave_behind())
     client.fake.hold.set()
-    assert future.result(timeout=20) == 2
+    assert future.result(timeout=60) == 2
     assert session.dead is None
-    assert client.submit(increment, 2).result(timeout=20) == 3
+    assert client.submit(increment, 2).result(timeout=60) == 3
 
 
 async def _result(future: Any) -> Any:
@@ -87,7 +87,7 @@ async def test_many_coroutines_wait_and_none_keeps_others_from_going_on(
         waiting += [asyncio.ensure_future(client.get({"x": (increment, 1)}, "x"))]
         await asyncio.sleep(0)
         # Needs a thread of the executor, of which there are fewer than coroutines here.
-        assert await asyncio.wait_for(client.run(increment, 1), 20)
+        assert await asyncio.wait_for(client.run(increment, 1), 60)
         with pytest.raises(TimeoutError):
             await futures[0].result(timeout=0.01)
         scheduler.hold.set()
@@ -105,7 +105,7 @@ def test_a_collected_generator_closes_its_span_whatever_is_locked(client: LocalC
             yield client.submit(increment, 1)
 
     stepping: Any = steps()
-    next(stepping).result(timeout=20)
+    next(stepping).result(timeout=60)
     with client._session.sending:
         del stepping
         gc.collect()
@@ -115,8 +115,8 @@ def test_a_collected_generator_closes_its_span_whatever_is_locked(client: LocalC
 def test_ctrl_c_amid_a_large_result_leaves_later_ones_whole(client: LocalClient) -> None:
     one = client.submit(np.arange, 100_000)
     other = client.submit(np.full, 100_000, 7)
-    wait([one, other], timeout=20)
-    other.result(timeout=20)  # the link is open from here on
+    wait([one, other], timeout=60)
+    other.result(timeout=60)  # the link is open from here on
     (peer,) = client._session.peers._peers.values()
     link = peer.link
     assert link is not None
@@ -129,8 +129,8 @@ def test_ctrl_c_amid_a_large_result_leaves_later_ones_whole(client: LocalClient)
     with pytest.raises(KeyboardInterrupt):
         one.result()
     assert peer.link is None, "what follows on it would be read from the middle"
-    np.testing.assert_array_equal(other.result(timeout=20), np.full(100_000, 7))
-    np.testing.assert_array_equal(one.result(timeout=20), np.arange(100_000))
+    np.testing.assert_array_equal(other.result(timeout=60), np.full(100_000, 7))
+    np.testing.assert_array_equal(one.result(timeout=60), np.arange(100_000))
 
 
 def test_ctrl_c_in_compute_spares_what_others_hold(
@@ -147,7 +147,7 @@ def test_ctrl_c_in_compute_spares_what_others_hold(
         client.get({kept.key: (increment, 1), "own": (increment, 2)}, [kept.key, "own"])
     monkeypatch.undo()
     client.fake.hold.set()
-    assert kept.result(timeout=20) == 2
+    assert kept.result(timeout=60) == 2
     until(lambda: client.fake.cancelled)
     assert len(client.fake.cancelled) == 1
 
@@ -173,7 +173,7 @@ def test_what_a_submission_that_failed_had_announced_is_announced_again(
             with pytest.raises((KeyboardInterrupt, ClusterError), match=match):
                 submit()
             answer = submit()
-    assert answer == 2 and client.submit(renamed, 1).result(20) == 2
+    assert answer == 2 and client.submit(renamed, 1).result(60) == 2
     until(lambda: len(client.fake.ran) >= 2)
     for _, name, number, _ in client.fake.ran[:2]:
         assert name == "renamed" and client.fake.tags(number) == ("outer", "inner")
@@ -188,14 +188,14 @@ def test_an_error_raised_again_does_not_grow(client: LocalClient) -> None:
     lengths = set()
     for _ in range(4):
         with pytest.raises(ZeroDivisionError) as caught:
-            future.result(timeout=20)
+            future.result(timeout=60)
         lengths.add(len(caught.traceback))
     assert len(lengths) == 1
 
 
 def test_type_of_a_result_once_it_is_here(client: LocalClient) -> None:
     future = client.submit(increment, 1)
-    wait(future, timeout=20)
+    wait(future, timeout=60)
     assert future.type is None
     assert future.result() == 2 and future.type is int
     assert future.result() == 2 and future.type is int
@@ -203,7 +203,7 @@ def test_type_of_a_result_once_it_is_here(client: LocalClient) -> None:
 
 def test_a_failed_submission_gives_up_what_it_held(client: LocalClient) -> None:
     held = client.submit(increment, 1)
-    held.result(20)
+    held.result(60)
     with pytest.raises(TypeError, match="pickle"):
         client.map(lambda x: x, [1, _Unpicklable()])
     entry = held._alive()
@@ -231,7 +231,7 @@ def test_what_has_failed_half_way_keeps_the_ids_that_were_sent(client: LocalClie
     later = client.submit(increment, 1)
     assert later._alive().id == sent
     until(lambda: len(client.fake.cancelled) == sent)
-    assert later.result(20) == 2
+    assert later.result(60) == 2
 
 
 def test_who_found_a_submission_that_failed_gives_up_nobody_elses(
@@ -255,7 +255,7 @@ def test_who_found_a_submission_that_failed_gives_up_nobody_elses(
     client.fake.released.clear()
     session.drop_later(found)
     until(lambda: found[0].count == 0)
-    assert later.result(20) == 2 and client.submit(increment, later).result(20) == 3
+    assert later.result(60) == 2 and client.submit(increment, later).result(60) == 3
     assert later._alive().id not in client.fake.released
 
 
@@ -288,7 +288,7 @@ def test_a_span_closes_though_ctrl_c_comes_while_that_is_told(
         send(kind, *args)
 
     with pytest.raises(KeyboardInterrupt), span("interrupted"):
-        assert client.submit(increment, 1).result(20) == 2
+        assert client.submit(increment, 1).result(60) == 2
         monkeypatch.setattr(session, "send", interrupted)
     until(
         lambda: any(
@@ -309,11 +309,11 @@ def test_the_same_warning_is_shown_each_time_that_it_comes(client: LocalClient) 
         warnings.simplefilter("default")  # as in programs; tests show all
         for _ in range(3):
             client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
-        assert client.submit(increment, 1).result(timeout=20) == 2
+        assert client.submit(increment, 1).result(timeout=60) == 2
         assert [str(each.message) for each in shown] == 3 * ["Mind the gap."]
         warnings.simplefilter("ignore")
         client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
-        assert client.submit(increment, 2).result(timeout=20) == 3
+        assert client.submit(increment, 2).result(timeout=60) == 3
         assert len(shown) == 3
 
 
@@ -323,6 +323,6 @@ def test_a_warning_that_is_an_error_does_not_end_the_cluster(
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         client.fake._send("problem", {"sentence": "Mind the gap.", "fatal": False})
-        assert client.submit(increment, 1).result(timeout=20) == 2
+        assert client.submit(increment, 1).result(timeout=60) == 2
     assert client._session.dead is None
     assert "Mind the gap." in capsys.readouterr().err

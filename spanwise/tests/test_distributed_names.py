@@ -146,7 +146,7 @@ def test_actors_are_refused(client: LocalClient) -> None:
         client.submit(abs, 1, actor=True)
     with pytest.raises(NotImplementedError, match="no actors"):
         client.map(abs, [1], actors=True)
-    assert client.submit(abs, -1, fifo_timeout="1 h").result(20) == 1
+    assert client.submit(abs, -1, fifo_timeout="1 h").result(60) == 1
 
 
 def test_the_package_stays_cheap_to_import() -> None:

@@ -21,6 +21,7 @@ from spanwise.measure.parts import Part
 from spanwise.measure.steps import run_parts
 from spanwise.measure.waits import Waits
 from spanwise.records.enumerations import KIND_COMPUTE, KIND_DESERIALIZE, NONE_U32, RUN_OK
+from spanwise.tests.disturbance import Disturbance
 from spanwise.worker.executor import Executor
 from spanwise.worker.report import Report
 from spanwise.worker.spill_file import Spent
@@ -193,13 +194,16 @@ def test_a_nap_does_not_inherit_what_short_parts_waited_for(worker: Worker) -> N
 
     inner = [(short, (), SHORT, 0, None)] * 60 + [(nap, (), LONG, 0, None)]
     opened: Any = SimpleNamespace(parts=inner)
-    executor._stamp()
     parts: list[Part] = []
-    start = executor.clock
-    run_parts(executor, opened, (), [], start, start, executor.cpu, parts)
+    with Disturbance() as disturbance:
+        executor._stamp()
+        start = executor.clock
+        run_parts(executor, opened, (), [], start, start, executor.cpu, parts)
+        lost = disturbance.seconds
     assert [part[1] for part in parts[-2:]] == [SHORT, LONG]
     assert parts[-1][6] == parts[-1][6], "NaN: the nap was not asked what it waited for"
-    assert for_the_lock(worker.ledger) < 0.005
+    # Who held the lock when the nap ended may have had no core.
+    assert for_the_lock(worker.ledger) < 0.005 + lost
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a thread's switches")
@@ -218,15 +222,18 @@ def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
         return opened, (), 1
 
     monkeypatch.setattr(worker.library, "open", slowly)
-    executor._stamp()
     entry = entry_of(1)
     row = (*entry[2][:3], NONE_U32, *entry[2][4:])
     worker.table.running[row[0]] = row[1]
-    executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
+    with Disturbance() as disturbance:
+        executor._stamp()
+        executor._run((*entry[:2], row, *entry[3:]))  # type: ignore[arg-type]
+        lost = disturbance.seconds
     deserialize, compute = worker.report.parts
     assert (deserialize[0], compute[0]) == (KIND_DESERIALIZE, KIND_COMPUTE)
     assert compute[6] == compute[6], "NaN: the nap was not asked what it waited for"
-    assert for_the_lock(worker.ledger) < 0.005
+    # Who held the lock when the nap ended may have had no core.
+    assert for_the_lock(worker.ledger) < 0.005 + lost
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts a thread's switches")

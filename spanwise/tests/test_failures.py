@@ -26,7 +26,7 @@ from spanwise.records.enumerations import REPORT_CANCELLED
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient, _row
 from spanwise.tests.test_client import increment, until
 
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 #: What opening the exceptions below does in this process; the workers' side only writes them.

@@ -240,15 +240,15 @@ def _unused(client: LocalClient, generation: int, templates: list[int]) -> None:
 
 
 def test_a_template_that_the_scheduler_has_freed_is_sent_again(client: LocalClient) -> None:
-    assert client.submit(increment, 1).result(20) == 2
-    assert client.submit(increment, 2).result(20) == 3
+    assert client.submit(increment, 1).result(60) == 2
+    assert client.submit(increment, 2).result(60) == 3
     assert list(client.fake.templates) == [0]
     # Said before the second call had come: the client has named it since.
     _unused(client, 0, [0])
     _unused(client, 1, [0, 77])
     until(lambda: client.fake.forgotten == [0])
     client.fake.templates.clear()
-    assert client.submit(increment, 3).result(20) == 4
+    assert client.submit(increment, 3).result(60) == 4
     assert list(client.fake.templates) == [1]
 
 
@@ -257,11 +257,11 @@ def test_a_graph_that_fails_half_way_gives_its_templates_back(client: LocalClien
         def __reduce__(self) -> Any:
             raise ValueError("not this")
 
-    assert client.submit(increment, 1).result(20) == 2
+    assert client.submit(increment, 1).result(60) == 2
     with pytest.raises(ValueError, match="not this"):
         client.submit(increment, Unpicklable())
     until(lambda: client.fake.forgotten == [0])
-    assert client.submit(increment, 2).result(20) == 3
+    assert client.submit(increment, 2).result(60) == 3
     assert sorted(client.fake.templates) == [0, 1]
 
 
@@ -274,7 +274,7 @@ def test_the_client_s_pickles_are_bounded_by_bytes_and_keep_no_function(
         text = f"{i}" * 500_000
         function: Any = lambda x, text=text: x + len(text)  # noqa: E731
         references.append(weakref.ref(function))
-        assert client.submit(function, i).result(20) == i + len(text)
+        assert client.submit(function, i).result(60) == i + len(text)
     assert kept.nbytes == sum(len(each.blob) for each in kept._kept)
     assert len(kept) > 0 and kept.nbytes <= calls._KEPT_BYTES
     del function

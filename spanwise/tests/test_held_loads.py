@@ -11,7 +11,7 @@ import pytest
 import spanwise
 from spanwise.tests.held_loads import LOADS, fold_over_loads, reduced_loads, take_peak
 
-pytestmark = [pytest.mark.timeout(240), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def peak_of(client: Any, make: Callable[[], Any]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +20,9 @@ from spanwise.tests.processes import wait_until
 WORKERS = 2
 #: What nobody waits for: it must be in no figure. Far longer than what runs.
 PAUSE_SECONDS = 2.5
-#: Between a stamp of the test and one of the cluster lie messages; the machine may be busy.
-SLACK_SECONDS = 0.4
+#: Each stretch of the cluster lies within one of the test: begun after the test's stamp, and ended
+#: before the next. However slow the machine is, that holds but for the rounding of stamps.
+ROUNDING_SECONDS = 0.001
 
 
 @pytest.fixture
@@ -79,9 +81,9 @@ def test_idle_of_a_retried_task_does_not_count_until_it_is_retried(
     worked += time.perf_counter() - begin
     executed, idle, _ = account(client, "retried")
     assert executed >= 0.8
-    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+    assert executed + idle <= WORKERS * worked + ROUNDING_SECONDS
     wall = client.fine_metrics().summary["wallSeconds"] - warm_up
-    assert 0.8 <= wall <= worked + SLACK_SECONDS
+    assert 0.8 <= wall <= worked + ROUNDING_SECONDS
     (row,) = [each for each in client.spans() if each.tag == "retried"]
     assert row.idle == pytest.approx(idle, abs=0.01)
 
@@ -96,7 +98,7 @@ def test_an_automatic_retry_counts_what_it_waited_once(client: Client, tmp_path:
     worked = time.perf_counter() - begin
     executed, idle, _ = account(client, "again")
     assert executed >= 0.8
-    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+    assert executed + idle <= WORKERS * worked + ROUNDING_SECONDS
 
 
 def test_a_recomputed_result_counts_from_its_loss(client: Client) -> None:
@@ -119,14 +121,14 @@ def test_a_recomputed_result_counts_from_its_loss(client: Client) -> None:
     assert second != first
     executed, idle, _ = account(client, "lost")
     assert executed >= 0.8
-    assert executed + idle <= WORKERS * (worked + again) + SLACK_SECONDS
+    assert executed + idle <= WORKERS * (worked + again) + ROUNDING_SECONDS
     after = client.fine_metrics().summary
     wall = after["wallSeconds"] - before["wallSeconds"]
-    assert 0.8 <= wall <= worked + again + SLACK_SECONDS
+    assert 0.8 <= wall <= worked + again + ROUNDING_SECONDS
     # One worker from the death until another one has joined, else two.
     capacity = after["capacitySeconds"] - before["capacitySeconds"]
-    assert worked * WORKERS + 0.4 - SLACK_SECONDS <= capacity
-    assert capacity <= WORKERS * (worked + again) + SLACK_SECONDS
+    assert capacity >= WORKERS * 0.4 + 0.4
+    assert capacity <= WORKERS * (worked + again) + ROUNDING_SECONDS
 
 
 def _other_pid(future: Any, first: int) -> int | None:
@@ -149,7 +151,7 @@ def test_a_run_that_its_worker_s_death_ended_is_not_waited_for_twice(
     assert future.result(timeout=60) > 0
     worked = time.perf_counter() - begin
     executed, idle, _ = account(client, "killed")
-    assert executed + idle <= WORKERS * worked + SLACK_SECONDS
+    assert executed + idle <= WORKERS * worked + ROUNDING_SECONDS
     activities = {
         row["activity"]: row["value"]
         for row in client.fine_metrics(span="killed").summary["byActivity"]
@@ -173,12 +175,35 @@ def hold(nbytes: int, number: int) -> bytes:
     return bytes([number % 256]) * nbytes
 
 
+#: In a worker: seconds for which its executor wrote results to disk, by stamps around that.
+_spilled: list[float] = []
+
+
+def stamp_spilling(dask_worker: Any) -> None:
+    make_room = dask_worker.spill.make_room
+
+    def stamped(*arguments: Any) -> Any:
+        begin = time.perf_counter()
+        spent = make_room(*arguments)
+        # (the watch thread writes too, beside the one that runs tasks)
+        if spent.disk_bytes and threading.current_thread() in dask_worker.executors:
+            _spilled.append(time.perf_counter() - begin)
+        return spent
+
+    dask_worker.spill.make_room = stamped
+
+
+def seconds_spilled() -> float:
+    return sum(_spilled)
+
+
 def test_a_thread_that_spills_is_not_idle() -> None:
     """One thread, results beyond the memory that they may take: between runs there is nothing."""
     # What other tests have imported here would fill the worker first.
     alone = dask.config.set({"spanwise.worker.import-ahead": False})
     with alone, Client(n_workers=1, threads_per_worker=1, memory_limit="200MB") as client:
         client.gather(client.map(hold, [1] * 4, range(4), pure=False))
+        client.run(stamp_spilling)
         with span("spilling"):
             futures = [client.submit(hold, 10_000_000, number) for number in range(25)]
         wait(futures)
@@ -187,7 +212,8 @@ def test_a_thread_that_spills_is_not_idle() -> None:
             for row in client.fine_metrics(span="spilling").summary["byActivity"]
         }
         executed, idle, capacity = account(client, "spilling")
-        assert activities["disk-write"] > 0.0
-        # What is not in the runs is the way to the scheduler and back.
-        assert idle <= 0.2 * executed + SLACK_SECONDS
-        assert executed + idle <= capacity + 0.01
+        (spilled,) = client.run(seconds_spilled).values()
+        assert spilled > 0.0
+        # All of it is the runs', and what is the runs' cannot be idle besides.
+        assert activities["serialize"] + activities["disk-write"] >= spilled
+        assert executed + idle <= capacity + ROUNDING_SECONDS

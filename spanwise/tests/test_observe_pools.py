@@ -28,7 +28,6 @@ from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import rest
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 

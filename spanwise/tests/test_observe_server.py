@@ -23,8 +23,6 @@ from spanwise.wire.link import dial
 
 pytest.importorskip("jupyter_server")
 
-pytestmark = pytest.mark.timeout(240)
-
 
 @pytest.fixture
 def known() -> set[int]:
@@ -79,7 +77,7 @@ def test_the_next_observer_gets_what_the_one_that_died_had(
         assert keys(seen) == {"before"}
         (observer,) = processes_of("observer", known)
         observer.kill()
-        observer.wait(30)
+        observer.wait(60)
         dask.delayed(rest)(0.0, dask_key_name="between").compute(scheduler="threads")
         find_observer()  # as a page does that is open
 

@@ -13,7 +13,7 @@ import pytest
 
 from spanwise.local import observer_link
 from spanwise.local.observer_link import RESUME_SECONDS, ObserverLink
-from spanwise.local.tries import FIRST_PAUSE_SECONDS, PASSING_REFUSALS
+from spanwise.local.tries import FIRST_PAUSE_SECONDS, PASSING_REFUSALS, Tries
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.records.log_writer import SealedBlock
 from spanwise.records.tables import record_tables
@@ -129,7 +129,7 @@ def test_an_observer_cannot_have_what_was_not_sent(
     tell(folder, observer)
     link = link_to(folder)
     with closing(link, observer):
-        assert why in observer.ends.get(timeout=20)
+        assert why in observer.ends.get(timeout=60)
         # It comes back, and what is written after that arrives.
         link.push(block(1), 0.0)
         wait_until("the block has come", lambda: observer.blocks == 1)
@@ -142,7 +142,7 @@ def test_an_observer_cannot_have_what_waited_for_it(folder: Path) -> None:
     observer = Observer(folder, [[("resume", {"haveSeq": 3})]])
     tell(folder, observer)
     with closing(link, observer):
-        assert "block 3 of 0" in observer.ends.get(timeout=20)
+        assert "block 3 of 0" in observer.ends.get(timeout=60)
         wait_until("the blocks have come", lambda: observer.blocks == 3)
 
 
@@ -169,32 +169,58 @@ def turn_away(link: Link) -> None:
     ],
 )
 def test_one_that_refuses_is_tried_more_and_more_seldom_and_told_of_once(
-    folder: Path, told: list[str], wrong: Callable[[Link], None], sentence: str
+    folder: Path,
+    told: list[str],
+    wrong: Callable[[Link], None],
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    observer = Observer(folder, [[("resume", {"haveSeq": 0})]] * (PASSING_REFUSALS + 1))
-    observer.answer = wrong
+    pauses: list[float] = []
+    pause = Tries.pause
+
+    def note(tries: Tries) -> float:
+        pauses.append(pause(tries))
+        return pauses[-1]
+
+    monkeypatch.setattr(Tries, "pause", note)
+    tries_before: list[int] = []
+
+    def count_and_tell(sentence: str) -> None:
+        tries_before.append(len(pauses))
+        told.append(sentence)
+
+    monkeypatch.setattr(observer_link, "tell", count_and_tell)
+    observer = Observer(folder, [[("resume", {"haveSeq": 0})]] * (PASSING_REFUSALS + 2))
+
+    def answer(link: Link) -> None:
+        if len(observer.links) <= PASSING_REFUSALS:
+            wrong(link)
+        else:
+            link.send("ack", {"seq": 1})
+
+    observer.answer = answer
     tell(folder, observer)
     since = monotonic()
     link = link_to(folder)
     link.push(block(1), 0.0)
     with closing(link, observer):
         wait_until("the sentence", lambda: told)
-        # Four pauses: 0.1, 0.2, 0.4 and 0.8 s.
+        assert pauses[:4] == [FIRST_PAUSE_SECONDS * each for each in (1, 2, 4, 8)]
         assert monotonic() - since > 15 * FIRST_PAUSE_SECONDS
-        assert len(observer.links) == PASSING_REFUSALS
+        assert tries_before == [PASSING_REFUSALS - 1]
         assert told[0].startswith("This program computes, but no panel can show it: ")
         assert sentence in told[0]
         assert told[0].endswith(
             ". Restart JupyterLab, then this program, so that both know the same connection file."
         )
         # One that is right is told nothing of, and its successor is looked for at once.
-        observer.answer = lambda right: right.send("ack", {"seq": 1})
         wait_until("the next", lambda: len(observer.links) > PASSING_REFUSALS)
-        link.wait_for(1, 30)
-        lost = monotonic()
+        link.wait_for(1, 60)
+        assert len(observer.links) == PASSING_REFUSALS + 1
+        pauses.clear()
         observer.links[-1].close()
         wait_until("the successor", lambda: len(observer.links) > PASSING_REFUSALS + 1)
-        assert monotonic() - lost < 1
+        assert pauses == [FIRST_PAUSE_SECONDS]
         assert len(told) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -26,10 +28,6 @@ from spanwise.processes.node import node_program
 from spanwise.processes.process_state import is_stopped
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import LIMIT_SECONDS, processes_of, wait_until
-
-pytestmark = pytest.mark.timeout(120)
-
-CLOSE_SECONDS = 3.0
 
 
 @pytest.fixture
@@ -105,9 +103,9 @@ def test_one_that_keeps_dying_is_given_up_and_questions_say_so(
         assert len(starts) == own_observer.MOST_QUICK_DEATHS - 1
         pauses = [after - before for before, after in itertools.pairwise(starts)]
         assert pauses[-1] > 0.02 * 2 ** (own_observer.MOST_QUICK_DEATHS - 2)
-        began = time.monotonic()
+        # Who asks is not kept waiting, which would be until the test ends.
+        monkeypatch.setattr(own_observer, "PATIENCE_SECONDS", 1000.0)
         assert told() == sentence
-        assert time.monotonic() - began < 2, "who asks is not kept waiting"
         assert client.submit(abs, -2).result(timeout=LIMIT_SECONDS) == 2
         # A later observation is not affected.
         monkeypatch.setattr(node_process, "node_program", node_program)
@@ -120,7 +118,7 @@ def test_one_that_keeps_dying_is_given_up_and_questions_say_so(
 def test_who_asks_in_a_long_pause_is_told_how_long(
     observer: OwnObserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", 30.0)
+    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", 1000.0)
     observer._restarts = restarts.Restarts()
     observer.process.process.kill()
 
@@ -131,27 +129,26 @@ def test_who_asks_in_a_long_pause_is_told_how_long(
             return str(error)
         return ""
 
-    assert "started again in 30 s" in wait_until("it is said", told)
-    began = time.monotonic()
+    said = re.search(r"started again in (\d+) s", wait_until("it is said", told))
+    assert said is not None and 1000 - LIMIT_SECONDS <= int(said[1]) <= 1000
+    # That waits for no pause, which would be until the test ends.
     observer.close()
-    assert time.monotonic() - began < CLOSE_SECONDS
     assert not Path(observer.secret_file).parent.exists()
 
 
-def dies_in_a_pause(monkeypatch: pytest.MonkeyPatch, observer: OwnObserver) -> Path:
-    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", 1.0)
+def dies_in_a_pause(monkeypatch: pytest.MonkeyPatch, observer: OwnObserver, seconds: float) -> None:
+    monkeypatch.setattr(restarts, "FIRST_PAUSE_SECONDS", seconds)
     observer._restarts = restarts.Restarts()
     folder = Path(observer.secret_file).parent
     observer.process.process.kill()
     wait_until("what it left is removed", lambda: not folder.exists())
-    return folder
 
 
 def test_one_that_is_forgotten_in_a_pause_is_not_started(
     known: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observer = OwnObserver()
-    dies_in_a_pause(monkeypatch, observer)
+    dies_in_a_pause(monkeypatch, observer, 1000.0)
     starts = fails_from_now_on(monkeypatch)
     del observer
     gc.collect()
@@ -166,17 +163,26 @@ def _threads() -> list[str]:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_starts_none(
-    observer: OwnObserver, known: set[int], monkeypatch: pytest.MonkeyPatch
+    observer: OwnObserver, known: set[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    first = observer.process
-    dies_in_a_pause(monkeypatch, observer)
+    first, is_there = observer.process, tmp_path / "there"
+    go_on = threading.Event()
+    pauses = SimpleNamespace(wait=lambda seconds: not go_on.wait(LIMIT_SECONDS), set=go_on.set)
+    observer._closing, closing = pauses, observer._closing  # type: ignore[assignment]
+    dies_in_a_pause(monkeypatch, observer, 1.0)
     pid = os.fork()
     if pid == 0:
-        # Longer than the pause: the parent's is there by then, and no second one.
-        time.sleep(2)
+        # The pause goes on here until the parent's is there; there is no second one.
+        for _ in range(int(100 * LIMIT_SECONDS)):
+            if is_there.exists():
+                break
+            time.sleep(0.01)
         observer.close()
         os._exit(0 if observer.process.process.returncode is not None else 1)
+    observer._closing = closing
+    go_on.set()
     wait_until("the parent starts one", lambda: observer.process is not first)
+    is_there.touch()
     replaced = observer.process
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -206,7 +212,7 @@ BEGINNINGS = {
 
 @pytest.mark.parametrize("begin", BEGINNINGS)
 @pytest.mark.parametrize(
-    ("pause", "seconds"), [(0.01, 0.0), (0.01, 0.15), (30.0, 0.3)], ids=["dead", "start", "pause"]
+    ("pause", "seconds"), [(0.01, 0.0), (0.01, 0.15), (1000.0, 0.3)], ids=["dead", "start", "pause"]
 )
 def test_the_interpreter_ends_at_any_moment(
     known: set[int], tmp_path: Path, begin: str, pause: float, seconds: float
@@ -215,17 +221,15 @@ def test_the_interpreter_ends_at_any_moment(
     (tmp_path / "tmp").mkdir()
     script = tmp_path / "script.py"
     script.write_text(program)
-    began = time.monotonic()
     done = subprocess.run(
         [sys.executable, str(script)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,  # whoever waited for the long pause would do so for longer
         check=False,
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "ends", "")
-    assert time.monotonic() - began < 30
     wait_until("all have ended", lambda: not set(marked_processes()) - known)
     wait_until("its folders are gone", lambda: not list((tmp_path / "tmp").glob("spanwise-*")))
 

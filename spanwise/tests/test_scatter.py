@@ -24,7 +24,7 @@ from spanwise.tests.test_client import increment, until
 from spanwise.wire.frame import Message
 from spanwise.worker.worker import Worker
 
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 @pytest.fixture

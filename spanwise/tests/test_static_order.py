@@ -8,8 +8,6 @@ import pytest
 
 from spanwise.tests.static_orders import DRAWN, Compared, bundle_program, compare_under
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> list[Compared]:

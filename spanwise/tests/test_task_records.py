@@ -16,6 +16,7 @@ import pytest
 
 from spanwise import Client
 from spanwise.observed.task_records import TaskRecords
+from spanwise.tests.work import lines_of
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +80,32 @@ def test_all_parts_of_a_fused_task_are_there(client: Client) -> None:
     assert all(one["stop"] <= other["start"] + 1e-4 for one, other in pairwise(computing))
 
 
-def test_a_hundred_thousand_records_come_in_seconds(client: Client) -> None:
+def test_ten_times_as_many_records_cost_ten_times_as_much(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     count = 100_000
     futures = client.map(operator.neg, range(1000, 1000 + count), key="many")
     client.gather(futures[-1:])
     client.gather(futures)
-    began = time.monotonic()
+    pages: list[int] = []
+    query = client._observed.query
+
+    def note(*arguments: Any) -> Any:
+        page = query(*arguments)
+        pages.append(len(page["run"]))
+        return page
+
+    monkeypatch.setattr(client._observed, "query", note)
     records = client.get_task_stream()
-    seconds = time.monotonic() - began
     assert sum(record["key"].startswith("many") for record in records) == count
     assert len(keys(records)) == len(records)
-    assert seconds < 20, f"{count} records took {seconds:.1f} s"
+    # Each page but the last is full, and none brings again what has come.
+    assert len(records) <= sum(pages) <= len(records) + len(pages)
+    assert min(pages[:-1]) >= 0.9 * max(pages)
+    few, many = (lines_of(lambda n=n: client.get_task_stream(count=n)) for n in (1_000, 10_000))
+    assert few > 1_000
+    # One that looked through the others for each would run 100 times as many lines.
+    assert many <= 11 * few
 
 
 def test_attempts_count_from_one(client: Client, tmp_path: Path) -> None:

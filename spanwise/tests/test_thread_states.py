@@ -11,7 +11,7 @@ import pytest
 from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 
 from spanwise import Client, span
-from spanwise.tests.test_truth import rest, spin
+from spanwise.tests.test_truth import rest, spin, waited_for_core
 
 #: Words of Fine Metrics and of Profile.
 STATES = {"thread-cpu": "onCore", "core": "waiting", "gil": "gil", "blocked": "blocked"}
@@ -68,10 +68,18 @@ def test_under_one_lock(one_process: Client) -> None:
 
 def test_asleep(one_process: Client) -> None:
     with span("asleep"):
-        futures = [one_process.submit(rest, 0.25, pure=False) for _ in range(8)]
-    one_process.gather(futures)
+        futures = [one_process.submit(rest_in_queue, 0.25, pure=False) for _ in range(8)]
+    in_queue = sum(one_process.gather(futures))
     states = check_agreement(one_process, "asleep")
-    assert states["blocked"] >= 0.9 * sum(states.values())
+    # Woken up, they may wait for a core.
+    assert states["blocked"] >= 0.9 * (sum(states.values()) - in_queue)
+
+
+def rest_in_queue(seconds: float) -> float:
+    """Rest, and say how long the kernel had the thread wait for a core."""
+    before = waited_for_core()
+    rest(seconds)
+    return waited_for_core() - before
 
 
 def read_then_compute(seconds: float, number: int) -> None:
@@ -129,12 +137,12 @@ def test_computing_on_more_threads_than_cores() -> None:
     workers = 2 * len(os.sched_getaffinity(0))
     with Client(n_workers=workers, threads_per_worker=1) as client:
         client.run(rest, 0.0)
+        begin = time.perf_counter()
         with span("queued"):
             futures = [client.submit(spin, 0.4, pure=False) for _ in range(2 * workers)]
-        begin = time.perf_counter()
         client.gather(futures)
         took = time.perf_counter() - begin
         states = check_agreement(client, "queued")
         assert states["thread-cpu"] == pytest.approx(0.4 * 2 * workers, rel=0.1)
         assert states["core"] > states["gil"] + states["blocked"]
-        assert sum(states.values()) <= workers * took * 1.05 + 0.2
+        assert sum(states.values()) <= workers * took

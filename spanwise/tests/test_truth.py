@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from spanwise import Client, span
+from spanwise.tests.disturbance import Disturbance, stolen
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 
@@ -83,6 +85,20 @@ def run_in_span(client: Client, tag: str, body: Any, seconds: float, count: int)
     return client.gather(futures)
 
 
+def pids_of(client: Client) -> list[int]:
+    """The workers' processes."""
+    return [row["pid"] for row in client.scheduler_info()["workers"].values()]
+
+
+def assert_nested(told: float, inside: float, lost: float) -> None:
+    """Fail unless what is told holds what was stamped inside, and 2 % more at most.
+
+    And what the machine took: between the two stamps there are a few calls, in any of which the
+    thread may lose its core.
+    """
+    assert inside - 1e-4 <= told <= 1.02 * inside + lost
+
+
 def cpu_of(client: Client, tag: str) -> float:
     return client.fine_metrics(span=tag).by_activity()["thread-cpu"]
 
@@ -116,11 +132,13 @@ def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
         lane 1   ██ ██ ██ ██ ················  4 × 0.4 s, then nothing is left to run
     """
     with span("uneven"):
-        long = client.submit(stamped, rest, 4.0, 0, pure=False)
-        short = [client.submit(stamped, rest, 0.4, n, pure=False) for n in range(1, 5)]
-        started = time.perf_counter()
-        stamps = client.gather([long, *short])
-        wall = time.perf_counter() - started
+        before = time.perf_counter()
+        with Disturbance(*pids_of(client)) as disturbance:
+            long = client.submit(stamped, rest, 4.0, 0, pure=False)
+            short = [client.submit(stamped, rest, 0.4, n, pure=False) for n in range(1, 5)]
+            stamps = client.gather([long, *short])
+            lost = disturbance.seconds
+        after = time.perf_counter()
     metrics = client.fine_metrics(span="uneven").summary
     seconds = {row["activity"]: row["value"] for row in metrics["byActivity"]}
     executed = sum(v for activity, v in seconds.items() if not activity.startswith("idle"))
@@ -128,27 +146,36 @@ def test_executing_and_idle_are_wall_times_threads(client: Client) -> None:
     idle = sum(row["seconds"] for row in metrics["idle"])
     # Not against 5.6 s: on a busy machine a sleep lasts longer than was asked. And not all
     # that held a thread: the first task of a worker also waits for imports.
-    assert computed == pytest.approx(sum(stamp.duration for stamp in stamps), rel=0.02)
-    # The account of idle time is its own, not a remainder: held against the test's clock.
-    assert executed + idle == pytest.approx(wall * WORKERS * THREADS, rel=0.02)
+    assert_nested(computed, sum(stamp.duration for stamp in stamps), lost)
+    # The account of idle time is its own, not a remainder: held against clocks. It begins after the
+    # test has, before the first task, and ends after the last one, before the test goes on.
+    lanes = WORKERS * THREADS
+    inside = max(stamp.stop for stamp in stamps) - min(stamp.start for stamp in stamps)
+    assert lanes * inside <= executed + idle <= lanes * (after - before)
 
 
 def test_start_and_stop_are_those_of_the_tasks(client: Client) -> None:
-    with span("mix"):
+    with span("mix"), Disturbance(*pids_of(client)) as disturbance:
         futures = [client.submit(stamped, rest, 0.05, n, pure=False) for n in range(30)]
-    keys = [future.key for future in futures]
-    stamps = dict(zip(keys, client.gather(futures), strict=True))
+        keys = [future.key for future in futures]
+        stamps = dict(zip(keys, client.gather(futures), strict=True))
+        lost = disturbance.seconds
     records = [r for r in client.get_task_stream() if r["span"] == ("mix",)]
     assert len(records) == len(stamps)
-    epoch = time.time() - time.perf_counter()
+    # The greatest of some: between its two readings the thread may lose its core.
+    epoch = max(time.time() - time.perf_counter() for _ in range(20))
+    late = []
     for record in records:
         # By key: two that begin at the same time on two workers may be recorded either way round.
         stamp = stamps[record["key"]]
         (part,) = [each for each in record["startstops"] if each["action"] == "compute"]
         duration = part["stop"] - part["start"]
-        assert part["start"] == pytest.approx(stamp.start + epoch, abs=0.03)
-        assert duration == pytest.approx(stamp.duration, abs=0.03)
+        assert part["start"] == pytest.approx(stamp.start + epoch, abs=0.03 + lost)
+        assert duration == pytest.approx(stamp.duration, abs=0.03 + lost)
         assert duration >= stamp.duration - 1e-5
+        late.append(abs(part["start"] - stamp.start - epoch) + duration - stamp.duration)
+    # For the median to be so much larger, half of them have lost it.
+    assert statistics.median(late) <= 0.03 + lost / (len(late) / 2)
 
 
 def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
@@ -164,46 +191,67 @@ def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
 
     # Workers still import ahead what this process has imported; that is no task's CPU.
     wait_until("the workers have nothing to do", is_quiet)
-    before = consumed()
+    before, before_threads = consumed(), sum(client.run(cpu_of_executors).values())
     stamps = run_in_span(client, "busy", spin, 0.25, 16)
+    by_threads = sum(client.run(cpu_of_executors).values()) - before_threads
     by_proc = consumed() - before
     inside = sum(stamp.cpu for stamp in stamps)
     shown = cpu_of(client, "busy")
-    assert shown == pytest.approx(inside, rel=0.02)
+    assert inside <= shown <= 1.02 * inside
     # /proc counts in ticks of 10 ms and holds all that a worker does besides its tasks.
     assert shown <= by_proc + 0.01 * 2 * len(workers)
-    assert shown >= 0.85 * by_proc
+    # What the kernel counts of the threads that run tasks is theirs but for what lies between.
+    assert shown <= by_threads
+    assert shown >= 0.95 * by_threads
+
+
+def cpu_of_executors(dask_worker: Any) -> float:
+    """Seconds on a core of the threads that run tasks, as the kernel counts them."""
+    found = 0.0
+    for executor in dask_worker.executors:
+        text = Path(f"/proc/self/task/{executor.native_id}/schedstat").read_text()
+        found += int(text.split()[0]) * 1e-9
+    return found
 
 
 def test_cpu_of_sleeping_tasks(client: Client) -> None:
-    stamps = run_in_span(client, "asleep", rest, 0.5, 8)
+    with Disturbance(*pids_of(client)) as disturbance:
+        stamps = run_in_span(client, "asleep", rest, 0.5, 8)
+        lost = disturbance.seconds
     slept = sum(stamp.duration for stamp in stamps)
     activities = client.fine_metrics(span="asleep").by_activity()
     assert activities["thread-cpu"] <= 0.02 * slept
-    assert activities["thread-noncpu"] == pytest.approx(slept, rel=0.03)
+    assert activities["thread-noncpu"] == pytest.approx(slept, abs=0.03 * slept + lost)
 
 
-def rest_and_tell(seconds: float, told: Path) -> None:
+def rest_and_tell(go: Path, told: Path) -> None:
     start = time.perf_counter()
-    rest(seconds)
+    while not go.exists():
+        rest(0.005)
     told.write_text(str(time.perf_counter() - start))
 
 
 def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client, tmp_path: Path) -> None:
-    told = tmp_path / "seconds"
-    with span("cancelled"):
-        future = client.submit(rest_and_tell, 1.2, told, pure=False)
-    wait_until("it runs", lambda: client._observed.query("task-stream")["running"])
-    future.cancel()
-    del future
-    only = {"spans": {"any": [{"tag": "cancelled"}]}}
-    (run,) = wait_until("its run is told", lambda: client._observed.query("tasks", only)["rows"])
+    told, go = tmp_path / "seconds", tmp_path / "go"
+    with Disturbance(*pids_of(client)) as disturbance:
+        with span("cancelled"):
+            future = client.submit(rest_and_tell, go, told, pure=False)
+        wait_until("it runs", lambda: client._observed.query("task-stream")["running"])
+        future.cancel()
+        del future
+        client.run(os.getpid)  # workers are asked after they have been told
+        go.touch()
+        only = {"spans": {"any": [{"tag": "cancelled"}]}}
+        (run,) = wait_until(
+            "its run is told", lambda: client._observed.query("tasks", only)["rows"]
+        )
+        lost = disturbance.seconds
     (lane,) = [row for row in client.get_task_stream() if row["key"] == run["key"]]
     spent = {part["action"]: part["stop"] - part["start"] for part in lane["startstops"]}
     # What the task itself took: on a busy machine it may sleep longer than it was told to. Before
     # that its thread reads the task, and imports, or waits while the worker imports a module ahead.
     assert spent.keys() - {"import"} == {"deserialize", "compute"}
-    assert spent["compute"] == pytest.approx(float(told.read_text()), abs=0.1)
+    assert spent["compute"] == pytest.approx(float(told.read_text()), abs=0.1 + lost)
     assert run["duration"] == pytest.approx(sum(spent.values()), abs=1e-3)
     assert run["function"] == "rest_and_tell"
     assert run["key"].startswith("rest_and_tell")
@@ -215,14 +263,14 @@ def test_a_cancelled_task_s_thread_was_held_all_the_same(client: Client, tmp_pat
 
 
 def test_cpu_under_one_gil(one_process: Client) -> None:
-    stamps = run_in_span(one_process, "one lock", spin, 0.25, 12)
+    with Disturbance(*pids_of(one_process)) as disturbance:
+        stamps = run_in_span(one_process, "one lock", spin, 0.25, 12)
+        lost = disturbance.seconds
     inside = sum(stamp.cpu for stamp in stamps)
     activities = one_process.fine_metrics(span="one lock").by_activity()
-    assert activities["thread-cpu"] == pytest.approx(inside, rel=0.03)
+    assert inside <= activities["thread-cpu"] <= 1.03 * inside
     duration = sum(stamp.duration for stamp in stamps)
-    assert activities["thread-cpu"] + activities["thread-noncpu"] == pytest.approx(
-        duration, rel=0.02
-    )
+    assert_nested(activities["thread-cpu"] + activities["thread-noncpu"], duration, lost)
     # Two threads under one lock: at least a third of their time is spent waiting.
     assert activities["thread-noncpu"] >= 0.33 * duration
 
@@ -256,21 +304,18 @@ def off_core(client: Client, tag: str) -> dict[str, float]:
 
 
 def test_what_sleeps_beside_what_computes_is_blocked(one_process: Client) -> None:
-    with span("busy"):
-        busy = one_process.submit(stamped, spin, 1.5, 0, pure=False)
-    asleep = run_in_span(one_process, "asleep", rest, 0.25, 6)
-    busy.result()
+    with Disturbance(*pids_of(one_process)) as disturbance:
+        with span("busy"):
+            busy = one_process.submit(stamped, spin, 1.5, 0, pure=False)
+        asleep = run_in_span(one_process, "asleep", rest, 0.25, 6)
+        busy.result()
+        lost = disturbance.seconds
     slept = sum(stamp.duration for stamp in asleep)
     parts = off_core(one_process, "asleep")
-    assert parts["blocked"] == pytest.approx(slept, rel=0.1)
-    # Woken up, it waits for the lock at most a switch interval or two, or for a core.
-    assert parts["gil"] <= 0.05 * slept
-
-
-def stolen() -> float:
-    """Seconds that a hypervisor has kept cores for others; nobody's clocks tell whose they were."""
-    ticks = Path("/proc/stat").read_text().split("\n", 1)[0].split()
-    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
+    # Woken up, it waits for a core: its own account of that may be in what was slept. And for the
+    # lock, at most a switch interval or two, unless who has the lock has no core.
+    assert slept - 0.1 * slept - lost <= parts["blocked"] <= 1.02 * slept + lost
+    assert parts["gil"] <= 0.05 * slept + lost
 
 
 def test_waiting_for_the_lock_is_told_from_the_rest(one_process: Client) -> None:

@@ -14,7 +14,7 @@ from spanwise.wire.frame import Message
 from spanwise.wire.handshake import new_secret
 from spanwise.wire.link import Link, dial
 
-LIMIT = 30.0
+LIMIT = 60.0
 
 
 @pytest.fixture(params=["unix", "tcp"])

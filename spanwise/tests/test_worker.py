@@ -28,8 +28,6 @@ from spanwise.tests.fake_scheduler import LIMIT, FakeScheduler, task
 from spanwise.tests.processes import wait_until
 from spanwise.wire import payload
 
-pytestmark = pytest.mark.timeout(240)
-
 
 def inc(x):
     return x + 1
@@ -174,10 +172,12 @@ class TestResults:
         assert payload.loads(run.inline) == "given"
 
     def test_priority_is_obeyed(self, own):
-        worker = own.start_worker()
+        worker, go = own.start_worker(), own.folder / "go"
         order = [3, 1, 4, 2, 0]
-        begun = worker.assign([task(9, time.sleep, (0.2,), priority=-1.0)])
+        begun = worker.assign([task(9, _hold, (go,), priority=-1.0)])
         worker.assign([task(10 + each, inc, (each,), priority=float(each)) for each in order])
+        worker.flush()  # answered after those
+        go.touch()
         worker.run_of(begun[9])
         for each in order:
             worker.task_run(10 + each)
@@ -187,18 +187,17 @@ class TestResults:
         worker = own.start_worker()
         worker.assign([task(0, inc, (1,)), task(1, inc, (1,))])
         worker.task_run(1)
-        # Known to be quick, so that its row could wait for more; then 30 s of nothing.
-        worker.assign([task(2, inc, (1,)), task(3, time.sleep, (30,))])
-        worker.wait(lambda: any(run.taskId == 2 for run in worker.runs), limit=15)
+        # Known to be quick, so that its row could wait for more; then ten minutes of nothing.
+        worker.assign([task(2, inc, (1,)), task(3, time.sleep, (600,))])
+        worker.wait(lambda: any(run.taskId == 2 for run in worker.runs))
 
     def test_taking_back(self, own):
-        worker = own.start_worker()
-        runs = worker.assign([task(0, time.sleep, (0.5,)), task(1, inc, (1,)), task(2, inc, (1,))])
-        time_limit = time.monotonic() + LIMIT
-        while worker.call(_row_of_first_executor) != 0:
-            assert time.monotonic() < time_limit
+        worker, go = own.start_worker(), own.folder / "go"
+        runs = worker.assign([task(0, _hold, (go,)), task(1, inc, (1,)), task(2, inc, (1,))])
+        wait_until("it runs", lambda: worker.call(_row_of_first_executor) == 0)
         worker.send("takeBack", None, {"tasks": [(0, runs[0]), (1, runs[1]), (2, 999)]})
         worker.wait(lambda: any(m.type == "takenBack" for m in worker.messages))
+        go.touch()
         answer = next(m for m in worker.messages if m.type == "takenBack")
         assert [(row[0], row[2]) for row in answer.table("tasks")] == [(0, 0), (1, 1), (2, 0)]
         worker.task_run(2)
@@ -206,12 +205,12 @@ class TestResults:
 
     def test_what_waits_for_what_was_taken_back_is_said_after_the_answer(self, own):
         """With that the scheduler has recalled it: it is no run that lacked an input."""
-        worker = own.start_worker()
-        runs = worker.assign(
-            [task(0, time.sleep, (0.5,)), task(1, inc, (1,)), task(2, inc, (), [1])]
-        )
+        worker, go = own.start_worker(), own.folder / "go"
+        runs = worker.assign([task(0, _hold, (go,)), task(1, inc, (1,)), task(2, inc, (), [1])])
         wait_until("it runs", lambda: worker.call(_row_of_first_executor) == 0)
         worker.send("takeBack", None, {"tasks": [(1, runs[1])]})
+        worker.wait(lambda: any(m.type == "takenBack" for m in worker.messages))
+        go.touch()
         assert worker.task_run(2).status == RUN_MISSING
         (answer,) = (m for m in worker.messages if m.type == "takenBack")
         (lacking,) = (
@@ -387,10 +386,13 @@ class TestPeers:
         one, two = own.start_worker(), own.start_worker()
         one.assign([task(0, bytes, (1_000_000,), wanted=False)])
         one.task_run(0)
+        go = own.folder / "go"
         two.assign(
-            [task(1, _spin, (0.5,), priority=0.0), task(2, len, (), [0], priority=1.0)],
+            [task(1, _hold, (go,), priority=0.0), task(2, len, (), [0], priority=1.0)],
             holders={0: one.number},
         )
+        two.wait(lambda: any(each == 0 for each, _ in two.replicas))
+        go.touch()
         assert two.value(2) == 1_000_000
         transfers = [part for part in two.task_run(2).parts if part.kind == KIND_TRANSFER]
         assert transfers and all(part.held == 0 and part.offset < 0 for part in transfers)
@@ -431,10 +433,10 @@ class TestPeers:
         link.close()
 
 
-def _spin(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
+def _hold(go):
+    """Keep the thread until the file is there."""
+    while not go.exists():
+        time.sleep(0.001)
 
     @pytest.mark.parametrize("seed", range(3))
     def test_random_graphs_over_two_workers(self, own, seed):
@@ -519,7 +521,7 @@ class TestSurroundings:
         def meet(name, folder):
             (folder / name).touch()
             other = folder / {"a": "b", "b": "a"}[name]
-            end = time.monotonic() + 30
+            end = time.monotonic() + 60
             while not other.exists():
                 if time.monotonic() > end:
                     return "alone"

@@ -39,7 +39,7 @@ FRAMES_HEARD = 6
 LIMIT_SECONDS = 60.0
 NO_CHUNK = 0xFFFF_FFFF
 
-pytestmark = pytest.mark.timeout(240 + FRAMES / 50)
+pytestmark = pytest.mark.timeout(300 + FRAMES / 50)
 drawn = settings(
     max_examples=max(20, FRAMES // FRAMES_HEARD),
     deadline=None,
