@@ -27,12 +27,17 @@ mark_this_process()
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# For scripts/mutate-python: what fails is not made smaller, nor drawn first the next time.
+# For scripts/mutate-python, which runs tests again and again in one process: what fails is not
+# made smaller, nor drawn first the next time.
 hypothesis.settings.register_profile(
     "as-it-fails",
     hypothesis.settings.get_profile("any machine"),
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
     database=None,
+    suppress_health_check=[
+        hypothesis.HealthCheck.too_slow,
+        hypothesis.HealthCheck.differing_executors,
+    ],
 )
 hypothesis.settings.load_profile("any machine")
 

@@ -21,6 +21,7 @@ QUICK = frozenset(
     {
         "test_attribution",
         "test_attribution_frames",
+        "test_attribution_names",
         "test_client",
         "test_client_changes",
         "test_client_interrupted",
