@@ -207,7 +207,7 @@ function meaningOf(activity: string): Meaning {
   );
 }
 
-function formatUnit(value: number, unit: string): string {
+function formatUnit(value: number | null, unit: string): string {
   return unit === 'seconds'
     ? formatDuration(value)
     : unit === 'bytes'
@@ -694,7 +694,7 @@ export function movedRows(result: FineMetricsResult, trans: Trans): MovedRow[] {
         id: item.activity,
         ...movedMeaning(item.activity, trans),
         value: value ?? 0,
-        text: value === null ? UNKNOWN : formatUnit(value, result.unit),
+        text: formatUnit(value, result.unit),
         title: [
           seconds === null ? '' : formatDuration(seconds),
           bytes === null ? '' : formatBytes(bytes),
@@ -728,10 +728,10 @@ export function tableOf(result: FineMetricsResult, trans: Trans): Table {
   const names = result.byActivity
     .map(item => item.activity)
     .filter(activity => !activity.startsWith('idle:'));
-  const figure = (value: number | undefined): Cell =>
-    value === undefined
-      ? { text: UNKNOWN, value: null }
-      : { text: formatUnit(value, unit), value };
+  const figure = (value: number | null): Cell => ({
+    text: formatUnit(value, unit),
+    value
+  });
   const text = (value: string): Cell => ({ text: value, value });
   const row = (
     name: string,
@@ -745,7 +745,7 @@ export function tableOf(result: FineMetricsResult, trans: Trans): Table {
       { text: formatCount(executions), value: executions },
       figure(total),
       { text: formatShare(share), value: share },
-      ...names.map(activity => figure(activities[activity]))
+      ...names.map(activity => figure(activities[activity] ?? null))
     ];
   };
   const rows = result.byFunction.map(item =>

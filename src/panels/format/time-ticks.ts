@@ -47,12 +47,12 @@ function stepAtLeast(seconds: number): number {
   return 10 * magnitude;
 }
 
-/** Ticks of a byte axis: at 1, 2, 4, 8 … × a binary unit, about `wanted` of them. */
+/** Ticks of a byte axis: at 1, 2, 4, 8 … × a binary unit, about `wanted` of them, none between two bytes. */
 export function byteTicks(largest: number, wanted = 4): readonly number[] {
   if (!(largest > 0)) {
     return [0];
   }
-  const step = 2 ** Math.ceil(Math.log2(largest / wanted));
+  const step = Math.max(1, 2 ** Math.ceil(Math.log2(largest / wanted)));
   const ticks: number[] = [];
   for (let value = 0; value <= largest * (1 + 1e-9); value += step) {
     ticks.push(value);

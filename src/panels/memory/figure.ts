@@ -74,8 +74,8 @@ export function memoryFigure(
     highest >= limits.memoryLimit * LIMITS_FROM;
   const top = showsLimits
     ? Math.max(limits.memoryLimit, highest * 1.05)
-    : highest * 1.25;
-  const ticks = byteTicks(top > 0 ? top : 1);
+    : Math.max(highest * 1.25, 1);
+  const ticks = byteTicks(top);
   const isNarrow = options.width < 430;
   const margin = { l: 60, r: showsLimits && !isNarrow ? 92 : 16, t: 10, b: 24 };
   const { step, ticks: seconds } = timeTicks(
@@ -268,7 +268,7 @@ export function breakdownFigure(
   const from = Math.min(...parts.map(part => part.t[0] ?? 0), Infinity);
   const to = Math.max(...parts.map(part => part.t.at(-1) ?? 0), 1);
   const left = Number.isFinite(from) ? from : 0;
-  const ticks = byteTicks(highest > 0 ? highest : 1, 2);
+  const ticks = byteTicks(Math.max(highest, 1), 2);
   const { step, ticks: seconds } = timeTicks(left, to, options.width - 76);
   return {
     data: parts.map(part => ({

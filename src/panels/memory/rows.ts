@@ -57,7 +57,7 @@ export function memoryLines(
     return {
       key: `run ${run.run}`,
       label:
-        named === null || run.measure !== named
+        run.measure !== named
           ? trans.__('%1 (%2)', run.label, measureWord(run.measure, trans))
           : run.label,
       t: run.t.map(at => at - shift),
@@ -140,7 +140,7 @@ function peakOf(
 export function valueAt(line: Line, t: number): number | null {
   const { t: times, bytes } = line;
   const last = times.length - 1;
-  if (last < 0 || t < (times[0] ?? 0) || t > (times[last] ?? 0)) {
+  if (t < (times[0] ?? 0) || t > (times[last] ?? 0)) {
     return null;
   }
   let low = 0;
@@ -169,8 +169,11 @@ function isPeakFromBefore(run: MemoryResult['runs'][number]): boolean {
 /** Of the samples of the bin that `t` lies in: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
 export function binText(line: Line, t: number, trans: Trans): string | null {
   const { bins } = line;
-  const index = bins?.from.findLastIndex(from => from <= t) ?? -1;
-  if (bins === null || index < 0 || t >= bins.from[index]! + bins.seconds) {
+  if (bins === null) {
+    return null;
+  }
+  const index = bins.from.findLastIndex(from => from <= t);
+  if (index < 0 || t >= bins.from[index]! + bins.seconds) {
     return null;
   }
   const [low, high, mean] = [bins.low, bins.high, bins.mean].map(column =>
@@ -202,7 +205,7 @@ export function titleOf(
   // Runs are of the cluster.
   const ofWorkers = show === 'workers' && (count === 0 || align === 'clock');
   const title = ofWorkers
-    ? titleOfWorkers(measureOf(result, align), trans)
+    ? titleOfWorkers(result.measure, trans)
     : titleOfCluster(measureOf(result, align), trans);
   if (count === 0) {
     return title;
@@ -230,7 +233,7 @@ function titleOfCluster(measure: string | null, trans: Trans): string {
   }
 }
 
-function titleOfWorkers(measure: string | null, trans: Trans): string {
+function titleOfWorkers(measure: string, trans: Trans): string {
   switch (measure) {
     case 'process':
       return trans.__('Process memory of each worker');
@@ -240,8 +243,6 @@ function titleOfWorkers(measure: string | null, trans: Trans): string {
       return trans.__('Unmanaged memory of each worker');
     case 'spilled':
       return trans.__('Spilled to disk of each worker');
-    case null:
-      return trans.__('Memory of each worker');
     default:
       return trans.__('%1 of each worker', measure);
   }
@@ -313,19 +314,25 @@ export function runRows(
 export function differenceRow(
   rows: readonly RunRow[]
 ): { readonly label: string; readonly cells: readonly string[] } | null {
-  const [a, b] = rows;
-  if (a === undefined || b === undefined || rows.length !== 2) {
+  const [a, b, more] = rows;
+  if (a === undefined || b === undefined || more !== undefined) {
     return null;
   }
-  const cell = (from: number, to: number, format: (value: number) => string) =>
-    `${formatDifference(to - from, size => format(size))} ${formatChange(to - from, from)}`.trim();
+  const cell = (
+    from: number | null,
+    to: number | null,
+    format: (value: number) => string
+  ) =>
+    from === null || to === null
+      ? UNKNOWN
+      : `${formatDifference(to - from, size => format(size))} ${formatChange(to - from, from)}`.trim();
   return {
     label: `${b.label} − ${a.label}`,
     cells: [
       cell(a.duration, b.duration, formatDuration),
-      cell(a.first ?? 0, b.first ?? 0, formatBytes),
+      cell(a.first, b.first, formatBytes),
       cell(a.peak, b.peak, formatBytes),
-      cell(a.mean ?? 0, b.mean ?? 0, formatBytes),
+      cell(a.mean, b.mean, formatBytes),
       cell(a.area, b.area, formatByteSeconds)
     ]
   };

@@ -1,6 +1,6 @@
 /** Icicle and activity line as rectangles; colours as roles, no theme. */
 import type { ProfileResult } from '../../wire/panel-link';
-import { type FrameTree, pathOf, rootsOf } from './rows';
+import { type FrameTree, pathOf } from './rows';
 
 export type FrameShape = {
   readonly node: number;
@@ -50,7 +50,7 @@ export function icicle(
     shapes.push(shape(tree, node, 0, width, true));
   }
   let rows = callers.length;
-  const open = focus === null ? rootsOf(tree) : [focus];
+  const open = focus === null ? [...tree.roots] : [focus];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const x = ((tree.offset[node] ?? 0) - focusOffset) * scale;
     const frameWidth = (nodes.n[node] ?? 0) * scale;

@@ -29,6 +29,8 @@ export type FrameTree = {
   /** Samples in the frame itself, not in what it called. */
   readonly self: Float64Array;
   readonly children: readonly (readonly number[])[];
+  /** Frames without a caller. */
+  readonly roots: readonly number[];
   readonly deepest: number;
 };
 
@@ -45,12 +47,14 @@ export function frameTree(result: ProfileResult): FrameTree {
   const children: number[][] = Array.from({ length }, () => []);
   // The part of a frame's width that its children have taken so far; roots share one line.
   const taken = new Float64Array(length);
+  const roots: number[] = [];
   let rootsTaken = 0;
   let deepest = 0;
   for (let node = 0; node < length; node += 1) {
     const above = parent[node] ?? -1;
     const samples = n[node] ?? 0;
     if (above < 0) {
+      roots.push(node);
       offset[node] = rootsTaken;
       rootsTaken += samples;
       continue;
@@ -71,6 +75,7 @@ export function frameTree(result: ProfileResult): FrameTree {
     offset,
     self,
     children,
+    roots,
     deepest
   };
 }
@@ -84,39 +89,33 @@ export function pathOf(tree: FrameTree, node: number): number[] {
   return path;
 }
 
-/** Names with their files: what keeps a zoom and a selection over new answers. */
+/** Functions with their places: what keeps a zoom and a selection over new answers. */
 export function pathKey(tree: FrameTree, node: number): string {
-  const { name, file } = tree.result.nodes;
   return pathOf(tree, node)
-    .map(at => `${name[at] ?? ''}\u0000${file[at] ?? ''}`)
+    .map(at => keyOf(tree, at))
     .join('\u0001');
 }
 
+/** Several functions of a file may have one name, as `<lambda>` has. */
+function keyOf(tree: FrameTree, node: number): string {
+  const { name, file, line } = tree.result.nodes;
+  return [name[node], file[node], line[node]].join('\u0000');
+}
+
 export function nodeOfKey(tree: FrameTree, key: string): number | null {
-  const { name, file } = tree.result.nodes;
   let found: number | null = null;
   for (const part of key.split('\u0001')) {
-    const isIt = (node: number) =>
-      `${name[node] ?? ''}\u0000${file[node] ?? ''}` === part;
     const from: readonly number[] =
-      found === null ? rootsOf(tree) : (tree.children[found] ?? []);
-    const next: number | undefined = from.find(isIt);
+      found === null ? tree.roots : (tree.children[found] ?? []);
+    const next: number | undefined = from.find(
+      node => keyOf(tree, node) === part
+    );
     if (next === undefined) {
       return null;
     }
     found = next;
   }
   return found;
-}
-
-export function rootsOf(tree: FrameTree): number[] {
-  const roots: number[] = [];
-  for (let node = 0; node < tree.length; node += 1) {
-    if (tree.parent[node]! < 0) {
-      roots.push(node);
-    }
-  }
-  return roots;
 }
 
 export function shareOfNode(tree: FrameTree, node: number): number {
@@ -386,7 +385,7 @@ export function frameRows(
       children.forEach(visit);
     }
   };
-  rootsOf(tree).forEach(visit);
+  tree.roots.forEach(visit);
   return rows;
 }
 

@@ -21,7 +21,6 @@ import {
   legendWord,
   PART_WORDS,
   shareOf,
-  UNKNOWN,
   workerLabel
 } from '../format';
 
@@ -643,7 +642,7 @@ export function taskRow(run: RunDetail, trans: Trans): readonly Cell[] {
     seconds(run.cpu),
     seconds(waited),
     {
-      text: run.nbytes === null ? UNKNOWN : formatBytes(run.nbytes),
+      text: formatBytes(run.nbytes),
       value: run.nbytes
     },
     text(run.error ?? '')

@@ -45,10 +45,10 @@ describe('stacked bars', () => {
 });
 
 describe('the words for bars', () => {
-  const bar = stackedBar(threeParts(600, 0.4, 0.5), 1000);
+  const drawn = () => stackedBar(threeParts(600, 0.4, 0.5), 1000);
 
   it('are for what can be seen: half a pixel of 1,000', () => {
-    expect(widths(seenOf(bar))).toEqual([
+    expect(widths(seenOf(drawn()))).toEqual([
       ['cpu', 60],
       ['disk', 0.05]
     ]);
@@ -60,14 +60,14 @@ describe('the words for bars', () => {
       legendOf(all, bars).map(({ id }) => id);
     expect(ids(stackedBar(all, 10))).toEqual(['transfer', 'other', 'lost']);
     // What only a row below has comes last; what is too thin has no word.
-    expect(ids(bar, stackedBar([...all].reverse(), 10))).toEqual([
+    expect(ids(drawn(), stackedBar([...all].reverse(), 10))).toEqual([
       'transfer',
       'other',
       'lost',
       'cpu',
       'disk'
     ]);
-    expect(ids(stackedBar(all.slice(2), 10), bar)).toEqual([
+    expect(ids(stackedBar(all.slice(2), 10), drawn())).toEqual([
       'lost',
       'cpu',
       'disk'

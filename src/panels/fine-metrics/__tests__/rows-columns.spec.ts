@@ -112,6 +112,13 @@ describe('the bar', () => {
       ['idle:paused', 'paused for memory', 'idle', '30.0 s', '7.5 %']
     ]);
     expect(headlineOf(result).total).toBe(400);
+    const roles = headlineOf(result).parts.map(({ role }) => role);
+    expect(roles.slice(7)).toEqual([
+      { kind: 'hidden' },
+      { kind: 'rest' },
+      { idle: 'stopped' },
+      { idle: 'paused' }
+    ]);
     const running = headlineOf(result, true).parts[8]!;
     expect(said([running])).toEqual([
       ['rest', 'still running', 'still running', '80.0 s', '20 %']
@@ -183,7 +190,7 @@ describe('the bar', () => {
     expect(parts.at(-1)!.word).toBe(parts.at(-1)!.label);
   });
 
-  it('names the part that is two thirds of a group or more, the earlier of two', () => {
+  it('names the part that is two thirds of a group or more', () => {
     const words = (gil: number, blocked: number, transfer = 0) =>
       headlineOf({
         ...result,
@@ -533,6 +540,13 @@ describe('what moved', () => {
       ['receive: network', 'transfer', 1]
     ]);
     expect(rows[0]).toMatchObject({ id: 'send' });
+    const translated = movedRows({ ...result, background }, bracketing);
+    expect(translated.slice(1, 4).map(({ label }) => label)).toEqual([
+      '⟦⟦send⟧: ⟦network⟧⟧',
+      '⟦⟦receive⟧: ⟦network⟧⟧',
+      '⟦⟦report results⟧: ⟦network⟧⟧'
+    ]);
+    expect(translated[0]!.label).toBe(translated[1]!.label);
     expect(rows.map(({ title }) => plain(title))).toContain(
       '9.00 s, 3.00 MiB, 5 times'
     );
@@ -540,11 +554,11 @@ describe('what moved', () => {
 });
 
 describe('the table', () => {
-  const { columns, rows, note } = tableOf(result, english);
-  const texts = (of: typeof rows) =>
+  const texts = ({ rows: of }: ReturnType<typeof tableOf>) =>
     of.map(row => row.map(({ text }) => plain(text)));
 
   it('has a column for each activity, and what the whole is as a note', () => {
+    const { columns, note } = tableOf(result, english);
     expect(columns.map(({ name }) => name)).toEqual([
       'Function',
       'Executions',
@@ -568,8 +582,9 @@ describe('the table', () => {
   });
 
   it('has a row for each function, the others, all of them and each cause', () => {
+    const table = tableOf(result, english);
     const none = ['–', '–', '–', '–', '–', '–', '–'];
-    expect(texts(rows)).toEqual([
+    expect(texts(table)).toEqual([
       [
         'load',
         '70',
@@ -627,7 +642,7 @@ describe('the table', () => {
       ['idle: worker stopped', '–', '60.0 s', '15 %', ...none],
       ['idle: paused for memory', '–', '30.0 s', '7.5 %', ...none]
     ]);
-    expect(rows[0]!.map(({ value }) => value)).toEqual([
+    expect(table.rows[0]!.map(({ value }) => value)).toEqual([
       'load',
       70,
       50,
@@ -645,7 +660,7 @@ describe('the table', () => {
   it('of bytes has no idle time', () => {
     const bytes = tableOf({ ...result, unit: 'bytes', others: null }, english);
     expect(bytes.columns[3]!.name).toBe('Share');
-    expect(texts(bytes.rows).map(([name, , total]) => [name, total])).toEqual([
+    expect(texts(bytes).map(([name, , total]) => [name, total])).toEqual([
       ['load', '50 B'],
       ['fit', '80 B'],
       ['all functions', '160 B']

@@ -221,5 +221,7 @@ describe('points in time', () => {
     expect(byteTicks(16 * 2 ** 30)).toEqual(
       [0, 4, 8, 12, 16].map(g => g * 2 ** 30)
     );
+    expect(byteTicks(1)).toEqual([0, 1]);
+    expect(byteTicks(3)).toEqual([0, 1, 2, 3]);
   });
 });

@@ -167,8 +167,8 @@ describe('the lines of memory', () => {
 describe('the axes of memory', () => {
   it('go from zero to the longest run, or from the first sample to the last', () => {
     const lines = [
-      line({ t: [3, 5] }),
-      line({ t: [2, 10] }),
+      line({ t: [3, 4, 5] }),
+      line({ t: [2, 3, 10] }),
       line({ t: [], peak: null })
     ];
     const times = (align: Align, of = lines) =>
@@ -216,7 +216,7 @@ describe('the axes of memory', () => {
         options
       ).layout.yaxis.range[1]! / GiB;
     expect(top(8)).toBe(10);
-    expect(top(0)).toBe(0);
+    expect(top(0) * GiB).toBe(1);
     expect(top(4.7, { limits })).toBeCloseTo(4.7 * 1.25, 9);
     expect(top(4.8, { limits })).toBe(16);
     expect(top(16, { limits })).toBeCloseTo(16.8, 9);
@@ -238,16 +238,16 @@ describe('the axes of memory', () => {
       '1.50 GiB',
       '2 GiB'
     ]);
-    expect(texts(0)).toContain('1 B');
+    // Nothing is spilled: no tick between two bytes.
+    expect(texts(0)).toEqual(['0', '1 B']);
   });
 });
 
 describe('the limits of memory', () => {
-  const { layout } = drawn([line({ peak: null }), line({})], {
-    limits: { ...limits, memoryLimit: 12 * GiB }
-  });
-
   it('are lines over the whole width, each with its dash and its words', () => {
+    const { layout } = drawn([line({ peak: null }), line({})], {
+      limits: { ...limits, memoryLimit: 12 * GiB }
+    });
     expect(layout.shapes).toMatchObject(
       [limits.target, limits.spill, limits.pause].map(at => ({
         type: 'line',
@@ -277,7 +277,8 @@ describe('the limits of memory', () => {
         x: 1,
         xanchor: 'left',
         yanchor: 'middle',
-        showarrow: false
+        showarrow: false,
+        font: { color: '--jp-ui-font-color1' }
       });
     }
     expect(layout.margin.r).toBeGreaterThan(80);
@@ -378,13 +379,17 @@ describe('the words at peaks', () => {
       below = Number(ay);
     }
     // By clock the axis does not begin at 0.
-    const late = line({
-      t: [100, 110],
-      peak: { t: 104, bytes: GiB, isFromBefore: false }
-    });
-    expect(notes([late], { align: 'clock' })[0]).toMatchObject({
-      xanchor: 'left'
-    });
+    const late = (t: number) =>
+      notes(
+        [
+          line({
+            t: [100, 110],
+            peak: { t, bytes: GiB, isFromBefore: false }
+          })
+        ],
+        { align: 'clock' }
+      )[0]!.xanchor;
+    expect([late(104), late(107)]).toEqual(['left', 'right']);
   });
 
   it('leave out when it was where there is no room for that', () => {
@@ -408,12 +413,11 @@ describe('the words at peaks', () => {
 });
 
 describe('what memory is made of', () => {
-  const { data, layout } = breakdownFigure([unmanaged, spilled], {
-    width: 876
-  });
-  const { xaxis, yaxis } = layout as unknown as Layout;
+  const drawnParts = () =>
+    breakdownFigure([unmanaged, spilled], { width: 876 });
 
   it('stands one upon the other, unknown as none', () => {
+    const { data } = drawnParts();
     expect(data).toMatchObject([
       {
         type: 'scatter',
@@ -436,6 +440,7 @@ describe('what memory is made of', () => {
   });
 
   it('has room for the highest sum, and for all of their time', () => {
+    const { xaxis, yaxis } = drawnParts().layout as unknown as Layout;
     // 0 and 4 GiB are more than 1 and 1 or 2 and 1.
     expect(yaxis.range).toEqual([0, expect.closeTo(4.2 * GiB, 0)]);
     expect(yaxis.ticktext.map(plain)).toEqual(['0', '2 GiB', '4 GiB']);
@@ -444,6 +449,11 @@ describe('what memory is made of', () => {
     // 3 s over 800 pixels.
     expect(xaxis.tickvals).toEqual([2, 2.5, 3, 3.5, 4, 4.5, 5]);
     expect(xaxis.ticktext.map(plain).slice(0, 2)).toEqual(['2.0 s', '2.5 s']);
+    // Over 400 they are further apart; the margins are no part of that.
+    const narrow = breakdownFigure([unmanaged], { width: 476 })
+      .layout as unknown as Layout & { margin: { l: number } };
+    expect(narrow.xaxis.tickvals).toEqual([2, 3, 4, 5]);
+    expect(narrow.margin.l + narrow.margin.r).toBe(76);
     const longer = breakdownFigure(
       [{ ...unmanaged, t: [1, 2], bytes: [GiB, GiB] }, spilled],
       { width: 876 }
@@ -458,7 +468,7 @@ describe('what memory is made of', () => {
         .layout as unknown as Layout;
       expect(xaxis.range).toEqual([0, 1]);
       expect(yaxis.range).toEqual([0, 1]);
-      expect(yaxis.ticktext[0]).toBe('0');
+      expect(yaxis.ticktext.map(plain)).toEqual(['0', '1 B']);
     }
   });
 });

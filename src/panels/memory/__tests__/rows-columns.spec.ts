@@ -181,6 +181,20 @@ describe('the lines of memory', () => {
     ).toEqual(['series cluster', 'series worker-7', 'run 11', 'run 13']);
   });
 
+  it('have their peak at the first of equal samples', () => {
+    const equal = { ...result.series[0]!, bytes: [MiB, 3 * MiB, 3 * MiB] };
+    const lines = memoryLines({ ...result, series: [equal] }, 'clock', english);
+    expect(lines[0]!.peak!.t).toBe(2);
+  });
+
+  it('have names of ours in the user’s language', () => {
+    expect(
+      memoryLines({ ...result, runs: [] }, 'clock', bracketing).map(
+        ({ label }) => label
+      )
+    ).toEqual(['⟦cluster⟧', '⟦selection⟧', '⟦worker 7⟧']);
+  });
+
   it('of one sample have no peak from before', () => {
     const single = { ...two, samples: 1 };
     const [line] = memoryLines(withRuns(single), 'zero', english);
@@ -227,6 +241,12 @@ describe('the lines of memory', () => {
         }
       )
     );
+    const single = { t: [3], bytes: [8] } as unknown as Line;
+    expect([2.9, 3, 3.1].map(at => valueAt(single, at))).toEqual([
+      null,
+      8,
+      null
+    ]);
     const gap = { t: [0, 2, 4], bytes: [null, 6, null] } as unknown as Line;
     expect([valueAt(gap, 1), valueAt(gap, 3)]).toEqual([6, 6]);
   });
@@ -299,6 +319,11 @@ describe('the words of memory', () => {
       `${other} · ${limit} · ${every}`
     );
     expect(subtitleOf({ ...result, runs: [], limits: null }, english)).toBe('');
+    // That of the last of them.
+    const last = formatDuration(0.125);
+    expect(subtitleOf(withRuns(one, two, none), english)).toBe(
+      `${other} · ${limit} · sampled every ${last}`
+    );
     const limits = { ...result.limits!, memoryLimit: 0 };
     expect(subtitleOf({ ...withRuns(two, own), limits }, english)).toBe(
       `${other} · ${every}`
@@ -332,6 +357,9 @@ describe('the rows of memory', () => {
       }),
       expect.objectContaining({ run: 13, duration: 0, first: null, peak: 0 })
     ]);
+    // Of one that goes on: to its last sample.
+    const longer = withRuns({ ...two, t: [40, 41, 45] });
+    expect(runRows(longer, 1000, 2000)[0]!.duration).toBe(5);
   });
 
   it('are a table with a cell for each column', () => {
@@ -404,9 +432,17 @@ describe('the rows of memory', () => {
       '+6.00 MiB·s +50 %'
     ]);
     expect(differenceRow(runRows(result, 0, 100))).toBeNull();
-    const [, first] = differenceRow(
-      runRows(withRuns(one, none), 0, 100)
-    )!.cells;
-    expect(first!.replaceAll('\u00a0', ' ')).toBe('−8.00 MiB −100 %');
+    // What has no sample yet has no figures to compare, and of none there is no share.
+    const begun = differenceRow(runRows(withRuns(none, one), 0, 100))!;
+    expect(begun.cells.map(text => text.replaceAll('\u00a0', ' '))).toEqual([
+      '+7.00 s',
+      '–',
+      '+10.0 MiB',
+      '–',
+      '+12.0 MiB·s'
+    ]);
+    expect(
+      differenceRow(runRows(withRuns(one, none), 0, 100))!.cells
+    ).toMatchObject({ 1: '–', 3: '–' });
   });
 });

@@ -7,6 +7,7 @@ import {
   frameColumns,
   frameRows,
   frameTree,
+  type FrameTree,
   labelOf,
   nameOf,
   nodeOfKey,
@@ -38,7 +39,10 @@ const result: ProfileResult = {
   },
   activity: { seconds: [], onCore: [], waiting: [], gil: [], blocked: [] }
 };
-const tree = frameTree(result);
+let tree: FrameTree;
+beforeEach(() => {
+  tree = frameTree(result);
+});
 const self = 2000 - called.reduce((sum, i) => sum + 100 + i, 0);
 
 describe('the columns of frames', () => {
@@ -159,16 +163,20 @@ describe('the facts of a frame', () => {
       ...result,
       nodes: {
         ...result.nodes,
-        name: ['worker-1', 'by hand', 'worker-2'],
-        file: ['/lib/a.py', '', '/lib/b.py'],
-        line: [0, 0, 0]
+        name: ['worker-1', 'by hand', 'worker-2', '7'],
+        file: ['/lib/a.py', '', '/lib/b.py', ''],
+        line: [0, 5, 0, 0]
       }
     });
-    expect([0, 1, 2].map(node => nameOf(other, node, english))).toEqual([
+    expect([0, 1, 2, 3].map(node => nameOf(other, node, english))).toEqual([
       'worker-1',
       'by hand',
-      'worker-2'
+      'worker-2',
+      '7'
     ]);
+    // Of what has no file, as compiled text has none, a line says nothing.
+    expect(placeOf(other, 1, english)).toBe('');
+    expect(factsOf(other, 1, english).place).toBe('');
     expect(placeOf(other, 2, english)).toBe('b.py');
     expect(factsOf(other, 2, english).place).toBe('/lib/b.py');
   });
@@ -219,7 +227,7 @@ describe('roots beside each other', () => {
     for (const node of [0, 1, 2, 3]) {
       expect(nodeOfKey(roots, pathKey(roots, node))).toBe(node);
     }
-    expect(nodeOfKey(roots, 'a\u0000g')).toBeNull();
+    expect(nodeOfKey(roots, 'a\u0000g\u00001')).toBeNull();
     // By its file, whatever its name is.
     expect([...search(roots, 'G', english)!.nodes]).toEqual([3]);
     expect([...search(roots, 'f', english)!.nodes]).toEqual([0, 1, 2]);

@@ -10,6 +10,7 @@ import {
   factsOf,
   frameRows,
   frameTree,
+  type FrameTree,
   labelOf,
   nodeOfKey,
   pathKey,
@@ -43,7 +44,7 @@ function drawnProfile(lines: readonly string[]): ProfileResult {
     nodes.parent.push(stack.at(-1) ?? -1);
     nodes.name.push(name);
     nodes.file.push(`/lib/${name}.py`);
-    nodes.line.push(index);
+    nodes.line.push(name.length);
     nodes.n.push(Number(samples));
     nodes.onCore.push(Number(samples));
     nodes.waiting.push(0);
@@ -62,9 +63,12 @@ function drawnProfile(lines: readonly string[]): ProfileResult {
   };
 }
 
-const tree = frameTree(
-  drawnProfile(['all 10', '  load 6', '    read 4', '  fit 3', '    load 1'])
-);
+let tree: FrameTree;
+beforeEach(() => {
+  tree = frameTree(
+    drawnProfile(['all 10', '  load 6', '    read 4', '  fit 3', '    load 1'])
+  );
+});
 
 describe('frames', () => {
   it('lie beside each other under their caller', () => {
@@ -93,7 +97,9 @@ describe('frames', () => {
           expect(pathOf(made, node).length).toBe((made.depth[node] ?? 0) + 1);
           expect(pathOf(made, node).at(-2)).toBe(isRoot ? undefined : above);
           expect(nodeOfKey(made, pathKey(made, node))).toBe(node);
+          expect(made.roots.includes(node)).toBe(isRoot);
         }
+        expect(made.total).toBe(made.roots.length);
       })
     );
   });
@@ -145,6 +151,13 @@ describe('frames', () => {
             (made.offset[above] ?? 0) + (n[above] ?? 0)
           );
           expect(made.self[node]).toBeGreaterThanOrEqual(0);
+          for (let other = 1; other < node; other += 1) {
+            if (parent[other] === above) {
+              expect(made.offset[node]).toBeGreaterThanOrEqual(
+                made.offset[other]! + n[other]!
+              );
+            }
+          }
         }
         expect([...made.self].reduce((sum, own) => sum + own, 0)).toBe(
           made.total
@@ -161,6 +174,22 @@ describe('frames', () => {
     expect(nodeOfKey(newer, key)).toBe(2);
     expect(nodeOfKey(newer, pathKey(tree, 2))).toBeNull();
     expect(pathOf(tree, 4)).toEqual([0, 3, 4]);
+  });
+
+  it('of one name in one file are told apart by their lines', () => {
+    const result = drawnProfile(['all 10', '  <lambda> 6', '  <lambda> 3']);
+    const lambdas = frameTree({
+      ...result,
+      nodes: { ...result.nodes, line: [0, 8, 12] }
+    });
+    const numbered = frameTree({
+      ...result,
+      nodes: { ...result.nodes, file: ['', 'a1', 'a'], line: [0, 2, 12] }
+    });
+    for (const node of [0, 1, 2]) {
+      expect(nodeOfKey(lambdas, pathKey(lambdas, node))).toBe(node);
+      expect(nodeOfKey(numbered, pathKey(numbered, node))).toBe(node);
+    }
   });
 
   it('are not counted twice by a search', () => {
@@ -195,7 +224,7 @@ describe('frames', () => {
     const result = drawnProfile(['all 5', '  fit 5']);
     const tree = frameTree({
       ...result,
-      nodes: { ...result.nodes, file: ['', file] }
+      nodes: { ...result.nodes, file: ['', file], line: [0, 1] }
     });
     expect(placeOf(tree, 1, english)).toBe(place);
     const where = factsOf(tree, 1, english).place;

@@ -209,8 +209,8 @@ describe('the bands of spans', () => {
   ) =>
     bandRows({
       ...nothing,
-      from: 0,
-      to: 100,
+      from: -900,
+      to: -800,
       bands: drawn.map(([tag, depth, from, to], i) => ({
         span: 70 + i,
         tag,
@@ -621,6 +621,12 @@ describe('the picture in words', () => {
     expect(plain(summaryText(one, english))).toBe(
       '1 task in 3.00 s. 1 worker. 1 thread. Most time: inc 3.00 s.'
     );
+    expect(plain(summaryText({ ...one, from: 0.5 }, english))).toMatch(
+      /^1 task in 2\.50 s\./
+    );
+    expect(
+      plain(summaryText({ ...one, tasks: 2, executions: 1 }, english))
+    ).toContain('. 1 execution of functions. ');
     expect(plain(summaryText(nothing, english))).toBe(
       '0 tasks in 0 s. 0 workers. 0 threads.'
     );
