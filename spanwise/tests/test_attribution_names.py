@@ -196,7 +196,12 @@ class TestExpressions:
     ) -> None:
         seen: list[Any] = []
         one = Leaf("making")
-        monkeypatch.setattr(Leaf, "_layer", lambda _: seen.append(register.worked_on()) or {})
+
+        def asked(_: Leaf) -> dict[Any, Any]:
+            seen.append(register.worked_on())
+            return {}
+
+        monkeypatch.setattr(Leaf, "_layer", asked)
         with span("A"):
             register.note_collection(one)
         materialise(one, register)
