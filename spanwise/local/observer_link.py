@@ -278,7 +278,10 @@ def refused_sentence(refusal: Refusal, is_own: bool) -> str:
         advice = (
             " Restart JupyterLab, then this program, so that both know the same connection file."
         )
-    return f"This program computes, but no panel can show it: {what}. {refusal.sentence}{advice}"
+    effect = "no panel can show it"
+    if refusal.was_good:
+        effect = "its panels stand still again and again"
+    return f"This program computes, but {effect}: {what}. {refusal.sentence}{advice}"
 
 
 def _check_seq(message: Message, field: str, seq: int, sent: int) -> None:

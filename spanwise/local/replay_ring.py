@@ -22,6 +22,8 @@ from spanwise.records.tables import record_tables
 
 RING_BYTES = 64 * 2**20
 LASTING_BYTES = 16 * 2**20
+#: An observer may take blocks for days and acknowledge none.
+MOST_UNCERTAIN = 1000
 #: What other rows refer to, or what holds until a later row says otherwise.
 _LASTING = (
     "header",
@@ -57,6 +59,9 @@ class ReplayRing:
     ----------
     ring_bytes, lasting_bytes
         How much is kept.
+    most_uncertain
+        Of so many losses it is kept apart whether they are any. When there are more, those of
+        one table become one: an observer that comes back with some is told that it lacks all.
 
     Attributes
     ----------
@@ -66,7 +71,12 @@ class ReplayRing:
         The same for all observers that there were: none can have a later block.
     """
 
-    def __init__(self, ring_bytes: int = RING_BYTES, lasting_bytes: int = LASTING_BYTES) -> None:
+    def __init__(
+        self,
+        ring_bytes: int = RING_BYTES,
+        lasting_bytes: int = LASTING_BYTES,
+        most_uncertain: int = MOST_UNCERTAIN,
+    ) -> None:
         self._ring: deque[_Kept] = deque()
         self._lasting: deque[_Kept] = deque()
         self._ring_bytes, self._lasting_bytes = ring_bytes, lasting_bytes
@@ -83,6 +93,7 @@ class ReplayRing:
         self._untold: dict[int, LogGap] = {}
         #: Lost after it was sent, before it was acknowledged: whether it arrived is known later.
         self._uncertain: list[_Lost] = []
+        self._most_uncertain = most_uncertain
         #: Gaps that are rows of the log, in a block behind the number.
         self._told: list[tuple[int, list[LogGap]]] = []
 
@@ -122,6 +133,8 @@ class ReplayRing:
                 _tally(self._untold, gap)
             elif block.seq > self._acknowledged:
                 self._uncertain.append(_Lost(block.seq, gap))
+        if len(self._uncertain) > self._most_uncertain:
+            self._uncertain = _older_half_by_table(self._uncertain)
 
     def acknowledge(self, seq: int) -> None:
         """The observer has every block up to this one."""
@@ -191,6 +204,17 @@ class _Lost:
 
     seq: int
     gap: LogGap
+
+
+def _older_half_by_table(losses: list[_Lost]) -> list[_Lost]:
+    """One loss for each table in place of the older half; certain when its newest block is."""
+    half = len(losses) // 2
+    gaps: dict[int, LogGap] = {}
+    newest: dict[int, int] = {}
+    for lost in losses[:half]:
+        _tally(gaps, lost.gap)
+        newest[lost.gap.table] = max(lost.seq, newest.get(lost.gap.table, 0))
+    return [_Lost(newest[table], gap) for table, gap in gaps.items()] + losses[half:]
 
 
 def _tally(gaps: dict[int, LogGap], lost: LogGap) -> None:

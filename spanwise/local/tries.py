@@ -5,19 +5,21 @@ The twin of what ``src/link/observer-link.ts`` does for clusters::
     tried ──refused─▶ 0.1 s ─▶ tried ──refused─▶ 0.2 s … 2 s at most
                         └── took blocks, and did not refuse within 60 s: 0.1 s again
 
+Refusals are counted until a link ends that nobody refused, however long each held.
+
 An observer that takes a link up and refuses it is none: with the shortest pause, each try would
 send it all blocks again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spanwise.wire.errors import BrokenFrame, HandshakeRefused, RefusedThere
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
-#: What refused a link after so long is no stranger whose refusals are counted.
+#: A link that was refused after so long was a good one: panels show the log meanwhile.
 GOOD_SECONDS = 60.0
 #: Refusals that do not pass by themselves.
 LASTING_REFUSALS = frozenset(("secret", "protocol"))
@@ -32,6 +34,7 @@ class Refusal:
     by_us: bool
     code: str
     sentence: str
+    was_good: bool = False
 
 
 def refusal_in(error: BaseException) -> Refusal | None:
@@ -68,12 +71,14 @@ class Tries:
         """A try has failed, or a link ended; returns the refusal of which to tell the user now."""
         refusal = None if error is None else refusal_in(error)
         opened_at, self._opened_at = self._opened_at, None
-        if opened_at is not None and (refusal is None or now - opened_at >= GOOD_SECONDS):
-            self._refusals = 0
-            self._told = None
-            if self._is_believed:
-                self._next_pause = FIRST_PAUSE_SECONDS
+        held = 0.0 if opened_at is None else now - opened_at
+        is_good = opened_at is not None and (refusal is None or held >= GOOD_SECONDS)
+        if is_good and self._is_believed:
+            self._next_pause = FIRST_PAUSE_SECONDS
         if refusal is None:
+            if is_good:
+                self._refusals = 0
+                self._told = None
             return None
         self._refusals += 1
         passes = refusal.code not in LASTING_REFUSALS and self._refusals < PASSING_REFUSALS
@@ -81,7 +86,7 @@ class Tries:
         if passes or kind == self._told:
             return None
         self._told = kind
-        return refusal
+        return replace(refusal, was_good=is_good)
 
     def pause(self) -> float:
         """How long to wait before the next try."""

@@ -240,7 +240,7 @@ def test_the_ring_does_what_the_common_trace_says() -> None:
     """Drawn and replayed in TypeScript too: ``src/testing/replay-trace.ts``."""
     trace = json.loads((CHECKOUT / "src/link/replay-trace.json").read_text())
     for number, run in enumerate(trace["runs"]):
-        ring = ReplayRing(run["ringBytes"], run["lastingBytes"])
+        ring = ReplayRing(run["ringBytes"], run["lastingBytes"], run["mostUncertain"])
         pushed = 0
         for place, (what, *args) in enumerate(run["steps"]):
             where = f"run {number}, step {place}"

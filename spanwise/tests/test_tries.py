@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.local.observer_link import refused_sentence
 from spanwise.local.tries import (
     FIRST_PAUSE_SECONDS,
     GOOD_SECONDS,
@@ -48,10 +52,10 @@ def test_pauses_double_until_a_link_was_good_and_each_refusal_is_told_once(
                 tries.took()
         refusal = refusal_in(error) if error else None
         was_good = held is not None and (refusal is None or held >= GOOD_SECONDS)
-        if was_good:
+        if was_good and took:
+            tries_in_a_row = 0
+        if was_good and refusal is None:
             refusals, told = 0, None
-            if took:
-                tries_in_a_row = 0
         answer = tries.ended(error, now)
         if refusal is None:
             assert answer is None
@@ -60,10 +64,25 @@ def test_pauses_double_until_a_link_was_good_and_each_refusal_is_told_once(
             is_due = refusal.code in LASTING_REFUSALS or refusals >= PASSING_REFUSALS
             # By its kind: what a sentence says of numbers changes from try to try.
             kind = (refusal.by_us, refusal.code)
-            assert answer == (refusal if is_due and kind != told else None)
+            is_told = is_due and kind != told
+            assert answer == (replace(refusal, was_good=was_good) if is_told else None)
             told = kind if is_due else told
         assert tries.pause() == min(FIRST_PAUSE_SECONDS * 2**tries_in_a_row, LONGEST_PAUSE_SECONDS)
         tries_in_a_row += 1
+
+
+@pytest.mark.parametrize("held", [0.5 * GOOD_SECONDS, 1.1 * GOOD_SECONDS])
+def test_who_refuses_again_and_again_is_told_of_however_late_each_time(held: float) -> None:
+    tries = Tries()
+    told = []
+    for n in range(2 * PASSING_REFUSALS):
+        tries.opened(1000.0 * n)
+        tries.took()
+        told.append(tries.ended(RefusedThere("Enough.", "broken-frame"), 1000.0 * n + held))
+    (refusal,) = [each for each in told if each is not None]
+    assert told.index(refusal) == PASSING_REFUSALS - 1
+    assert ("no panel can show it" in refused_sentence(refusal, False)) is not refusal.was_good
+    assert refusal.was_good is (held > GOOD_SECONDS)
 
 
 def test_what_one_refuses_without_a_sentence_says_so() -> None:

@@ -21,7 +21,7 @@ const RESUME_SECONDS = 10;
 /** Refusals that do not pass by themselves. Of others (a busy machine, a broken frame) the user is told after this many. */
 const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
 const PASSING_REFUSALS = 5;
-/** A link that was refused after so long was a good one: its observer is no stranger whose refusals are counted. */
+/** A link that was refused after so long was a good one: panels show the log meanwhile. */
 const GOOD_SECONDS = 60;
 
 export type ObserverPlace = {
@@ -52,6 +52,8 @@ type ObserverLinkOptions = {
   readonly lastingBytes?: number;
   /** How long an observer that has let this cluster in may take to say what it has. */
   readonly resumeSeconds?: number;
+  /** How long a link has to hold to be a good one. */
+  readonly goodSeconds?: number;
 };
 
 export class ObserverLink {
@@ -259,34 +261,36 @@ export class ObserverLink {
     if (this._closed) {
       return;
     }
-    if (wasOpen) {
-      this._judge(refusal);
-    }
+    const wasGood = wasOpen && this._judge(refusal);
     const note = `The link to the observer ended: ${why}`;
     if (refusal === null) {
       this._options.note(note);
     } else {
       this._noteOnce(note);
-      this._refusedOnce(refusal);
+      this._refusedOnce(refusal, wasGood);
     }
     this._tryAgain();
   }
 
   /**
-   * Forgets what went wrong before a link that was good. An observer that takes a link up and refuses it, or says what cannot be, is
-   * none: with the shortest pause, each turn would send it all blocks again.
+   * Forgets what went wrong before a link that nobody refused. After one that was refused soon pauses go on growing: with the shortest, each
+   * turn would send the observer all blocks again.
+   *
+   * @returns whether the link was a good one.
    */
-  private _judge(refusal: LinkRefusal | null): void {
+  private _judge(refusal: LinkRefusal | null): boolean {
     const seconds = (performance.now() - this._openedAt) / 1000;
-    if (refusal !== null && seconds < GOOD_SECONDS) {
-      return;
+    const { goodSeconds = GOOD_SECONDS } = this._options;
+    const isGood = refusal === null || seconds >= goodSeconds;
+    if (refusal === null) {
+      this._refusals = 0;
+      this._refusedBecause = '';
+      this._lastNote = '';
     }
-    this._refusals = 0;
-    this._refusedBecause = '';
-    this._lastNote = '';
-    if (this._isBelieved) {
+    if (isGood && this._isBelieved) {
       this._pauseSeconds = FIRST_PAUSE_SECONDS;
     }
+    return isGood;
   }
 
   /** There is a try every two seconds, for as long as the cluster lives. */
@@ -297,7 +301,10 @@ export class ObserverLink {
     }
   }
 
-  private _refusedOnce({ code, sentence, by }: LinkRefusal): void {
+  private _refusedOnce(
+    { code, sentence, by }: LinkRefusal,
+    wasGood = false
+  ): void {
     this._refusals++;
     // Not by its sentence, which may hold numbers that grow.
     const kind = `${by} ${code}`;
@@ -315,8 +322,11 @@ export class ObserverLink {
       by === 'us'
         ? 'what the observer says is wrong'
         : 'the observer turned it away';
+    const effect = wasGood
+      ? 'its panels stand still again and again'
+      : 'no panel can show it';
     this._options.onRefused(
-      `${who} computes, but no panel can show it: ${what}. ${sentence} ${advice}`.trimEnd()
+      `${who} computes, but ${effect}: ${what}. ${sentence} ${advice}`.trimEnd()
     );
   }
 

@@ -32,6 +32,8 @@ const LASTING_TABLES: ReadonlySet<number> = new Set<number>(
   LASTING.map(name => TABLES[name].number)
 );
 const LASTING_BYTES = 16 * 2 ** 20;
+/** An observer may take blocks for days and acknowledge none. */
+const MOST_UNCERTAIN = 1000;
 
 /** Rows of one table that an observer will not get. */
 export type LogGap = {
@@ -66,10 +68,17 @@ export class ReplayRing {
     readonly after: number;
     readonly gaps: readonly LogGap[];
   }[] = [];
-  /** Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. */
+  /**
+   * Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. When there are too
+   * many, those of one table become one: an observer that comes back with some of them is told that it lacks all.
+   */
   private _uncertain: Loss[] = [];
 
-  constructor(ringBytes = RING_BYTES, lastingBytes = LASTING_BYTES) {
+  constructor(
+    ringBytes = RING_BYTES,
+    lastingBytes = LASTING_BYTES,
+    private readonly _mostUncertain = MOST_UNCERTAIN
+  ) {
     this._lasting = new ByteRing(lastingBytes, entry => this._gone(entry));
     this._ring = new ByteRing(ringBytes, entry => {
       if (LASTING_TABLES.has(tableOf(entry.value))) {
@@ -184,6 +193,9 @@ export class ReplayRing {
         this._uncertain.push({ seq, gap });
       }
     }
+    if (this._uncertain.length > this._mostUncertain) {
+      this._uncertain = olderHalfByTable(this._uncertain);
+    }
   }
 
   /** All gaps, less those that the log records already. */
@@ -212,6 +224,21 @@ function gapOf(block: KeptBlock): LogGap {
   const { bytes, at } = block;
   const rows = new DataView(bytes.buffer, bytes.byteOffset).getUint32(12, true);
   return { table: tableOf(block), rows, from: at, to: at };
+}
+
+/** One loss for each table in place of the older half; it is certain when the newest of its blocks is. */
+function olderHalfByTable(losses: readonly Loss[]): Loss[] {
+  const half = losses.length >> 1;
+  const gaps = new Map<number, LogGap>();
+  const newest = new Map<number, number>();
+  for (const { seq, gap } of losses.slice(0, half)) {
+    tally(gaps, gap);
+    newest.set(gap.table, Math.max(seq, newest.get(gap.table) ?? 0));
+  }
+  return [
+    ...[...gaps].map(([table, gap]) => ({ seq: newest.get(table)!, gap })),
+    ...losses.slice(half)
+  ];
 }
 
 /** Adds one gap to those of its table. */

@@ -21,6 +21,8 @@ type ReplayStep =
 export type ReplayRun = {
   readonly ringBytes: number;
   readonly lastingBytes: number;
+  /** Few where the observer may be told of more than it lacks anyway. */
+  readonly mostUncertain: number;
   /** An observer of before may come back after another one: then it may be told of more than it lacks. */
   readonly isSeveral: boolean;
   readonly steps: readonly ReplayStep[];
@@ -59,7 +61,8 @@ function drawRun(seed: number): ReplayRun {
   const ringBytes = between(150, 500);
   const lastingBytes = between(30, 250);
   const isSeveral = seed % 3 === 0;
-  const ring = new ReplayRing(ringBytes, lastingBytes);
+  const mostUncertain = isSeveral ? between(2, 12) : 1000;
+  const ring = new ReplayRing(ringBytes, lastingBytes, mostUncertain);
   const steps: ReplayStep[] = [];
   const seqOf = new Map<Uint8Array, number>();
   const push = (table: number, rows: number): void => {
@@ -108,5 +111,5 @@ function drawRun(seed: number): ReplayRun {
     }
   }
   while (take(1000) > 0);
-  return { ringBytes, lastingBytes, isSeveral, steps };
+  return { ringBytes, lastingBytes, mostUncertain, isSeveral, steps };
 }

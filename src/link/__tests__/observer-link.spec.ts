@@ -131,7 +131,7 @@ describe('the link to the observer', () => {
     );
   }
 
-  function openLink(lastingBytes?: number): ObserverLink {
+  function openLink(lastingBytes?: number, goodSeconds?: number): ObserverLink {
     return new ObserverLink({
       place: () => ({
         address: `unix:${join(folder, 'observer.sock')}`,
@@ -156,7 +156,8 @@ describe('the link to the observer', () => {
       remedy: () => 'Restart JupyterLab.',
       ringBytes: 2000,
       ...(lastingBytes === undefined ? {} : { lastingBytes }),
-      resumeSeconds: 1
+      resumeSeconds: 1,
+      ...(goodSeconds === undefined ? {} : { goodSeconds })
     });
   }
 
@@ -269,6 +270,22 @@ describe('the link to the observer', () => {
       expect(refused).toHaveLength(1);
     }
   );
+
+  it('tells of an observer that refuses again and again, however late each time', async () => {
+    answer = right => {
+      right.send('ack', { seq: 1 });
+      setTimeout(() => right.refuse('broken-frame', 'Enough.'), 60);
+    };
+    await openDoor(0);
+    link = openLink(undefined, 0.05);
+    writeName(new LogWriter(block => link!.push(block, 0)));
+    await waitFor('the sentence', () => refused.length > 0);
+    expect(sources.length).toBe(5);
+    await waitFor('two more', () => sources.length >= 7);
+    expect(refused).toEqual([
+      'This cluster computes, but its panels stand still again and again: the observer turned it away. Enough. Restart JupyterLab.'
+    ]);
+  });
 
   it('tells once of what is wrong with another number each time', async () => {
     answer = wrong => wrong.send('ack', { seq: 1000 + sources.length });

@@ -16,8 +16,8 @@ const { runs } = JSON.parse(
 
 describe('the replay ring', () => {
   it('does what the trace says', () => {
-    for (const { ringBytes, lastingBytes, steps } of runs) {
-      const ring = new ReplayRing(ringBytes, lastingBytes);
+    for (const { ringBytes, lastingBytes, mostUncertain, steps } of runs) {
+      const ring = new ReplayRing(ringBytes, lastingBytes, mostUncertain);
       const blocks = new Map<Uint8Array, number>();
       for (const step of steps) {
         switch (step[0]) {
@@ -61,6 +61,24 @@ describe('the replay ring', () => {
       steps.filter(step => step[0] === 'gaps' && step[1].length > 0).length
     ).toBeGreaterThan(100);
     expect(replayTrace().runs).toEqual(runs);
+  });
+
+  it('does not grow with an observer that acknowledges nothing', () => {
+    const ring = new ReplayRing(1000, 1000);
+    const count = 20_000;
+    for (let seq = 1; seq <= count; seq++) {
+      const table = seq % 2 === 0 ? TABLES.runs : TABLES.memory;
+      ring.push({ seq, bytes: blockLike(table.number, 3, 100) }, seq);
+      ring.take(1000);
+    }
+    const { _uncertain } = ring as unknown as { _uncertain: unknown[] };
+    expect(_uncertain.length).toBeLessThanOrEqual(1000);
+    // It comes back with half of them: it is told of no row less than it lacks.
+    ring.resume(count / 2);
+    const sent = ring.take(1e6).length;
+    const told = ring.takeGaps().reduce((sum, { rows }) => sum + rows, 0);
+    expect(told).toBeGreaterThanOrEqual(3 * (count / 2 - sent));
+    expect(told).toBeLessThanOrEqual(3 * (count - sent));
   });
 
   it('gives the last observer of a run each row, or tells of it once, table by table', () => {

@@ -107,7 +107,11 @@ export class StallWatch {
   private _lookForStall(now: number): void {
     const { core, moves } = this._cluster;
     const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
-    if (this._seconds === 0 || isStarting || !core.isStalled) {
+    // What a stopped worker said last may be so no more: it goes on, or is taken out, before anything is given up.
+    const isHeldUp = [...this._cluster.workers.values()].some(
+      session => session.isHeldUp
+    );
+    if (this._seconds === 0 || isStarting || isHeldUp || !core.isStalled) {
       this._since = null;
       return;
     }

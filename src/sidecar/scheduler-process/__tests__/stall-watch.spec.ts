@@ -88,3 +88,67 @@ describe('a client that works for long on each result', () => {
     client.close();
   });
 });
+
+describe('full workers of which one is stopped', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it.each([
+    ['goes on', true],
+    ['is taken out', false]
+  ])('are given up only after it %s', (_, goesOn) => {
+    let now = 0;
+    const session = {
+      id: 0,
+      isPaused: true,
+      isHeldUp: true,
+      whyPaused: 'its memory is full'
+    };
+    const handled: { readonly type: string }[] = [];
+    const cluster = {
+      core: {
+        isStalled: true,
+        stepsAhead: 0,
+        tasksWithoutWorker: () => [],
+        tasks: { state: [], nbytes: [], firstReplica: [] }
+      },
+      moves: 0,
+      workers: new Map([[0, session]]),
+      rows: { functionId: [] },
+      log: { names: { text: () => '' }, event: () => undefined },
+      clock: () => now,
+      handle: (event: { readonly type: string }) => handled.push(event)
+    };
+    const host = {
+      fleet: null,
+      gather: (act: () => void) => act(),
+      warn: () => undefined,
+      note: () => undefined,
+      askWhetherClientWaits: () => watch.clientWaits(true)
+    };
+    const watch = new StallWatch(
+      cluster as unknown as ClusterState,
+      host,
+      30,
+      2
+    );
+    const pass = (seconds: number): void => {
+      for (let i = 0; i < seconds; i++) {
+        now++;
+        jest.advanceTimersByTime(1000);
+      }
+    };
+    pass(59);
+    expect(handled).toEqual([]);
+    if (goesOn) {
+      session.isHeldUp = false;
+    } else {
+      cluster.workers.delete(0);
+    }
+    pass(29);
+    expect(handled).toEqual([]);
+    pass(3);
+    expect(handled.map(({ type }) => type)).toEqual(['stallGivenUp']);
+    watch.close();
+  });
+});
