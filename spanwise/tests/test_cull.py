@@ -20,7 +20,10 @@ from dask._task_spec import (
 )
 from hypothesis import given
 
+from spanwise import span
 from spanwise.graph.cull import cull
+from spanwise.graph.observe_dask import remember_provenance
+from spanwise.graph.prepare import prepare
 
 Graph = dict[Any, GraphNode]
 
@@ -194,3 +197,39 @@ def test_a_cycle_is_one_or_there_is_none(needs: list[list[int]], data: Any) -> N
         for key, node in nodes.items():
             assert not (node.dependencies - held - seen) & set(graph)
             seen.add(key)
+
+
+class TestPrepare:
+    def test_keys_may_be_nested_or_any_iterable(self) -> None:
+        provenance = remember_provenance()
+        graph = {key: Task(key, abs, 1) for key in ("a", "b", ("c", 0), "d")}
+        for keys in (["b", [["a"], ("c", 0)]], ("b", "a", ("c", 0)), iter(["b", "a", ("c", 0)])):
+            prepared = prepare(graph, keys, provenance)
+            assert list(prepared.nodes) == ["b", "a", ("c", 0)]
+            assert prepared.external == set() and prepared.annotations == {}
+            assert set(prepared.known) == set(graph)  # type: ignore[call-overload]
+
+    def test_legacy_graphs_become_nodes_if_any_is_none(self) -> None:
+        provenance = remember_provenance()
+        graph = {"a": Task("a", abs, -1), "b": (max, "a", 0), "c": 5, "d": "c"}
+        nodes = prepare(graph, ["b", "d"], provenance).nodes
+        assert list(nodes) == ["a", "b", "c", "d"]
+        assert all(isinstance(node, GraphNode) for node in nodes.values())
+        assert nodes["a"] is graph["a"] and nodes["b"].dependencies == {"a"}
+
+    def test_what_is_held_is_not_made_again(self) -> None:
+        graph = {"a": Task("a", abs, -1), "b": Task("b", abs, TaskRef("a"))}
+        prepared = prepare(graph, ["b"], remember_provenance(), held={"a"})
+        assert list(prepared.nodes) == ["b"] and prepared.external == {"a"}
+        assert "a" in prepared.known
+
+    def test_a_call_s_own_graph_is_written_where_it_is_made(self) -> None:
+        provenance = remember_provenance()
+        key = "sum-0123456789abcdef0123456789abcdef"
+        with span("A"):
+            provenance.note_delayed(key)
+        for written_here, expected in ((True, ("B",)), (False, ("A",))):
+            with span("B"):
+                prepared = prepare({key: 1}, [key], provenance, written_here=written_here)
+            found = prepared.attribution.of(key).span
+            assert found is not None and found["name"] == expected

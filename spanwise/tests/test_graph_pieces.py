@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import time
 from typing import Any
 
+import dask
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from spanwise.graph import dictionaries
 from spanwise.graph.dictionaries import LONGEST, BoundedTexts, Names, Spans
 from spanwise.graph.packs import Packer, option_columns
-from spanwise.graph.spans import SpanAnnotation, SpanRecord, record_of
+from spanwise.graph.spans import SpanAnnotation, SpanRecord, current_span, record_of, span
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Call, Constant, Part, Run, Slot, Template, settled
 from spanwise.records.enumerations import SPAN_WORDS
@@ -272,6 +274,68 @@ class TestSpans:
         assert type(pickle.loads(pickle.dumps(SpanAnnotation(record)))) is dict
         spans = Spans(lambda row: None)
         assert [spans.id(annotation), spans.id(dict(annotation))] == [2, 2]
+        with pytest.raises(ValueError, match="at least one tag"):
+            record_of({"name": (), "ids": ()})
+
+
+class Watcher:
+    """Is told when spans close."""
+
+    def __init__(self) -> None:
+        self.closed: list[tuple[str, float | None]] = []
+
+    def on_closed(self, record: SpanRecord) -> None:
+        self.closed.append((record.tag, record.closed))
+
+
+class TestOpenedSpans:
+    def test_one_span_per_tag_open_until_the_block_ends(self) -> None:
+        before = time.perf_counter()
+        watcher = Watcher()
+        assert current_span() is None
+        with pytest.raises(ZeroDivisionError), span("outer"):
+            outer = record_of(current_span() or {})
+            with span("inner", 7) as identifier:  # type: ignore[arg-type]
+                annotation = current_span()
+                assert annotation is not None
+                leaf = record_of(annotation)
+                assert leaf.parent is not None and leaf.parent.parent is outer
+                assert annotation["name"] == leaf.name == ("outer", "inner", "7")
+                assert annotation["ids"] == (outer.id, leaf.parent.id, identifier)
+                assert leaf.id == identifier and leaf.origin == "user"
+                assert leaf.closed is None and outer.parent is None
+                for record in (outer, leaf.parent, leaf):
+                    record.watch(watcher.on_closed)
+                assert before <= outer.opened <= leaf.parent.opened <= leaf.opened
+            assert [tag for tag, _ in watcher.closed] == ["7", "inner"]
+            _ = 1 / 0
+        assert [tag for tag, _ in watcher.closed] == ["7", "inner", "outer"]
+        times = [at for _, at in watcher.closed]
+        assert None not in times and times == sorted(times)  # type: ignore[type-var]
+        assert current_span() is None
+        assert len({outer.id, leaf.parent.id, leaf.id}) == 3
+
+    def test_inside_a_span_of_another_library(self) -> None:
+        with dask.annotate(span={"name": ("a", "b"), "ids": ("1", "2")}), span("c") as identifier:
+            assert current_span() == {"name": ("a", "b", "c"), "ids": ("1", "2", identifier)}
+        with pytest.raises(ValueError):
+            record_of({"name": ("a", "b"), "ids": ("1",)})
+
+    def test_who_watched_and_is_gone_is_not_told(self) -> None:
+        record, watcher = SpanRecord("x", None), Watcher()
+        other = Watcher()
+        for each in (watcher, other):
+            record.watch(each.on_closed)
+        del watcher, each
+        record.close()
+        first = record.closed
+        assert other.closed == [("x", first)]
+        record.close()
+        assert len(other.closed) == 1, "told once"
+
+    def test_without_a_tag_it_is_refused_with_an_example(self) -> None:
+        with pytest.raises(ValueError, match=r"span\('load'\)"), span():
+            pass
         with pytest.raises(ValueError, match="at least one tag"):
             record_of({"name": (), "ids": ()})
 
