@@ -344,7 +344,7 @@ def compare_under(program: Path, seeds: Iterable[int], common: int, own: int) ->
     ]
     found: list[Compared] = []
     for process in running:
-        answer, _ = process.communicate(timeout=150)
+        answer, _ = process.communicate(timeout=290)
         assert process.returncode == 0
         found += (Compared(*each) for each in json.loads(answer))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections import Counter, defaultdict
@@ -22,13 +23,12 @@ from dask.diagnostics import Profiler
 import spanwise
 from spanwise import span
 from spanwise.local.observe import Observation
+from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.processes import wait_until
-
-pytestmark = pytest.mark.timeout(240)
 
 SCHEDULERS = ("threads", "sync", "processes")
 #: Between Dask's handing a task out and the first stamp, and back: queue, sizes, the GIL.
-#: Per task, in seconds, on a machine that others use as well.
+#: Per task, in seconds, beside what the machine takes.
 DISPATCH = {"threads": 0.05, "sync": 0.005, "processes": 1.0}
 
 
@@ -105,8 +105,9 @@ def computed(record: dict[str, Any]) -> tuple[float, float]:
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: str) -> None:
     collection = GRAPHS[graph]()
-    with Profiler() as profiler:
+    with Disturbance() as disturbance, Profiler() as profiler:
         observed = collection.compute(scheduler=scheduler, num_workers=2)
+        lost = disturbance.seconds
     assert_equal(observed, EXPECTED[graph])
     records = {record["key"]: record for record in seen.get_task_stream()}
     profiled = {str(each.key): each for each in profiler.results}
@@ -129,7 +130,7 @@ def test_same_tasks_as_the_profiler(seen: Observation, graph: str, scheduler: st
         outside += profiled[key].end_time - profiled[key].start_time - (stop - start)
     if scheduler != "processes":
         # (there Dask hands out six tasks at a time: a task's stretch holds its neighbours)
-        assert outside <= DISPATCH[scheduler] * len(records)
+        assert outside <= DISPATCH[scheduler] * len(records) + lost
 
     # The same places: one lane per thread or process of the profiler's.
     ids = defaultdict(set)
@@ -184,16 +185,25 @@ def rest_and_tell(seconds: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_seconds_are_those_that_the_tasks_took(seen: Observation, scheduler: str) -> None:
-    tasks = [dask.delayed(rest_and_tell)(seconds) for seconds in ASKED]
+    tasks = [
+        dask.delayed(rest_and_tell)(seconds, dask_key_name=f"rest_and_tell-{number}")
+        for number, seconds in enumerate(ASKED)
+    ]
     told = dask.compute(*tasks, scheduler=scheduler, num_workers=2)
-    wall, cpu = (sum(each) for each in zip(*told, strict=True))
+    cpu = sum(cpu for _, cpu in told)
     metrics = seen.fine_metrics(function="rest_and_tell", unit="seconds").by_activity()
     # What lies between the task's stamps and ours: a call. On a busy machine a thread may lose its
     # core there, which is wall time; CPU is counted only while it has one.
     assert cpu <= metrics["thread-cpu"] <= cpu + 0.001 * len(ASKED)
     records = [record for record in seen.get_task_stream() if record["name"] == "rest_and_tell"]
-    took = sum(stop - start for start, stop in map(computed, records))
-    assert wall - 1e-5 * len(ASKED) <= took <= wall + 0.02 * len(ASKED)
+    shown = {
+        record["key"]: stop - start for record in records for start, stop in [computed(record)]
+    }
+    more = [shown[f"rest_and_tell-{number}"] - wall for number, (wall, _) in enumerate(told)]
+    assert len(shown) == len(ASKED) and min(more) >= -1e-5
+    # A call takes microseconds; half of them do not lose their core in it.
+    assert statistics.median(more) <= 0.001
+    took = sum(shown.values())
     assert metrics["thread-noncpu"] + metrics["thread-cpu"] == pytest.approx(took, abs=1e-4)
 
 
@@ -302,7 +312,7 @@ def test_a_task_that_takes_long_is_seen_while_it_runs(seen: Observation) -> None
         task = dask.delayed(wait)()
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(task.compute, scheduler="threads")
-        assert begun.wait(30)
+        assert begun.wait(60)
 
         def is_running() -> bool:
             return any(info.tag == "long" and info.running == 1 for info in seen.spans())
@@ -349,9 +359,15 @@ def test_this_process_has_as_many_threads_as_worked_at_a_time(seen: Observation)
         workers = seen._asked().query("task-stream")["workers"]
         return {worker["name"]: worker["threads"] for worker in workers}["this process"]
 
+    def meet(count: int) -> None:
+        """So many tasks at a time."""
+        barrier = threading.Barrier(count)
+        tasks = [dask.delayed(barrier.wait)(60, dask_key_name=f"meet-{n}") for n in range(count)]
+        dask.compute(*tasks, scheduler="threads", num_workers=count)
+
     a_delayed_graph().compute(scheduler="sync")
     assert threads() == 1
-    a_delayed_graph().compute(scheduler="threads", num_workers=3)
+    meet(3)
     assert threads() == 3
-    a_delayed_graph().compute(scheduler="threads", num_workers=2)
+    meet(2)
     assert threads() == 3

@@ -34,9 +34,8 @@ from spanwise.local.observe import Observation
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 from spanwise.tests.test_observe import SCHEDULERS, rest
+from spanwise.tests.work import lines_of
 from spanwise.wire.link import dial
-
-pytestmark = pytest.mark.timeout(240)
 
 
 @pytest.fixture
@@ -118,20 +117,21 @@ def test_ctrl_c_in_a_task_of_the_main_thread(seen: Observation) -> None:
 
 
 def test_ctrl_c_while_threads_compute(seen: Observation) -> None:
-    begun = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
 
-    def wait_a_little() -> None:
+    def wait_until_told() -> None:
         begun.set()
-        time.sleep(0.5)
+        go_on.wait(60)
 
     def interrupt() -> None:
-        begun.wait(30)
+        begun.wait(60)
         signal.raise_signal(signal.SIGINT)
 
-    task = dask.delayed(wait_a_little)(dask_key_name="first")
+    task = dask.delayed(wait_until_told)(dask_key_name="first")
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         task.compute(scheduler="threads")
+    go_on.set()
     assert dask.delayed(rest)(0.0, dask_key_name="next").compute(scheduler="threads") == 0.0
     wait_until("both are there", lambda: set(statuses(seen)) == {"first", "next"})
 
@@ -419,19 +419,23 @@ def test_without_observing_nothing_is_there() -> None:
         assert Callback.active == set()
 
 
+#: Python 3.11 runs 186 more with Dask 2026, and 446 without observing.
+MOST_LINES = 280
+
+
 def test_a_task_costs_little(seen: Observation) -> None:
-    """Measured: some 15 us a task; the bound allows for a busy machine."""
-    graph = chain(2_000)
+    """Some 15 us (``python -m benchmarks local-observe``), which are so many lines of Python."""
+    count = 1_000
+    graph = chain(count)
 
-    def seconds() -> float:
-        begin = time.process_time()
-        assert dask.local.get_sync(graph, "x-1999") == 2_000
-        return time.process_time() - begin
+    def lines() -> int:
+        return lines_of(lambda: dask.local.get_sync(graph, f"x-{count - 1}"))
 
-    observed = min(seconds() for _ in range(3))
+    lines()
+    observed = lines()
     seen.__exit__()
-    plain = min(seconds() for _ in range(3))
-    assert (observed - plain) / 2_000 < 150e-6
+    plain = lines()
+    assert 0 < (observed - plain) / count < MOST_LINES
 
 
 def test_results_are_released_as_without_observing(seen: Observation) -> None:

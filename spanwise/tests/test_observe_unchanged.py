@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +33,6 @@ from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import SCHEDULERS, rest
 
 pytestmark = [
-    pytest.mark.timeout(240),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
@@ -254,7 +252,7 @@ HOLD_ALL_LOCKS = """
                     begun.set()
                     threading.Event().wait(600)
         threading.Thread(target=hold, daemon=True).start()
-        assert begun.wait(30)
+        assert begun.wait(60)
 """
 
 
@@ -362,9 +360,8 @@ def test_many_runs_at_once_in_threads_that_end(seen: Observation) -> None:
     one()  # (Dask ends the pools of threads that have ended when the next thread computes)
     assert seen._recorder is not None
     watch = seen._recorder._watch
-    begin = time.monotonic()
     last = threading.Thread(target=one)
     last.start()
     last.join(60)
     wait_until("the lanes of ended threads are forgotten", lambda: len(watch._lanes) <= 8)
-    assert time.monotonic() - begin < 60 and watch._said == {}
+    assert watch._said == {}

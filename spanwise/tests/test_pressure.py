@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import os
 import signal
 import socket
@@ -18,13 +19,15 @@ import pytest
 
 from spanwise import Client, KilledWorker, StallError, as_completed, wait
 from spanwise.processes.abandoned import remove_abandoned, remove_spilled
+from spanwise.tests.disturbance import Disturbance
 from spanwise.tests.full_disk import FullDisk, Limited, full_disk, mounted
 from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until
 
-pytestmark = pytest.mark.timeout(180)
-
 LIMIT_SECONDS = 60.0
+#: After so long, what waits has stalled; and how often is tried again what the machine held up.
+STALL_SECONDS = 1.5
+ROUNDS = 10
 MIB = 2**20
 #: A worker takes about 60 MB before it has done anything.
 MEMORY = 240 * MIB
@@ -160,14 +163,40 @@ def test_a_wait_for_workers_that_are_full_ends_with_a_sentence(workers: int) -> 
         # What is there stays, and what comes runs when there is room.
         assert kept.result(LIMIT_SECONDS) == filled(1, 1_000_000)
         client.run(let_go)
+        # (who submits before that may be told of the pause once more)
+        wait_until("its end", lambda: states(client) == ["running"] * workers)
         assert client.submit(length_and_first, kept, pure=False).result(LIMIT_SECONDS) == (10**6, 1)
+
+
+def in_one_round(play: Callable[[], None]) -> None:
+    """Play until the machine lets processes go on within the limit after which they have stalled.
+
+    Raises
+    ------
+    AssertionError, StallError
+        What it contradicts, unless the machine stood still meanwhile.
+    """
+    for _ in range(ROUNDS):
+        with Disturbance() as disturbance:
+            try:
+                play()
+            except (AssertionError, StallError):
+                if disturbance.stood_still < STALL_SECONDS / 4:
+                    raise
+            else:
+                return
+    pytest.skip(f"{ROUNDS} times the machine stood still for {STALL_SECONDS / 4} s")
 
 
 def test_work_on_a_result_is_no_stall() -> None:
     """Three times the limit on one result, while all else waits for it to be released."""
+    in_one_round(work_on_a_result)
+
+
+def work_on_a_result() -> None:
     with full_disk(Limited) as disk, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with cluster(stall="1s") as client:
+        with cluster(stall=f"{STALL_SECONDS}s") as client:
             disk.started()
             futures = client.map(filled, range(40), size=6_000_000)
             results = as_completed(futures, with_results=True)
@@ -176,7 +205,7 @@ def test_work_on_a_result_is_no_stall() -> None:
             for future, value in results:
                 if not found:
                     wait_until("the pause", lambda: states(client) == ["paused"])
-                    time.sleep(3.0)  # the work
+                    time.sleep(3 * STALL_SECONDS)  # the work
                 found.append(length_and_first(value))
                 del future, value
             assert sorted(found) == [(6_000_000, i) for i in range(40)]
@@ -186,14 +215,28 @@ def test_work_on_a_result_is_no_stall() -> None:
 
 
 def test_a_long_task_is_no_stall(tmp_path: Path) -> None:
-    """It runs for four times the limit, on a worker that is full, while others wait."""
-    with cluster(stall="0.5s") as client:
-        future = client.submit(keep_and_sleep, 170 * MIB, 2.0)
+    """It runs for twice the limit, on a worker that is full, while others wait."""
+    rounds = itertools.count()
+    in_one_round(lambda: run_a_long_task(tmp_path / f"go-{next(rounds)}"))
+
+
+def run_a_long_task(go: Path) -> None:
+    with cluster(stall=f"{STALL_SECONDS}s") as client:
+        future = client.submit(keep_until, 170 * MIB, go)
         waiting = client.submit(length_and_first, b"ab")
         wait_until("the pause", lambda: states(client) == ["paused"])
-        assert future.result(LIMIT_SECONDS) == 2.0
+        time.sleep(2 * STALL_SECONDS)
+        go.touch()
+        assert future.result(LIMIT_SECONDS) == 170 * MIB
         # It let go of its memory at its end.
         assert waiting.result(LIMIT_SECONDS) == (2, ord("a"))
+
+
+def keep_until(nbytes: int, go: Path) -> int:
+    kept = bytearray(nbytes)
+    while not go.exists():
+        time.sleep(0.005)
+    return len(kept)
 
 
 def keep_and_sleep(nbytes: int, seconds: float) -> float:
