@@ -36,20 +36,20 @@ export class Job<R = unknown> {
     });
   }
 
-  /** Goes on until `end` or until it is over. */
-  advance(end: number): void {
+  /** Goes on until `end` of the clock `now` or until it is over. */
+  advance(end: number, now: () => number): void {
     if (!this._isWanted()) {
       this.isOver = true;
       this._failed(new NotWanted());
       return;
     }
-    const start = performance.now();
+    const start = now();
     try {
       let step = this._slices.next();
-      while (step.done !== true && performance.now() < end) {
+      while (step.done !== true && now() < end) {
         step = this._slices.next();
       }
-      this._milliseconds += performance.now() - start;
+      this._milliseconds += now() - start;
       if (step.done === true) {
         this.isOver = true;
         this._done(step.value);
@@ -114,6 +114,9 @@ export class WorkQueue {
   private readonly _lines = new Map<object, Line>();
   private _scheduled = false;
 
+  /** @param _now - milliseconds of the clock that shares are measured by. */
+  constructor(private readonly _now: () => number = () => performance.now()) {}
+
   /** Milliseconds of the process that the fold took, so that callers can limit how often it is run. */
   run<R>(
     slices: Slices<R>,
@@ -145,19 +148,19 @@ export class WorkQueue {
 
   private _turn(): void {
     this._scheduled = false;
-    const end = performance.now() + TURN_MILLISECONDS;
+    const end = this._now() + TURN_MILLISECONDS;
     for (const [owner, line] of this._lines) {
-      const now = performance.now();
+      const now = this._now();
       if (now >= end) {
         break;
       }
       const stop = Math.min(end, now + SHARE_MILLISECONDS);
       for (
         let job = line.next();
-        job !== undefined && performance.now() < stop;
+        job !== undefined && this._now() < stop;
         job = line.next()
       ) {
-        job.advance(stop);
+        job.advance(stop, this._now);
       }
       line.endTurn();
       this._lines.delete(owner);

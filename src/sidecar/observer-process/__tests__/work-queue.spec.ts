@@ -13,17 +13,19 @@ function* steps(name: string, slices: number, log: string[]) {
   return name;
 }
 
-/** Keeps the process busy. */
-function* busy(milliseconds: number) {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end) {
-    const slice = performance.now() + 0.5;
-    while (performance.now() < slice) {
-      // Nothing: this is the work.
+/** What folds take by a clock that they alone move on: shares are counted, however busy the machine is. */
+class Work {
+  milliseconds = 0;
+  readonly queue = new WorkQueue(() => this.milliseconds);
+
+  /** A fold of so many milliseconds, in steps of half a one; gives when it was over. */
+  *fold(milliseconds: number) {
+    for (let done = 0; done < milliseconds; done += 0.5) {
+      this.milliseconds += 0.5;
+      yield;
     }
-    yield;
+    return this.milliseconds;
   }
-  return performance.now();
 }
 
 describe('the work queue', () => {
@@ -39,21 +41,21 @@ describe('the work queue', () => {
   });
 
   it('lets the sockets be read in between', async () => {
-    const queue = new WorkQueue();
-    let turns = 0;
+    const work = new Work();
+    const readAt: number[] = [];
     let running = true;
-    const count = (): void => {
-      turns++;
+    const read = (): void => {
+      readAt.push(work.milliseconds);
       if (running) {
-        setImmediate(count);
+        setImmediate(read);
       }
     };
-    setImmediate(count);
-    const { milliseconds } = await queue.run(busy(100));
+    setImmediate(read);
+    const { milliseconds } = await work.queue.run(work.fold(100));
     running = false;
-    // At most 8 ms a turn make a dozen turns of 100 ms; a busy machine stretches some.
-    expect(turns).toBeGreaterThanOrEqual(4);
-    expect(milliseconds).toBeGreaterThan(50);
+    // 8 ms a turn: twelve whole turns and a half one.
+    expect(readAt).toEqual(Array.from({ length: 13 }, (_, turn) => 8 * turn));
+    expect(milliseconds).toBe(100);
   });
 
   it('goes on after a fold that throws', async () => {
@@ -74,41 +76,38 @@ describe('askers', () => {
   const always = () => true;
 
   it('have their turns one after another, however much one of them asks', async () => {
-    const queue = new WorkQueue();
+    const work = new Work();
     const greedy = { owner: {}, isWanted: always };
     const modest = { owner: {}, isWanted: always };
-    let isGreedyDone = false;
     const all = Array.from({ length: 50 }, () =>
-      queue.run(busy(10), true, greedy)
+      work.queue.run(work.fold(10), true, greedy)
     );
-    void Promise.all(all).then(() => (isGreedyDone = true));
-    await queue.run(busy(10), false, modest);
-    expect(isGreedyDone).toBe(false);
+    const { value } = await work.queue.run(work.fold(10), false, modest);
+    // Five shares of 2 ms, and one in which it is found to be over; before each the greedy one had one of its 500 ms.
+    expect(value).toBe(10 + 6 * 2);
     await Promise.all(all);
+    expect(work.milliseconds).toBe(510);
   });
 
   it('are not kept from what is not urgent by what is', async () => {
-    const queue = new WorkQueue();
+    const work = new Work();
     const asker = { owner: {}, isWanted: always };
-    let left = 1000;
-    const again = (): void => {
-      if (left-- > 0) {
-        void queue.run(busy(1), true, asker).then(again);
-        void queue.run(busy(1), true, asker).then(again);
-      }
-    };
-    again();
-    await queue.run(busy(1), false, asker);
-    expect(left).toBeGreaterThan(0);
-    left = 0;
+    const urgent = Array.from({ length: 1000 }, () =>
+      work.queue.run(work.fold(1), true, asker)
+    );
+    const { value } = await work.queue.run(work.fold(1), false, asker);
+    // Three shares of 2 ms for what is urgent, and the fourth.
+    expect(value).toBe(7);
+    await Promise.all(urgent);
   });
 
   it('who have gone have nothing done for them', async () => {
-    const queue = new WorkQueue();
+    const work = new Work();
+    const { queue } = work;
     const log: string[] = [];
     let isHere = true;
     const asker = { owner: {}, isWanted: () => isHere };
-    const first = queue.run(busy(20), false, asker);
+    const first = queue.run(work.fold(20), false, asker);
     const second = queue.run(steps('second', 1, log), false, asker);
     const results = Promise.allSettled([first, second]);
     isHere = false;
