@@ -1,11 +1,11 @@
+import { monotonicOffset } from '../../link/monotonic';
 import type { TimeRange, ResourcePlot } from '../visualize/plots';
 import { resourcePlot } from '../visualize/resource-plot';
 import { checkOptionNames } from '../option-names';
 import { BlockProfiler } from './block-profiler';
-import { epochSeconds } from './clock';
+import { epochSecondsAt } from './clock';
 import type { ResourceData } from './records';
 import { SamplerProcess } from './sampler-process';
-import { monotonicSeconds } from './sampler-records';
 
 /**
  * Options of {@link ResourceProfiler}.
@@ -142,7 +142,8 @@ export class ResourceProfiler extends BlockProfiler {
     }
     this._isCollecting = false;
     const { samples, problem } = this._sampler!.stop();
-    const offset = epochSeconds() - monotonicSeconds();
+    // Measured once, and several times then: a process that loses its core between two readings would shift all samples.
+    const offset = epochSecondsAt(0) - monotonicOffset();
     for (const { at, a, b } of samples) {
       this._results.push({ time: at + offset, mem: a / 1e6, cpu: b });
     }

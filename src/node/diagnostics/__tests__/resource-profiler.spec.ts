@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { ref, task } from '../../graph/nodes';
@@ -13,6 +13,7 @@ import { LinuxProcessTree } from '../process-tree-linux';
 import { PortableProcessTree } from '../process-tree-portable';
 import { ResourceProfiler } from '../resource-profiler';
 import { SamplerError } from '../sampler-process';
+import { RECORD_BYTES } from '../sampler-records';
 
 const samplerFolders = () =>
   readdirSync(tmpdir()).filter(name => name.startsWith('spanwise-sampler-'));
@@ -28,6 +29,35 @@ function wait(seconds: number) {
   const end = performance.now() + 1000 * seconds;
   while (performance.now() < end) {
     // Busy: nothing else runs in this thread.
+  }
+}
+
+/** Rounds of which one must be undisturbed: a busy machine may keep the sampler from its core for a while, and not each time. */
+const ROUNDS = 10;
+
+function inOneRound(round: () => void) {
+  for (let left = ROUNDS - 1; ; left--) {
+    try {
+      return round();
+    } catch (error) {
+      if (left === 0) {
+        throw error;
+      }
+    }
+  }
+}
+
+/** Busy, until the sampler has written so many more samples, all read in its file. */
+function waitForSamples(count: number) {
+  // Both ends have the file open; it has no name.
+  const size = () => statSync(`/proc/${samplers()[0]}/fd/3`).size;
+  const wanted = size() + RECORD_BYTES * count;
+  const end = performance.now() + 60_000;
+  while (size() < wanted) {
+    if (performance.now() > end) {
+      throw new Error(`No ${count} samples within a minute.`);
+    }
+    wait(0.005);
   }
 }
 
@@ -81,57 +111,94 @@ describe('ResourceProfiler', () => {
   afterEach(() => waitFor('the sampler’s end', () => samplers().length === 0));
 
   it('§3.2: samples time, memory and CPU while a synchronous run blocks this thread', () => {
-    const profiler = new ResourceProfiler({ interval: 0.05 });
-    const begin = Date.now() / 1000;
-    profiler.run(() => getSync({ a: task(wait, 1) }, 'a'));
-    const { results } = profiler;
-    // 20 are due; how many come is measured by the benchmark, here other tests run beside it.
-    expect(results.length).toBeGreaterThanOrEqual(8);
-    expect(results.length).toBeLessThanOrEqual(22);
-    expect(Object.keys(results[0]!).sort()).toEqual(['cpu', 'mem', 'time']);
-    for (const { time, mem, cpu } of results) {
-      expect(time).toBeGreaterThan(begin - 60);
-      expect(time).toBeGreaterThanOrEqual(profiler.startTime! - 0.1);
-      expect(time).toBeLessThanOrEqual(profiler.endTime! + 1);
-      expect(mem).toBeGreaterThan(20);
-      expect(cpu).toBeGreaterThanOrEqual(0);
-    }
-    const times = results.map(({ time }) => time);
-    expect(times).toEqual([...times].sort((a, b) => a - b));
-    expect(Math.max(...results.map(({ cpu }) => cpu))).toBeGreaterThan(5);
+    const round = () => {
+      const profiler = new ResourceProfiler({ interval: 0.05 });
+      const begin = epochSeconds();
+      profiler.run(() => getSync({ a: task(wait, 1) }, 'a'));
+      const end = epochSeconds();
+      const { results } = profiler;
+      expect(Object.keys(results[0]!).sort()).toEqual(['cpu', 'mem', 'time']);
+      for (const { time, mem, cpu } of results) {
+        expect(time).toBeGreaterThan(begin);
+        expect(time).toBeLessThan(end);
+        expect(mem).toBeGreaterThan(20);
+        expect(cpu).toBeGreaterThanOrEqual(0);
+      }
+      const times = results.map(({ time }) => time);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+      expect(Math.max(...results.map(({ cpu }) => cpu))).toBeGreaterThan(5);
+      // One per interval, one at the end.
+      const due = (profiler.endTime! - profiler.startTime!) / 0.05;
+      expect(results.length).toBeLessThanOrEqual((end - begin) / 0.05 + 1);
+      return { taken: results.length, due };
+    };
+    inOneRound(() => {
+      const { taken, due } = round();
+      expect(taken).toBeGreaterThanOrEqual(0.85 * due);
+    });
   });
 
   it('§3.2: memory agrees with what this process says of itself', () => {
+    const cpuSeconds = () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    };
+    const before = cpuSeconds();
     const [mine] = new LinuxProcessTree(process.pid, 0).read();
+    const after = cpuSeconds();
     const { rss } = process.memoryUsage();
     expect(mine!.residentBytes / rss).toBeGreaterThan(0.8);
     expect(mine!.residentBytes / rss).toBeLessThan(1.25);
-    const { user, system } = process.cpuUsage();
-    expect(mine!.cpuSeconds).toBeCloseTo((user + system) / 1e6, 0);
+    // Told in whole steps of 10 ms, user and system each.
+    expect(mine!.cpuSeconds).toBeGreaterThan(before - 0.021);
+    expect(mine!.cpuSeconds).toBeLessThan(after + 0.021);
   });
 
   it('§3.2: a short block has a sample, an empty one is soon left', () => {
-    const profiler = new ResourceProfiler({ interval: 5 });
+    const profiler = new ResourceProfiler({ interval: 60 });
     const begin = performance.now();
     profiler.run(() => undefined);
     expect(profiler.results).toHaveLength(1);
     // Not an interval later.
-    expect(performance.now() - begin).toBeLessThan(4500);
+    expect(performance.now() - begin).toBeLessThan(59_000);
   });
 
   it('§3.2: samples the whole block, run or no run, and shows them when it is left', () => {
-    const profiler = new ResourceProfiler({ interval: 0.02 });
-    let runEnded = NaN;
-    profiler.run(() => {
-      wait(0.2);
-      getSync({ a: task(wait, 0.05) }, 'a');
-      runEnded = epochSeconds();
-      wait(0.3);
-      expect(profiler.results).toEqual([]);
+    inOneRound(() => {
+      const profiler = new ResourceProfiler({ interval: 0.02 });
+      let runBegan = NaN;
+      let runEnded = NaN;
+      profiler.run(() => {
+        waitForSamples(3);
+        runBegan = epochSeconds();
+        getSync({ a: task(wait, 0.05) }, 'a');
+        runEnded = epochSeconds();
+        waitForSamples(5);
+        expect(profiler.results).toEqual([]);
+      });
+      const times = profiler.results.map(({ time }) => time);
+      expect(times.filter(time => time < runBegan).length).toBeGreaterThan(2);
+      // One may be under way when the run ends.
+      expect(times.filter(time => time > runEnded).length).toBeGreaterThan(3);
+      expect(times[0]! - profiler.startTime!).toBeLessThan(0.2);
     });
-    const times = profiler.results.map(({ time }) => time);
-    expect(times[0]! - profiler.startTime!).toBeLessThan(0.2);
-    expect(times.at(-1)! - runEnded).toBeGreaterThan(0.15);
+  });
+
+  it('§3.2: has its times although the core is lost while two clocks are put beside each other', () => {
+    const real = process.hrtime.bigint.bind(process.hrtime);
+    const reading = jest
+      .spyOn(process.hrtime, 'bigint')
+      .mockImplementation(() => (wait(0.1), real()));
+    try {
+      // Its one sample is taken when the block is left.
+      const profiler = new ResourceProfiler({ interval: 60 });
+      profiler.run(() => undefined);
+      const [only] = profiler.results;
+      expect(only!.time).toBeGreaterThan(profiler.endTime! - 1e-3);
+      expect(only!.time).toBeLessThan(epochSeconds() + 1e-3);
+    } finally {
+      reading.mockRestore();
+    }
   });
 
   it('§3.2: sees grandchildren and who starts later, and not itself', async () => {
@@ -228,7 +295,7 @@ describe('ResourceProfiler', () => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
     const tree = new LinuxProcessTree(child.pid!, 0);
     // Until the event loop has its turn the child stays a zombie.
-    const limit = performance.now() + 10_000;
+    const limit = performance.now() + 60_000;
     while (!isZombie(child.pid!) && performance.now() < limit) {
       wait(0.01);
     }
@@ -281,7 +348,7 @@ describe('ResourceProfiler', () => {
     const profiler = new ResourceProfiler({ interval: 0.02 });
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation();
     profiler.run(() => {
-      wait(0.3);
+      waitForSamples(3);
       const [pid] = samplers();
       process.kill(pid!, 'SIGKILL');
       wait(0.05);
@@ -306,11 +373,13 @@ describe('ResourceProfiler', () => {
     profiler.run(() => {
       process.kill(samplers()[0]!, 'SIGINT');
       before = epochSeconds();
-      wait(0.4);
+      waitForSamples(5);
     });
     expect(warn.mock.calls).toEqual([]);
     warn.mockRestore();
-    expect(profiler.results.at(-1)!.time - before).toBeGreaterThan(0.2);
+    // One may be under way.
+    const later = profiler.results.filter(({ time }) => time > before);
+    expect(later.length).toBeGreaterThan(3);
   });
 
   it('§3.2: the sampler ends with the process that it watches, however that ends', async () => {
