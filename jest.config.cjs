@@ -99,5 +99,6 @@ module.exports = {
       testPathIgnorePatterns: ['/node_modules/', isPure]
     }
   ],
-  testTimeout: 60_000
+  // Several waits of a test may take a minute each: a slow machine makes no test red.
+  testTimeout: 240_000
 };

@@ -13,7 +13,7 @@ beforeAll(() => {
   examples = execFileSync(process.execPath, ['scripts/build-examples.mjs'], {
     cwd: root,
     encoding: 'utf8',
-    timeout: 120_000
+    timeout: 200_000
   }).trim();
   folder = mkdtempSync(join(tmpdir(), 'spanwise-examples-'));
 });

@@ -98,7 +98,7 @@ beforeAll(() => {
   );
   // Packages that are linked from the checkout would build themselves.
   npm(['install', '--ignore-scripts'], user);
-}, 300_000);
+}, 600_000);
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const program = `
@@ -168,7 +168,7 @@ describe('the npm package', () => {
         ['observed.mjs'],
         {
           cwd: user,
-          timeout: 60_000,
+          timeout: 240_000,
           env: {
             ...process.env,
             SPANWISE_CONNECTION: jupyter.connectionFile
@@ -230,7 +230,7 @@ describe('the npm package', () => {
         answer
       );
     },
-    240_000
+    600_000
   );
 
   it("compiles without Node's types, for an older library", () => {
@@ -254,5 +254,5 @@ describe('the npm package', () => {
     expect(node([join(modules, 'typescript', 'bin', 'tsc'), '-p', '.'])).toBe(
       ''
     );
-  }, 120_000);
+  }, 600_000);
 });

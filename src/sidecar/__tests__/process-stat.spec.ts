@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitFor } from '../../testing/wait-for';
 import { processStat } from '../process-stat';
 
 describe('what Linux tells of a process', () => {
@@ -18,12 +19,10 @@ describe('what Linux tells of a process', () => {
         );
         process.kill(child.pid!, 'SIGSTOP');
         const here = processStat(process.pid)!;
-        let words = processStat(child.pid!)!;
-        for (const end = Date.now() + 10_000; words[0] !== 'T';) {
-          expect(Date.now()).toBeLessThan(end);
-          await new Promise(resolve => setTimeout(resolve, 5));
-          words = processStat(child.pid!)!;
-        }
+        const words = await waitFor('it has stopped', () => {
+          const read = processStat(child.pid!)!;
+          return read[0] === 'T' && read;
+        });
         expect(words[1]).toBe(`${process.pid}`);
         // It has started later.
         expect(Number(words[19])).toBeGreaterThan(Number(here[19]));

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { alias, data, ref, task } from '../../graph/nodes';
 import { getAsync } from '../../local/get-async';
 import { getSync } from '../../local/get-sync';
+import { waitFor } from '../../../testing/wait-for';
 import { ProgressBar } from '../progress-bar';
 import { LogLines, TerminalBar } from '../progress-output';
 import { barText } from '../progress-text';
@@ -70,13 +71,13 @@ describe('ProgressBar', () => {
   it('§2: draws by a timer while tasks run elsewhere', async () => {
     const out = output(true);
     const graph = {
-      slow: task(() => new Promise(r => setTimeout(r, 100)))
+      // 0%, and more of it.
+      slow: task(() => waitFor('drawings', () => out.writes.length > 4))
     };
     await new ProgressBar({ interval: 0.01, out }).run(() =>
       getAsync(graph, 'slow')
     );
-    // 0%, some more of it, 100%, newline.
-    expect(out.writes.length).toBeGreaterThan(4);
+    expect(out.text.match(/ 0%/g)!.length).toBeGreaterThan(4);
   });
 
   it('§2: ends its line where it was when a task fails', () => {
@@ -110,14 +111,23 @@ describe('ProgressBar', () => {
 
   it('§2: a longer run is shown from the minimum on', () => {
     const out = output(true);
+    // By a clock that the tasks alone move on.
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
     const graph = Object.fromEntries(
-      Array.from({ length: 12 }, (_, index) => [`x${index}`, task(wait, 0.01)])
+      Array.from({ length: 12 }, (_, index) => [
+        `x${index}`,
+        task(() => void (now += 10))
+      ])
     );
     const bar = new ProgressBar({ minimum: 0.05, interval: 0.001, out });
     bar.run(() => getSync(graph, Object.keys(graph)));
+    clock.mockRestore();
+    // Five of twelve tasks end at 50 ms.
     const [, first] = / (\d+)%/.exec(out.writes[0]!)!;
-    expect(Number(first)).toBeGreaterThan(0);
+    expect(first).toBe('41');
     expect(out.text).toMatch(/100% .*\n$/);
+    expect(bar.lastDuration).toBe(0.12);
   });
 
   it('§2: of a graph that cannot run it ends its line at 0%', () => {

@@ -279,6 +279,8 @@ describe('observe', () => {
     getSync({ second: task(spin, 1) }, 'second');
     await jupyter.startObserver();
     getSync({ third: task(spin, 1) }, 'third');
+    // It has found the new one: closing waits five seconds for an observer, and no longer.
+    await jupyter.cluster('two observers');
     await seen.close();
     const { cluster } = await ended('two observers');
     expect((await rowsOf(cluster)).map(({ key }) => key)).toEqual([

@@ -19,7 +19,7 @@ describe('§1: drawn graphs with failures', () => {
       }),
       { numRuns: 500 }
     );
-  }, 120_000);
+  });
 
   it('getProcesses keeps every law', async () => {
     await using pool = new ProcessPool({ size: 2 });
@@ -33,5 +33,5 @@ describe('§1: drawn graphs with failures', () => {
       }),
       { numRuns: 500 }
     );
-  }, 120_000);
+  });
 });

@@ -4,7 +4,7 @@ import { monotonicOffset } from '../../../link/monotonic';
 import { buildNodePrograms } from '../../../testing/node-programs';
 import { Profiler } from '../../diagnostics/profiler';
 import type { TaskData } from '../../diagnostics/records';
-import type { Key } from '../../graph/key';
+import { type Key, keyText } from '../../graph/key';
 import { alias, ref, task } from '../../graph/nodes';
 import { taskPlot } from '../../visualize/task-plot';
 import type { ProcessPool } from '../worker-pool';
@@ -30,6 +30,22 @@ const epochOf = (seconds: number) =>
 
 const LIMIT_SECONDS = 20e-6;
 const LIMIT_SHARE = 0.05;
+/** Times what a record and a task's own stamps differ by here, in a thread that has just been woken: a slow machine needs more than the limit. */
+const LIMIT_CALLS = 4;
+let limitSeconds: number;
+
+beforeAll(async () => {
+  const differences: number[] = [];
+  for (let look = 0; look < 41; look++) {
+    await new Promise(resolve => setTimeout(resolve, 2));
+    const began = performance.now();
+    const [start, stop] = spin(0);
+    const ended = performance.now();
+    differences.push((ended - began) / 1000 - (stop - start));
+  }
+  differences.sort((a, b) => a - b);
+  limitSeconds = Math.max(LIMIT_SECONDS, LIMIT_CALLS * differences[20]!);
+});
 
 type Recorded = {
   readonly records: readonly TaskData[];
@@ -86,29 +102,45 @@ function expectLawful(
   expect(plot.rows.map(({ lanes }) => lanes)).toEqual(plot.rows.map(() => 1));
 }
 
-/** Records that are longer than the task by its own stamps, by more than the limits. */
+/** Records that are longer than the task by its own stamps, by more than the limits: 20 µs as a rule. */
 function tooLong({ records, stamps }: Recorded): readonly TaskData[] {
   return records.filter(({ key, startTime, endTime }) => {
     const [start, stop] = stamps.get(key)!;
     const excess = endTime - startTime - (stop - start);
-    return excess > Math.max(LIMIT_SECONDS, LIMIT_SHARE * (stop - start));
+    return excess > Math.max(limitSeconds, LIMIT_SHARE * (stop - start));
   });
 }
 
-/** A thread may lose its core between two stamps: of a hundred records one may be too long, and one good run of several is enough. */
-const TRIES = 6;
+/**
+ * A thread may lose its core between two stamps, so the same run is tried again: in one try one record of a hundred may be too long, or a
+ * single one, and each task must have a record that is not.
+ */
+const TRIES = 20;
 
 async function expectClose(run: () => Promise<Recorded>): Promise<void> {
   const shares: number[] = [];
+  let tooLongAlways: Key[] = [];
   for (let at = 0; at < TRIES; at++) {
     const last = await run();
     expectLawful(last, 2);
-    shares.push(tooLong(last).length / last.records.length);
-    if (shares.at(-1)! <= 0.01) {
+    const count = last.records.length;
+    const long = new Set(tooLong(last).map(({ key }) => key));
+    shares.push(long.size / count);
+    if (at === 0) {
+      tooLongAlways = [...long];
+    } else {
+      tooLongAlways = tooLongAlways.filter(key => long.has(key));
+    }
+    if (
+      tooLongAlways.length === 0 &&
+      Math.min(...shares) <= Math.max(0.01, 1 / count)
+    ) {
       return;
     }
   }
-  throw new Error(`Of each run so many records are too long: ${shares}`);
+  throw new Error(
+    `Of each try so many records are too long: ${shares}; in each these: ${tooLongAlways.map(keyText)}`
+  );
 }
 
 describe.each(workerKinds)('§3.1: records of $kind', ({ get, makePool }) => {
@@ -119,7 +151,7 @@ describe.each(workerKinds)('§3.1: records of $kind', ({ get, makePool }) => {
     );
     await recorded(get, pool, durations);
     await expectClose(() => recorded(get, pool, durations));
-  }, 60_000);
+  });
 
   it('are those of the tasks, whatever they take and however they are handed out', async () => {
     await using pool = makePool({ size: 2 });
@@ -144,7 +176,7 @@ describe.each(workerKinds)('§3.1: records of $kind', ({ get, makePool }) => {
       ),
       { numRuns: 12, endOnFailure: true }
     );
-  }, 60_000);
+  });
 
   it('of promises and nested calls are those of the tasks', async () => {
     await using pool = makePool({ size: 1 });

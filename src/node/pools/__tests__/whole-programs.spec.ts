@@ -189,8 +189,7 @@ describe.each(['getThreads', 'getProcesses'])(
           /starts this run whenever it is imported[^]*import\.meta\.main/
         );
         expect(program.said('begin')).toHaveLength(2);
-      },
-      60_000
+      }
     );
 
     it('by way of another file that sends it back: the same', async () => {
@@ -208,7 +207,7 @@ describe.each(['getThreads', 'getProcesses'])(
       );
       // The program, pong, ping as pong's worker has it; that one may not send pong's.
       expect(program.said('begin')).toHaveLength(3);
-    }, 60_000);
+    });
 
     it('by way of a task of another file that sends it back: the same', async () => {
       const imports = `import { module } from './src/node/graph/portable';
@@ -231,7 +230,7 @@ describe.each(['getThreads', 'getProcesses'])(
         /whenever it is imported[^]*import\.meta\.main/
       );
       expect(program.said('begin').length).toBeLessThanOrEqual(3);
-    }, 60_000);
+    });
 
     it('with one: answers, also of tasks that start runs themselves', async () => {
       const program = await start(
@@ -244,7 +243,7 @@ describe.each(['getThreads', 'getProcesses'])(
       );
       expect(await program.ended).toEqual({ code: 0, signal: null });
       expect(program.said('answer')).toEqual(['21']);
-    }, 60_000);
+    });
   }
 );
 
@@ -291,13 +290,19 @@ describe('§1.8: a program that runs tasks in its own thread', () => {
     const own = await start(
       'own-handler-getAsync',
       `process.on('SIGINT', () => console.log('handled x'));
-       const wait = () => new Promise(resolve => setTimeout(resolve, 1500, 'whole'));
+       const held = setInterval(() => {}, 1000);
+       const wait = () => new Promise(resolve => process.once('SIGUSR2', () => {
+         clearInterval(held);
+         resolve('whole');
+       }));
        const run = getAsync({ a: task(wait) }, 'a');
        console.log('waiting x');
        console.log('result ' + await run);`
     );
     await waitFor('it waits', () => own.said('waiting').length === 1);
     own.child.kill('SIGINT');
+    await waitFor('it was handled', () => own.said('handled').length === 1);
+    own.child.kill('SIGUSR2');
     expect((await own.ended).signal).toBeNull();
     expect(own.said('handled')).toEqual(['x']);
     expect(own.said('result')).toEqual(['whole']);

@@ -277,14 +277,24 @@ describe.each(workerKinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       const callback: CallbackHooks = {
         posttask: (_key, _result, _graph, _state, id) => seen.add(id)
       };
-      const spin = () => {
-        const end = performance.now() + 20;
-        while (performance.now() < end) {
-          // Long enough for every worker to have its share.
+      // Each lasts until every worker has one: until then none can take the others' share.
+      const wanted = Math.min(12, numWorkers ?? availableParallelism());
+      const place = mkdtempSync(join(folder, 'all-'));
+      const meet = async (path: string, count: number, at: number) => {
+        const fs = await import('node:fs');
+        fs.writeFileSync(`${path}/${at}`, '');
+        const limit = Date.now() + 60_000;
+        while (fs.readdirSync(path).length < count) {
+          if (Date.now() > limit) {
+            throw new Error(`There are no ${count} at a time.`);
+          }
         }
       };
       const graph = Object.fromEntries(
-        Array.from({ length: 12 }, (_, at) => [`k${at}`, task(spin)])
+        Array.from({ length: 12 }, (_, at) => [
+          `k${at}`,
+          task(meet, place, wanted, at)
+        ])
       );
       await get(graph, Object.keys(graph), {
         chunkSize: 1,
@@ -450,7 +460,7 @@ describe.each(workerKinds)('§1.8: $kind', ({ kind, get, makePool }) => {
       if (at === last) {
         fs.writeFileSync(path, 'open');
       }
-      const limit = Date.now() + 20_000;
+      const limit = Date.now() + 60_000;
       while (at === 50 && !fs.existsSync(path)) {
         if (Date.now() > limit) {
           throw new Error('nobody came');

@@ -3,6 +3,7 @@ import { SeededRandom } from '../../../base/seeded-random';
 import { DrawnFrames } from '../../../testing/drawn-frames';
 import { drawBlocks } from '../../../testing/run-from-text';
 import { PANEL_LINK } from '../../../wire/panel-link';
+import { waitFor } from '../../../testing/wait-for';
 import type { TypeOf } from '../../../wire/schema';
 import { SOURCE_LINK } from '../../../wire/source-link';
 import { Clusters } from '../clusters';
@@ -15,6 +16,12 @@ import { encoded } from './observer-fixture';
 /** Frames in CI; more by hand: `SPANWISE_FRAMES=500000 jest any-frames`. */
 const FRAMES = Number(process.env['SPANWISE_FRAMES'] ?? 3000);
 const SEED = Number(process.env['SPANWISE_SEED'] ?? Date.now() % 2 ** 31);
+
+/** Of this process: a machine that gives it no core takes none of it. */
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 type Handlers = {
   messages(batch: unknown[]): void;
@@ -136,7 +143,7 @@ it(`takes any frame from pages and from sources, seed ${SEED}`, async () => {
 
   let longest = 0;
   for (let i = 0; i < FRAMES; i++) {
-    const begin = performance.now();
+    const begin = cpuMilliseconds();
     if (random.chance(0.7)) {
       random.pick(pages).handlers.messages([fromPage.draw(asked)]);
     } else if (random.chance(0.85)) {
@@ -152,12 +159,14 @@ it(`takes any frame from pages and from sources, seed ${SEED}`, async () => {
     if (random.chance(0.3)) {
       await new Promise(resolve => setImmediate(resolve));
     }
-    const took = performance.now() - begin;
+    const took = cpuMilliseconds() - begin;
     if (took > longest) {
       longest = took;
     }
     if (took > 5000) {
-      throw new Error(`Seed ${SEED}, frame ${i} took ${took} ms.`);
+      throw new Error(
+        `Seed ${SEED}, frame ${i} took ${took} ms of the processor.`
+      );
     }
   }
   const failures = pages.flatMap(page => page.failures);
@@ -191,11 +200,7 @@ it(`takes any frame from pages and from sources, seed ${SEED}`, async () => {
       blobs: []
     }
   ]);
-  const end = Date.now() + 20_000;
-  while (link.answers === before && Date.now() < end) {
-    await new Promise(resolve => setImmediate(resolve));
-  }
-  expect(link.answers).toBeGreaterThan(before);
+  await waitFor('an answer', () => link.answers > before);
   expect(link.failures).toEqual([]);
   expect(process.memoryUsage().rss).toBeLessThan(3e9);
   [...pages, ...sources, link].forEach(each => each.handlers.closed('over'));

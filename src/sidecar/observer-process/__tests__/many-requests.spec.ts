@@ -7,7 +7,11 @@ import { connectOptions } from '../../../link/addresses';
 import { syntheticLog } from '../../../testing/synthetic-log';
 import { waitFor } from '../../../testing/wait-for';
 import { secret, TestPanel, TestSource } from './observer-fixture';
-import { ObserverPrograms, residentMegabytes } from './observer-process';
+import {
+  coreWaitSeconds,
+  ObserverPrograms,
+  residentMegabytes
+} from './observer-process';
 
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
 
@@ -21,17 +25,20 @@ describe('an observer whose pages ask for too much', () => {
     links.push(link);
     return new TestPanel(link);
   };
-  /** How long a question takes that somebody else asks. */
+  /** How long a question takes that somebody else asks, without the time in which the observer, or this process, waited for a core. */
   const answerSeconds = async (
     page: TestPanel,
     id: number
   ): Promise<number> => {
+    const waited = () =>
+      coreWaitSeconds(child.pid!) + coreWaitSeconds(process.pid);
+    const waitedBefore = waited();
     const begin = performance.now();
     const time = { from: 0, to: 1 + id };
     const query = { id, cluster: 'c1', time, maxHz: 0 } as const;
     page.link.send('watch', { ...query, view: 'fine-metrics' });
     await page.next('snapshot', fields => fields.id === id);
-    return (performance.now() - begin) / 1000;
+    return (performance.now() - begin) / 1000 - (waited() - waitedBefore);
   };
 
   beforeAll(async () => {
@@ -103,31 +110,26 @@ describe('an observer whose pages ask for too much', () => {
         ({ level, index }) => level === 10 && index === 0
       );
       expect(most - before).toBeLessThan(100);
-    },
-    60_000
+    }
   );
 
-  itOnLinux(
-    'does nothing for one that has gone',
-    async () => {
-      const greedy = await panel();
-      greedy.link.send('watch', { id: 1, cluster: 'c1', view: 'task-stream' });
-      await greedy.next('snapshot');
-      for (let i = 0; i < 4_000; i++) {
-        greedy.link.send('tiles', {
-          id: 1,
-          level: 3,
-          first: i * 64,
-          count: 64
-        });
-      }
-      await greedy.next('tile');
-      greedy.link.destroy();
-      const other = await panel();
-      expect(await answerSeconds(other, 1)).toBeLessThan(2);
-    },
-    60_000
-  );
+  itOnLinux('does nothing for one that has gone', async () => {
+    const greedy = await panel();
+    greedy.link.send('watch', { id: 1, cluster: 'c1', view: 'task-stream' });
+    await greedy.next('snapshot');
+    for (let i = 0; i < 4_000; i++) {
+      greedy.link.send('tiles', {
+        id: 1,
+        level: 3,
+        first: i * 64,
+        count: 64
+      });
+    }
+    await greedy.next('tile');
+    greedy.link.destroy();
+    const other = await panel();
+    expect(await answerSeconds(other, 1)).toBeLessThan(2);
+  });
 
   itOnLinux(
     'makes no more for one that does not read than it can hold',
@@ -156,8 +158,7 @@ describe('an observer whose pages ask for too much', () => {
       // When it reads at last it gets what it asked for.
       deaf.link.resume();
       await deaf.next('detail', ({ request }) => request === 19_999);
-    },
-    60_000
+    }
   );
 
   itOnLinux(
@@ -201,8 +202,7 @@ describe('an observer whose pages ask for too much', () => {
       await once(stranger, 'close');
       expect(residentMegabytes(child.pid!) - before).toBeLessThan(50);
       await answerSeconds(await panel(), 1);
-    },
-    60_000
+    }
   );
 
   itOnLinux('lets in so many pages, and more when some have gone', async () => {

@@ -56,3 +56,11 @@ export function residentMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
+
+/** Seconds in which a process was ready to compute and had no core, its first thread: Linux tells. */
+export function coreWaitSeconds(pid: number): number {
+  const [, nanoseconds] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(
+    ' '
+  );
+  return Number(nanoseconds) / 1e9;
+}

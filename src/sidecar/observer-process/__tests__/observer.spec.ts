@@ -313,23 +313,23 @@ describe('the observer', () => {
   });
 
   it('says at once that a source ended whose process was killed', async () => {
-    const patient = await ObserverFixture.start();
-    const program = spawn('sleep', ['60']);
+    // Without looking at the process it would say so after an hour.
+    const patient = await ObserverFixture.start({
+      lostAfterMilliseconds: 3_600_000
+    });
+    const program = spawn('sleep', ['600']);
     try {
       const panel = await patient.panel();
       const source = await patient.source();
       await source.open('c1', 'log', program.pid);
       await source.send(blocks);
       await panel.next('clusters', ({ clusters }) => clusters.length === 1);
-      const before = Date.now();
       program.kill('SIGKILL');
       source.link.destroy();
       const { fields } = await panel.next(
         'clusters',
         ({ clusters }) => clusters[0]?.['state'] === 'ended'
       );
-      // Without looking at the process it is 10 s.
-      expect(Date.now() - before).toBeLessThan(5000);
       expect(fields.clusters[0]?.['why']).toMatch(/^The scheduler stopped at/);
       expect(JSON.stringify(panel.inbox.all)).not.toContain('reconnecting');
     } finally {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import { waitFor } from '../../../testing/wait-for';
 import { processState } from '../../scheduler-process/process-state';
 import { SourceProcess } from '../source-process';
 
@@ -10,7 +11,7 @@ const started: (() => void)[] = [];
 
 /** A process, and its own child, which it never asks for its end: killed, that one stays a zombie. */
 async function family() {
-  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
+  const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore']
   });
   started.push(() => parent.kill('SIGKILL'));
@@ -24,15 +25,6 @@ async function family() {
     }
   });
   return { parent, child };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds();) {
-    if (Date.now() > end) {
-      throw new Error('It does not come to be.');
-    }
-    await new Promise(resolve => setTimeout(resolve, 5));
-  }
 }
 
 afterEach(() => {
@@ -49,10 +41,10 @@ describe('the process that a log comes from', () => {
       [true, false]
     ]);
     process.kill(child, 'SIGKILL');
-    await until(() => two[1]!.isGone);
+    await waitFor('the child’s end', () => two[1]!.isGone);
     expect(two[0]!.isGone).toBe(false);
     parent.kill('SIGKILL');
-    await until(() => two[0]!.isGone);
+    await waitFor('the parent’s end', () => two[0]!.isGone);
   });
 
   it.each(['EMFILE', 'ENFILE', 'EACCES'])(
@@ -71,7 +63,7 @@ describe('the process that a log comes from', () => {
       reading.mockRestore();
       expect([unseen.isSeen, unseen.isGone]).toEqual([false, false]);
       parent.kill('SIGKILL');
-      await until(() => seen.isGone);
+      await waitFor('its end', () => seen.isGone);
       expect(unseen.isGone).toBe(false);
     }
   );
