@@ -7,12 +7,12 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { dial } from '../link/dial';
 import { Door } from '../link/door';
 import type { Link } from '../link/link';
 import type { ClusterInfo, ViewResult } from '../wire/panel-link';
 import type { Message } from '../wire/schema';
+import { firstLine } from './first-line';
 import { waitFor } from './wait-for';
 
 const PROGRAM = resolve(__dirname, '../../spanwise/node/spanwise.mjs');
@@ -76,9 +76,7 @@ export class FakeJupyter {
       budgetBytes: 1 << 28
     };
     child.stdin.write(`${JSON.stringify(settings)}\n`);
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [
-      string
-    ];
+    const line = await firstLine(child);
     const said = JSON.parse(line) as { ready: { address: string } };
     this._address = said.ready.address;
     write('address', this._address);

@@ -1,12 +1,11 @@
 /** The observer as it ships: bundled, in a process of its own. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { buildSync } from 'esbuild';
+import { firstLine } from '../../../testing/first-line';
 
 export class ObserverPrograms {
   static async build(): Promise<ObserverPrograms> {
@@ -40,9 +39,7 @@ export class ObserverPrograms {
       { stdio: ['pipe', 'pipe', 'inherit'] }
     );
     child.stdin.write(`${JSON.stringify(settings)}\n`);
-    const [line] = (await once(createInterface(child.stdout), 'line')) as [
-      string
-    ];
+    const line = await firstLine(child);
     return { child, folder, said: JSON.parse(line) as Record<string, unknown> };
   }
 
