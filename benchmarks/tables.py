@@ -1,7 +1,9 @@
 """Writes the figures of ``benchmarks/results`` into docs/speed.md: ``python -m benchmarks.tables``.
 
 Between ``<!-- compare.json -->`` and ``<!-- end -->`` stands what was measured when, where and
-with what, and a table of the figures. A test fails when a page says anything else.
+with what, and a table of the figures; between ``<!-- ratios of compare, … -->`` and
+``<!-- end -->`` how many times as fast each of their rows is. A test fails when a page says
+anything else.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from typing import Any
 from benchmarks.records import CHECKOUT, RESULTS, Record
 
 PAGE = CHECKOUT / "docs" / "speed.md"
+RATIOS = re.compile(r"(<!-- ratios of ([a-z, -]+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
+#: In which column records have a ratio of times.
+TIMES = "times as fast"
 BLOCK = re.compile(r"(<!-- ([a-z-]+)\.json -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 
 
@@ -73,8 +78,21 @@ def block(record: Record) -> str:
     return "\n".join([origin(record), "", *table(record), ""])
 
 
+def ratios(names: list[str]) -> str:
+    """How many times as fast each row is; of records that are not there nothing."""
+    lines = [f"| | {TIMES} |", "| --- | ---: |"]
+    for path in (RESULTS / f"{name}.json" for name in names):
+        record = json.loads(path.read_text("utf-8")) if path.exists() else {"figures": []}
+        lines += [
+            f"| {each['row']} | {cell(each)} |"
+            for each in record["figures"]
+            if each["column"] == TIMES
+        ]
+    return "\n".join([*lines, ""])
+
+
 def filled(page: str) -> str:
-    """The page with its blocks as the records are.
+    """The page with its blocks and ratios as the records are.
 
     Raises
     ------
@@ -86,7 +104,8 @@ def filled(page: str) -> str:
         record = json.loads((RESULTS / f"{found[2]}.json").read_text("utf-8"))
         return f"{found[1]}{block(record)}{found[4]}"
 
-    return BLOCK.sub(fill, page)
+    page = BLOCK.sub(fill, page)
+    return RATIOS.sub(lambda found: f"{found[1]}{ratios(found[2].split(', '))}{found[4]}", page)
 
 
 def main() -> int:

@@ -43,7 +43,7 @@ describe('examples', () => {
     expect(bar).toMatch(/^100% Completed \| (\d+) of \1 tasks \| /);
     expect(files).toMatch(/^\d\d? files$/);
     const [, count, word] = /^ *(\d+) (\S+)$/.exec(words[0]!)!;
-    const found = readFileSync(join(root, 'docs', 'plan.md'), 'utf8')
+    const found = readFileSync(join(root, 'docs', 'limits.md'), 'utf8')
       .toLowerCase()
       .split(/[^\p{Letter}]+/u)
       .filter(each => each === word).length;

@@ -37,13 +37,31 @@ const documents = [
 ];
 const read = (name: string) => readFileSync(path.join(root, name), 'utf8');
 
-it.each(documents)('%s names files that exist', name => {
+/** As links name them: "What is exact" is `what-is-exact`. */
+function headingsOf(page: string): Set<string> {
+  const headings = read(page).matchAll(/^#+ (.*)$/gm);
+  return new Set(
+    [...headings].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+        .replaceAll(' ', '-')
+    )
+  );
+}
+
+it.each(documents)('%s names files and headings that exist', name => {
   const text = read(name);
   const here = path.posix.dirname(name);
   const missing: string[] = [];
-  for (const [, link] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)) {
-    if (!existsSync(path.join(root, here, link!))) {
-      missing.push(link!);
+  for (const [, link = '', heading] of text.matchAll(
+    /\]\(([^)#:]*)(?:#([^)]*))?\)/g
+  )) {
+    const target = link === '' ? name : path.posix.join(here, link);
+    if (!existsSync(path.join(root, target))) {
+      missing.push(link);
+    } else if (heading !== undefined && !headingsOf(target).has(heading)) {
+      missing.push(`${link}#${heading}`);
     }
   }
   for (const [, named] of text.matchAll(
