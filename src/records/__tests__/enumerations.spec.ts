@@ -1,0 +1,40 @@
+import { ENUMERATIONS, membersOf, wordsOf } from '../enumerations';
+
+/** With a hole at 2, and not in the order of its numbers. */
+enum Place {
+  OnDisk = 3,
+  Here = 0,
+  FarAwayFromIt = 1
+}
+
+it('members are words and numbers, each once', () => {
+  const members = [
+    ['on-disk', 3],
+    ['here', 0],
+    ['far-away-from-it', 1]
+  ];
+  const found = membersOf(Place);
+  expect(new Map(found)).toEqual(new Map(members as never));
+  expect(found).toHaveLength(members.length);
+});
+
+it('a number without a word has none', () => {
+  const words = wordsOf(Place);
+  expect(words).toStrictEqual([
+    'here',
+    'far-away-from-it',
+    undefined,
+    'on-disk'
+  ]);
+});
+
+it.each(Object.entries(ENUMERATIONS))(
+  '%s says what each of its words means',
+  (_, { members, means }) => {
+    const words = membersOf(members as Record<string, string | number>).map(
+      ([word]) => word
+    );
+    expect(new Set(words)).toEqual(new Set(Object.keys(means)));
+    expect(words).toHaveLength(new Set(words).size);
+  }
+);
