@@ -247,9 +247,14 @@ function rowsOf(table: Layout[number], source: LooseTable | undefined): number {
   if (typeof source.rows === 'number') {
     return source.rows;
   }
-  const first = table.columns[0];
-  const values = first && (source[first.name] as ArrayLike<number> | undefined);
-  return values?.length ?? 0;
+  // The first column, or the first that is there: what is missing is named when it is written.
+  for (const { name } of table.columns) {
+    const values = source[name] as ArrayLike<number> | undefined;
+    if (values !== undefined) {
+      return values.length;
+    }
+  }
+  return 0;
 }
 
 function firstOf(values: ArrayLike<number>, n: number): ArrayLike<number> {

@@ -1,17 +1,17 @@
 import { ENUMERATIONS, membersOf, wordsOf } from '../enumerations';
 
-/** With a hole at 2, and not in the order of its numbers. */
+/** With holes at 0 and 3, and not in the order of its numbers. */
 enum Place {
-  OnDisk = 3,
-  Here = 0,
-  FarAwayFromIt = 1
+  OnDisk = 4,
+  Here = 1,
+  FarAwayFromIt = 2
 }
 
 it('members are words and numbers, each once', () => {
   const members = [
-    ['on-disk', 3],
-    ['here', 0],
-    ['far-away-from-it', 1]
+    ['on-disk', 4],
+    ['here', 1],
+    ['far-away-from-it', 2]
   ];
   const found = membersOf(Place);
   expect(new Map(found)).toEqual(new Map(members as never));
@@ -21,6 +21,7 @@ it('members are words and numbers, each once', () => {
 it('a number without a word has none', () => {
   const words = wordsOf(Place);
   expect(words).toStrictEqual([
+    undefined,
     'here',
     'far-away-from-it',
     undefined,

@@ -370,6 +370,28 @@ describe('a run of a task that was given up', () => {
     expect(tables.gaps).toBeUndefined();
   });
 
+  it('is one of its task as long as the scheduler knows that', () => {
+    const { log, tables } = newLog();
+    const facts = twoTasks(log);
+    log.workerJoined(101, JOINED);
+    // Its run on another worker was given up, and it runs again here.
+    for (const taskId of [70, 71]) {
+      log.givenUp.keep(idOf<OuterTaskId>(taskId), { ...gone });
+    }
+    log.finished(
+      5,
+      ended([RUN, { ...RUN, runId: 9, taskId: 71 }]),
+      denseIds(0, 1),
+      facts
+    );
+    log.seal(110);
+    expect(tables.runs).toMatchObject([
+      { run: 8, node: 30, function: 'f0', span: 2, attempt: 10 },
+      { run: 9, node: 31, function: 'f1', span: 3, attempt: 1 }
+    ]);
+    expect([...facts.attempts]).toEqual([10, 1]);
+  });
+
   it('is none if it had not begun, and a gap if nothing is known of it', () => {
     const { log, tables } = newLog();
     const facts = twoTasks(log);
@@ -437,6 +459,34 @@ it('a run that gave a result has begun, though nobody measured its waits', () =>
   // What was given back is no attempt, and the task does not wait from it on.
   expect(facts.attempts[idOf<DenseTaskId>(0)]).toBe(10);
   expect(facts.unfinishedSince[idOf<DenseTaskId>(0)]).toBe(5.5);
+});
+
+it('what was given back ends no run of its thread', () => {
+  const { log, tables } = newLog();
+  const facts = twoTasks(log);
+  log.workerJoined(101, JOINED);
+  log.measured.running(
+    5,
+    {
+      rows: 1,
+      thread: [2],
+      taskId: [idOf(70)],
+      runId: [8],
+      function: [0],
+      span: [idOf(2)],
+      started: [102]
+    },
+    () => idOf(0),
+    facts
+  );
+  const back = { status: RunStatus.Missing, waitThread: NaN, start: 103 };
+  log.finished(5, ended([{ ...RUN, ...back, runId: 9 }]), denseIds(1), facts);
+  log.workerLeft(105, 5, 'was ended', facts);
+  log.seal(110);
+  expect(tables.runs).toMatchObject([
+    { run: 9, status: RunStatus.Missing },
+    { run: 8, status: RunStatus.Lost, start: 2, duration: 3 }
+  ]);
 });
 
 it('runs of a worker that has left are not written', () => {

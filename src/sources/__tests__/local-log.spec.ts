@@ -59,6 +59,23 @@ describe('a local log', () => {
     expect(names).toContain('(others)');
   });
 
+  it('knows the groups that it has when there is room for no more', () => {
+    const { emit, tables } = logRows();
+    const log = new LocalLog(0, emit, 3);
+    for (const group of ['known', 'other', 'new', 'newer', 'known']) {
+      log.node(
+        { group, rest: '-1', functionName: group, span: DEFAULT_SPAN },
+        0
+      );
+    }
+    log.seal();
+    const nodes = tables.nodes!.map(row => [row.group, row.suffix]);
+    expect(nodes.at(-1)).toEqual(['known', '-1']);
+    expect(nodes.at(-2)).toEqual(['', 'newer-1']);
+    expect(tables.nodes!.at(-1)!.function).toBe('known');
+    expect(tables.nodes!.at(-2)!.function).toBe('(others)');
+  });
+
   it('writes one row for all spans beyond what ids can tell', () => {
     const { log, tags, spanRows } = written();
     const ids: number[] = [];

@@ -247,6 +247,35 @@ describe('what a worker says that runs', () => {
     ]);
   });
 
+  it('is of its task as long as the scheduler knows that', () => {
+    const { facts, taskOf } = twoTasks();
+    for (const taskId of [70, 71]) {
+      log.givenUp.keep(idOf<OuterTaskId>(taskId), {
+        node: 35,
+        functionId: given,
+        span: idOf(1),
+        unfinishedSince: 0.5,
+        attempts: 4
+      });
+    }
+    log.measured.running(
+      4,
+      sent<'running'>(
+        going({ thread: 0, taskId: 70 }),
+        going({ thread: 1, taskId: 71 })
+      ),
+      taskOf,
+      facts
+    );
+    log.workerLeft(104, 4, 'ended', facts);
+    log.seal(105);
+    expect(tables.running).toMatchObject([{ node: 30 }, { node: 31 }]);
+    expect(tables.runs).toMatchObject([
+      { node: 30, attempt: 10, waitReady: 1 },
+      { node: 31, attempt: 3, waitReady: 0.75 }
+    ]);
+  });
+
   it('is lost with its worker, as the next attempt of its task', () => {
     const { facts, taskOf } = twoTasks();
     log.givenUp.keep(idOf<OuterTaskId>(90), {

@@ -30,8 +30,12 @@ const run = {
   firstPart: [0]
 };
 
-const encoder = new FrameEncoder('worker', 'up');
-const decoder = new FrameDecoder('worker', 'up');
+let encoder: FrameEncoder<'worker', 'up'>;
+let decoder: FrameDecoder<'worker', 'up'>;
+beforeEach(() => {
+  encoder = new FrameEncoder('worker', 'up');
+  decoder = new FrameDecoder('worker', 'up');
+});
 
 /** Every table of every message. */
 const ALL_TABLES = (Object.keys(LINKS) as LinkName[]).flatMap(link =>
@@ -76,6 +80,14 @@ describe('a frame', () => {
       throw new Error(message.type);
     }
     expect(message.tables.runs.start.buffer).toBe(body.buffer);
+    // Nor where it lies at any whole word of a larger buffer.
+    const larger = new Uint8Array(body.length + 24);
+    larger.set(body, 24);
+    const within = decoder.decode(larger.subarray(24));
+    expect(within).toEqual(message);
+    expect(within.type === 'finished' && within.tables.runs.start.buffer).toBe(
+      larger.buffer
+    );
   });
 
   it('is read from an odd place in a larger buffer', () => {
@@ -182,8 +194,10 @@ describe('a frame', () => {
       );
     expect(within(bodyLength).bodyLength).toBe(bodyLength);
     expect(() => within(bodyLength - 1)).toThrow(FrameTooLong);
+    expect(() => within(bodyLength - 1)).toThrow(`${bodyLength} bytes`);
     expect(() => within(bodyLength - 1)).toThrow(
       expect.objectContaining({
+        name: 'FrameTooLong',
         type: 'event',
         byteLength: bodyLength,
         limit: bodyLength - 1
@@ -362,6 +376,7 @@ describe('a frame', () => {
       expect(decoder.decode(withKey(0xa1, 0x4b)).type).toBe('flushed');
       for (const key of [[7], [0xc0], [0xc3], [0xc4, 1, 0x4b], [0x90]]) {
         expect(() => decoder.decode(withKey(...key))).toThrow(BrokenFrame);
+        expect(() => decoder.decode(withKey(...key))).toThrow(/key/);
       }
     });
 
@@ -390,6 +405,10 @@ describe('a frame', () => {
       // @ts-expect-error the second column is missing
       encoder.encode('replicas', {}, { added: { taskId: [1] } });
     }).toThrow('column added.nbytes has no values');
+    expect(() => {
+      // @ts-expect-error the first column is missing, by which rows are counted
+      encoder.encode('replicas', {}, { added: { nbytes: [1] } });
+    }).toThrow('column added.taskId has no values');
   });
 
   it('names the field that is wrong', () => {
@@ -601,12 +620,19 @@ describe('any message', () => {
         fc.constantFrom(0, 15, 16, 31, 32, 255, 256, 65_535, 65_536),
         fc.nat(40)
       );
+      // Inside of what has a length nothing is a head, and items are longer than a byte.
       const item: fc.Arbitrary<unknown> = fc.oneof(
-        length.map(n => 'x'.repeat(n)),
-        length.map(n => new Uint8Array(n)),
-        fc.oneof(fc.nat(20), length).map(n => new Array<null>(n).fill(null)),
+        length.map(n => 'xü'.repeat(n).slice(0, n)),
+        fc
+          .tuple(length, fc.constantFrom(0, 0x81, 0xc1, 0xdd))
+          .map(([n, byte]) => new Uint8Array(n).fill(byte)),
+        fc
+          .tuple(fc.oneof(fc.nat(20), length), fc.constantFrom(null, 300, 'äé'))
+          .map(([n, each]) => new Array<unknown>(n).fill(each)),
         length.map(n =>
-          Object.fromEntries(Array.from({ length: n % 300 }, (_, i) => [i, i]))
+          Object.fromEntries(
+            Array.from({ length: n % 300 }, (_, i) => [i, i * i])
+          )
         ),
         fc.constantFrom(...[7, 8, 15, 16, 31, 32, 33].map(bits => 2 ** bits)),
         fc.constantFrom(...[5, 7, 8, 15, 31, 32].map(bits => -(2 ** bits))),

@@ -207,7 +207,12 @@ describe('the handshake', () => {
       () => acceptor().receive(up(refused))
     ]) {
       expect(receive).toThrow(
-        expect.objectContaining({ code: 'c', sentence: 's', message: 's' })
+        expect.objectContaining({
+          name: 'HandshakeRefused',
+          code: 'c',
+          sentence: 's',
+          message: 's'
+        })
       );
     }
   });
