@@ -1,0 +1,100 @@
+import { NONE_U32, PartKind, RunStatus } from '../../records/enumerations';
+import { rowsToBlock, type Row } from '../../testing/rows-to-block';
+import { errorOf, runDetail } from '../folds/run-detail';
+import { ingestBlock } from '../store/ingest';
+import { LogStore } from '../store/log-store';
+
+const RUN = { run: 3, lane: 9, start: 1, duration: 8, waitReady: NaN };
+
+function logWith(run: Row, parts: readonly Row[] = []): LogStore {
+  const log = new LogStore('log');
+  [rowsToBlock(1, 'parts', parts), rowsToBlock(2, 'runs', [run])].forEach(
+    block => ingestBlock(log, block)
+  );
+  return log;
+}
+
+describe('the detail of a run', () => {
+  it('names by numbers what the log does not describe, and says what is not known', () => {
+    const log = logWith(
+      { ...RUN, node: 5, function: 6, status: 99, cpu: NaN, nbytes: NaN },
+      [{ run: 3, kind: 77, function: 8, cpu: NaN, bytes: NaN }]
+    );
+    expect(runDetail(log, 0)).toEqual({
+      run: 3,
+      key: '#5',
+      function: '#6',
+      span: ['default'],
+      origin: 'default',
+      worker: '65535',
+      thread: 9,
+      status: 'ok',
+      attempt: 0,
+      start: 1,
+      duration: 8,
+      cpu: null,
+      waitReady: null,
+      waitInputs: 0,
+      waitThread: 0,
+      nbytes: null,
+      parts: [
+        {
+          kind: '',
+          held: false,
+          function: '#8',
+          span: ['default'],
+          offset: 0,
+          duration: 0,
+          cpu: null,
+          bytes: null
+        }
+      ]
+    });
+    expect(runDetail(log, 1 << 20)).toBeNull();
+  });
+
+  it('has its longest parts, in the order in which they ran', () => {
+    // 1, 8, 15, … of 2,101 unlike durations.
+    const parts = Array.from({ length: 2101 }, (_, i) => ({
+      run: 3,
+      kind: PartKind.Transfer,
+      offset: i,
+      duration: 1 + ((i * 7) % 2101)
+    }));
+    const log = logWith(RUN, parts);
+    const longest = (count: number): number[] =>
+      parts
+        .filter(({ duration }) => duration > 2101 - count)
+        .map(({ offset }) => offset);
+    const shown = (inShort: boolean): number[] =>
+      runDetail(log, 0, inShort)!.parts.map(({ offset }) => offset);
+    expect(shown(false)).toEqual(longest(2000));
+    expect(shown(true)).toEqual(longest(4));
+    const four = logWith(RUN, parts.slice(0, 4).reverse());
+    expect(runDetail(four, 0, true)!.parts.map(part => part.offset)).toEqual([
+      3, 2, 1, 0
+    ]);
+  });
+
+  it('has the error of a run that failed, the last line of it in short', () => {
+    const log = logWith({ ...RUN, status: RunStatus.Failed });
+    expect(errorOf(log, 3, false)).toBeUndefined();
+    const line = `ValueError: ${'x'.repeat(300)}`;
+    const text = `Traceback\n  in f\n${line}\n\n`;
+    [
+      rowsToBlock(3, 'names', [{ id: 0, text: 'task-failed' }]),
+      rowsToBlock(4, 'events', [
+        { kind: 0, run: NONE_U32, text: 'another' },
+        { kind: 0, run: 3, text }
+      ])
+    ].forEach(block => ingestBlock(log, block));
+    expect(runDetail(log, 0)!.error).toBe(text);
+    expect(runDetail(log, 0, true)!.error).toBe(line.slice(0, 200));
+    // One that did well later has none.
+    ingestBlock(log, rowsToBlock(5, 'runs', [RUN]));
+    expect(runDetail(log, 1)).not.toHaveProperty('error');
+    // As if the log's bound had been met.
+    Object.defineProperty(log.events, 'firstRow', { value: 2 });
+    expect(errorOf(log, 3, false)).toBeUndefined();
+  });
+});
