@@ -44,6 +44,10 @@ describe('a plane of cells', () => {
         }
         coarse[0]!.addFiner(plane, 0);
         coarse[1]!.addFiner(plane, 1);
+        // A lane that the finer page does not have stays empty.
+        expect(coarse[1]!.busy.subarray(3 * TILE_CELLS)).toEqual(
+          new Float32Array(TILE_CELLS)
+        );
         for (let index = 0; index < 3; index++) {
           const own = runs.filter(run => run.lane === index);
           for (let cell = 0; cell < TILE_CELLS; cell++) {
@@ -311,5 +315,20 @@ describe('the boxes of a tile', () => {
     for (const values of Object.values(columns)) {
       expect(values).toHaveLength(count + 1);
     }
+  });
+
+  it('have no one function beyond what a column of 16 bits can tell apart', () => {
+    const boxes = new BoxList();
+    for (let fn = 0; fn <= NONE_U16; fn++) {
+      boxes.add(lane(0), 0, 1, fn, 0, 0, 0, 0, 0);
+    }
+    boxes.add(lane(0), 0, 1, NONE_U16 - 1, 0, 0, 0, 0, 0);
+    const { function: functions } = boxes.columns();
+    expect([...functions.slice(-3)]).toEqual([
+      NONE_U16 - 1,
+      NONE_U16,
+      NONE_U16 - 1
+    ]);
+    expect(boxes.functionNames(String)).toHaveLength(NONE_U16);
   });
 });

@@ -35,9 +35,6 @@ export function category(kind: number, fn: number): number {
   return kind * 0x10000000 + shown;
 }
 
-/** Weight of a run that took no time. */
-const TINY = 1e-6;
-
 export function kindOf(value: number): number {
   return value >>> 28;
 }
@@ -75,7 +72,10 @@ export class CellPlane {
     this.count = new Uint32Array(cells);
   }
 
-  /** Where nothing is, or all that is there came to a tie, any vote wins, one without weight too: a finer cell may end in a tie. */
+  /**
+   * Where nothing is, or all that is there came to a tie, any vote wins, one without weight too: a finer cell may end in a tie, and a run
+   * that took no time shows its colour where nothing else is.
+   */
   vote(cell: number, value: number, weight: number): void {
     if (this.category[cell] === value) {
       this.weight[cell]! += weight;
@@ -102,10 +102,6 @@ export class CellPlane {
     let cell = Math.floor(from / cellMicroseconds);
     if (cell >= 0 && cell < TILE_CELLS) {
       this.count[origin + cell]! += 1;
-      if (to <= from) {
-        // A run without any duration still shows its colour where nothing else is.
-        this.vote(origin + cell, value, TINY);
-      }
       if (to <= (cell + 1) * cellMicroseconds) {
         this.busy[origin + cell]! += to - from;
         this.vote(origin + cell, value, to - from);
