@@ -1,5 +1,5 @@
 import { blockRows } from '../observer/store/block-rows';
-import type { BlockRows } from '../observer/store/column-table';
+import type { AnyColumn, BlockRows } from '../observer/store/column-table';
 import { decodeBlock, type Row as FullRow } from '../records/block';
 import { BlockBuilder } from '../records/block-builder';
 import { TABLES, type TableName } from '../records/tables';
@@ -23,4 +23,23 @@ export function rowsToBlock(
     builder.append({ ...nothing, ...row } as FullRow<TableName>);
   }
   return blockRows(decodeBlock(builder.seal(seq)));
+}
+
+/** A block of so many rows of zeros, of a table without texts or with empty ones; quicker to make than rows one by one. */
+export function blockOfZeros(
+  seq: number,
+  table: TableName,
+  rows: number
+): BlockRows {
+  const { columns, ...block } = rowsToBlock(seq, table, [{}]);
+  return {
+    ...block,
+    rows,
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([name, column]) => [
+        name,
+        new (column.constructor as new (length: number) => AnyColumn)(rows)
+      ])
+    )
+  };
 }

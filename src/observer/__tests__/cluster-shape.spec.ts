@@ -7,6 +7,7 @@ import {
 } from '../../records/enumerations';
 import type { LaneId, LaneIndex } from '../../records/ids';
 import { idOf } from '../../testing/ids';
+import { TABLES } from '../../records/tables';
 import { ClusterShape, NO_LANE } from '../store/cluster-shape';
 
 const WORKERS = [0, 3];
@@ -14,26 +15,23 @@ const END = 12;
 const { Running, Paused, Closing, Stopped, Gone } = CapacityState;
 
 const anyWorker = fc.constantFrom(...WORKERS);
+const anyRow = fc.record({
+  joined: fc.nat(3),
+  threads: fc.nat(3),
+  left: fc.constantFrom(NaN, NaN, 5, 8)
+});
 const anyStep = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ setWorker: anyWorker, row: anyRow }) },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
-      setWorker: anyWorker,
-      joined: fc.nat(3),
-      threads: fc.nat(3),
-      left: fc.constantFrom(NaN, NaN, 5, 8)
-    })
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      lane: fc.constantFrom(2, 5, 6),
+      lane: fc.constantFrom(2, 5, 6, 8),
       worker: anyWorker,
-      thread: fc.nat(3)
+      thread: fc.nat(2)
     })
   },
   {
-    weight: 6,
+    weight: 5,
     arbitrary: fc.record({
       of: anyWorker,
       t: fc.nat(END),
@@ -63,9 +61,10 @@ describe('the shape of a cluster', () => {
   it('has for each thread when it could work, in as few stretches as can be', () => {
     fc.assert(
       fc.property(
-        fc.array(anyStep, { maxLength: 16 }),
+        fc.tuple(anyRow, anyRow),
+        fc.array(anyStep, { minLength: 4, maxLength: 24, size: 'max' }),
         fc.integer({ min: 1, max: END + 2 }),
-        (drawn, now) => {
+        (first, drawn, now) => {
           const shape = new ClusterShape();
           const workers = new Map<number, Worker>();
           const steps = new Map<number, Step[]>();
@@ -73,10 +72,14 @@ describe('the shape of a cluster', () => {
           const lanes = new Map<number, { worker: number; thread: number }>();
           const laneOf = new Map<string, number>();
           const indices: number[] = [];
-          for (const step of drawn) {
+          const rows = WORKERS.map((setWorker, i) => ({
+            setWorker,
+            row: first[i]!
+          }));
+          for (const step of [...rows, ...drawn]) {
             if ('setWorker' in step) {
-              shape.setWorker(rowOf(step.setWorker, step));
-              workers.set(step.setWorker, step);
+              shape.setWorker(rowOf(step.setWorker, step.row));
+              workers.set(step.setWorker, step.row);
             } else if ('lane' in step) {
               const { lane, worker, thread } = step;
               if (!indices.includes(lane)) {
@@ -95,10 +98,7 @@ describe('the shape of a cluster', () => {
               const { of, ...row } = step;
               expect(shape.addCapacity(of, row)).toBe(true);
               const own = steps.get(of) ?? [];
-              const last = own.at(-1);
-              if (last?.threads !== row.threads || last.state !== row.state) {
-                own.push(row);
-              }
+              own.push(row);
               // Sorting keeps the order of those of one time.
               steps.set(
                 of,
@@ -267,5 +267,41 @@ describe('the shape of a cluster', () => {
     expect(others.at(-1)!.stretches).toEqual([
       { from: 64, to: 70, heldBy: null }
     ]);
+  });
+
+  it('merges the oldest steps of a worker that changes without end, and refuses others meanwhile', () => {
+    const shape = new ClusterShape();
+    const { rows } = TABLES.capacity.bound;
+    const stepOf = (t: number) => ({ t, threads: 2, state: t & 1 });
+    for (let t = 0; t < rows; t++) {
+      shape.addCapacity(1, stepOf(t));
+    }
+    const other = { t: 5, threads: 2, state: Running };
+    expect(shape.addCapacity(2, other)).toBe(false);
+    shape.setWorker(rowOf(1, { joined: 0, threads: 2, left: NaN }));
+    const stretchesOf = (now: number) =>
+      shape.laneCapacities(now)[0]!.stretches;
+    expect(stretchesOf(rows)).toHaveLength(rows);
+    expect(shape.addCapacity(1, stepOf(rows))).toBe(true);
+    const merged = rows / 4;
+    const left = stretchesOf(rows + 1);
+    expect(left).toHaveLength(rows + 1 - merged);
+    // The first lasts until where the merged ones ended; the newest are as they were.
+    expect(left[0]).toEqual({ from: 0, to: merged + 1, heldBy: null });
+    expect(left[1]!.from).toBe(merged + 1);
+    expect(left.at(-1)!.from).toBe(rows);
+    expect(shape.addCapacity(2, other)).toBe(true);
+    let taken = 1;
+    while (shape.addCapacity(100 + taken, other)) {
+      taken++;
+    }
+    expect(taken).toBe(merged - 1);
+  });
+
+  it('takes a state that it does not know for none', () => {
+    const shape = new ClusterShape();
+    shape.setWorker(rowOf(1, { joined: 0, threads: 2, left: NaN }));
+    shape.addCapacity(1, { t: 0, threads: 2, state: 99 });
+    expect(shape.stateOf(1)).toBe('gone');
   });
 });

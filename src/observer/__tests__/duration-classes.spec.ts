@@ -14,7 +14,13 @@ const anyStep = fc.oneof(
     push: fc.integer({ min: 1, max: 700 }),
     seed: fc.nat(1000)
   }),
-  fc.record({ dropShare: fc.double({ min: 0, max: 1, noNaN: true }) })
+  // To the row, and all of them.
+  fc.record({
+    dropShare: fc.oneof(
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.constant(1)
+    )
+  })
 );
 
 function shown(rows: ZonedRows, from: number, to: number): number[] {
@@ -42,7 +48,7 @@ describe('rows in zones', () => {
               kept.push(row);
             }
           } else {
-            const below = Math.floor(3 * next * step.dropShare);
+            const below = 3 * Math.floor(next * step.dropShare);
             rows.dropBelow(below);
             while (
               kept.length >= ZONE &&
@@ -93,6 +99,30 @@ describe('rows in zones', () => {
     expect(rows.count(0, 1)).toBe(0);
     expect(rows.count(5, 6)).toBe(2);
     expect(rows.count(5.5, 6)).toBe(0);
+    expect(shown(rows, 0, 1)).toEqual([]);
+    expect(shown(rows, 5, 6)).toEqual([4, 5]);
+    expect(shown(rows, 5.5, 6)).toEqual([]);
+  });
+
+  it('take room for those that are kept, however many went by', () => {
+    const rows = new ZonedRows();
+    for (let row = 0; row < 200 * ZONE; row++) {
+      rows.push(row, row, row + 1);
+      if (row % ZONE === ZONE - 1) {
+        rows.dropBelow(row - 2 * ZONE);
+        const [[numbers] = []] = rows.zones(0, Infinity);
+        expect(numbers!.length).toBeLessThanOrEqual(16 * ZONE);
+        const kept = shown(rows, 0, Infinity);
+        expect([
+          kept[0]! <= row - 2 * ZONE || kept[0] === 0,
+          kept.at(-1)
+        ]).toEqual([true, row]);
+        expect(kept.length).toBeLessThanOrEqual(4 * ZONE);
+      }
+    }
+    rows.dropBelow(1e9);
+    expect(rows.isEmpty).toBe(true);
+    expect(shown(rows, 0, Infinity)).toEqual([]);
   });
 });
 
@@ -128,6 +158,8 @@ describe('classes of durations', () => {
     expect(classes.shortest).toBe(0);
     expect(classes.countShorter(1, -1, 1)).toBe(2);
     expect(classes.countShorter(2, -1, 1)).toBe(3);
+    classes.push(5, 50, 2e-6);
+    expect(classes.shortest).toBe(0);
   });
 
   it('show all other rows beside one whose time is not known', () => {

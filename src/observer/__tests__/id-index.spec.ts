@@ -35,6 +35,8 @@ describe('an index of ids', () => {
             }
             const { id, row } = step;
             const number = Math.floor(id / PAGE);
+            // Asked for before it is there, too.
+            expect(index.get(id)).toBe(pages.get(number)?.get(id) ?? -1);
             const hasRoom = pages.has(number) || pages.size < mostPages;
             expect(index.set(id, row)).toBe(hasRoom);
             if (hasRoom) {

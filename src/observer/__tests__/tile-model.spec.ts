@@ -10,11 +10,10 @@ import {
   RunStatus
 } from '../../records/enumerations';
 import type { LaneIndex } from '../../records/ids';
-import { rowsToBlock } from '../../testing/rows-to-block';
+import { blockOfZeros, rowsToBlock } from '../../testing/rows-to-block';
 import type { Filter } from '../../wire/panel-link';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
-import type { AnyColumn } from '../store/column-table';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import {
@@ -490,11 +489,8 @@ describe('a tile with more boxes than a message takes', () => {
     );
     // One run in each cell of the second tile, unlike its neighbours: no two cells can be one box.
     const count = TILE_CELLS * lanes;
-    const block = rowsToBlock(2, 'runs', [{}]);
-    const columns: Record<string, AnyColumn> = {};
-    for (const [name, column] of Object.entries(block.columns)) {
-      columns[name] = new (column.constructor as typeof Float64Array)(count);
-    }
+    const block = blockOfZeros(2, 'runs', count);
+    const { columns } = block;
     for (let i = 0; i < count; i++) {
       const at = TILE_CELLS + Math.floor(i / lanes);
       columns['run']![i] = i;
@@ -503,7 +499,7 @@ describe('a tile with more boxes than a message takes', () => {
       columns['start']![i] = (at + 0.25) * cell;
       columns['duration']![i] = cell / 2;
     }
-    ingestBlock(log, { ...block, rows: count, columns });
+    ingestBlock(log, block);
     const pyramid = new Pyramid(log, compileFilter({}, log));
     const of = (index: number): TileAnswer =>
       complete(makeTile(log, pyramid, level, index, Infinity));

@@ -69,9 +69,11 @@ export class ClusterShape {
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
-  private readonly _capacity = new Map<number, CapacityStep[]>();
-  /** Per worker, the numbers of threads that it has had. */
-  private readonly _levels = new Map<number, Set<number>>();
+  /** Per worker, and the numbers of threads that it has had. */
+  private readonly _capacity = new Map<
+    number,
+    { readonly steps: CapacityStep[]; readonly levels: Set<number> }
+  >();
   private _steps = 0;
 
   /** In order of first appearance: a lane's index never changes, so that tiles stay valid when workers join. */
@@ -116,14 +118,12 @@ export class ClusterShape {
 
   /** Returns false if there is no room for the step, or the worker has had too many numbers of threads. */
   addCapacity(worker: number, step: CapacityStep): boolean {
-    let steps = this._capacity.get(worker);
-    let levels = this._levels.get(worker);
-    if (steps === undefined || levels === undefined) {
-      steps = [];
-      levels = new Set();
-      this._capacity.set(worker, steps);
-      this._levels.set(worker, levels);
+    let capacity = this._capacity.get(worker);
+    if (capacity === undefined) {
+      capacity = { steps: [], levels: new Set() };
+      this._capacity.set(worker, capacity);
     }
+    const { steps, levels } = capacity;
     if (levels.size >= MOST_LEVELS && !levels.has(step.threads)) {
       return false;
     }
@@ -163,7 +163,7 @@ export class ClusterShape {
     if (row === undefined || !Number.isNaN(row.left)) {
       return 'gone';
     }
-    const steps = this._capacity.get(worker);
+    const steps = this._capacity.get(worker)?.steps;
     const state = steps?.[steps.length - 1]?.state ?? CapacityState.Running;
     return STATES[state] ?? 'gone';
   }
@@ -188,9 +188,6 @@ export class ClusterShape {
       levels.sort((a, b) => a - b);
       let first = 0;
       for (const end of levels) {
-        if (end <= first) {
-          continue;
-        }
         const shared = stretches(steps, first, now);
         const seen = new Set<number>();
         for (const { thread, lane } of lanes.get(worker) ?? []) {
@@ -242,7 +239,7 @@ export class ClusterShape {
   }
 
   private _stepsOf(worker: WorkerRow): readonly CapacityStep[] {
-    const steps = this._capacity.get(worker.worker) ?? [
+    const steps = this._capacity.get(worker.worker)?.steps ?? [
       {
         t: worker.joined,
         threads: worker.threads,

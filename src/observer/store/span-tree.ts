@@ -114,7 +114,7 @@ export class SpanTree {
   }
 
   private _acceptedParent(span: SpanId, parent: SpanId): SpanId | null {
-    if (parent === DEFAULT_SPAN || parent === span || parent === NONE_U16) {
+    if (parent === DEFAULT_SPAN || parent === NONE_U16) {
       return null;
     }
     if (this._spans.get(span)?.parent === parent) {
