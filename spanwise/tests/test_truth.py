@@ -174,7 +174,8 @@ def test_start_and_stop_are_those_of_the_tasks(client: Client) -> None:
         assert duration == pytest.approx(stamp.duration, abs=0.03 + lost)
         assert duration >= stamp.duration - 1e-5
         late.append(abs(part["start"] - stamp.start - epoch) + duration - stamp.duration)
-    # For the median to be so much larger, half of them have lost it.
+    # The best quarter has lost nothing; for the median to be so much larger, half of them have.
+    assert sorted(late)[len(late) // 4] <= 0.03
     assert statistics.median(late) <= 0.03 + lost / (len(late) / 2)
 
 
