@@ -273,6 +273,7 @@ def test_a_result_is_asked_for_again_after_a_stall(
     try:
         with LocalClient(scheduler) as client:
             future = client.submit(increment, 1)
+            monkeypatch.setattr("spanwise.client.gathering.TRANSFER_SECONDS", PATIENT_SECONDS)
             np.testing.assert_array_equal(future.result(), VALUE)
             np.testing.assert_array_equal(future.result(timeout=0), VALUE)
             monkeypatch.setattr("spanwise.client.gathering.TRANSFER_SECONDS", STALL_SECONDS)
