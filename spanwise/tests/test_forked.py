@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 
-LIMIT = 60.0
+LIMIT = 60
 SENTENCE = "make a new Client() here"
 
 
