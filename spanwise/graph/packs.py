@@ -256,9 +256,8 @@ class _Packing:
         self.texts = KeyTexts()
         self.naming = PartNaming(graph.attribution, packer.spans, self.texts)
         self.options: TaskOptions | None = None
+        #: By signature. These hold ids of functions, which the graph keeps alive meanwhile.
         self.groups: dict[Any, _Group] = {}
-        #: Kept so that ids of functions stay unique while the graph is packed.
-        self.kept: list[Any] = []
         self._clear()
 
     def _clear(self) -> None:
@@ -468,7 +467,6 @@ class _Packing:
         group = self.groups.get(shape.signature)
         if group is None:
             group = self._new_group(shape.signature, shape.build(), shape.fused)
-            self.kept.append(node)
         return group, shape.inputs, tuple(shape.literals)
 
     # -- templates and chunks ---------------------------------------------
@@ -480,7 +478,6 @@ class _Packing:
         if is_new:
             self.template_rows.append({"id": number, "blob": len(self.blobs)})
             self.blobs.append(blob)
-        self.kept.append(template)
         return group
 
     def _open(self, group: _Group) -> None:
