@@ -32,7 +32,7 @@ class LivingLayers:
     """Counts the living layers of each name by the tags of their spans.
 
     A layer can end in any thread at any moment, even in the middle of a change here. So its
-    end is only put into a queue, which the next change or question empties.
+    end is only put into a queue; whoever is in the middle of a change empties it afterwards.
     """
 
     def __init__(self) -> None:
@@ -75,11 +75,8 @@ class LivingLayers:
 
     def is_shared(self, name: str) -> bool:
         """Whether living layers of this name have different tags."""
-        if self._gone:
-            self._take_out()
         return len(self._counts.get(name, ())) > 1
 
     def count(self, name: str) -> int:
         """How many layers of this name are alive."""
-        self._take_out()
         return sum(dict(self._counts.get(name, {})).values())

@@ -35,7 +35,6 @@ from spanwise.graph.private_dask import (
     Task,
     TaskRef,
     execute_subgraph,
-    prohibited_reuse,
 )
 from spanwise.graph.task_options import TaskOptions
 from spanwise.graph.template import Template, identity
@@ -66,7 +65,6 @@ MORE_TASKS = 8_192
 
 #: Literals of these types are taken to be small.
 SMALL_TYPES = frozenset({int, float, bool, type(None), complex, slice, tuple, type})
-_NOT_PLAIN = (execute_subgraph, prohibited_reuse)
 
 
 class SubmitMessage:
@@ -420,7 +418,7 @@ class _Packing:
 
     def _plain(self, node: GraphNode) -> tuple[_Group, Any, Any] | None:
         """The short way for calls whose arguments are inputs and literals only."""
-        if type(node) is not Task or node.kwargs or node.func in _NOT_PLAIN:
+        if type(node) is not Task or node.kwargs or node.func is execute_subgraph:
             return None
         function = node.func
         arguments = node.args

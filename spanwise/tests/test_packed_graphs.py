@@ -7,7 +7,7 @@ import random
 from array import array
 from collections import Counter
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import dask
 import numpy as np
@@ -43,7 +43,7 @@ from spanwise.graph.packs import (
 from spanwise.graph.prepare import prepare
 from spanwise.graph.spans import SpanAnnotation, SpanRecord
 from spanwise.graph.task_options import TaskOptions
-from spanwise.graph.template import Template
+from spanwise.graph.template import Run, Slot, Template
 from spanwise.records.enumerations import (
     FLAG_ALIAS,
     FLAG_DATA,
@@ -411,6 +411,64 @@ class TestTemplates:
         assert [row["tag"] for row in packer.spans.take_new()] == ["after"]
         assert packer.template(b"old")[1] and packer.template(b"new")[1]
         assert [packer.new_chunk(), packer.new_chunk()] == [0, 1]
+
+
+class TestManyInputs:
+    """Eight and more in a list are written as a stretch, if they are one."""
+
+    INPUTS: ClassVar[dict[Any, Any]] = {f"in-{n}": Task(f"in-{n}", str, n) for n in range(12)}
+    REFS: ClassVar[list[TaskRef]] = [TaskRef(f"in-{n}") for n in range(12)]
+
+    @pytest.mark.parametrize("container", [List, Tuple, Set])
+    def test_in_any_order_with_repeats_and_others(self, container: Any) -> None:
+        refs = self.REFS
+        arguments: dict[str, list[Any]] = {
+            "all": [container(*refs)],
+            "eight": [container(*refs[:8])],
+            "seven": [container(*refs[:7])],
+            "repeated": [container(*refs[:8], refs[3])],
+            "named before": [refs[4], container(*refs[:8])],
+            "named before, in order": [*refs[:8], container(*refs[:8])],
+            "named before, from the second": [*refs[:9], container(*refs[1:9])],
+            "named before, reversed": [*refs[:8], container(*refs[7::-1])],
+            "named after": [container(*refs[:8]), refs[4], refs[11]],
+            "twice": [container(*refs[:8]), container(*refs[:8]), container(*refs[2:10])],
+            "behind a literal": [container("x", *refs[:8])],
+            "before a literal": [container(*refs[:8], "x")],
+            "behind a call": [container(Task(None, tell, refs[0]), *refs[1:9])],
+            "with a gap": [*refs[:9], container(*refs[:4], *refs[5:9])],
+            "of literals": [container(*range(9))],
+        }
+        graph = {
+            name: Task(name, tell, *given_arguments) for name, given_arguments in arguments.items()
+        }
+        run = packed(self.INPUTS | graph)
+        rows = {row.key: row for row in run.rows}
+        for name, node in graph.items():
+            assert len(rows[name].dependencies) == len(node.dependencies), "each once"
+        for name in ("all", "eight", "named before, in order", "named after"):
+            template = run.templates[rows[name].template]
+            (place,) = [each for each in template.places if not isinstance(each, Slot)]
+            if container is not List:
+                (place,) = place.arguments
+            assert type(place) is Run
+
+    def test_parts_in_a_list_stay_parts(self) -> None:
+        parts = [Task(f"part-{n}", tell, TaskRef("in-0"), n) for n in range(9)]
+        last = Task("last", say, List(*(TaskRef(part.key) for part in parts)), List(*self.REFS[:9]))
+        template, _ = fused_template(
+            self.INPUTS | {"fused": GraphNode.fuse(*parts, last, key="fused")}, "fused"
+        )
+        assert template.parts is not None and len(template.parts) == 10
+
+    def test_parts_that_need_each_other_often_are_met_once(self) -> None:
+        """Each needs the two before it: over all ways to them would take for ever."""
+        nodes = [Task("p0", str, TaskRef("in-0")), Task("p1", str, TaskRef("p0"))]
+        for n in range(2, 90):
+            nodes.append(Task(f"p{n}", tell, TaskRef(f"p{n - 1}"), TaskRef(f"p{n - 2}")))
+        inputs = {"in-0": Task("in-0", str, 0)}
+        run = packed(inputs | {"fused": GraphNode.fuse(*nodes, key="fused")})
+        assert len([each for each in run.runs if each.fused]) == 90
 
 
 class Looked(list[Any]):

@@ -233,7 +233,7 @@ class TestDescent:
 
     def test_the_nearest_is_meant_and_none_is_beyond_two(self, register: Provenance) -> None:
         far = Add(Leaf("x"), "far")
-        near = Add(Single(far), "near")
+        near = Add(far, "near")
         write(register, "A", far)
         write(register, "B", near)
         whole = Both(near, Leaf("y"))

@@ -189,6 +189,21 @@ def test_nothing_is_noted_while_nobody_observes() -> None:
     assert with_child.observers == 1
 
 
+def test_a_graph_that_is_ready_after_the_last_observer_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written = WrittenGraphs(written_graphs().provenance)
+    written.begin()
+
+    def last_leaves(_: Summed) -> dict[Any, Any]:
+        written.end()
+        return {"x": 1}
+
+    monkeypatch.setattr(Summed, "_layer", last_leaves)
+    assert written.make(Summed(5), Summed.__dask_graph__) == {"x": 1}
+    assert written._here.newest.noted is None
+
+
 def test_what_dask_itself_refuses_it_refuses_still(written: WrittenGraphs) -> None:
     with pytest.raises(Refused):
         Broken(1).__dask_graph__()
