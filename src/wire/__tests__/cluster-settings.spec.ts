@@ -3,8 +3,19 @@ import { BrokenFrame } from '../broken-frame';
 import { checkClusterSettings } from '../cluster-settings';
 
 it('settings come back as they were, with what was left out filled in', () => {
-  const settings = drawnClusterSettings({ mostTasks: 6 });
-  expect(checkClusterSettings(settings)).toEqual(settings);
+  for (const given of [
+    { mostTasks: 6 },
+    {
+      transport: 'tcp' as const,
+      notebook: { kernelId: 'k', path: 'p' },
+      client: { pid: 1, started: 2.5 },
+      observer: { address: 'unix:/o', secretFile: '/s' }
+    },
+    { notebook: { path: 'p' }, recording: false, workerTtlSeconds: 0 }
+  ]) {
+    const settings = drawnClusterSettings(given);
+    expect(checkClusterSettings(settings)).toEqual(settings);
+  }
   const { workerTtlSeconds, recording, notebook, client, observer, ...rest } =
     drawnClusterSettings();
   const { env, modules, versions, ...launch } = rest.launch;
