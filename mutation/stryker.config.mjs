@@ -8,7 +8,7 @@ export default {
     'src/{records,wire,sources}/*.ts',
     'src/observer/{folds,store,tiles}/*.ts',
     'src/panels/*/{rows,figure}*.ts',
-    '!src/wire/gallery.ts'
+    '!src/{records,wire}/gallery.ts'
   ],
   // What happens once, when a module is loaded, would need a new process per defect.
   ignoreStatic: true,
