@@ -95,6 +95,7 @@ class Told(PackedRun):
         self.messages.append(message)
         tasks = message.tasks
         count = len(tasks["id"])
+        assert {len(column) for column in tasks.values()} == {count}
         stops = [*tasks["firstDependency"][1:], len(message.dependencies)]
         for i in range(count):
             task_id = tasks["id"][i]
@@ -255,7 +256,18 @@ class TestMessages:
 
     def test_keys_that_begin_with_the_same_object(self) -> None:
         inner, long = ("a", 1), "x" * (LONGEST + 1)
-        keys = [(inner, 0), (inner, 1), ("a", 0), ("a", 2), (long, 3), (long, 4), ("a", 5), ("a",)]
+        keys = [
+            ("", 0),
+            (inner, 0),
+            ("", 1),
+            (inner, 1),
+            ("a", 0),
+            ("a", 2),
+            (long, 3),
+            (long, 4),
+            ("a", 5),
+            ("a",),
+        ]
         run = packed({key: Task(key, abs, 1) for key in [*keys, ("b-1", 0), ("b-1", 1, 2, 3), ()]})
         assert [row.key for row in run.rows][: len(keys)] == [str(key) for key in keys]
         functions = {row.key[:4]: row.function for row in run.rows}
@@ -301,9 +313,9 @@ class TestChunks:
     )
     def test_are_closed_above_so_many_bytes(self, make: Any) -> None:
         half = CHUNK_BYTES // 2
-        sizes = [half, half, 1, half, half + 1, 7, CHUNK_BYTES + 1, 5]
+        sizes = [half, half, 1, half, half, 1, half, half + 1, 7, CHUNK_BYTES + 1, 5]
         run = packed({n: Task(n, type, make(size)) for n, size in enumerate(sizes)})
-        assert sizes_of_chunks(run) == [3, 2, 2, 1]
+        assert sizes_of_chunks(run) == [3, 3, 2, 2, 1]
 
     def test_what_does_not_say_what_it_weighs_is_measured(self) -> None:
         for odd in (Weighing("many"), Weighing(None), Weighing(1.5)):
@@ -367,7 +379,8 @@ class TestTemplates:
         for shape, make in SHAPES.items():
             graph = inputs | {node.key: node for node in map(make, range(1, 40, 3))}
             packed(graph, run)
-            (template,) = {row.template for row in run.rows if not row.key.startswith("in-")}
+            found = [row for row in run.rows if not row.key.startswith("in-")]
+            ((template, _),) = {(row.template, row.chunk) for row in found}
             assert seen.setdefault(template, shape) == shape
             assert [len(each.fields["templates"]) for each in run.messages] == [1]
             # A later graph names the same one, and it is not sent again.
