@@ -354,8 +354,8 @@ describe('a run of a task that was given up', () => {
     log.workerJoined(101, JOINED);
     log.givenUp.keep(idOf<OuterTaskId>(77), { ...gone });
     const run = { ...RUN, taskId: 77 };
-    const tables2 = ended([run, { ...run, runId: 9, firstPart: 1 }], [PART]);
-    log.finished(5, tables2, denseIds(-1, -1), facts);
+    const reported = ended([run, { ...run, runId: 9, firstPart: 1 }], [PART]);
+    log.finished(5, reported, denseIds(-1, -1), facts);
     log.seal(110);
     const row = { node: 35, function: 'default', span: 6, lane: 2 };
     expect(tables.runs).toMatchObject([
