@@ -15,6 +15,8 @@ from spanwise.tests.processes import wait_until
 
 #: How long it may take to end.
 END_SECONDS = 60.0
+#: It imports for seconds, and on a machine that is shared by ten for most of a minute.
+START_SECONDS = 240.0
 
 
 class JupyterServer:
@@ -74,7 +76,12 @@ class JupyterServer:
                 stderr=log,
                 env=self.environment,
             )
-        wait_until("the connection file", lambda: self._has_said_where())
+        try:
+            wait_until("the connection file", lambda: self._has_said_where(), START_SECONDS)
+        except BaseException:
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def _has_said_where(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()

@@ -26,7 +26,7 @@ websocket = pytest.importorskip("tornado.websocket")
 httpclient = pytest.importorskip("tornado.httpclient")
 pytest.importorskip("jupyter_server")
 
-LIMIT = 60.0
+LIMIT = 120.0
 TOKEN = "a-token-for-tests"
 PANEL = link_type("panel")
 REFUSAL = {"code": "x", "sentence": "y"}

@@ -253,6 +253,23 @@ def test_a_worker_asks_elsewhere_for_what_a_stalled_peer_owes(peer: Peer) -> Non
     assert told[0]["kind"] == "peer-unreachable" and "middle of a message" in told[0]["text"]
 
 
+@pytest.mark.usefixtures("patient")
+def test_a_transfer_is_told_before_a_task_can_use_what_it_brought(peer: Peer) -> None:
+    """Figures that are asked for when the task has ended hold it."""
+    told: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker = SimpleNamespace(
+        number=0,
+        library=SimpleNamespace(loads=payload.loads),
+        arrived=lambda items, arrival: told.put(fetching.rows()),
+    )
+    fetching = Fetching(worker, peer.secret)  # type: ignore[arg-type]
+    fetching.peers({5: peer.address})
+    fetching.fetch([Fetch(3, 5, 8.0)])
+    ((_, seconds, source, nbytes, count, first, *_),) = told.get(timeout=60)
+    assert seconds > 0 and (source, count, first) == (5, 1, 3)
+    assert nbytes > VALUE.nbytes
+
+
 def test_a_result_is_asked_for_again_after_a_stall(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, peer: Peer
 ) -> None:

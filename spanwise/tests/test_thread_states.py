@@ -13,7 +13,8 @@ import pytest
 from dask._task_spec import Task, TaskRef, fuse_linear_task_spec
 
 from spanwise import Client, span
-from spanwise.tests.test_truth import rest, spin, waited_for_core
+from spanwise.tests.disturbance import Disturbance
+from spanwise.tests.test_truth import pids_of, rest, spin, waited_for_core
 
 #: Words of Fine Metrics and of Profile.
 STATES = {"thread-cpu": "onCore", "core": "waiting", "gil": "gil", "blocked": "blocked"}
@@ -50,18 +51,24 @@ class Looks:
 
     def __init__(self, client: Client, least: float = 60.0) -> None:
         self._client, self._least = client, least
+        self._disturbance = Disturbance(*pids_of(client)).__enter__()
         self._before, self._began = self._all(), time.perf_counter()
 
     def _all(self) -> dict[str, int]:
         return self._client.run(looks_of)
 
     def chance(self) -> float:
-        """How far off a share may be by chance, where looks were few: four standard errors."""
-        seconds = time.perf_counter() - self._began
-        new = sum(self._all().values()) - sum(self._before.values())
-        if new >= self._least * seconds * len(self._before):
+        """How far off a share may be by chance, on a machine that is busy: four standard errors.
+
+        On a quiet one tasks are alike, and whichever a look falls on tells of the others.
+        """
+        seconds = (time.perf_counter() - self._began) * len(self._before)
+        lost = self._disturbance.seconds
+        self._disturbance.__exit__(None, None, None)
+        looks = sum(self._all().values()) - sum(self._before.values())
+        if looks >= self._least * seconds and lost < 0.05 * seconds:
             return 0.0
-        return 4 * math.sqrt(0.25 / max(new, 1))
+        return 4 * math.sqrt(0.25 / max(looks, 1))
 
 
 def states_of(client: Client, tag: str) -> tuple[dict[str, float], dict[str, float], float]:

@@ -170,7 +170,7 @@ class PeerFetcher(threading.Thread):
         if items:
             arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
             first = items[0][0].task_id
-            worker.arrived(items, arrival)
+            # Before a task can run that has waited for them: once that is told, this is too.
             self._fetching.note(
                 (
                     begin,
@@ -183,6 +183,7 @@ class PeerFetcher(threading.Thread):
                     TRANSFER_OK,
                 )
             )
+            worker.arrived(items, arrival)
         if lost:
             worker.not_there(lost)
 
