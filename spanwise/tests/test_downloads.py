@@ -14,7 +14,7 @@ from spanwise.tests.processes import wait_until
 _SCRIPT = """
 set -euo pipefail
 source "$CHECKOUT/scripts/prepare.sh"
-root=$FOLDER state=$FOLDER tools=$FOLDER retry_pause=0 download_pause=0.2
+root=$FOLDER state=$FOLDER tools=$FOLDER retry_pause=0 download_pause=$PAUSE
 give_up() {{ exit 1; }}
 need "JavaScript packages" "nothing" {command}
 echo over
@@ -41,7 +41,9 @@ _PYTHON = _YARN.replace("self-signed certificate", "no pip here")
 class Run:
     """A script that prepares, and what it has printed so far."""
 
-    def __init__(self, folder: Path, command: str, failures: int, checkout: Path) -> None:
+    def __init__(
+        self, folder: Path, command: str, failures: int, pause: float, checkout: Path
+    ) -> None:
         self._folder = folder
         for name in ("package.json", "yarn.lock", ".yarnrc.yml"):
             (folder / name).write_text("")
@@ -62,6 +64,7 @@ class Run:
                 "CHECKOUT": str(checkout),
                 "FOLDER": str(folder),
                 "FAILURES": str(failures),
+                "PAUSE": str(pause),
                 "PATH": f"{programs}:{os.environ['PATH']}",
             },
         )
@@ -75,7 +78,7 @@ class Run:
 
     def go_on(self) -> int:
         (self._folder / "go-on").touch()
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=200)
 
     def close(self) -> None:
         self.go_on()
@@ -83,11 +86,11 @@ class Run:
 
 
 @pytest.fixture
-def run(checkout: Path, tmp_path: Path) -> Iterator[Callable[[str, int], Run]]:
+def run(checkout: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
     made: list[Run] = []
 
-    def run(command: str, failures: int) -> Run:
-        made.append(Run(tmp_path, command, failures, checkout))
+    def run(command: str, failures: int, pause: float = 3600.0) -> Run:
+        made.append(Run(tmp_path, command, failures, pause, checkout))
         return made[-1]
 
     yield run
@@ -104,7 +107,7 @@ def run(checkout: Path, tmp_path: Path) -> Iterator[Callable[[str, int], Run]]:
     ids=["yarn", "pip"],
 )
 def test_a_failed_try_is_told_while_the_next_goes_on(
-    run: Callable[[str, int], Run], command: str, cause: str
+    run: Callable[..., Run], command: str, cause: str
 ) -> None:
     begun = run(command, 1)
     wait_until("the second try", lambda: begun.tries() == 2)
@@ -118,9 +121,9 @@ def test_a_failed_try_is_told_while_the_next_goes_on(
     assert begun.printed().endswith("over\n")
 
 
-def test_what_fails_three_times_says_the_cause_each_time(run: Callable[[str, int], Run]) -> None:
+def test_what_fails_three_times_says_the_cause_each_time(run: Callable[..., Run]) -> None:
     begun = run("prepare_node_modules", 3)
-    assert begun.process.wait(timeout=60) == 1
+    assert begun.process.wait(timeout=200) == 1
     said = begun.printed()
     assert said.count("self-signed certificate") == said.count("Failed, try") == 3
     assert said.count("Trying again") == 2
@@ -129,8 +132,8 @@ def test_what_fails_three_times_says_the_cause_each_time(run: Callable[[str, int
     assert "yarn.js" not in said and "chalk" not in said
 
 
-def test_a_download_that_stands_still_is_told_of(run: Callable[[str, int], Run]) -> None:
-    begun = run("prepare_node_modules", 0)
+def test_a_download_that_stands_still_is_told_of(run: Callable[..., Run]) -> None:
+    begun = run("prepare_node_modules", 0, pause=0.2)
     wait_until("what helps", lambda: "NODE_EXTRA_CA_CERTS" in begun.printed())
     wait_until("the last line", lambda: "… ➤ YN0013: chalk" in begun.printed())
     assert begun.tries() == 1
