@@ -388,6 +388,14 @@ class TestTemplates:
             assert template in templates_of(run)
             assert [len(each.fields["templates"]) for each in run.messages] == [0]
 
+    def test_in_one_graph_none_takes_another_s(self) -> None:
+        inputs: dict[Any, Any] = {f"in-{n}": Task(f"in-{n}", str, n) for n in range(20)}
+        graph = {(shape, n): make(n) for n in range(1, 8, 3) for shape, make in SHAPES.items()}
+        run = packed(inputs | graph)
+        rows = [row for row in run.rows if not row.key.startswith("in-")]
+        assert len({(row.template, row.chunk) for row in rows}) == len(SHAPES)
+        assert len({row.template for row in rows}) == len(SHAPES)
+
     def test_what_no_later_graph_names_is_given_back(self) -> None:
         packer = Told().packer
         first = packer.new_generation()
