@@ -19,7 +19,7 @@ function server(name: ServerName, port: number | undefined, baseUrl: string) {
     command: `exec "${python}" -m jupyterlab --config "${config}" --allow-root >"${name}.log" 2>&1`,
     url: `http://127.0.0.1:${port}${baseUrl}api`,
     cwd: folder,
-    timeout: 180_000,
+    timeout: 600_000,
     reuseExistingServer: false,
     gracefulShutdown: { signal: 'SIGTERM' as const, timeout: 20_000 },
     env: {
@@ -36,16 +36,17 @@ export default defineConfig({
   testDir: path.join(root, 'ui-tests', 'tests'),
   outputDir: path.join(folder, 'results'),
   snapshotPathTemplate: '{testDir}/{testFileName}-snapshots/{arg}{ext}',
-  // Two slow cores: one browser at a time, and patience instead of retries.
+  // Two slow cores: one browser at a time, and patience instead of retries. No limit here is a test's subject: one that waits for something
+  // that never comes takes a minute and a half, a slow machine makes none red.
   workers: 1,
   retries: 0,
   forbidOnly: process.env['CI'] !== undefined,
-  timeout: 180_000,
-  expect: { timeout: 30_000 },
+  timeout: 900_000,
+  expect: { timeout: 90_000 },
   reporter: [['list'], ['json']],
   use: {
     viewport: { width: 1600, height: 1000 },
-    actionTimeout: 30_000,
+    actionTimeout: 90_000,
     trace: 'retain-on-failure',
     screenshot: 'only-on-failure',
     video: 'off',

@@ -83,7 +83,6 @@ test('panels fill for who has signed in', async () => {
 });
 
 test('two tabs watch one cluster, each with its own spans', async () => {
-  test.setTimeout(300_000);
   south = await guest.tab('south');
   await south.goto(NOTEBOOK);
   await openPanels(south);

@@ -19,7 +19,6 @@ total`,
 }
 
 test('clusters stay apart, end and are followed', async ({ lab }) => {
-  test.setTimeout(300_000);
   const north = await lab.open('north.ipynb', cells('north', 'row'));
   await north.run(0);
   await lab.sidebar.show();

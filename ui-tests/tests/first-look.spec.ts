@@ -13,7 +13,6 @@ const EXAMPLES = path.join(ROOT, 'examples');
 const CLUSTER = 'first-look';
 
 test('the first look, in pictures', async ({ lab }, info) => {
-  test.setTimeout(400_000);
   const folder =
     process.env['SPANWISE_PICTURES'] === '1'
       ? path.join(ROOT, 'docs', 'pictures')

@@ -37,7 +37,6 @@ assert found`;
 test('chips, orders, and the death of observer and scheduler', async ({
   lab
 }) => {
-  test.setTimeout(300_000);
   const notebook = await lab.open('mill.ipynb', [
     START,
     WORK,
@@ -80,7 +79,9 @@ test('chips, orders, and the death of observer and scheduler', async ({
     await notebook.run(2);
     await expect.poll(said).toContain('Reconnecting');
     await notebook.run(1);
-    await expect(stream.region).not.toContainText('Reconnecting');
+    for (const panel of lab.panels(CLUSTER)) {
+      await expect(panel.region).not.toContainText('Reconnecting');
+    }
     await expect(
       metrics.region.getByRole('list', { name: 'By function' })
     ).toContainText('grind');
@@ -94,17 +95,15 @@ test('chips, orders, and the death of observer and scheduler', async ({
   await test.step('a killed scheduler is told at once', async () => {
     const saidNow = await sentencesFrom(lab.page);
     await notebook.run(3);
-    await expect(stream.region).toContainText('The scheduler stopped at', {
-      timeout: 8_000
-    });
-    expect(await saidNow()).not.toContain('goes on');
+    await expect(stream.region).toContainText('The scheduler stopped at');
+    // One whose process is not looked at is waited for: ten seconds long.
+    expect(await saidNow()).not.toMatch(/Reconnecting|goes on/);
   });
 });
 
 test('a button opens its own notebook’s panels, however late the page hears of the cluster', async ({
   lab
 }) => {
-  test.setTimeout(300_000);
   const link = await slowLink(lab);
   const cells = (name: string) => [START.replace(CLUSTER, name)];
   const north = await lab.open('north.ipynb', cells('north'));
@@ -179,7 +178,6 @@ function cutOff(region: Locator, width: number): Promise<string[]> {
 }
 
 test('a pause is told above each panel, until it is over', async ({ lab }) => {
-  test.setTimeout(300_000);
   const notebook = await lab.open('full.ipynb', [
     `import builtins, dask, numpy, pandas
 from spanwise import Client

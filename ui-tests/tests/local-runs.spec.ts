@@ -21,7 +21,6 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
   test(`${scheduler}: what is shown equals the profiler's records`, async ({
     lab
   }) => {
-    test.setTimeout(400_000);
     const notebook = await lab.open(`${scheduler}.ipynb`, [
       GRAPHS,
       runAll(scheduler),
@@ -95,7 +94,7 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
             ? ['cluster', 'process 1', 'process 2', 'this process']
             : ['cluster', 'this process']
         );
-      }).toPass({ timeout: 60_000 });
+      }).toPass({ timeout: 90_000 });
     });
 
     const { inAnalysis } = figures;
@@ -122,7 +121,6 @@ for (const scheduler of ['threads', 'processes', 'sync']) {
 test('a whole notebook, live, and its cell run again', async ({
   lab
 }, info) => {
-  test.setTimeout(400_000);
   const name = 'whole notebook';
   const notebook = await lab.open('whole.ipynb', [
     GRAPHS,

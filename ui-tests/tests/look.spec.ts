@@ -84,7 +84,7 @@ test('default layout, memory runs, both themes', async ({ lab }, info) => {
         .slice(0, 2)) {
         expect(dark.has(rgb), rgb).toBe(false);
       }
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 90_000 });
     await picture(lab, info.outputPath('dark.png'));
     expect(await violations(lab)).toEqual([]);
   });

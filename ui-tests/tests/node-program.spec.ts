@@ -99,11 +99,10 @@ async function expectSums(
         `${name}: ${shown}, ${sum}`
       ).toBeLessThan(rounding + resolutionOf(shown));
     }
-  }).toPass({ timeout: 60_000 });
+  }).toPass({ timeout: 90_000 });
 }
 
 test('a program, live and afterwards', async ({ lab }, info) => {
-  test.setTimeout(600_000);
   const name = 'node program';
   program = programOf(name, info);
   const [stream, metrics, profile, memory] = lab.panels(name);
@@ -218,7 +217,7 @@ async function expectMemory(memory: Panel): Promise<void> {
     for (const row of rows) {
       expect(row.slice(1, header.length).join(' ')).toMatch(/[1-9][\d.]*\sMiB/);
     }
-  }).toPass({ timeout: 60_000 });
+  }).toPass({ timeout: 90_000 });
 }
 
 function isAlive(pid: number): boolean {
@@ -233,7 +232,6 @@ function isAlive(pid: number): boolean {
 test('a program that is killed in the middle of a task', async ({
   lab
 }, info) => {
-  test.setTimeout(400_000);
   const name = 'killed program';
   program = programOf(name, info, ['threads', 'processes']);
   const [stream, metrics, , memory] = lab.panels(name);
@@ -288,7 +286,6 @@ test('a program that is killed in the middle of a task', async ({
 });
 
 test('a program in a terminal of JupyterLab', async ({ lab }, info) => {
-  test.setTimeout(400_000);
   const name = 'terminal program';
   program = programOf(name, info, ['threads']);
   const [stream, metrics] = lab.panels(name);

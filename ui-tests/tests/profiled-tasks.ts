@@ -51,7 +51,7 @@ export async function expectKeys(
   await stream.showTable(true);
   await expect(async () => {
     expect(await keysIn(stream)).toEqual(keys);
-  }).toPass({ timeout: 60_000 });
+  }).toPass({ timeout: 90_000 });
 }
 
 export function keysOf(profiled: readonly Profiled[]): string[] {

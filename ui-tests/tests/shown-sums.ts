@@ -44,7 +44,7 @@ export async function compareSums(
       expectShown(shown, value ?? NaN);
       rest -= value ?? NaN;
     }
-  }).toPass({ timeout: 60_000 });
+  }).toPass({ timeout: 90_000 });
 }
 
 export function expectShown(text: string, value: number): void {

@@ -19,7 +19,7 @@ let file: string;
 
 test.beforeAll(({}, info) => {
   const run = (...args: string[]) =>
-    execFileSync(process.execPath, args, { cwd: root, timeout: 120_000 });
+    execFileSync(process.execPath, args, { cwd: root, timeout: 300_000 });
   const program = path.join(root, '.build', 'profile-file.mjs');
   file = info.outputPath('profile.html');
   run(
@@ -37,7 +37,7 @@ test.beforeAll(({}, info) => {
       '--log-level=warning',
       `--outfile=${program}`
     ],
-    { cwd: root, timeout: 120_000 }
+    { cwd: root, timeout: 300_000 }
   );
   run(program, file);
 });
@@ -78,10 +78,21 @@ function place(page: Page, yaxis: string, x: number, y: number) {
   );
 }
 
-async function pointAt(page: Page, yaxis: string, x: number, y: number) {
-  const { x: left, y: top } = await place(page, yaxis, x, y);
-  await page.mouse.move(left, top);
-  return page.locator('.hoverlayer .hovertext');
+/** What the page says of a point; asked again while the plot is still being drawn, and the point moves. */
+async function expectAt(
+  page: Page,
+  [yaxis, x, y]: readonly [yaxis: string, x: number, y: number],
+  ...texts: readonly (string | RegExp)[]
+) {
+  const hover = page.locator('.hoverlayer .hovertext');
+  await expect(async () => {
+    const { x: left, y: top } = await place(page, yaxis, x, y);
+    await page.mouse.move(left, top - 1);
+    await page.mouse.move(left, top);
+    for (const text of texts) {
+      await expect(hover).toContainText(text, { timeout: 3_000 });
+    }
+  }).toPass({ timeout: 90_000 });
 }
 
 /** Turns the wheel over a plot until at most `seconds` are in view. */
@@ -144,21 +155,20 @@ test('shows tasks, resources and cache, and neither asks nor says anything', asy
 test('the pointer shows key and task, and names as text', async ({ page }) => {
   const record = await openFile(page);
   // Row 0 is the worker whose first task was longest.
-  const hover = await pointAt(page, 'yaxis', 5, 0);
-  await expect(hover).toContainText(
-    'Key: <img src=x onerror=alert(1)></script>first'
+  await expectAt(
+    page,
+    ['yaxis', 5, 0],
+    'Key: <img src=x onerror=alert(1)></script>first',
+    'Task: load()'
   );
-  await expect(hover).toContainText('Task: load()');
-  await expect(await pointAt(page, 'yaxis', 5, 1)).toContainText(
+  await expectAt(
+    page,
+    ['yaxis', 5, 1],
     /Key: \d+ tasks, zoom in to tell them apartTask: mostly sum\(_, \*\)/
   );
-  await expect(await pointAt(page, 'yaxis3', 5, 50)).toContainText(
-    '% CPU: 50 %'
-  );
+  await expectAt(page, ['yaxis3', 5, 50], '% CPU: 50 %');
   // Two seconds of results of a megabyte each millisecond.
-  await expect(await pointAt(page, 'yaxis5', 5, 2000e6)).toContainText(
-    'Task: sum(_, *)'
-  );
+  await expectAt(page, ['yaxis5', 5, 2000e6], 'Task: sum(_, *)');
   expect(record.messages).toEqual([]);
 });
 
@@ -177,9 +187,12 @@ test('zooming in one plot zooms all, and shows the single tasks', async ({
   expect(Math.max(...after)).toBeLessThanOrEqual(to + 0.001);
   // In the plot of tasks at the top the same stretch, task by task.
   const task = Math.round(((from + to) / 2) * 1000);
-  const hover = await pointAt(page, 'yaxis', task / 1000 + 0.00045, 1);
-  await expect(hover).toContainText(`Key: ('sum', ${task})`);
-  await expect(hover).toContainText('Task: sum(_, *)');
+  await expectAt(
+    page,
+    ['yaxis', task / 1000 + 0.00045, 1],
+    `Key: ('sum', ${task})`,
+    'Task: sum(_, *)'
+  );
   await page.screenshot({ path: info.outputPath('zoomed.png') });
   // A double click goes back to everything.
   const { x, y } = await place(page, 'yaxis3', (from + to) / 2, 20);
