@@ -42,7 +42,12 @@ export class FakeJupyter {
   static async start(): Promise<FakeJupyter> {
     const jupyter = new FakeJupyter();
     await jupyter._hangDoorbell();
-    await jupyter.startObserver();
+    try {
+      await jupyter.startObserver();
+    } catch (error) {
+      await jupyter.close();
+      throw error;
+    }
     return jupyter;
   }
 
