@@ -36,17 +36,23 @@ const LANES = [
 ];
 const COMPUTING = PartKind.Compute;
 
+/** The last has no name. */
+const anyFunction = fc.constantFrom(1, 2, 3, 40);
+const nameOf = (fn: number): string => (fn === 40 ? '#40' : `f${fn}`);
+
 const anyPart = fc.record({
   kind: fc.oneof(fc.constant(COMPUTING), fc.integer({ min: 1, max: 7 })),
   held: fc.boolean(),
-  function: fc.integer({ min: 1, max: 3 }),
+  function: anyFunction,
   span: fc.integer({ min: 0, max: 2 }),
   sixteenths: fc.nat(5)
 });
 const anyRun = fc.record({
   gap: fc.nat({ max: 4000 }),
-  units: fc.oneof(fc.nat({ max: 40 }), fc.nat({ max: 20_000 })),
-  function: fc.integer({ min: 1, max: 3 }),
+  units: fc.oneof(fc.constant(0), fc.nat({ max: 40 }), fc.nat({ max: 20_000 })),
+  /** Its duration is not known: it shows as one that took no time. */
+  isUnknown: fc.constantFrom(true, ...new Array<boolean>(7).fill(false)),
+  function: anyFunction,
   span: fc.integer({ min: 0, max: 2 }),
   status: fc.oneof(fc.constant(0), fc.nat(3)),
   laneIndex: fc.nat(2),
@@ -71,7 +77,7 @@ const CHOSEN: readonly Chosen[] = [
   },
   {
     filter: { spans: { not: [{ path: ['a'] }] }, functions: ['f1', 'f3'] },
-    own: own => own.span !== 1 && own.function !== 2
+    own: own => own.span !== 1 && [1, 3].includes(own.function)
   },
   { filter: { workers: [1] }, run: run => run.laneIndex > 0 },
   {
@@ -114,13 +120,14 @@ function placed(drawn: readonly DrawnRun[]) {
   const free = LANES.map(() => 0);
   return drawn.map((run, id) => {
     const start = free[run.laneIndex]! + run.gap * UNIT;
-    const duration = run.units * UNIT;
+    const units = run.isUnknown ? 0 : run.units;
+    const duration = units * UNIT;
     free[run.laneIndex] = start + duration;
     let offset = 0;
     const parts = run.parts.map(part => {
       // What computes holds the thread.
       const held = part.held || part.kind === COMPUTING;
-      const length = Math.floor((run.units * part.sixteenths) / 16) * UNIT;
+      const length = Math.floor((units * part.sixteenths) / 16) * UNIT;
       const from = held ? offset : -length;
       offset += held ? length : 0;
       return { ...part, held, offset: from, duration: length };
@@ -155,7 +162,7 @@ function logOf(drawn: readonly DrawnRun[], partsFirst: boolean): LogStore {
         status: run.status,
         lane: LANES[laneIndex]!.lane,
         start,
-        duration
+        duration: run.isUnknown ? NaN : duration
       }))
     )
   ];
@@ -342,7 +349,7 @@ function expectedBoxes(
       );
       return [
         shape.laneIndex,
-        `f${shape.function}`,
+        nameOf(shape.function),
         shape.kind,
         shape.layer === 'strip' ? 1 : 0,
         255,
@@ -423,8 +430,14 @@ describe('tiles of runs, parts and executions', () => {
         fc.boolean(),
         fc.constantFrom(...CHOSEN),
         fc.integer({ min: 0, max: 14 }),
-        fc.nat(2),
-        (drawn, partsFirst, chosen, level, index) => {
+        fc.nat(19),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (drawn, partsFirst, chosen, level, nth, share) => {
+          // A tile in which there is something.
+          const run = placed(drawn)[nth % drawn.length]!;
+          const index = Math.floor(
+            (run.start + share * run.duration) / pageSeconds(level)
+          );
           const log = logOf(drawn, partsFirst);
           const filter = compileFilter(chosen.filter, log);
           const shapes = shapesOf(drawn, chosen);
@@ -457,7 +470,15 @@ describe('tiles of runs, parts and executions', () => {
       held: true,
       sixteenths: 4
     }));
-    const run = { ...own, gap: 1, units: 4096, status: 0, laneIndex: 0, parts };
+    const run = {
+      ...own,
+      gap: 1,
+      units: 4096,
+      isUnknown: false,
+      status: 0,
+      laneIndex: 0,
+      parts
+    };
     for (const partsFirst of [false, true]) {
       const log = logOf([run], partsFirst);
       const shapes = shapesOf([run], CHOSEN[1]!);
@@ -472,7 +493,8 @@ describe('tiles of runs, parts and executions', () => {
 describe('a tile with more boxes than a message takes', () => {
   it('has wider cells in the same coordinates, and the same tasks', () => {
     const log = new LogStore('many');
-    const lanes = 70;
+    const lanes = 100;
+    const cells = 400;
     const level = 10;
     const cell = 2 ** level / 1e6;
     ingestBlock(
@@ -487,12 +509,12 @@ describe('a tile with more boxes than a message takes', () => {
         }))
       )
     );
-    // One run in each cell of the second tile, unlike its neighbours: no two cells can be one box.
-    const count = TILE_CELLS * lanes;
+    // One run in each of the last cells of the fourth tile, unlike its neighbours: no two cells can be one box.
+    const count = cells * lanes;
     const block = blockOfZeros(2, 'runs', count);
     const { columns } = block;
     for (let i = 0; i < count; i++) {
-      const at = TILE_CELLS + Math.floor(i / lanes);
+      const at = 4 * TILE_CELLS - cells + Math.floor(i / lanes);
       columns['run']![i] = i;
       columns['lane']![i] = i % lanes;
       columns['function']![i] = at % 2;
@@ -503,20 +525,88 @@ describe('a tile with more boxes than a message takes', () => {
     const pyramid = new Pyramid(log, compileFilter({}, log));
     const of = (index: number): TileAnswer =>
       complete(makeTile(log, pyramid, level, index, Infinity));
-    const { columns: c, ...tile } = of(1);
-    expect(tile).toMatchObject({ level, index: 1, settled: true });
+    const { columns: c, ...tile } = of(3);
+    expect(tile).toMatchObject({ level, index: 3, settled: true });
     expect(c.tasks.reduce((sum, each) => sum + each)).toBe(count);
     // Two cells together are like the next two, so that each lane is one box.
     expect(c.run).toHaveLength(lanes);
     for (let i = 0; i < lanes; i++) {
-      expect([c.from[i], c.to[i]]).toEqual([0, TILE_CELLS]);
+      expect([c.from[i], c.to[i]]).toEqual([TILE_CELLS - cells, TILE_CELLS]);
       expect(c.laneIndex[i]).toBe(i);
       expect(c.cover[i]).toBe(128);
-      expect(c.tasks[i]).toBe(TILE_CELLS);
+      expect(c.tasks[i]).toBe(cells);
     }
-    expect(of(0).columns.run).toHaveLength(0);
+    expect(of(1).columns.run).toHaveLength(0);
     expect(of(2).columns.run).toHaveLength(0);
   });
+});
+
+describe('cells that are joined', () => {
+  it('end with their lane, and take in none that is only a mark', () => {
+    const log = new LogStore('lanes');
+    const level = 10;
+    const cell = 2 ** level / 1e6;
+    const runs = [0, 1].flatMap(lane =>
+      Array.from({ length: TILE_CELLS }, (_, i) => ({
+        lane,
+        start: (i + 0.25) * cell,
+        duration: cell / 2
+      }))
+    );
+    // Two marks side by side.
+    const marks = [7.5, 8.5].map(at => ({
+      lane: 2,
+      start: at * cell,
+      duration: 0
+    }));
+    const rows = [...runs, ...marks].map((row, run) => ({ ...row, run }));
+    ingestBlock(log, rowsToBlock(1, 'runs', rows));
+    const pyramid = new Pyramid(log, compileFilter({}, log));
+    const { columns: c } = complete(makeTile(log, pyramid, level, 0, 0));
+    expect(
+      [...c.run.keys()].map(i => [c.laneIndex[i], c.from[i], c.to[i]])
+    ).toEqual([
+      [0, 0, TILE_CELLS],
+      [1, 0, TILE_CELLS],
+      [2, 7, 8],
+      [2, 8, 9]
+    ]);
+  });
+});
+
+describe('a tile', () => {
+  it.each(['runs', 'parts'] as const)(
+    'leaves out %s of a lane that appeared while it was made',
+    table => {
+      const count = 9000;
+      const log = new LogStore('late');
+      const own = { run: 0, lane: 0, start: 1e-3, duration: 1e-3 };
+      ingestBlock(log, rowsToBlock(1, 'runs', [own]));
+      const block = blockOfZeros(2, table, count);
+      block.columns['duration']!.fill(1e-5);
+      block.columns['start']?.fill(1e-3);
+      block.columns['kind']?.fill(PartKind.Transfer);
+      block.columns['run']!.forEach((_, i) => {
+        block.columns['run']![i] = table === 'runs' ? 10 + i : 0;
+      });
+      ingestBlock(log, block);
+      const pyramid = new Pyramid(log, compileFilter({}, log));
+      const making = makeTile(log, pyramid, 3, 0, 0);
+      expect(making.next().done).toBe(false);
+      ingestBlock(
+        log,
+        rowsToBlock(3, 'runs', [{ ...own, run: 20_000, lane: 3 }])
+      );
+      const late = { run: 20_000, kind: PartKind.Transfer, duration: 1e-5 };
+      ingestBlock(
+        log,
+        rowsToBlock(4, 'parts', table === 'parts' ? [late] : [])
+      );
+      const { columns } = complete(making);
+      expect(columns.run).toHaveLength(1 + count);
+      expect(new Set(columns.laneIndex)).toEqual(new Set([0]));
+    }
+  );
 });
 
 describe('pages', () => {

@@ -6,7 +6,6 @@ import {
   functionOf,
   kindOf,
   laneIndices,
-  SEVERAL_FUNCTIONS,
   TILE_CELLS,
   type CellPlane
 } from './cell-page';
@@ -61,9 +60,7 @@ export function* makeTile(
         index,
         settled: to <= settledBefore,
         columns: boxes.columns(),
-        functions: boxes.functionNames(id =>
-          id === SEVERAL_FUNCTIONS ? '' : log.name(id)
-        )
+        functions: boxes.functionNames(id => log.name(id))
       };
     }
   }
