@@ -8,6 +8,7 @@ import {
   endOf,
   TICK,
   TICKS,
+  toldToSource,
   type ClusterFacts,
   type RunFact
 } from '../../testing/drawn-cluster';
@@ -19,11 +20,12 @@ import {
 import { rowsToBlock } from '../../testing/rows-to-block';
 import type { TimeRange } from '../../wire/panel-link';
 import { ingestBlock } from '../store/ingest';
-import type { LogStore } from '../store/log-store';
+import { blockRows } from '../store/block-rows';
+import { LogStore } from '../store/log-store';
 import { ask, takenIn } from './ask';
 
 const END = TICKS * TICK;
-const SEEDS = [1, 2, 3, 4];
+const SEEDS = [1, 2, 3, 4, 6];
 
 const TIMES: readonly [TimeRange, from: number, to: number][] = [
   ['all', 0, END],
@@ -49,7 +51,7 @@ const STEPS: readonly Step[] = (
     [2, 600, 2, CapacityState.Running],
     [9, 40, 3, CapacityState.Running],
     [9, 350, 1, CapacityState.Running],
-    [9, 420, 4, CapacityState.Running],
+    [9, 420, 6, CapacityState.Running],
     [9, 650, 2, CapacityState.Paused],
     [9, 720, 3, CapacityState.Running]
   ] as const
@@ -167,10 +169,10 @@ function stepOf(
 function ticksOf(facts: ClusterFacts, steps: readonly Step[]): Tick[] {
   const unfinished = unfinishedOf(facts).sort((a, b) => a.start - b.start);
   const lanes = facts.workers.flatMap(worker =>
-    Array.from({ length: 1 + worker.threads }, (_, thread) => ({
+    Array.from({ length: 3 + worker.threads }, (_, thread) => ({
       worker,
       thread,
-      // The last may come later: it never gets a run.
+      // The last ones may come later: they never get a run.
       runs: unfinished.filter(
         each =>
           thread < worker.threads && each.lane === worker.firstLane + thread
@@ -332,6 +334,55 @@ describe('idle time of a drawn cluster', () => {
         idleSeconds: expect.closeTo(expected.idle, 9) as unknown
       });
     }
+  });
+
+  it('is the same if runs are heard of in the reversed order', () => {
+    for (const { facts } of drawn) {
+      const blocks = toldToSource(facts).map(blockRows);
+      const [log, late] = [new LogStore('log'), new LogStore('late')];
+      const of = (isIn: (table: string) => boolean): typeof blocks =>
+        blocks.filter(({ table }) => isIn(table));
+      const runs = of(table => table === 'runs');
+      const before = of(table => table !== 'runs' && table !== 'running');
+      const running = of(table => table === 'running');
+      for (const [into, order] of [
+        [log, runs],
+        [late, runs.toReversed()]
+      ] as const) {
+        [...before, ...order, ...running].forEach((block, i) =>
+          ingestBlock(into, { ...block, seq: i + 1 })
+        );
+      }
+      const [one, other] = [log, late].map(each => {
+        const { idle, wallSeconds, capacitySeconds } = ask(
+          each,
+          'fine-metrics',
+          { now: END }
+        );
+        return { idle, wallSeconds, capacitySeconds };
+      });
+      expect(late.laneDisorder).toContain(true);
+      expect(other).toEqual(one);
+    }
+  });
+
+  it('is not there where runs overlap, whose time counts once', () => {
+    const log = new LogStore('overlapping');
+    const lane = { lane: 0, worker: 0, thread: 0 };
+    const runs = [
+      { run: 1, start: 0, duration: 4 },
+      { run: 2, start: 2, duration: 4 },
+      { run: 3, start: 3, duration: 1 }
+    ];
+    const worker = { worker: 0, threads: 1, left: NaN };
+    ingestBlock(log, rowsToBlock(1, 'workers', [worker]));
+    ingestBlock(log, rowsToBlock(2, 'lanes', [lane]));
+    ingestBlock(log, rowsToBlock(3, 'runs', runs));
+    expect(ask(log, 'summary')).toMatchObject({
+      wallSeconds: 6,
+      executeSeconds: 6,
+      idleSeconds: 0
+    });
   });
 
   it('is the same where runs of a lane are put in order first', () => {

@@ -222,6 +222,11 @@ describe('what is said to run', () => {
     expect(log.shape.running.size).toBe(1);
     add(log, ['runs', [{ run: 2, lane: 3, start: 5, duration: 4 }]]);
     expect(log.shape.running.size).toBe(0);
+    // It took no time at all.
+    add(log, ['running', [{ ...going, started: 9 }]]);
+    expect(log.shape.running.size).toBe(1);
+    add(log, ['runs', [{ run: 3, lane: 3, start: 9 }]]);
+    expect(log.shape.running.size).toBe(0);
     // Told late, by a report that was on its way.
     add(log, ['running', [{ ...going, started: 8.9 }]]);
     expect(log.shape.running.size).toBe(0);
@@ -329,7 +334,9 @@ describe('the rows of a table', () => {
     const log = logWith(['gaps', [gap]]);
     expect([log.lostRuns, log.lostBefore]).toEqual([7, 4]);
     const others = { ...gap, table: TABLES.parts.number, rows: 9, to: 3 };
-    add(log, ['gaps', [others, { ...gap, from: 5, to: 6, rows: 1 }]]);
+    add(log, ['gaps', [others]]);
+    expect([log.lostRuns, log.lostBefore]).toEqual([7, 4]);
+    add(log, ['gaps', [{ ...gap, from: 5, to: 6, rows: 1 }]]);
     expect([log.lostRuns, log.lostBefore]).toEqual([8, 6]);
     expect(log.gaps).toEqual([
       gap,
@@ -350,8 +357,8 @@ describe('the rows of a table', () => {
       [
         'events',
         [
-          { kind: 3, run: 5, worker: 1 },
           { kind: 0, run: 5, worker: 1 },
+          { kind: 3, run: 5, worker: 2 },
           { kind: 0, run: NONE_U32, worker: 1 },
           { kind: 1, run: NONE_U32, worker: 1 },
           { kind: 1, run: NONE_U32, worker: 2 },
@@ -359,7 +366,7 @@ describe('the rows of a table', () => {
         ]
       ]
     );
-    expect([log.failureRows.get(5), log.failureRows.get(6)]).toEqual([1, -1]);
+    expect([log.failureRows.get(5), log.failureRows.get(6)]).toEqual([0, -1]);
     expect([...log.pauseRows]).toEqual([[2, 4]]);
     add(log, ['events', [{ kind: 1, run: NONE_U32, worker: 2 }]]);
     expect([...log.pauseRows]).toEqual([[2, 6]]);

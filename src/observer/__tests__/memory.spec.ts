@@ -208,4 +208,75 @@ describe('memory', () => {
       bytes: [50, 30, 100, 30, 100]
     });
   });
+
+  it('does not know the sum while one of its workers is unknown, nor when none is left', () => {
+    const log = new LogStore('log');
+    const workers = [0, 1].map(worker => ({ worker, left: 6 + worker }));
+    const samples = [
+      [0, 0, NaN],
+      [1, 1, NaN],
+      [2, 0, 5],
+      [3, 1, 7],
+      [4, 0, NaN],
+      [5, 0, 9]
+    ].map(([t, worker, managed]) => ({
+      t: t!,
+      worker: worker!,
+      managed: managed!
+    }));
+    ingestBlock(log, rowsToBlock(1, 'workers', workers));
+    ingestBlock(log, rowsToBlock(2, 'memory', samples));
+    const [line] = ask(log, 'memory', {
+      params: { measure: 'managed' }
+    }).series;
+    expect(line!.t).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(line!.bytes).toEqual([null, null, null, 12, null, 16]);
+    ingestBlock(log, rowsToBlock(3, 'runs', [{ duration: 20 }]));
+    const whole = ask(log, 'memory', { params: { measure: 'managed' } });
+    expect(whole.series[0]!.t.slice(6)).toEqual([6, 7]);
+    expect(whole.series[0]!.bytes.slice(6)).toEqual([7, null]);
+    expect([whole.limits, whole.now]).toEqual([
+      null,
+      { process: 0, managed: 0, spilled: 0, unmanagedOld: 0 }
+    ]);
+    expect(ask(new LogStore('empty'), 'memory').now).toBeNull();
+  });
+
+  it('takes what comes at the moment in which a worker leaves for nobody’s', () => {
+    const log = measured();
+    const row = { worker: 1, span: 1, change: 70 };
+    const rows = [7.5, 8].map(t => ({ ...row, t }));
+    ingestBlock(log, rowsToBlock(8, 'stored', rows));
+    const { series } = ask(log, 'memory', {
+      filter: { spans: { any: [{ path: ['x'] }] } },
+      params: { measure: 'managed' }
+    });
+    expect(series[1]).toMatchObject({
+      t: [1, 3, 7.5, 8],
+      bytes: [50, 30, 100, 30]
+    });
+  });
+
+  it('has the first peak of a run, and the mean of a single sample', () => {
+    const log = measured();
+    const more = [
+      { run: 0, t: 3, bytes: 9 },
+      { run: 0, t: 4, bytes: 1 }
+    ];
+    ingestBlock(log, rowsToBlock(8, 'memorySamples', more));
+    expect(ask(log, 'memory').runs).toMatchObject([
+      { peak: 9, peakAt: 2, first: 5, last: 1, samples: 4 },
+      { mean: 7, area: 0, peakAt: 4 }
+    ]);
+  });
+
+  it('is exact for all, beside recorded runs too, and says over what results are drawn', () => {
+    expect(answer(measured(), 'memory', {}).honoured).toEqual({ how: 'exact' });
+    const log = new LogStore('log');
+    const filter = { functions: ['f'] };
+    const params = { measure: 'managed' };
+    const { honoured } = answer(log, 'memory', { filter, params });
+    expect(honoured.how).toBe('exact');
+    expect(honoured.why).toContain('whole cluster');
+  });
 });
