@@ -37,7 +37,8 @@ const LANES = [
 const COMPUTING = PartKind.Compute;
 
 /** The last has no name. */
-const anyFunction = fc.constantFrom(1, 2, 3, 40);
+const FUNCTIONS: readonly number[] = [1, 2, 3, 40];
+const anyFunction = fc.constantFrom(...FUNCTIONS);
 const nameOf = (fn: number): string => (fn === 40 ? '#40' : `f${fn}`);
 
 const anyPart = fc.record({
