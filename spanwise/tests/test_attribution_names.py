@@ -182,6 +182,20 @@ class TestExpressions:
         _, found, _ = materialise(one, register)
         assert tags(found.of((f"part-of-{one._name}", 0))) == ("A", "exact")
 
+    def test_a_part_of_two_expressions_is_the_nearer_one_s(
+        self, register: Provenance, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        below = Leaf("below")
+        above = Of(below, below)
+        for tag, expression in (("A", below), ("B", above)):
+            with span(tag):
+                register.note_collection(expression)
+        tasks = {("shared", 0): Task(("shared", 0), max, 1)}
+        for cls in (Leaf, Of):
+            monkeypatch.setattr(cls, "_layer", lambda _: tasks)
+        _, found, _ = materialise(above, register)
+        assert tags(found.of(("shared", 0))) == ("B", "exact")
+
     def test_a_sequence_is_its_parts(self, register: Provenance) -> None:
         one, two = Leaf("one"), Leaf("two")
         with span("A"):

@@ -566,6 +566,9 @@ class TestFusedTasks:
             "input": Task("input", _execute_subgraph, inner, "b", ("__0",), TaskRef("x")),
             "literal": Task("literal", _execute_subgraph, inner, "b", ("__0",), "text"),
             "data": Task("data", _execute_subgraph, {"b": DataNode("b", 3)}, "b", ()),
+            # What is handed on may have to be put together first.
+            "list": Task("list", _execute_subgraph, inner, "b", ("__0",), List(TaskRef("x"), 1)),
+            "call": Task("call", _execute_subgraph, inner, "b", ("__0",), Task(None, tell, 2)),
         }
         run = packed(graph)
         assert not any(row.flags & FLAG_FUSED for row in run.rows)
