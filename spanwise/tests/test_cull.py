@@ -199,6 +199,16 @@ def test_a_cycle_is_one_or_there_is_none(needs: list[list[int]], data: Any) -> N
             seen.add(key)
 
 
+def test_inputs_of_fused_tasks_are_in_the_order_of_their_keys() -> None:
+    """Not in that of their texts, if they have one."""
+    refs = [TaskRef(("x", number)) for number in (30, 4, 200, 1)]
+    first = Task("inner", max, *refs)
+    graph: Graph = {ref.key: Task(ref.key, abs, 1) for ref in refs}
+    graph["fused"] = GraphNode.fuse(first, Task("fused", abs, first.ref()))
+    nodes, _ = cull(graph, ["fused"], ())
+    assert list(nodes) == [("x", 1), ("x", 4), ("x", 30), ("x", 200), "fused"]
+
+
 class TestPrepare:
     def test_keys_may_be_nested_or_any_iterable(self) -> None:
         provenance = remember_provenance()
