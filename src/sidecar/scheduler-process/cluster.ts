@@ -113,6 +113,7 @@ export class Cluster implements IClientHost, IRosterHost {
       this,
       settings.stallSeconds,
       settings.nWorkers,
+      settings.workerTtlSeconds,
       _options.quietSeconds
     );
     this.memoryRuns = new MemoryRuns(this._state.log, clock, () =>

@@ -60,6 +60,7 @@ export class StallWatch {
   /**
    * @param _seconds - how long a stall may last; 0: for ever.
    * @param _workers - how many the cluster has.
+   * @param _ttlSeconds - after which a stopped worker is taken out; 0: never.
    * @param _quietSeconds - how long after a stall that nobody waited for the next one is news.
    */
   constructor(
@@ -67,6 +68,7 @@ export class StallWatch {
     private readonly _host: IStallHost,
     private readonly _seconds: number,
     private readonly _workers: number,
+    private readonly _ttlSeconds: number,
     private readonly _quietSeconds = QUIET_SECONDS
   ) {
     this._interval = Math.min(LOOK_SECONDS, _seconds / 4 || LOOK_SECONDS);
@@ -107,10 +109,11 @@ export class StallWatch {
   private _lookForStall(now: number): void {
     const { core, moves } = this._cluster;
     const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
-    // What a stopped worker said last may be so no more: it goes on, or is taken out, before anything is given up.
-    const isHeldUp = [...this._cluster.workers.values()].some(
-      session => session.isHeldUp
-    );
+    // What a stopped worker said last may be so no more: it goes on, or is taken out, before anything is given up. One that stays is no reason
+    // to wait for ever.
+    const isHeldUp =
+      this._ttlSeconds > 0 &&
+      [...this._cluster.workers.values()].some(session => session.isHeldUp);
     if (this._seconds === 0 || isStarting || isHeldUp || !core.isStalled) {
       this._since = null;
       return;

@@ -29,7 +29,7 @@ class WorkingClient {
       askWhetherClientWaits: () => this._watch.clientWaits(false)
     };
     const cluster = this._cluster as unknown as ClusterState;
-    this._watch = new StallWatch(cluster, host, stallSeconds, 2);
+    this._watch = new StallWatch(cluster, host, stallSeconds, 2, 60);
   }
 
   /** Nothing moves for so long; then a task ends, and work goes on for `between` seconds. */
@@ -93,10 +93,8 @@ describe('full workers of which one is stopped', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  it.each([
-    ['goes on', true],
-    ['is taken out', false]
-  ])('are given up only after it %s', (_, goesOn) => {
+  /** Two workers, of which this one is full and stopped; `given`: what was given up. */
+  function stalled(ttlSeconds: number) {
     let now = 0;
     const session = {
       id: 0,
@@ -104,7 +102,8 @@ describe('full workers of which one is stopped', () => {
       isHeldUp: true,
       whyPaused: 'its memory is full'
     };
-    const handled: { readonly type: string }[] = [];
+    const given: string[] = [];
+    const workers = new Map([[0, session]]);
     const cluster = {
       core: {
         isStalled: true,
@@ -113,11 +112,11 @@ describe('full workers of which one is stopped', () => {
         tasks: { state: [], nbytes: [], firstReplica: [] }
       },
       moves: 0,
-      workers: new Map([[0, session]]),
+      workers,
       rows: { functionId: [] },
       log: { names: { text: () => '' }, event: () => undefined },
       clock: () => now,
-      handle: (event: { readonly type: string }) => handled.push(event)
+      handle: ({ type }: { readonly type: string }) => given.push(type)
     };
     const host = {
       fleet: null,
@@ -130,7 +129,8 @@ describe('full workers of which one is stopped', () => {
       cluster as unknown as ClusterState,
       host,
       30,
-      2
+      2,
+      ttlSeconds
     );
     const pass = (seconds: number): void => {
       for (let i = 0; i < seconds; i++) {
@@ -138,17 +138,34 @@ describe('full workers of which one is stopped', () => {
         jest.advanceTimersByTime(1000);
       }
     };
+    return { session, workers, given, pass, watch };
+  }
+
+  it.each([
+    ['goes on', true],
+    ['is taken out', false]
+  ])('are given up only after it %s', (_, goesOn) => {
+    const { session, workers, given, pass, watch } = stalled(60);
     pass(59);
-    expect(handled).toEqual([]);
+    expect(given).toEqual([]);
     if (goesOn) {
       session.isHeldUp = false;
     } else {
-      cluster.workers.delete(0);
+      workers.delete(0);
     }
     pass(29);
-    expect(handled).toEqual([]);
+    expect(given).toEqual([]);
     pass(3);
-    expect(handled.map(({ type }) => type)).toEqual(['stallGivenUp']);
+    expect(given).toEqual(['stallGivenUp']);
+    watch.close();
+  });
+
+  it('are given up although it stays, where stopped workers are never taken out', () => {
+    const { given, pass, watch } = stalled(0);
+    pass(29);
+    expect(given).toEqual([]);
+    pass(3);
+    expect(given).toEqual(['stallGivenUp']);
     watch.close();
   });
 });
