@@ -103,14 +103,19 @@ class ObservedPools:
         with self._lock:
             self._forget_ended(now)
             for slot in self._slots.all:
-                nbytes = _memory_of(slot)
+                # Those that are left live: to look once more takes longer than the reading.
+                nbytes = _memory_of(slot.pid)
                 if not isnan(nbytes):
                     self._log.memory(slot.worker, nbytes, now)
 
     def memory_use(self) -> float:
         """Bytes that all processes hold together, of which that is known."""
         with self._lock:
-            found = [_memory_of(slot) for slot in self._slots.all]
+            found = [
+                _memory_of(slot.pid)
+                for slot in self._slots.all
+                if slot.pid is not None and lives(slot.pid, slot.since)
+            ]
         return sum(each for each in found if not isnan(each))
 
     def _forget_ended(self, now: float) -> None:
@@ -136,11 +141,11 @@ class ObservedPools:
             self._files.close()
 
 
-def _memory_of(slot: ProcessSlot) -> float:
+def _memory_of(pid: int | None) -> float:
     """Bytes of a slot's process; NaN if that is not to be known, or the slot has none."""
-    if slot.pid is None or not lives(slot.pid, slot.since):
+    if pid is None:
         return nan
-    memory = ProcessMemory(slot.pid)
+    memory = ProcessMemory(pid)
     try:
         return memory.read()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import subprocess
 import sys
@@ -17,13 +18,13 @@ import dask
 import pytest
 
 import spanwise
-from spanwise.local import away
+from spanwise.local import away, observed_pools
 from spanwise.local.lanes import ProcessSlots
 from spanwise.local.local_log import LocalLog
 from spanwise.local.observe import Observation
 from spanwise.local.observed_pools import ObservedPools
 from spanwise.local.process_files import ProcessFiles
-from spanwise.processes.process_state import started
+from spanwise.processes.process_state import lives, started
 from spanwise.tests.processes import wait_until
 from spanwise.tests.test_observe import rest
 
@@ -194,6 +195,27 @@ def test_a_later_process_with_the_number_of_one_that_ended_is_another(
         process.communicate(b"\n")
     pools.measure(5.0)
     assert slot.pid is None and slot.since is None
+    pools.close()
+
+
+def test_a_process_is_looked_at_once_each_time_that_its_memory_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes twenty times as long as the reading."""
+    looks: list[int] = []
+
+    def look(pid: int, since: float | None = None) -> bool:
+        looks.append(pid)
+        return lives(pid, since)
+
+    pools = ObservedPools(tmp_path, LocalLog("x", lambda block, at: None))
+    pool = pools.begin(pools, 1, 1.0)
+    Path(f"{pools.place_of(pool)}-{os.getpid()}-abc.0").write_bytes(b"\x92\x00\x91\xa1a")
+    pools.read(2.0)
+    monkeypatch.setattr(observed_pools, "lives", look)
+    pools.measure(3.0)
+    assert looks == [os.getpid()]
+    assert pools.memory_use() > 0 and looks == 2 * [os.getpid()]
     pools.close()
 
 
