@@ -31,6 +31,8 @@ TTL_SECONDS = 1.0
 #: What closing may take, whichever process is stopped: what does not answer is otherwise waited for
 #: 5 s and more.
 CLOSE_SECONDS = 3.0
+#: As documented: what is stopped outlives a killed client by no longer.
+OUTLIVE_SECONDS = 20.0
 
 
 @pytest.fixture
@@ -204,6 +206,12 @@ time.sleep(600)
 """
 
 
+def all_end_in_time(known: set[int], killed_at: float, lost: Disturbance) -> None:
+    """All end within the documented time, and as much more as the machine took from them."""
+    wait_until("all to end", lambda: not set(marked_processes()) - known)
+    assert time.monotonic() - killed_at < OUTLIVE_SECONDS + lost.seconds
+
+
 def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int]) -> None:
     """Nobody else knows of it: its workers look for its client, every two seconds."""
     with subprocess.Popen(
@@ -216,14 +224,15 @@ def test_a_stopped_scheduler_does_not_outlive_its_killed_client(known: set[int])
         scheduler.suspend()
         time.sleep(1.0)
         assert len(processes_of("worker", known)) == 2
-        client.kill()
-    wait_until("all to end", lambda: not set(marked_processes()) - known)
+        with Disturbance(os.getpid(), *(set(marked_processes()) - known)) as lost:
+            client.kill()
+            all_end_in_time(known, time.monotonic(), lost)
 
 
-def test_the_documented_20_s_hold() -> None:
-    """What a worker waits, at worst: it looks just before its client ends, and is late itself."""
+def test_what_a_worker_waits_leaves_time_for_the_ends_of_processes() -> None:
+    """At worst: it looks just before its client ends, and is late itself."""
     longest = lifeline._SCHEDULER_SECONDS + 2 * lifeline._LOOK_SECONDS
-    assert longest <= 15.0  # 5 s are left to the ends of processes
+    assert longest <= OUTLIVE_SECONDS - 5.0
 
 
 def test_nor_does_one_whose_client_is_killed_as_its_worker_starts(known: set[int]) -> None:
@@ -235,9 +244,10 @@ def test_nor_does_one_whose_client_is_killed_as_its_worker_starts(known: set[int
         worker.suspend()
         (scheduler,) = processes_of("scheduler", known)
         scheduler.suspend()
-        client.kill()
-    worker.resume()
-    wait_until("all to end", lambda: not set(marked_processes()) - known)
+        with Disturbance(os.getpid(), *(set(marked_processes()) - known)) as lost:
+            client.kill()
+            worker.resume()
+            all_end_in_time(known, time.monotonic(), lost)
 
 
 @LINUX

@@ -118,11 +118,10 @@ export class ClusterShape {
 
   /** Returns false if there is no room for the step, or the worker has had too many numbers of threads. */
   addCapacity(worker: number, step: CapacityStep): boolean {
-    let capacity = this._capacity.get(worker);
-    if (capacity === undefined) {
-      capacity = { steps: [], levels: new Set() };
-      this._capacity.set(worker, capacity);
-    }
+    const capacity = this._capacity.get(worker) ?? {
+      steps: [],
+      levels: new Set()
+    };
     const { steps, levels } = capacity;
     if (levels.size >= MOST_LEVELS && !levels.has(step.threads)) {
       return false;
@@ -133,6 +132,7 @@ export class ClusterShape {
       }
       this._steps -= dropQuarter(steps);
     }
+    this._capacity.set(worker, capacity);
     this._steps++;
     levels.add(step.threads);
     steps.splice(placeOf(steps, step.t), 0, step);
