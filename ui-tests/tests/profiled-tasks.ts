@@ -83,21 +83,53 @@ export function compareTimes(
   }
 }
 
-/** Of each graph: a thread of the panel's is one of the profiler's, and the other way round. Each run on processes has a pool of its own. */
+/**
+ * Of each graph: a thread of the profiler's has one place in the panel. Two threads share a place only one after the other: a pool gives the
+ * work of a worker that stays silent to a new one. Each run on processes has a pool of its own.
+ */
 export function comparePlaces(
   rows: readonly ShownTask[],
   profiled: readonly Profiled[]
 ): void {
-  const shown = new Map(rows.map(({ key, place }) => [key, place]));
+  const shown = new Map(rows.map(row => [row.key, row]));
   for (const graph of new Set(profiled.map(record => record.graph))) {
     const records = profiled.filter(record => record.graph === graph);
     expect(records.length).toBeGreaterThan(5);
-    const [ours, theirs] = [
-      new Set(records.map(({ key }) => shown.get(key))),
-      new Set(records.map(({ place }) => place))
-    ];
-    const pairs = records.map(({ key, place }) => `${shown.get(key)} ${place}`);
-    expect(new Set(pairs).size).toBe(ours.size);
-    expect(new Set(pairs).size).toBe(theirs.size);
+    const places = new Map<string, ShownTask[]>();
+    const pairs = new Set<string>();
+    for (const { key, place } of records) {
+      const row = shown.get(key)!;
+      places.set(row.place, [...(places.get(row.place) ?? []), row]);
+      pairs.add(`${row.place} ${place}`);
+    }
+    const threads = new Set(records.map(({ place }) => place)).size;
+    expect(pairs.size).toBe(threads);
+    expect(places.size).toBeGreaterThanOrEqual(Math.min(threads, 2));
+    for (const tasks of places.values()) {
+      expectOneAfterTheOther(tasks);
+    }
   }
+}
+
+function expectOneAfterTheOther(tasks: readonly ShownTask[]): void {
+  const inOrder = tasks
+    .slice()
+    // Starts are rounded: of two that look the same the shorter one was first.
+    .sort(
+      (a, b) =>
+        secondsOf(a.start) - secondsOf(b.start) ||
+        secondsOf(a.duration) - secondsOf(b.duration)
+    );
+  inOrder.slice(1).forEach(({ key, start }, index) => {
+    const before = inOrder[index]!;
+    expect(
+      secondsOf(before.start) + secondsOf(before.duration),
+      `${before.key}, before ${key}`
+    ).toBeLessThanOrEqual(
+      secondsOf(start) +
+        resolutionOf(start) +
+        resolutionOf(before.start) +
+        resolutionOf(before.duration)
+    );
+  });
 }
