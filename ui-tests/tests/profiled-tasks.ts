@@ -58,8 +58,11 @@ export function keysOf(profiled: readonly Profiled[]): string[] {
   return profiled.map(({ key }) => key).sort();
 }
 
-/** A profiler counts seconds since 1970: 1.8e9 of them leave a float64 steps of 2^-22 s, 0.24 µs. */
-const CLOCK_STEP = 2 ** -22;
+/**
+ * A profiler counts seconds since 1970: 1.8e9 of them leave a float64 steps of 2^-22 s, 0.24 µs, and 1.8e12 ms as large ones. The npm package
+ * adds milliseconds and divides: each stamp is rounded twice, by half a step, and a duration is the difference of two.
+ */
+const CLOCK_STEP = 2 * 2 ** -22;
 
 /** Each interval lies within the profiler's, which also holds what the scheduler's loop adds. */
 export function compareTimes(
