@@ -1,9 +1,10 @@
 """Writes the figures of ``benchmarks/results`` into docs/speed.md: ``python -m benchmarks.tables``.
 
-Between ``<!-- compare.json -->`` and ``<!-- end -->`` stands what was measured when, where and
-with what, and a table of the figures; between ``<!-- ratios of compare, … -->`` and
-``<!-- end -->`` how many times as fast each of their rows is. A test fails when a page says
-anything else.
+Between ``<!-- compare.json -->`` and ``<!-- end -->`` stands what was measured when and beside
+what load, and a table of the figures; between ``<!-- with -->`` and its end, once, the machine and
+the versions: a table whose run differs in one of these says so. Between
+``<!-- ratios of compare, … -->`` and its end stands how many times as fast each of their rows is.
+A test fails when the page says anything else.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import json
 import re
 import shlex
 import sys
+from collections import Counter
 from typing import Any
 
 from benchmarks.records import CHECKOUT, RESULTS, Record
 
 PAGE = CHECKOUT / "docs" / "speed.md"
+WITH = re.compile(r"(<!-- with -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 RATIOS = re.compile(r"(<!-- ratios of ([a-z, -]+) -->\n)(.*?)(<!-- end -->\n)", re.DOTALL)
 #: In which column records have a ratio of times.
 TIMES = "times as fast"
@@ -58,24 +61,49 @@ def table(record: Record) -> list[str]:
     ]
 
 
-def origin(record: Record) -> str:
-    """When, where and with what it was measured."""
-    words = record["arguments"]
-    command = f"python -m benchmarks {record['part']}"
-    command += f" -- {shlex.join(words)}" if words else ""
-    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    load = record["load"]
-    return (
-        f"`benchmarks/results/{record['benchmark']}.json`: `{command}`, {record['startedAt'][:10]},"
-        f" commit {record['commit'][:10]}, load {load['before']:.1f} before and"
-        f" {load['after']:.1f} after, {record['machine']['cores']} cores"
-        f" ({record['machine']['processor']}); {versions}."
+def setting(record: Record) -> dict[str, str]:
+    """What ran where: names of programs with their versions, and the machine."""
+    machine = record["machine"]
+    memory = f"{machine['memoryBytes'] / 2**30:.0f} GiB"
+    return record["versions"] | {
+        "machine": f"{machine['cores']} cores ({machine['processor']}), {memory}"
+    }
+
+
+def common_setting(records: list[Record]) -> dict[str, str]:
+    """By each name what most of the records have."""
+    found: dict[str, Counter[str]] = {}
+    for record in records:
+        for name, value in setting(record).items():
+            found.setdefault(name, Counter())[value] += 1
+    return {name: values.most_common(1)[0][0] for name, values in found.items()}
+
+
+def setting_text(setting: dict[str, str]) -> str:
+    """A setting in words."""
+    return ", ".join(
+        value if name == "machine" else f"{name} {value}" for name, value in setting.items()
     )
 
 
-def block(record: Record) -> str:
-    """What stands between the marks."""
-    return "\n".join([origin(record), "", *table(record), ""])
+def origin(record: Record, common: dict[str, str]) -> str:
+    """When it was measured and how, and what was other than in most."""
+    words = record["arguments"]
+    command = f"python -m benchmarks {record['part']}"
+    command += f" -- {shlex.join(words)}" if words else ""
+    load = record["load"]
+    text = (
+        f"`{command}`, {record['startedAt'][:10]}, commit {record['commit'][:10]},"
+        f" load {load['before']:.1f} before and {load['after']:.1f} after"
+    )
+    other = {name: value for name, value in setting(record).items() if common[name] != value}
+    text += f"; {setting_text(other)}" if other else ""
+    return f"{text} (`{record['benchmark']}.json`)."
+
+
+def block(record: Record, common: dict[str, str]) -> str:
+    """What stands between the marks of a record."""
+    return "\n".join([origin(record, common), "", *table(record), ""])
 
 
 def ratios(names: list[str]) -> str:
@@ -100,11 +128,13 @@ def filled(page: str) -> str:
         The page names a record that is not there.
     """
 
-    def fill(found: re.Match[str]) -> str:
-        record = json.loads((RESULTS / f"{found[2]}.json").read_text("utf-8"))
-        return f"{found[1]}{block(record)}{found[4]}"
-
-    page = BLOCK.sub(fill, page)
+    records = {
+        name: json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+        for name in dict.fromkeys(found[2] for found in BLOCK.finditer(page))
+    }
+    common = common_setting(list(records.values()))
+    page = WITH.sub(lambda found: f"{found[1]}{setting_text(common)}.\n{found[3]}", page)
+    page = BLOCK.sub(lambda found: f"{found[1]}{block(records[found[2]], common)}{found[4]}", page)
     return RATIOS.sub(lambda found: f"{found[1]}{ratios(found[2].split(', '))}{found[4]}", page)
 
 
