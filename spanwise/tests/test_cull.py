@@ -43,20 +43,25 @@ class AfterOthers(Task):
 
 
 def inputs(node: GraphNode) -> Iterable[Any]:
-    """What a node needs, in the order in which its arguments name it, repeats included."""
+    """What a node needs, in the order in which its arguments name it, repeats included.
+
+    Sorted if they do not name all of it, as in a node that waits for others besides.
+    """
     if not isinstance(node, Task):
-        yield from node.dependencies
-    elif isinstance(node, AfterOthers) or node.func is _execute_subgraph:
-        try:
-            yield from sorted(node.dependencies)
-        except TypeError:
-            yield from sorted(node.dependencies, key=str)
-    else:
+        return list(node.dependencies)
+    named: list[Any] = []
+    if node.func is not _execute_subgraph:
         for value in (*node.args, *node.kwargs.values()):
             if isinstance(value, TaskRef):
-                yield value.key
+                named.append(value.key)
             elif isinstance(value, GraphNode):
-                yield from inputs(value)
+                named += inputs(value)
+    if set(named) == node.dependencies:
+        return named
+    try:
+        return sorted(node.dependencies)
+    except TypeError:
+        return sorted(node.dependencies, key=str)
 
 
 def walk(graph: Graph, requested: Iterable[Any], held: Iterable[Any] = ()) -> list[Any]:
