@@ -130,8 +130,8 @@ function vote(
 }
 
 /**
- * Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. Where nothing is, or all came
- * to a tie, any vote wins, one without weight too: a finer cell may end in a tie.
+ * Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. A vote without weight wins where
+ * nothing is, and only there: a finer cell may end in a tie, and a run that took no time is not shown over others that did.
  */
 function mergeVote(
   page: RetiredPage,
@@ -139,6 +139,9 @@ function mergeVote(
   fn: number,
   weight: number
 ): void {
+  if (weight === 0 && page.function[cell] !== 0) {
+    return;
+  }
   if (page.function[cell] === fn) {
     page.weight[cell]! += weight;
   } else if (page.weight[cell]! >= weight && page.weight[cell]! > 0) {

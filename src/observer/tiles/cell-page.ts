@@ -73,10 +73,13 @@ export class CellPlane {
   }
 
   /**
-   * Where nothing is, or all that is there came to a tie, any vote wins, one without weight too: a finer cell may end in a tie, and a run
-   * that took no time shows its colour where nothing else is.
+   * A vote without weight wins where nothing is, and only there: a finer cell may end in a tie, and a run that took no time shows its colour
+   * where nothing else is.
    */
   vote(cell: number, value: number, weight: number): void {
+    if (weight === 0 && this.category[cell] !== 0) {
+      return;
+    }
     if (this.category[cell] === value) {
       this.weight[cell]! += weight;
     } else if (this.weight[cell]! >= weight && this.weight[cell]! > 0) {
