@@ -23,7 +23,7 @@ class BoundedMap(Generic[K, V]):
     most
         Entries at most.
     most_cost
-        Sum of what they cost, at most. What alone costs more is not kept.
+        Sum of what they cost, at most. A single value that costs more is not kept.
     dropped
         Told each value that leaves for want of room.
 

@@ -1,5 +1,5 @@
 /**
- * A map with a bound: entries that were used longest ago go first.
+ * A map with a bound: the entries that were used least recently go first.
  *
  * ```
  *   most 3:   set a b c    [a b c]      get a   [b c a]      set d   [c a d], b is gone
@@ -68,13 +68,13 @@ export class BoundedMap<K, V extends object> {
     this._cost = 0;
   }
 
-  /** Another bound from now on. */
+  /** Sets another bound. */
   holdAtMost(most: number): void {
     this._most = most;
     this._shrink();
   }
 
-  /** What was used longest ago comes first. */
+  /** The entry that was used least recently comes first. */
   values(): Iterable<V> {
     return this._entries.values();
   }

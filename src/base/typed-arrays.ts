@@ -21,8 +21,8 @@ export type TypedArrays = {
 };
 
 /**
- * A number type, and the kind of number (see `brand.ts`) that a column of it holds: `u16Of<LaneId>()`. For the compiler alone, and no
- * symbol: the declarations of the npm package could not name it.
+ * A number type, and the kind of number (see `brand.ts`) that a column of it holds: `u16Of<LaneId>()`. It exists for the compiler
+ * alone. It is no symbol, because the declarations of the npm package could not name one.
  */
 type KindOfNumber<T extends NumberType, N extends number> = T & {
   readonly holds?: N;
@@ -39,7 +39,7 @@ export type NumberIn<T> = 'holds' extends keyof T
     : never
   : number;
 
-/** The array `A`, all of whose numbers are of the kind `N`. It is an `A`; an `A` becomes one where its numbers come in. */
+/** The array `A`, whose numbers are all of the kind `N`. It may be used as an `A`; an `A` is cast to it where its numbers come in. */
 export type ArrayOf<A, N extends number> = {
   [row: number]: N;
   [Symbol.iterator](): ArrayIterator<N>;
@@ -47,7 +47,7 @@ export type ArrayOf<A, N extends number> = {
   slice(begin?: number, end?: number): ArrayOf<A, N>;
 } & A;
 
-/** The array `A`, which only ids of the kind `I` are an index of. */
+/** The array `A`, which only ids of the kind `I` may index. */
 export type IndexedBy<
   I extends number,
   A extends { readonly [index: number]: unknown }

@@ -18,9 +18,9 @@ export const MAX_DENSE_IDS = 1 << DENSE_BITS;
  *   outer id   ┌ version: 10 bits ┬ dense id: 22 bits ┐        dense id 7, third owner  →  (2 << 22) | 7
  * ```
  *
- * Tables are indexed by the dense id. Parties that may still mean an earlier owner are given the outer id: {@link VersionedIds.resolve}
- * recognises its late messages. Dense ids are reused oldest first, so the version of one comes round only after 1024 × (ids at rest)
- * takes; a message cannot be under way for that long.
+ * Tables are indexed by the dense id. Other processes may still mean an earlier owner, so they are given the outer id: {@link
+ * VersionedIds.resolve} recognises late messages. Dense ids are reused oldest first, so the version of one comes round only after 1024
+ * × (ids at rest) takes; a message cannot be under way for that long.
  */
 export class VersionedIds<
   Dense extends number = number,

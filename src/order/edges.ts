@@ -8,7 +8,7 @@
  * ```
  */
 export type Edges = {
-  /** Where each list begins; one longer than there are lists. */
+  /** Where each list begins, and where the last one ends. */
   readonly start: Int32Array;
   readonly ids: Int32Array;
 };
@@ -27,7 +27,7 @@ export function listOf(edges: Edges, id: number): number[] {
 }
 
 /**
- * The same edges, told from their other end.
+ * The same edges, listed by their other end.
  *
  * @param inOrder - ids in the order in which they shall appear in the new lists; by default ascending. Those left out have no edges.
  */

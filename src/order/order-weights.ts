@@ -17,9 +17,9 @@ export class OrderWeights {
   }
 
   /**
-   * Negative if `a` sorts before `b`: by total, number of dependencies, number of connected roots, and the largest of them first. What is
-   * still equal is told apart by its place in the graph, never by its name; since large ones are begun first, equal tasks then run in the
-   * graph's order.
+   * Negative if `a` sorts before `b`: by total, number of dependencies, number of connected roots, and the largest of them first. Ids
+   * that are still equal are compared by their place in the graph, never by name; since large ones are begun first, equal tasks then run
+   * in the graph's order.
    */
   readonly compare = (a: number, b: number): number => {
     const totalA = this._totals[a]!;

@@ -1,18 +1,18 @@
 import { degree, type Edges } from './edges';
 
 /**
- * Of every id, what it can reach among the ids at the far end of the edges.
+ * Which far ends (ids without edges) each id reaches.
  *
  * Sets of more than {@link SAMPLE} ids are kept as a sample: the ids with the smallest scrambled numbers. The sample of a union is made of
- * the samples of its parts, so that a graph of n ids costs n times a constant, where whole sets cost n² for a chain that takes up one root
- * per link. Whether two ids are in a sample does not depend on each other, so a part of a set shows in its sample as a like part.
+ * the samples of its parts, so a graph of n ids costs n times a constant; whole sets would cost n² for a chain that takes up one root per
+ * link. Ids are sampled independently of each other, so a share of a set has about the same share of its sample.
  */
 export type Reach = {
-  /** How many far ends; 0 for a far end itself. Of more than {@link SAMPLE} about how many: ± 40 %. */
+  /** How many far ends it reaches; 0 for a far end itself. Above {@link SAMPLE} an estimate: ± 40 %. */
   readonly counts: Int32Array;
-  /** The largest `weight` among them; of a far end its own. */
+  /** The largest `weight` among them; for a far end its own. */
   readonly largest: Int32Array;
-  /** Of each id of `keep` at most {@link SAMPLE} of its far ends; all, if there are no more. */
+  /** For each id of `keep` at most {@link SAMPLE} of its far ends; all, if there are no more. */
   readonly samples: Edges;
 };
 
@@ -29,7 +29,7 @@ export const SAMPLE = 8;
  * @param back - the same edges, the other way.
  * @param weights - per far end, see {@link Reach.largest}.
  * @param keep - ids whose samples are wanted.
- * @param most - how large samples are; {@link SAMPLE} but in tests.
+ * @param most - how large samples are; {@link SAMPLE} except in tests.
  */
 export function reachOf(
   edges: Edges,
@@ -48,24 +48,24 @@ export function reachOf(
 }
 
 /**
- * Counts what ids reach: those that are asked for, and what these need for it.
+ * Counts what the ids that are asked for reach, and the ids on the way.
  *
- * A set is forgotten as soon as everything that needs it is counted, so that memory follows how many are open at once, not the graph's size.
+ * A set is forgotten as soon as every id that needs it is counted, so memory grows with the number of open sets, not with the graph.
  */
 export class ReachSearch {
   readonly largest: Int32Array;
   private readonly _counts: Int32Array;
-  /** By id where its set begins in `_sets`, or one of the two below. */
+  /** Where an id's set begins in `_sets`, or UNCOUNTED, or NO_SET. */
   private readonly _places: Int32Array;
-  /** By id the first edge that leads to one which may not be counted. */
+  /** An id's first edge that may lead to an uncounted id. */
   private readonly _cursors: Int32Array;
-  /** By id how many that need its set are not counted; one more if it is to be kept. */
+  /** How many uncounted ids need an id's set; one more if the set is to be kept. */
   private readonly _readers: Int32Array;
-  /** Sets: `_most` ascending numbers, filled up with {@link RANGE}. The first one stands for the far end that is looked at. */
+  /** Sets: `_most` ascending numbers, filled up with {@link RANGE}. The first set stands for the far end under consideration. */
   private _sets: Int32Array;
   private readonly _free: number[] = [];
   private _end: number;
-  /** Asked for, each needed by the one before. */
+  /** The ids that are being counted; each is needed by the one before. */
   private readonly _open: number[] = [];
   private _union: Int32Array;
   private _spare: Int32Array;
@@ -169,8 +169,8 @@ export class ReachSearch {
       if (sets[place]! > union[most - 1]!) {
         continue;
       }
-      // Which of two is smaller cannot be foreseen: signs as masks instead of branches take a third of the time. RANGE, which fills both
-      // up, spares the questions whether one has ended.
+      // Branches on which number is smaller cannot be predicted: masks made from signs take a third of the time. Both sets are filled up
+      // with RANGE, so the loop need not ask whether one has ended.
       for (let length = 0, i = 0; length < most; length++) {
         const own = union[i]!;
         const other = sets[place]!;
@@ -198,7 +198,7 @@ export class ReachSearch {
     this._places[id] = this._readers[id]! > 0 ? this._kept(union) : NO_SET;
   }
 
-  /** Where a copy of the set is. */
+  /** Copies the set into `_sets` and returns where. */
   private _kept(set: Int32Array): number {
     let place = this._free.pop();
     if (place === undefined) {
@@ -221,7 +221,9 @@ const UNCOUNTED = -1;
 /** A far end, or nobody needs the set any longer. */
 const NO_SET = -2;
 
-/** Exact if the set has room left; else from how close together the smallest scrambled numbers lie. */
+/**
+ * The size of a sampled set: exact if the sample is not full, else estimated from how close together the smallest scrambled numbers lie.
+ */
 function sizeOf(set: Int32Array): number {
   const last = set[set.length - 1]!;
   if (last === RANGE) {
@@ -252,7 +254,7 @@ function unscrambled(number: number): number {
   return Math.imul(mixed ^ (mixed >>> 15), INVERSE) & (RANGE - 1);
 }
 
-/** By Newton's method: each step doubles the bits that are right, of which an odd number has three. */
+/** By Newton's method: each step doubles the number of correct bits; an odd number is its own inverse in three bits. */
 function inverseOf(odd: number): number {
   let inverse = odd;
   for (let step = 0; step < 4; step++) {

@@ -25,18 +25,19 @@ export class LoopFound extends Error {
 
 /** A graph as the static order sees it: ids from 0, each with the ids it needs. Ids stand in the graph's own order, by which ties are broken. */
 type OrderedGraph = {
-  /** Of each id, each dependency once. */
+  /** Each id's dependencies, each once. */
   readonly dependencies: Edges;
-  /** Ids that are data and no tasks, by 1; null: none is. Data that several tasks use is taken to cost nothing. */
+  /** 1 for ids that are data and no tasks; null: there are none. Data that several tasks use is taken to cost nothing. */
   readonly data: Uint8Array | null;
   /** Ids from here on are outside the graph: they exist already and get no number. */
   readonly nodeCount: number;
 };
 
 /**
- * The static order by id: a permutation of 0 … `nodeCount` − 1 that goes with the dependencies; −1 for ids outside the graph.
+ * The static order by id: a permutation of 0 … `nodeCount` − 1 in which dependencies come first; −1 for ids outside the
+ * graph.
  *
- * The time it takes grows with the number of edges: about 1 µs per task, with what comes of a large graph known by samples (`reach.ts`).
+ * Time grows with the number of edges: about 1 µs per task. In large graphs, what a task reaches is estimated from samples (`reach.ts`).
  *
  * @param sample - how many tasks a sample has (`reach.ts`); only tests give another number.
  * @throws LoopFound
@@ -44,7 +45,7 @@ type OrderedGraph = {
 export function staticOrder(graph: OrderedGraph, sample = SAMPLE): Int32Array {
   const size = graph.dependencies.start.length - 1;
   if (graph.dependencies.ids.length === 0) {
-    // Nothing sets one key apart from another: the graph's own order, as the comparison of weights would find too.
+    // All keys have the same weight, so the graph's own order decides.
     return idsUpTo(size).fill(-1, graph.nodeCount);
   }
   return new StaticOrder(graph, sample).number();
@@ -61,24 +62,25 @@ class StaticOrder {
   private readonly _done: Uint8Array;
   private _left: number;
 
-  // Without the data that several tasks use: it is embedded in those, so it shapes nothing.
+  // Without the data that several tasks use: each of these tasks embeds it, so it does not shape
+  // the order.
   private readonly _dependencies: Edges;
   private readonly _dependents: Edges;
   private readonly _sharedData: Uint8Array;
 
   private readonly _needed: Int32Array;
   private readonly _weights: OrderWeights;
-  /** Per root the leaves that have it in their sample. */
+  /** For each root the leaves that have it in their sample. */
   private readonly _leavesOfRoots: Edges;
   private readonly _targets: TargetLeaves;
 
-  /** Numbered dependencies, but not numbered itself. */
+  /** 1: some dependency is numbered, the id itself is not. */
   private readonly _begun: Uint8Array;
   private _begunCount = 0;
-  /** On a way forward that is or was looked at. */
+  /** 1: the id is on a way forward that is or was followed. */
   private readonly _followed: Uint8Array;
   private readonly _runnable: number[] = [];
-  /** Empty but within `_take`: one list for all its calls. */
+  /** Empty except during `_take`, whose calls share it. */
   private readonly _taken: number[] = [];
   /** Ways forward that end at a reducer which still needs others. */
   private readonly _paths = new Map<number, number[][]>();
@@ -96,7 +98,7 @@ class StaticOrder {
     this._followed = new Uint8Array(size);
 
     const users = reversed(graph.dependencies);
-    // Each list ascending: in which order a task names its needs must not decide.
+    // Each list ascending: the order in which a task names its dependencies must not matter.
     const dependencies = reversed(users);
     this._sharedData = new Uint8Array(size);
     for (let id = 0; id < size; id++) {
@@ -173,14 +175,14 @@ class StaticOrder {
   }
 
   /**
-   * Reducers and splitters do best with the leaf that needs most as the first one. Graphs with about as many leaves as roots that are not
-   * symmetrical do better with the quickest one.
+   * Whether to begin with the leaf that needs most: best for reducers and splitters. Asymmetrical graphs with about as many leaves as
+   * roots do better with the quickest leaf.
    */
   private _prefersLongestPath(roots: number[], leafCount: number): boolean {
     if (Math.abs(roots.length - leafCount) / roots.length >= 0.8) {
       return true;
     }
-    // Most graphs show it by their first few roots, which is why only what those need is counted.
+    // In most graphs the first few roots decide, so ids are counted only as they are asked for.
     const search = new ReachSearch(
       this._dependents,
       this._dependencies,
@@ -188,7 +190,7 @@ class StaticOrder {
       () => false,
       this._sample
     );
-    // Roots that are leaves reach none and do not count as long as no other was met.
+    // A root that is itself a leaf reaches none. Such roots are skipped until another root was met.
     let common = 0;
     for (const root of roots) {
       const reached = search.countOf(root);
@@ -201,13 +203,13 @@ class StaticOrder {
     return true;
   }
 
-  /** Whether two counts are the same as far as can be told: those of samples may be off by two fifths, either of them. */
+  /** Whether two counts may be the same: a count from a sample may be off by two fifths. */
   private _isLike(a: number, b: number): boolean {
     const least = Math.min(a, b);
     return a === b || (least >= this._sample && Math.abs(a - b) <= least);
   }
 
-  /** From the target back to a root, each step with what else it needs; the end of the list comes first. */
+  /** The path from the target back to a root, each step with its other open dependencies. The last entry is numbered first. */
   private _criticalPath(target: number): number[] {
     const path = [target];
     let next = this._heaviest(listOf(this._dependencies, target));
@@ -260,7 +262,8 @@ class StaticOrder {
       }
       path.push(id);
       if (this._paths.size === 0) {
-        // All are unknown, as below: most graphs' whole walk, which makes no lists.
+        // No path is known, so all are unknown. In most graphs the whole walk goes here, which
+        // makes no lists.
         const end = path.length;
         this._openDependencies(id, path);
         sortTail(path, end, this._weights.compare);
@@ -284,7 +287,7 @@ class StaticOrder {
     }
   }
 
-  /** Numbers a key, and what then needs nothing else and is its only use. */
+  /** Numbers a key, then its dependent if that is the only one and needs nothing else. */
   private _take(first: number): void {
     const stack = this._taken;
     stack.push(first);
@@ -393,7 +396,7 @@ class StaticOrder {
         return;
       }
       if (userCount > 1) {
-        // Only those that split off here; the others are met from elsewhere too.
+        // Only branches that begin here; the others are reached from elsewhere too.
         const users = listOf(this._dependents, id);
         for (const user of users.sort(this._weights.compare)) {
           if (degree(this._dependencies, user) === 1) {
@@ -437,7 +440,7 @@ class StaticOrder {
     this._takeInTurn(open);
   }
 
-  /** Numbers paths of which one may need what another brings: what is blocked comes again after the others. */
+  /** Numbers paths, of which one may need a key of another: a blocked path is tried again after the others. */
   private _takeInTurn(paths: number[][]): void {
     let blocked = 0;
     for (let at = 0; at < paths.length && blocked < paths.length - at; at++) {

@@ -1,10 +1,10 @@
 import { RankedHeap } from '../base/ranked-heap';
 
 /**
- * The leaves that the static order has still to reach, by how many roots each still needs, so that the next target is one that needs few.
+ * The leaves that are not numbered yet, grouped by how many roots each still needs (its degree), so that the next target needs few.
  *
- * Leaves of one degree are a linked list, so that a leaf whose degree falls moves at no cost: the leaf of a tree with 16,384 roots falls as
- * often. Where targets are chosen, the list becomes a heap; entries whose leaf has moved on are skipped when they surface.
+ * Leaves of one degree are a linked list, so that moving a leaf to a lower degree costs nothing: the leaf of a tree with 16,384 roots moves
+ * 16,384 times. Where targets are chosen, the list becomes a heap; entries whose leaf has moved on are skipped when they surface.
  */
 export class TargetLeaves {
   private readonly _sorted: number[];
@@ -12,25 +12,27 @@ export class TargetLeaves {
   private readonly _ranks: Int32Array;
   private readonly _degrees: Int32Array;
   private readonly _touched: Uint8Array;
-  /** By degree the first leaf, −1 if there is none. */
+  /** The first leaf of each degree, −1 if there is none. */
   private readonly _first: Int32Array;
-  /** By leaf its neighbours in the list of its degree. */
+  /** A leaf's neighbours in the list of its degree. */
   private readonly _after: Int32Array;
   private readonly _before: Int32Array;
   private readonly _heaps = new Map<number, Heaps>();
   private _least: number;
   private readonly _none: number;
-  /** By leaf the roots of its sample that are not numbered. */
+  /** How many roots of a leaf's sample are not numbered. */
   private readonly _open: Int32Array;
-  /** By leaf for how many of its roots one of its sample stands. */
+  /** How many of a leaf's roots one root of its sample stands for. */
   private readonly _share: Float64Array;
 
   /**
    * @param size - number of ids.
    * @param ascending - the leaves by sort key.
-   * @param longest - whether targets come from the large end while nothing decides between them.
+   * @param longest - whether targets come from the end with the largest weights as long as no leaf
+   * is begun.
    * @param rootsOf - connected roots of a leaf; 0 if it is a root itself.
-   * @param sampleOf - how many of them {@link TargetLeaves.rootDone} will be told of; the others are taken to go with these.
+   * @param sampleOf - for how many of them {@link TargetLeaves.rootDone} will be called; each stands for a share of the
+   * others.
    */
   constructor(
     size: number,

@@ -55,7 +55,7 @@ export class BlockBuilder<T extends TableName> {
     return this._rows * this._rowBytes + this._textBytes;
   }
 
-  /** Arrays with room for at least the rows there are. Never keep them over a `grow`, and leave text columns alone. */
+  /** Arrays with room for at least the rows there are. Fetch them again after each `grow`, and do not write text columns. */
   get columns(): ColumnArrays<T> {
     return this._columns as unknown as ColumnArrays<T>;
   }
@@ -76,7 +76,7 @@ export class BlockBuilder<T extends TableName> {
     return first;
   }
 
-  /** The text of the next row that has none yet in this column. */
+  /** Adds the text of the first row that has none yet in this column. */
   addText(column: string, value: string): void {
     const text = this._text(column);
     // A UTF-16 unit takes at most three bytes of utf8.

@@ -1,4 +1,4 @@
-/** Texts and their ids, counted from 0; an id is never given out twice. */
+/** Texts and their ids, counted from 0; an id is never used again. */
 export class Dictionary {
   private _next = 0;
   private _characters = 0;

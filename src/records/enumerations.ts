@@ -93,7 +93,7 @@ export enum TransferStatus {
   Ok = 0
 }
 
-/** Which bytes of a worker are asked for; `unmanaged` is process less managed. Words in fields, never a column. */
+/** Which of a worker's bytes are asked for; `unmanaged` is process less managed. These words stand in fields, never in a column. */
 export const MEMORY_MEASURES = [
   'process',
   'managed',
@@ -129,7 +129,7 @@ export function membersOf<E extends Members>(
     ]);
 }
 
-/** Number → word; what has no word is undefined. */
+/** Number → word; undefined for a number without a word. */
 export function wordsOf<E extends Members>(
   enumeration: E
 ): readonly (WordOf<E> | undefined)[] {
@@ -140,7 +140,7 @@ export function wordsOf<E extends Members>(
   return Array.from(words);
 }
 
-/** What a filter by status names: what was given back runs again, and is filtered with its next run. */
+/** The statuses that a filter may name. A run that was given back has none: its task runs again and is filtered by that run. */
 export const FILTERED_STATUSES = membersOf(RunStatus)
   .map(([word]) => word)
   .filter(word => word !== 'missing');
@@ -150,7 +150,7 @@ type Described<E extends Members> = {
   readonly members: E;
   /** Where these numbers stand. */
   readonly columns: readonly string[];
-  /** What the constants begin with in Python; none: Python needs none. */
+  /** The prefix of the constants in Python; none: Python needs no constants. */
   readonly python?: string;
   /** Python looks numbers up by their words. */
   readonly pythonWords?: boolean;

@@ -1,4 +1,4 @@
-/** What the ids name that more than one folder speaks of. At runtime all are plain numbers (see `base/brand.ts`). */
+/** The kinds of ids that several folders share. At runtime all are plain numbers (see `base/brand.ts`). */
 import type { Id } from '../base/brand';
 import type { ArrayOf } from '../base/typed-arrays';
 
@@ -7,7 +7,7 @@ export type LaneId = Id<'lane'>;
 /** A lane's place among all that the observer has seen: what stands in tiles. */
 export type LaneIndex = Id<'lane index'>;
 export type SpanId = Id<'span'>;
-/** What ran in no span. */
+/** The span of tasks that ran in no span. */
 export const DEFAULT_SPAN = 0 as SpanId;
 
 /** A task as its client numbers it. A task may have several, by aliases. */

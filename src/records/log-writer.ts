@@ -63,7 +63,8 @@ export class LogWriter {
     let rows = 0;
     let fullest = 0;
     const inOrder = this._inOrder;
-    // By index: this runs in each turn of a scheduler, over all tables, of which most have no rows.
+    // A loop by index: it runs in each turn of a scheduler, over all tables, and most of them have
+    // no rows.
     for (let i = 0; i < inOrder.length; i++) {
       const builder = inOrder[i]!;
       if (builder.rows > 0) {

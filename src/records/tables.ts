@@ -112,7 +112,8 @@ export const TABLES = {
   },
   /**
    * One execution of a node. run is unique in the log. status: `RunStatus`. attempt counts
-   * the node's runs from 1, here and wherever it is shown; 255 stands for all later ones. What was given back counts as no run.
+   * the node's runs from 1, here and wherever it is shown; 255 stands for all later ones. A run that was given back does not
+   * count.
    *
    *   submitted ─ waitReady ─▶ runnable ─ waitInputs ─▶ inputs here ─ waitThread ─▶ start ──duration──▶ stop
    *

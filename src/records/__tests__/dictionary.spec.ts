@@ -26,7 +26,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   })
 );
 
-/** What a dictionary is, slowly: the texts that are kept, the oldest first. */
+/** A slow model of a dictionary: the texts that are kept, the oldest first. */
 class Model {
   kept: { id: number; text: string }[] = [];
   next = 0;
