@@ -7,7 +7,7 @@ import { TaskFlag } from './task-table';
 import { assign } from './transitions';
 import type { WorkerRecord } from './worker-table';
 
-/** Tasks looked at per idle worker, so that a batch of finishes stays cheap however long the queues are. */
+/** At most this many tasks are looked at per idle worker, so that a batch of finishes stays cheap however long the queues are. */
 const MAX_LOOKED_AT = 64;
 
 /**
@@ -63,7 +63,7 @@ function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
     }
   }
   for (const task of passedOver) {
-    victim.queue.push(task, s.tasks.rank[task]!);
+    victim.queue.push(task, s.tasks.rank[task]!, s.tasks.client[task]!);
   }
   return left < share;
 }

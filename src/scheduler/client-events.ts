@@ -65,12 +65,13 @@ export function clientCancels(s: SchedulerState, event: ClientCancels): void {
         FailureReason.None
       );
     }
-    stack.push(...tasks.dependentsOf(task));
+    pushAll(stack, tasks.dependentsOf(task));
   }
 }
 
 /**
- * Tries erred tasks again: those named, the failed tasks that they failed of, and every other task that failed of these.
+ * Tries erred tasks again: the named ones, the failed tasks that caused their errors, and every other task that erred
+ * because of those.
  */
 export function clientRetries(s: SchedulerState, event: ClientRetries): void {
   const tasks = s.tasks;
@@ -78,8 +79,16 @@ export function clientRetries(s: SchedulerState, event: ClientRetries): void {
   while (stack.length > 0) {
     const task = stack.pop()!;
     if (tasks.state[task] === TaskState.Erred) {
-      stack.push(...tasks.inputsOf(task), ...tasks.dependentsOf(task));
+      pushAll(stack, tasks.inputsOf(task));
+      pushAll(stack, tasks.dependentsOf(task));
       move(s, task, TaskState.Released);
     }
+  }
+}
+
+/** As arguments of one call, some 100,000 would be too many. */
+function pushAll(stack: number[], tasks: readonly number[]): void {
+  for (const task of tasks) {
+    stack.push(task);
   }
 }

@@ -16,6 +16,8 @@ export type SchedulerEvent =
   | ClientLeft
   | WorkerJoined
   | WorkerLeft
+  | WorkerRetires
+  | WorkerStays
   | WorkerPaused
   | WorkerResumed
   | StallGivenUp
@@ -47,7 +49,7 @@ export type GraphSubmitted = {
   readonly taskIds: DenseTaskIds;
   /** Larger runs first, before generation and static order; null: all 0. Clamped to ±2047. */
   readonly userPriority: Int32Array | null;
-  /** The function, whose average duration the task's time is estimated by. */
+  /** The task's function. Its average duration is the estimate for the task. */
   readonly functionIds: Uint32Array;
   /** How often to run it again after an error; null: never. */
   readonly retries: Uint8Array | null;
@@ -64,7 +66,7 @@ export type GraphSubmitted = {
   readonly wanted: Uint8Array | null;
 };
 
-/** There is no room for the rest of the client's present graph: what of it has no result fails, and no more of it comes. */
+/** There is no room for the rest of the client's present graph: its tasks without a result fail, and no further part of it comes. */
 type GraphRefused = {
   readonly type: 'graphRefused';
   readonly at: number;
@@ -108,7 +110,7 @@ export type ClientCancels = {
   readonly taskIds: DenseTaskIds;
 };
 
-/** Erred keys are to be tried again, with the failed tasks they depend on. */
+/** The client wants erred keys tried again, with the failed tasks they depend on. */
 export type ClientRetries = {
   readonly type: 'clientRetries';
   readonly at: number;
@@ -132,8 +134,10 @@ export type WorkerJoined = {
   /** Bytes; 0: no limit. */
   readonly memoryLimit: number;
   readonly host: string;
-  /** What restrictions may call it besides its id; several workers may answer to one. */
+  /** Names by which restrictions may mean it, besides its id; several workers may share a name. */
   readonly names?: readonly string[];
+  /** It is to stay without work, see {@link WorkerRetires}; false if left out. */
+  readonly retiring?: boolean;
 };
 
 export type WorkerLeft = {
@@ -141,13 +145,13 @@ export type WorkerLeft = {
   readonly at: number;
   readonly worker: number;
   /**
-   * `closed`: it left in order, no task is blamed. `died`: a task that it ran may have killed it. `hopeless`: as many before it, it died of
-   * what it ran and held, which would end the next one too: all of that is blamed.
+   * `closed`: it left in order, no task is blamed. `died`: a task that it ran may have killed it. `hopeless`: its tasks and results killed
+   * it, as they killed many workers before it, and would kill the next one too: all of them are blamed.
    */
   readonly why: 'closed' | 'died' | 'hopeless';
 };
 
-/** The worker starts no more tasks until it resumes; it goes on serving its results. Said again when `stalled` changes. */
+/** The worker starts no more tasks until it resumes; it goes on serving its results. The event comes again when `stalled` changes. */
 export type WorkerPaused = {
   readonly type: 'workerPaused';
   readonly at: number;
@@ -164,6 +168,23 @@ type StallGivenUp = {
 
 type WorkerResumed = {
   readonly type: 'workerResumed';
+  readonly at: number;
+  readonly worker: number;
+};
+
+/**
+ * The worker gets no more tasks, and what it alone holds is copied to others. Said again now and then until `WorkerRecord.unmoved` is 0: then
+ * it may be closed.
+ */
+export type WorkerRetires = {
+  readonly type: 'workerRetires';
+  readonly at: number;
+  readonly worker: number;
+};
+
+/** It does not retire after all. */
+type WorkerStays = {
+  readonly type: 'workerStays';
   readonly at: number;
   readonly worker: number;
 };

@@ -4,19 +4,16 @@ import { invariant } from '../base/assert';
 import { staticOrder } from '../order/static-order';
 import { NONE } from './edge-table';
 import type { DataPlaced, GraphSubmitted } from './events';
+import { rankOf } from './rank';
 import type { SchedulerState } from './scheduler-state';
 import { FailureReason, holdsInputs, TaskState } from './task-state';
 import { TaskFlag } from './task-table';
 import { blame, dropIfUnneeded, move } from './transitions';
 
-/** User priorities are clamped to ± this, and tasks counted up to this, so that a rank is exact in 52 bits. */
-const MAX_USER_PRIORITY = 2047;
-const ORDER_SPAN = 2 ** 41;
-
-/** Where a client's present graph begins in the order of all tasks, and what has come of it so far. */
+/** The graph that a client is sending: where it begins in the order of all tasks, and its tasks so far. */
 type OpenGraph = {
   readonly generation: number;
-  readonly firstOrder: number;
+  readonly firstPlace: number;
   readonly tasks: Int32List;
   /** Edges between two of its tasks. */
   innerEdges: number;
@@ -25,13 +22,12 @@ type OpenGraph = {
 /** Enters graphs and placed data into the task table, and gives each task its rank. */
 export class GraphIntake {
   private _graphs = new Map<number, OpenGraph>();
-  private _nextOrder = 0;
-  /** By task its place in the graph that is being ordered. What it holds otherwise is stale: compare with the graph's list. */
+  /** A task's place in the graph that is being ordered. Entries of other tasks are stale: compare with the graph's list. */
   private _places = new Int32Array(0);
 
   submit(s: SchedulerState, event: GraphSubmitted): void {
     const { taskIds, firstInput, inputs } = event;
-    const graph = this._graphOf(event);
+    const graph = this._graphOf(s, event);
     this._addRows(s, event, graph);
     const tasks = s.tasks;
     // From the last to the first: each edge goes to the front of its lists, so they end up in the order of the graph.
@@ -58,7 +54,7 @@ export class GraphIntake {
     }
   }
 
-  /** The client's present graph is complete, or its client has gone: needed tasks that waited for that start. */
+  /** The client's present graph is complete, or the client has gone: needed tasks that waited for this start now. */
   close(s: SchedulerState, client: number): void {
     const graph = this._graphs.get(client);
     if (graph === undefined) {
@@ -79,7 +75,7 @@ export class GraphIntake {
     }
   }
 
-  /** No more of the client's present graph comes: what of it has no result fails, as soon as it is needed. */
+  /** No further part of the client's present graph comes: a task of it without a result fails as soon as it is needed. */
   refuse(s: SchedulerState, client: number): void {
     const graph = this._graphs.get(client);
     if (graph === undefined) {
@@ -100,7 +96,10 @@ export class GraphIntake {
     this.close(s, client);
   }
 
-  /** Ranks the tasks of a complete graph by its static order. Tasks that have started keep their rank, which is the order of their coming. */
+  /**
+   * Ranks the tasks of a complete graph by its static order. Tasks that have started keep their rank, which is the order in which they
+   * came.
+   */
   private _order(s: SchedulerState, graph: OpenGraph): void {
     if (graph.innerEdges === 0) {
       return;
@@ -163,7 +162,8 @@ export class GraphIntake {
       checkFree(s, task);
       tasks.add(
         task,
-        this._nextOrder++,
+        s.nextPlace++,
+        event.client,
         event.functionIds[i]!,
         TaskFlag.Placed
       );
@@ -190,7 +190,7 @@ export class GraphIntake {
     }
   }
 
-  private _graphOf(event: GraphSubmitted): OpenGraph {
+  private _graphOf(s: SchedulerState, event: GraphSubmitted): OpenGraph {
     const { client, generation } = event;
     let graph = this._graphs.get(client);
     invariant(
@@ -200,7 +200,7 @@ export class GraphIntake {
     if (graph === undefined) {
       graph = {
         generation,
-        firstOrder: this._nextOrder,
+        firstPlace: s.nextPlace,
         tasks: new Int32List(),
         innerEdges: 0
       };
@@ -221,18 +221,20 @@ export class GraphIntake {
     for (let i = 0; i < taskIds.length; i++) {
       const task = taskIds[i]!;
       checkFree(s, task);
-      const place = graph.firstOrder + graph.tasks.length;
+      const place = graph.firstPlace + graph.tasks.length;
       const boost = userPriority === null ? 0 : userPriority[i]!;
       tasks.add(
         task,
-        place - clampPriority(boost) * ORDER_SPAN,
+        rankOf(place, boost),
+        event.client,
         event.functionIds[i]!,
         data !== null && data[i] === 1
           ? TaskFlag.Open | TaskFlag.Data
           : TaskFlag.Open
       );
       graph.tasks.push(task);
-      this._nextOrder = place + 1;
+      // Another client's graph may have come between two parts of this one.
+      s.nextPlace = Math.max(s.nextPlace, place + 1);
       if (retries !== null) {
         tasks.retries[task] = retries[i]!;
       }
@@ -286,10 +288,6 @@ function checkFree(s: SchedulerState, task: number): void {
     s.tasks.state[task] === TaskState.Forgotten,
     () => `Task id ${task} is not free.`
   );
-}
-
-function clampPriority(priority: number): number {
-  return Math.max(-MAX_USER_PRIORITY, Math.min(MAX_USER_PRIORITY, priority));
 }
 
 function extentOf(taskIds: Int32Array): number {

@@ -39,6 +39,11 @@ export class InstructionBuffer {
     this._tell(worker);
   }
 
+  acquire(worker: WorkerRecord, task: number): void {
+    worker.acquireTasks.push(task);
+    this._tell(worker);
+  }
+
   report(
     client: number,
     task: number,
@@ -77,7 +82,7 @@ export class InstructionBuffer {
   }
 
   /** Returns all instructions, in the order in which they are to be carried out, and empties the buffer. */
-  take(): Instruction[] {
+  take(prioritiesOf: (tasks: Int32List) => Float64Array | null): Instruction[] {
     const instructions: Instruction[] = [];
     const told = this._told;
     this._told = [];
@@ -107,7 +112,19 @@ export class InstructionBuffer {
           type: 'assign',
           worker: worker.id,
           taskIds: tasksOf(worker.assignTasks),
-          runIds: unsigned(worker.assignRuns.toArray())
+          runIds: unsigned(worker.assignRuns.toArray()),
+          priorities: prioritiesOf(worker.assignTasks)
+        });
+      }
+      // What has been given up since is nowhere.
+      const acquired = worker.acquireTasks
+        .toArray()
+        .filter(task => this._tasks.state[task] === TaskState.Memory);
+      if (acquired.length > 0) {
+        instructions.push({
+          type: 'acquire',
+          worker: worker.id,
+          taskIds: acquired as Int32Array as DenseTaskIds
         });
       }
       clearWorker(worker);
@@ -168,6 +185,7 @@ function clearWorker(worker: WorkerRecord): void {
   worker.releaseHeld.clear();
   worker.takeBackTasks.clear();
   worker.takeBackRuns.clear();
+  worker.acquireTasks.clear();
 }
 
 /** Within the core a task is a number: it has no other ids. */

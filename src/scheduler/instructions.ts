@@ -4,7 +4,8 @@ import type { DenseTaskIds } from '../records/ids';
  * What the scheduler's process is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what
  * to drop before it is told what to run, since a task that comes back to the same worker may be in both lists.
  */
-export type Instruction = TakeBack | Release | Assign | Report | Forgotten;
+export type Instruction =
+  TakeBack | Release | Assign | Acquire | Report | Forgotten;
 
 /** Ask the worker to give back these runs if it has not started them; answered by the event `takeBackAnswered`. */
 type TakeBack = {
@@ -32,6 +33,15 @@ export type Assign = {
   readonly worker: number;
   readonly taskIds: DenseTaskIds;
   readonly runIds: Uint32Array;
+  /** The order in which the worker runs them, smaller first; null: their ranks. */
+  readonly priorities: Float64Array | null;
+};
+
+/** The worker is to copy these results from those that hold them, as the task table says when the instruction is carried out. */
+type Acquire = {
+  readonly type: 'acquire';
+  readonly worker: number;
+  readonly taskIds: DenseTaskIds;
 };
 
 /** Tell the client the outcomes of keys that it wants. */

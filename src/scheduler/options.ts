@@ -1,6 +1,6 @@
 /** The scheduler's settings; see {@link DEFAULT_OPTIONS} for what each is when not given. */
 export type SchedulerOptions = {
-  /** A task is blamed when workers have died this often + 1 while it could have been running. */
+  /** A task is blamed after so many + 1 deaths of workers on which it could have been running. */
   readonly allowedFailures: number;
   /** Estimated seconds of a function that has not run yet. */
   readonly unknownSeconds: number;
@@ -8,7 +8,7 @@ export type SchedulerOptions = {
   readonly aheadSeconds: number;
   /** Tasks per thread, running and ahead, that a worker may always have. */
   readonly aheadPerThread: number;
-  /** Tasks, running and ahead, that a worker never has more of (but `aheadPerThread` per thread it always may). */
+  /** The most tasks, running and ahead, that a worker has, though it may always have `aheadPerThread` per thread. */
   readonly aheadMost: number;
   /** Bytes per second between two workers. */
   readonly bandwidth: number;
@@ -24,7 +24,7 @@ export const DEFAULT_OPTIONS: SchedulerOptions = {
   allowedFailures: 3,
   unknownSeconds: 0.5,
   // A batch of finishes takes 0.2-0.5 ms to come in and be answered, and on a shared machine a process may have to wait some ms for its
-  // core: 5 ms of work outlast that, and let workers tell of 256 finishes at a time.
+  // core: 5 ms of work outlast that, and let workers report 256 finishes at a time.
   aheadSeconds: 0.005,
   aheadPerThread: 2,
   aheadMost: 1024,

@@ -4,7 +4,7 @@ import type { WorkerRecord } from './worker-table';
 
 /**
  * Puts a task that could run into a queue: one without inputs or restriction into the common queue, any other into that of the worker
- * which the placement policy chooses. Some worker is eligible, as the caller knows.
+ * which the placement policy chooses. The caller has made sure that some worker is eligible.
  */
 export function placeInQueue(s: SchedulerState, task: number): void {
   const { firstInput, restriction } = s.tasks;

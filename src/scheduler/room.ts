@@ -1,9 +1,9 @@
 /**
  * How much work a worker may have in hand, and which unfinished work may be sent along.
  *
- * A worker that gets its next task only after it has told of the last one stands still for a round trip (80 us at best). So it has
- * about 5 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they
- * are finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link.
+ * A worker that gets its next task only after it has reported the last one is idle for a round trip (80 us at best). So it has about
+ * 5 ms of work per thread in hand. And a task whose inputs are all at one worker, or are being made there, is sent before they are
+ * finished: a chain of 1000 then costs a batch of finishes per 200 links, not a round trip per link.
  */
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';

@@ -1,5 +1,7 @@
 import { ReportStatus } from '../records/enumerations';
 import { SeededRandom } from '../base/seeded-random';
+import { ClientQueue } from './client-queue';
+import { ClientTurns } from './client-turns';
 import { FunctionDurations } from './durations';
 import { NONE } from './edge-table';
 import type { Restriction } from './events';
@@ -9,7 +11,6 @@ import type { IPlacementPolicy } from './placement';
 import { Recommendations } from './recommendations';
 import { FailureReason, TaskState } from './task-state';
 import { TaskTable } from './task-table';
-import { RankedHeap } from '../base/ranked-heap';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
 import { type WorkerRecord, WorkerTable } from './worker-table';
@@ -20,6 +21,7 @@ import { type WorkerRecord, WorkerTable } from './worker-table';
  */
 export class SchedulerState {
   readonly tasks = new TaskTable();
+  readonly turns = new ClientTurns(this.tasks);
   readonly workers = new WorkerTable();
   readonly durations: FunctionDurations;
   readonly random: SeededRandom;
@@ -29,7 +31,7 @@ export class SchedulerState {
   readonly restrictions: Restriction[] = [];
   private _restrictionIndex = new Map<string, number>();
   /** `Queued` tasks that any worker may take. May hold dead entries. */
-  readonly commonQueue = new RankedHeap();
+  readonly commonQueue = new ClientQueue(this.turns);
   /** The living entries of `commonQueue`. */
   commonCount = 0;
   /** Tasks that entered `NoWorker`, oldest first. May hold dead entries. */
@@ -40,6 +42,8 @@ export class SchedulerState {
   stepsAhead = 0;
   /** The run id of the next assignment. */
   nextRunId = 1;
+  /** The place of the next task in the order of all, see `rank.ts`. */
+  nextPlace = 0;
 
   constructor(
     readonly options: SchedulerOptions,
@@ -90,15 +94,16 @@ export class SchedulerState {
   enqueue(task: number, home: WorkerRecord | null): void {
     const tasks = this.tasks;
     const rank = tasks.rank[task]!;
+    const client = tasks.client[task]!;
     if (home === null) {
       tasks.worker[task] = NONE;
-      this.commonQueue.push(task, rank);
+      this.commonQueue.push(task, rank, client);
       this.commonCount++;
     } else {
       const seconds = this.durations.estimate(tasks.functionId[task]!);
       tasks.worker[task] = home.id;
       tasks.estimate[task] = seconds;
-      home.queue.push(task, rank);
+      home.queue.push(task, rank, client);
       home.queuedCount++;
       home.queuedSeconds += seconds;
     }

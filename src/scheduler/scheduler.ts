@@ -13,10 +13,15 @@ import { GraphIntake } from './graph-intake';
 import type { Instruction } from './instructions';
 import { DEFAULT_OPTIONS, type SchedulerOptions } from './options';
 import { CheapestPlacement, type IPlacementPolicy } from './placement';
+import { workerRetires, workerStays } from './retirement';
 import { SchedulerState } from './scheduler-state';
 import { giveUpStalled, isStalled, withoutWorker } from './stall';
 import type { TaskTable } from './task-table';
-import { fillWorkers, shipHeldBack } from './tasks-ahead';
+import {
+  fillWorkers,
+  prioritiesAmongClients,
+  shipHeldBack
+} from './tasks-ahead';
 import type { StoryLine } from './transition-log';
 import { settle } from './transitions';
 import { validateState } from './validate-state';
@@ -121,7 +126,8 @@ export class Scheduler {
 
   /** All instructions since the last call, to be carried out in their order and at once: they refer to the tables as they are now. */
   takeInstructions(): Instruction[] {
-    return this._state.output.take();
+    const s = this._state;
+    return s.output.take(tasks => prioritiesAmongClients(s, tasks));
   }
 
   /** The newest moves of a task, oldest first. */
@@ -166,6 +172,10 @@ export class Scheduler {
         return workerPaused(s, event);
       case 'workerResumed':
         return workerResumed(s, event.worker);
+      case 'workerRetires':
+        return workerRetires(s, event);
+      case 'workerStays':
+        return workerStays(s, event.worker);
       case 'stallGivenUp':
         return giveUpStalled(s);
       case 'tasksFinished':

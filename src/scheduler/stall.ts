@@ -1,8 +1,8 @@
 /**
  * Tasks that wait for workers that are full.
  *
- * A worker that is short of memory pauses: it starts nothing until something leaves its memory. What it has not started goes to others, if
- * there are any. When all are full and nothing runs, nothing will ever leave: that is a stall.
+ * A worker that is short of memory pauses: it starts no task until something leaves its memory. Its unstarted tasks go to other workers,
+ * if there are any. When all workers are full and no task runs, nothing will ever leave memory: that is a stall.
  */
 import { NONE } from './edge-table';
 import type { SchedulerState } from './scheduler-state';
@@ -60,7 +60,7 @@ export function isStalled(s: SchedulerState): boolean {
   let waiting = s.commonCount;
   for (const worker of s.workers.all) {
     const hasWork = worker.processingCount > 0;
-    if (worker.paused ? !worker.stalled : hasWork) {
+    if (worker.full ? !worker.stalled : hasWork) {
       return false;
     }
     if (worker.takeBacksPending > 0) {

@@ -34,6 +34,8 @@ export class TaskTable {
   flags = new Uint8Array(0);
   /** The order of running, smaller first: user priority, then generation, then static order, in one number. */
   rank = new Float64Array(0);
+  /** The client that submitted it. */
+  client = new Uint16Array(0);
   functionId = new Uint32Array(0);
   /** Heads of the lists in {@link TaskTable.edges}. */
   firstInput = new Int32Array(0);
@@ -98,6 +100,7 @@ export class TaskTable {
     this.state = grownColumn(this.state, capacity);
     this.flags = grownColumn(this.flags, capacity);
     this.rank = grownColumn(this.rank, capacity);
+    this.client = grownColumn(this.client, capacity);
     this.functionId = grownColumn(this.functionId, capacity);
     this.firstInput = grownColumn(this.firstInput, capacity, NONE);
     this.firstDependent = grownColumn(this.firstDependent, capacity, NONE);
@@ -125,10 +128,17 @@ export class TaskTable {
   }
 
   /** Puts a task into a free row, `Released`, without edges. */
-  add(task: number, rank: number, functionId: number, flags: number): void {
+  add(
+    task: number,
+    rank: number,
+    client: number,
+    functionId: number,
+    flags: number
+  ): void {
     this.state[task] = TaskState.Released;
     this.flags[task] = flags;
     this.rank[task] = rank;
+    this.client[task] = client;
     this.functionId[task] = functionId;
     this._size++;
   }
@@ -187,7 +197,7 @@ export class TaskTable {
   }
 
   /**
-   * Whether a task starts only once its graph is complete. Before that it is not known which of its inputs later tasks use too (they would be
+   * Whether a task starts only once its graph is complete. Before that nobody knows which of its inputs later tasks use too (they would be
    * dropped and made again), nor which order holds few results. A task that needs nothing of its graph may start: its result is wanted, and
    * kept in any case.
    */

@@ -1,4 +1,6 @@
+import type { Int32List } from '../base/int-list';
 import { NONE } from './edge-table';
+import { rankAt } from './rank';
 import { hasRoom, shipTarget } from './room';
 import type { SchedulerState } from './scheduler-state';
 import { TaskState } from './task-state';
@@ -7,6 +9,9 @@ import type { WorkerRecord } from './worker-table';
 
 /** Ships the tasks that were held back to workers that have room again. */
 export function shipHeldBack(s: SchedulerState): void {
+  if (s.turns.areContending) {
+    return;
+  }
   for (const worker of s.workers.all) {
     const heldBack = worker.heldBack;
     while (heldBack.length > 0 && hasRoom(s, worker)) {
@@ -25,7 +30,7 @@ export function shipHeldBack(s: SchedulerState): void {
 /**
  * Gives queued tasks to the workers that have room, the least loaded first.
  *
- * Of the common queue each worker takes one run of neighbours, for neighbours in the graph's order often have a dependent in common; but
+ * Each worker takes one run of neighbours from the common queue, for neighbours in the graph's order often have a dependent in common; but
  * not more than its share by threads, so that two tasks go to two idle workers and not to one. What is left because some worker had less
  * room than its share goes round again.
  */
@@ -64,7 +69,6 @@ function fillWorker(
   worker: WorkerRecord,
   share: number
 ): boolean {
-  const rank = s.tasks.rank;
   let left = share;
   let hasAssigned = false;
   while (hasRoom(s, worker)) {
@@ -74,7 +78,7 @@ function fillWorker(
       break;
     }
     hasAssigned = true;
-    if (common === NONE || (own !== NONE && rank[own]! <= rank[common]!)) {
+    if (common === NONE || (own !== NONE && s.turns.isBefore(own, common))) {
       worker.queue.pop();
       assign(s, own, worker);
     } else {
@@ -95,8 +99,9 @@ function following(
 }
 
 /**
- * Whether a task may be sent behind those that a worker has. One that was at a worker when it died goes only to a free thread: so the
- * guilty one is found after `allowedFailures` more deaths, and no crowd of tasks that happened to be ahead is blamed with it.
+ * Whether a task may be sent behind those that a worker has. A task that was at a worker when the worker died goes only to a free
+ * thread: so the guilty task is found after `allowedFailures` more deaths, and the tasks that happened to be ahead with it are not
+ * blamed.
  */
 export function mayFollow(
   s: SchedulerState,
@@ -106,4 +111,19 @@ export function mayFollow(
   return (
     s.tasks.suspicious[task] === 0 || worker.processingCount < worker.threads
   );
+}
+
+/**
+ * While clients take turns, a worker runs what it is sent in the order in which it is sent: by rank it would run each new task of the client
+ * that came first before all of the other's. Null: by rank.
+ */
+export function prioritiesAmongClients(
+  s: SchedulerState,
+  tasks: Int32List
+): Float64Array | null {
+  return s.turns.areContending
+    ? Float64Array.from({ length: tasks.length }, (_, i) =>
+        rankAt(s.nextPlace++, s.tasks.rank[tasks.at(i)]!)
+      )
+    : null;
 }

@@ -83,6 +83,11 @@ for (const [from, to, transition] of MOVES) {
   BY_PAIR[from * STATE_COUNT + to] = transition;
 }
 
+/** 1: in a queue or at a worker. */
+const isUnderWay = new Uint8Array(STATE_COUNT);
+isUnderWay[Queued] = 1;
+isUnderWay[Processing] = 1;
+
 /**
  * Moves a task.
  *
@@ -96,6 +101,10 @@ export function move(s: SchedulerState, task: number, to: TaskState): void {
   }
   s.log.record(task, from, to);
   s.tasks.state[task] = to;
+  const change = isUnderWay[to]! - isUnderWay[from]!;
+  if (change !== 0) {
+    s.turns.change(s.tasks.client[task]!, change as 1 | -1);
+  }
   transition(s, task);
 }
 
@@ -159,6 +168,10 @@ function isDue(
       );
     case Processing: {
       if (from !== Waiting || tasks.waitingOn[task] === 0) {
+        return false;
+      }
+      if (s.turns.areContending) {
+        // It would pass the queues, where clients take turns.
         return false;
       }
       const worker = shipTarget(s, task);
@@ -329,6 +342,7 @@ export function assign(
 function startRun(s: SchedulerState, task: number, worker: WorkerRecord): void {
   const runId = s.nextRunId;
   s.nextRunId = (runId + 1) >>> 0;
+  s.turns.take(s.tasks.client[task]!);
   s.tasks.runId[task] = runId;
   s.linkProcessing(task, worker);
   s.output.assign(worker, task, runId);
@@ -414,7 +428,7 @@ function leaveQueueErred(s: SchedulerState, task: number): void {
 
 function stopErred(s: SchedulerState, task: number): void {
   const worker = s.unlinkProcessing(task);
-  // A task that failed itself has ended there; one that fails because of an input, or with its graph, must still be taken off its worker.
+  // A task that raised has ended on its worker; one that fails because of an input, or with its graph, must still be taken off.
   if (
     s.tasks.cause[task] !== task ||
     s.tasks.reason[task] === FailureReason.NoRoom

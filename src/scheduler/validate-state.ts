@@ -16,6 +16,7 @@ import type { WorkerRecord } from './worker-table';
  */
 export function validateState(s: SchedulerState): void {
   const counts = new Map<WorkerRecord | null, number>();
+  const underWay = new Map<number, number>();
   let size = 0;
   let edges = 0;
   for (let task = 0; task < s.tasks.capacity; task++) {
@@ -27,6 +28,11 @@ export function validateState(s: SchedulerState): void {
     edges += s.tasks.inputsOf(task).length;
     checkEdges(s, task);
     checkTask(s, task);
+    const client = s.tasks.client[task]!;
+    const isUnderWay =
+      s.tasks.state[task] === TaskState.Queued ||
+      s.tasks.state[task] === TaskState.Processing;
+    underWay.set(client, (underWay.get(client) ?? 0) + Number(isUnderWay));
     if (s.tasks.state[task] === TaskState.Queued) {
       const home = s.tasks.worker[task]!;
       const worker = home === NONE ? null : s.workers.get(home)!;
@@ -39,6 +45,12 @@ export function validateState(s: SchedulerState): void {
     (counts.get(null) ?? 0) === s.commonCount,
     'the count of the common queue is wrong'
   );
+  for (const [client, tasks] of underWay) {
+    invariant(
+      s.turns.tasksOf(client) === tasks,
+      `the tasks of client ${client} are miscounted`
+    );
+  }
   for (const worker of s.workers.all) {
     checkWorker(s, worker, counts.get(worker) ?? 0);
   }

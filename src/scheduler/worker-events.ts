@@ -18,15 +18,16 @@ import { WorkerRecord } from './worker-table';
 /** Handles workers' events. The moves that these recommend are settled by `Scheduler.handle`, not here. */
 
 export function workerJoined(s: SchedulerState, event: WorkerJoined): void {
-  s.workers.add(
-    new WorkerRecord(
-      event.worker,
-      event.threads,
-      event.memoryLimit,
-      event.host,
-      event.names
-    )
+  const worker = new WorkerRecord(
+    event.worker,
+    event.threads,
+    event.memoryLimit,
+    event.host,
+    s.turns,
+    event.names
   );
+  worker.retiring = event.retiring ?? false;
+  s.workers.add(worker);
   for (let n = s.noWorker.length; n > 0; n--) {
     const task = s.noWorker.shift();
     if (s.tasks.state[task] === TaskState.NoWorker) {
@@ -102,7 +103,7 @@ function giveUpReplicas(
   }
 }
 
-/** A worker turns out not to hold a result. Without another holder the result is lost, and with a reason it is not made again. */
+/** A worker turns out not to hold a result. Without another holder the result is lost: it is made again, unless `reason` says why not. */
 function loseReplica(
   s: SchedulerState,
   task: number,
@@ -123,7 +124,7 @@ function loseReplica(
   }
 }
 
-/** A task that was sent to a worker because an input lies there would wait for that input for ever. */
+/** Takes back tasks that were sent to a worker because of an input that is lost there: they would wait for it for ever. */
 function recallUsers(
   s: SchedulerState,
   input: number,
@@ -151,8 +152,8 @@ export function workerPaused(s: SchedulerState, event: WorkerPaused): void {
     return;
   }
   worker.stalled = event.stalled;
-  if (!worker.paused) {
-    worker.paused = true;
+  if (!worker.full) {
+    worker.full = true;
     emptyQueue(s, worker);
     relievePaused(s);
   }
@@ -161,7 +162,7 @@ export function workerPaused(s: SchedulerState, event: WorkerPaused): void {
 export function workerResumed(s: SchedulerState, workerId: number): void {
   const worker = s.workers.get(workerId);
   if (worker !== undefined) {
-    worker.paused = false;
+    worker.full = false;
     worker.stalled = false;
     relievePaused(s);
   }
@@ -214,7 +215,7 @@ function inputMissing(s: SchedulerState, task: number, workerId: number): void {
     s.tasks.state[task] === TaskState.Memory &&
     s.hasReplica(task, worker)
   ) {
-    // If the holder has the result after all (its connection broke), it must drop it: the scheduler no longer knows of that copy.
+    // The holder may have the result after all (its connection broke). It must drop it: the scheduler no longer counts that copy.
     s.output.release(worker, task, true);
     loseReplica(s, task, worker);
   }
@@ -238,7 +239,8 @@ export function replicasChanged(
       state[task] !== TaskState.Processing ||
       place[task] !== worker.id
     ) {
-      // A copy of a result that was given up meanwhile. (Where the task itself is running, a release would end its run.)
+      // A copy of a result that was given up meanwhile. No release goes to a worker that runs the task itself: it would
+      // end the run.
       s.output.release(worker, task, false);
     }
   }

@@ -1,12 +1,23 @@
 import { Int32List } from '../base/int-list';
 import { Int32Queue } from '../base/int-queue';
-import { RankedHeap } from '../base/ranked-heap';
+import { ClientQueue } from './client-queue';
+import type { ClientTurns } from './client-turns';
 import { NONE } from './edge-table';
+
+/** Task → the worker that was asked to copy it, and when. */
+type Asked = Map<number, { readonly taker: number; readonly at: number }>;
 
 /** What the scheduler knows of one worker. There are few workers, so these are objects. */
 export class WorkerRecord {
-  paused = false;
-  /** It is paused, nothing runs there, and nothing frees memory. */
+  /** Its memory is full: it begins no task. */
+  full = false;
+  /** It is to leave, or to stay without work: see `retirement.ts`. */
+  retiring = false;
+  /** Of a retiring worker: results that no worker which stays holds, as far as they have been counted. */
+  unmoved = 0;
+  /** Of a retiring worker: which worker was asked to copy a result, and when. */
+  moving: Asked = new Map();
+  /** It is full, nothing runs there, and nothing frees memory. */
   stalled = false;
   /** Tasks in `Processing` here, and the two ends of their list, oldest first. */
   processingCount = 0;
@@ -15,11 +26,11 @@ export class WorkerRecord {
   /** Σ `estimate` of the processing tasks, in seconds. */
   occupancy = 0;
   /** Tasks in `Queued` that are meant for this worker because of where their inputs are. May hold dead entries. */
-  readonly queue = new RankedHeap();
+  readonly queue: ClientQueue;
   /** The living entries of `queue`, and Σ of their `estimate` in seconds. */
   queuedCount = 0;
   queuedSeconds = 0;
-  /** Tasks that could have been shipped with their inputs but for want of room. May hold dead entries. */
+  /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
   /** Runs that the worker has been asked to give back and has not answered for. */
   takeBacksPending = 0;
@@ -33,6 +44,7 @@ export class WorkerRecord {
   readonly releaseHeld = new Int32List();
   readonly takeBackTasks = new Int32List();
   readonly takeBackRuns = new Int32List();
+  readonly acquireTasks = new Int32List();
   /** Whether the lists above are in the buffer's list of workers to tell. */
   isTold = false;
   private readonly _names: ReadonlySet<string>;
@@ -42,9 +54,16 @@ export class WorkerRecord {
     readonly threads: number,
     readonly memoryLimit: number,
     readonly host: string,
+    turns: ClientTurns,
     names: readonly string[] = []
   ) {
+    this.queue = new ClientQueue(turns);
     this._names = new Set(names);
+  }
+
+  /** It gets no tasks. */
+  get paused(): boolean {
+    return this.full || this.retiring;
   }
 
   /** Whether a restriction's word names this worker. */

@@ -468,7 +468,7 @@ class Draw {
         kind === StoredKind.Released || kind === StoredKind.Spilled;
       const change = (isMinus ? -1 : 1) * this._bytes();
       if (t < left) {
-        // Of one kind, span, function and worker the source would make a sum.
+        // The source would add up changes of one kind, span, function and worker.
         const key = [t, worker, span, fn, kind].join();
         rows.set(key, { t, worker, span, function: fn, kind, change });
       }

@@ -35,6 +35,8 @@ export type SubmissionSpec = {
   readonly type: 'graph' | 'placed';
   readonly nodes: readonly NodeSpec[];
   readonly last: boolean;
+  /** Whose it is: any number. */
+  readonly client?: number;
 };
 
 /** What the fake client knows of one task. */
@@ -46,6 +48,7 @@ export type FakeTask = {
   /** It names an input that was gone when it was submitted. */
   readonly isOrphan: boolean;
   readonly generation: number;
+  readonly client: number;
   /** Its graph was refused when a part of it had come. */
   isRefused: boolean;
   isWanted: boolean;
@@ -56,6 +59,7 @@ export type FakeTask = {
 };
 
 const CLIENT = 7;
+const clientOf = ({ client }: SubmissionSpec): number => client ?? CLIENT;
 
 /**
  * A scheduler with fake workers and a fake client. Nothing happens by itself: the driver calls one step after the other. The state is
@@ -72,6 +76,8 @@ export class FakeCluster implements IFakeSurroundings {
   private _generation = 0;
   private _now = 0;
   private _unperformed = 0;
+  /** How many results were reported as lost. */
+  lostReports = 0;
   /** By worker, those that have left too. */
   readonly places = new Map<number, string>();
 
@@ -121,6 +127,17 @@ export class FakeCluster implements IFakeSurroundings {
     );
   }
 
+  /** Says it once, or once more; @returns how many results it alone holds. */
+  retire(worker: FakeWorker, seconds = 0): number {
+    this._now += seconds;
+    this._handle({ type: 'workerRetires', at: this._now, worker: worker.id });
+    return this.scheduler.workers.get(worker.id)!.unmoved;
+  }
+
+  stay(worker: FakeWorker): void {
+    this._handle({ type: 'workerStays', at: this._now, worker: worker.id });
+  }
+
   // ---- the client's events
 
   submit(submission: SubmissionSpec): void {
@@ -130,7 +147,9 @@ export class FakeCluster implements IFakeSurroundings {
     }
     const { nodes, last } = submission;
     const first = this.tasks.length;
-    const added = nodes.map(spec => this._add(spec, false, first));
+    const added = nodes.map(spec =>
+      this._add(spec, false, first, clientOf(submission))
+    );
     const sets = nodes.flatMap(n => (n.restriction ? [n.restriction] : []));
     const firstInput = [0];
     const inputs: number[] = [];
@@ -141,7 +160,7 @@ export class FakeCluster implements IFakeSurroundings {
     this._handle({
       type: 'graphSubmitted',
       at: this._now,
-      client: CLIENT,
+      client: clientOf(submission),
       generation: this._generation,
       last,
       taskIds: Int32Array.from(added, task =>
@@ -166,10 +185,23 @@ export class FakeCluster implements IFakeSurroundings {
 
   /** There is no room for what is still to come of the present graph. */
   refuse(): void {
+    const present = this.tasks.filter(
+      task => task.generation === this._generation
+    );
+    present.forEach(task => (task.isRefused = true));
+    this._handle({
+      type: 'graphRefused',
+      at: this._now,
+      client: present[0]?.client ?? CLIENT
+    });
+  }
+
+  /** The client has gone: it wants nothing any more. */
+  leave(client: number): void {
     for (const task of this.tasks) {
-      task.isRefused ||= task.generation === this._generation;
+      task.isWanted &&= task.client !== client;
     }
-    this._handle({ type: 'graphRefused', at: this._now, client: CLIENT });
+    this._handle({ type: 'clientLeft', at: this._now, client });
   }
 
   release(task: FakeTask): void {
@@ -256,7 +288,12 @@ export class FakeCluster implements IFakeSurroundings {
   // ---- inner parts
 
   /** @param first - the number of the first task of the same submission. */
-  private _add(spec: NodeSpec, isPlaced: boolean, first: number): FakeTask {
+  private _add(
+    spec: NodeSpec,
+    isPlaced: boolean,
+    first: number,
+    client: number
+  ): FakeTask {
     const isOrphan = spec.inputs.some(
       n => n < first && this.state(this.tasks[n]!) === TaskState.Forgotten
     );
@@ -268,6 +305,7 @@ export class FakeCluster implements IFakeSurroundings {
       isPlaced,
       isOrphan,
       generation: isPlaced ? -1 : this._generation,
+      client,
       isRefused: false,
       isWanted: spec.wanted,
       raised: 0,
@@ -279,16 +317,19 @@ export class FakeCluster implements IFakeSurroundings {
     return task;
   }
 
-  private _place({ nodes }: SubmissionSpec): void {
+  private _place(submission: SubmissionSpec): void {
+    const { nodes } = submission;
     const holders = [...this.workers.values()];
-    const added = nodes.map(spec => this._add(spec, true, this.tasks.length));
+    const added = nodes.map(spec =>
+      this._add(spec, true, this.tasks.length, clientOf(submission))
+    );
     added.forEach((task, i) =>
       holders[i % holders.length]?.store.add(task.outer)
     );
     this._handle({
       type: 'dataPlaced',
       at: this._now,
-      client: CLIENT,
+      client: clientOf(submission),
       taskIds: Int32Array.from(added, task =>
         this._dense(task)
       ) as DenseTaskIds,
@@ -319,7 +360,7 @@ export class FakeCluster implements IFakeSurroundings {
       this._handle({
         type,
         at: this._now,
-        client: CLIENT,
+        client: task.client,
         taskIds: Int32Array.of(dense) as DenseTaskIds
       });
     }
@@ -359,7 +400,7 @@ export class FakeCluster implements IFakeSurroundings {
         });
       }
       case 'replicas': {
-        // Of a task that is forgotten, this worker has been told by its release already, unless the copy came later.
+        // The release has told this worker of a forgotten task already, unless the copy came later.
         for (const outer of message.added) {
           if (this._ids.resolve(outer) === NONE) {
             worker.inbox.push({ type: 'release', tasks: [outer] });
@@ -414,6 +455,15 @@ export class FakeCluster implements IFakeSurroundings {
         this._inbox(instruction.worker).push({ type: 'assign', runs });
         return;
       }
+      case 'acquire':
+        this._inbox(instruction.worker).push({
+          type: 'acquire',
+          tasks: [...instruction.taskIds].map(task => ({
+            task: outer(task),
+            holder: this.scheduler.tasks.holdersOf(task)[0]!
+          }))
+        });
+        return;
       case 'release':
         this._inbox(instruction.worker).push({
           type: 'release',
@@ -434,6 +484,7 @@ export class FakeCluster implements IFakeSurroundings {
           const task = this._byOuter.get(outer(dense))!;
           task.reported = instruction.status[i]!;
           task.reportedCause = instruction.cause[i]!;
+          this.lostReports += task.reported === ReportStatus.Lost ? 1 : 0;
           if (task.reported === ReportStatus.Cancelled) {
             task.isWanted = false;
           }

@@ -2,6 +2,7 @@
 type ToFakeWorker =
   | { type: 'assign'; runs: FakeAssignment[] }
   | { type: 'release'; tasks: number[] }
+  | { type: 'acquire'; tasks: { task: number; holder: number }[] }
   | { type: 'takeBack'; runs: { task: number; runId: number }[] };
 
 type FakeAssignment = {
@@ -52,6 +53,8 @@ export class FakeWorker {
   /** The results that it holds. */
   readonly store = new Set<number>();
   readonly runs: Run[] = [];
+  /** Copies that it is to fetch. */
+  readonly acquired: { task: number; holder: number }[] = [];
 
   constructor(
     readonly id: number,
@@ -64,6 +67,9 @@ export class FakeWorker {
     const steps: (() => void)[] = [];
     if (this.inbox.length > 0) {
       steps.push(() => this._obey(this.inbox.shift()!));
+    }
+    if (this.acquired.length > 0) {
+      steps.push(() => this._copy(this.acquired.shift()!));
     }
     const running = this.runs.filter(run => run.isRunning).length;
     for (const run of this.runs) {
@@ -91,6 +97,13 @@ export class FakeWorker {
     }
   }
 
+  /** Its next message goes out twice. */
+  sayAgain(): void {
+    if (this.outbox[0] !== undefined) {
+      this.outbox.unshift(structuredClone(this.outbox[0]));
+    }
+  }
+
   private _obey(message: ToFakeWorker): void {
     switch (message.type) {
       case 'assign':
@@ -104,6 +117,9 @@ export class FakeWorker {
       case 'release':
         message.tasks.forEach(task => this._release(task));
         return;
+      case 'acquire':
+        this.acquired.push(...message.tasks);
+        return;
       case 'takeBack':
         for (const { task, runId } of message.runs) {
           const run = this._unstarted(task);
@@ -116,8 +132,21 @@ export class FakeWorker {
     }
   }
 
+  /** What is not there any more it does not get, and says nothing. */
+  private _copy({ task, holder }: { task: number; holder: number }): void {
+    if (this.store.has(task) || this._around.peer(holder)?.store.has(task)) {
+      this.store.add(task);
+      this.outbox.push({ type: 'replicas', added: [task], removed: [] });
+    }
+  }
+
   private _release(task: number): void {
     this.store.delete(task);
+    for (let i = this.acquired.length - 1; i >= 0; i--) {
+      if (this.acquired[i]!.task === task) {
+        this.acquired.splice(i, 1);
+      }
+    }
     for (const run of [...this.runs]) {
       if (run.task === task) {
         if (run.isRunning) {

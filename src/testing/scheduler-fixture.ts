@@ -298,6 +298,8 @@ export class SchedulerFixture {
         return [`assign ${instruction.worker}: ${names.join(' ')}`];
       case 'release':
         return [`release ${instruction.worker}: ${names.join(' ')}`];
+      case 'acquire':
+        return [`acquire ${instruction.worker}: ${names.join(' ')}`];
       case 'takeBack':
         return [`take back ${instruction.worker}: ${names.join(' ')}`];
       case 'forgotten':

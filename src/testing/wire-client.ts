@@ -26,6 +26,14 @@ type WireReport = {
   readonly cause: number;
 };
 
+/** The environment that `drawnClusterSettings` starts workers in. */
+const LAUNCH = {
+  executable: 'python',
+  path: [],
+  cwd: '/',
+  versions: { python: '3.11' }
+};
+
 /** A client in this process that speaks the client link over a real socket, in names instead of ids. */
 export class WireClient {
   readonly received: Message<'client', 'down'>[] = [];
@@ -50,15 +58,20 @@ export class WireClient {
     });
   }
 
-  static async join(address: string, secret: Uint8Array): Promise<WireClient> {
-    const launch = { executable: 'python', path: [], cwd: '/' };
+  /** @param guest - it has not started the cluster. */
+  static async join(
+    address: string,
+    secret: Uint8Array,
+    guest = false,
+    launch: object = LAUNCH
+  ): Promise<WireClient> {
     return new WireClient(
       await dial({
         address,
         secret,
         role: 'client',
         build: 'test',
-        intro: { name: 'test', launch }
+        intro: { name: 'test', guest, launch }
       })
     );
   }

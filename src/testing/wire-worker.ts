@@ -90,8 +90,26 @@ export class WireWorker {
       case 'assign':
         return this._assign(message);
       case 'release':
-        message.tables.ids.taskId.forEach(id => this.store.delete(id));
+        message.tables.ids.taskId.forEach(id => {
+          this.store.delete(id);
+          const run = this.held.findIndex(({ taskId }) => taskId === id);
+          if (run >= 0) {
+            this.held.splice(run, 1);
+          }
+        });
         return;
+      case 'acquire': {
+        const { taskId, nbytes } = message.tables.items;
+        taskId.forEach(id => this.store.add(id));
+        return this.link.send(
+          'replicas',
+          {},
+          {
+            added: { taskId: [...taskId], nbytes: [...nbytes] },
+            removed: { taskId: [] }
+          }
+        );
+      }
       case 'adopt':
         message.tables.items.taskId.forEach(id => this.store.add(id));
         return;
@@ -246,6 +264,7 @@ export class WireWorker {
 export class WireFleet implements IWorkerFleet {
   readonly workers = new Map<number, WireWorker>();
   private _known = new Set<number>();
+  private readonly _leaving = new Set<number>();
   private _next = 0;
   readonly startingCount = 0;
 
@@ -278,7 +297,7 @@ export class WireFleet implements IWorkerFleet {
       this.workers.get(worker)?.link.destroy();
       this.workers.delete(worker);
       this._options.onExit(worker, 'was ended by SIGKILL');
-      this.start(1);
+      this.start(this._leaving.has(worker) ? 0 : 1);
     }
   }
 
@@ -286,6 +305,22 @@ export class WireFleet implements IWorkerFleet {
     if (this._known.delete(worker)) {
       this.start(1);
     }
+  }
+
+  get threads(): number {
+    return this._options.threads;
+  }
+
+  leave(worker: number, isLeaving: boolean): void {
+    if (isLeaving) {
+      this._leaving.add(worker);
+    } else {
+      this._leaving.delete(worker);
+    }
+  }
+
+  dropStarts(): number {
+    return 0;
   }
 
   async close(): Promise<void> {

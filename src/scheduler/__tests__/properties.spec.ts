@@ -6,6 +6,7 @@ import {
   type NodeSpec,
   type SubmissionSpec
 } from '../../testing/fake-cluster';
+import type { FakeWorker } from '../../testing/fake-worker';
 import { RandomPlacement } from '../../testing/random-placement';
 import { MOVES } from '../transitions';
 import { CheapestPlacement, TaskState } from '..';
@@ -75,7 +76,11 @@ const submissions = (behaviour: {
     )
     .chain(shapes => {
       let index = 0;
+      let graphs = 0;
       const parts = shapes.map((shape, i) => {
+        // Two clients, graph by graph in turn.
+        const client = 7 + (graphs % 2);
+        graphs += shape.last ? 1 : 0;
         // Data is placed between graphs, never inside one.
         const isPlaced =
           shape.type === 'placed' && (shapes[i - 1]?.last ?? true);
@@ -92,7 +97,8 @@ const submissions = (behaviour: {
                 restriction: null
               }))
             : drawn,
-          last: isPlaced || shape.last || i === shapes.length - 1
+          last: isPlaced || shape.last || i === shapes.length - 1,
+          client
         }));
       });
       return fc.tuple(...parts);
@@ -136,6 +142,7 @@ function play({
   left.forEach(submission => cluster.submit(submission));
   for (const worker of [...cluster.workers.values()]) {
     cluster.pause(worker, false);
+    cluster.stay(worker);
   }
   cluster.join(2);
   cluster.drain();
@@ -177,8 +184,18 @@ function act(
         cluster.join((pick % 3) + 1, cluster.places.get(worker.id));
       }
       return;
+    case 13:
+      // Asked to go, some time ago or just now; as it goes, it has nothing that others lack.
+      return worker && retireOrEnd(cluster, worker, pick % 7);
+    case 14:
+      return worker && pick % 2 === 0 ? cluster.stay(worker) : undefined;
+    case 15:
+      // A message comes twice.
+      return worker?.sayAgain();
     case 12:
       return pick % 4 === 0 ? cluster.refuse() : undefined;
+    case 13:
+      return pick % 4 === 0 ? cluster.leave(8) : undefined;
     case 10:
       // All at once, now and then.
       return pick % 8 === 0
@@ -192,6 +209,16 @@ function act(
       const steps = cluster.steps();
       return steps[pick % steps.length]?.();
     }
+  }
+}
+
+function retireOrEnd(
+  cluster: FakeCluster,
+  worker: FakeWorker,
+  seconds: number
+): void {
+  if (cluster.retire(worker, seconds) === 0 && seconds % 2 === 0) {
+    cluster.end(worker, 'closed');
   }
 }
 

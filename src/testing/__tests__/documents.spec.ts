@@ -1,4 +1,4 @@
-/** What the documents name is there. */
+/** Files, scripts and names that the documents mention exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
 

@@ -24,6 +24,7 @@ import { formatBytes } from '../../panels/format/bytes';
 import { formatDuration } from '../../panels/format/duration';
 import type { CompiledFilter } from '../../observer/filter';
 import type { ClusterShape } from '../../observer/store/cluster-shape';
+import type { ClientTasks } from '../../sidecar/scheduler-process/client-scope';
 import type { TaskRows } from '../../sidecar/scheduler-process/task-rows';
 import type { Message } from '../../wire/schema';
 import type { RunDetail, TileColumns } from '../../wire/panel-link';
@@ -43,15 +44,20 @@ const mistakes = {
     return void [counted, mixed, next];
   },
 
-  tasks(rows: TaskRows, submit: Submit, { tables }: Finished): void {
+  tasks(
+    rows: TaskRows,
+    own: ClientTasks,
+    submit: Submit,
+    { tables }: Finished
+  ): void {
     const client = submit.tables.tasks.id[0]!;
     const outer = tables.runs.taskId[0]!;
-    const dense = rows.resolve(client);
+    const dense = own.resolve(client);
     rows.want(client, dense);
     // @ts-expect-error in the wrong order
     rows.want(dense, client);
     // @ts-expect-error a worker's id is none of the client's
-    rows.resolve(outer);
+    own.resolve(outer);
     // @ts-expect-error the client's id has no version
     rows.ids.resolve(client);
     // @ts-expect-error columns are by dense id

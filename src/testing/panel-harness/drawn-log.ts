@@ -26,7 +26,7 @@ const MEMORY_LIMIT = 4 * GiB;
 /** Lanes, nodes and runs are numbered from different numbers: one that is taken for another is not found. */
 const FIRST_LANE = 3;
 const FIRST_NODE = 1000;
-/** Of shorter computing it cannot be told what it waited for. */
+/** The waits of shorter computing are not known. */
 const SHORTEST_SAMPLED_SECONDS = 0.06;
 const ERROR = 'ValueError: Input X contains NaN.';
 /** One worker begins no task for a while, when its threads have nothing to do. */

@@ -1,6 +1,6 @@
 /**
  * A page's feed and the observer at its other end, in one program: the page's own feed, the messages of the panel link as bytes, the
- * observer's session, answers, folds and store. What is left out is the door and the relay between the two.
+ * observer's session, answers, folds and store. Only the door and the relay between the two are left out.
  */
 import type { Trans } from '../../base/trans';
 import { Feed } from '../../feed/feed';
