@@ -1,4 +1,4 @@
-"""How the other side's clock goes: its reading in a handshake, between two of ours.
+"""Compares the other side's clock, read in a handshake, with two readings of ours.
 
 ::
 
@@ -18,7 +18,7 @@ from typing import Any
 
 from spanwise.wire.schema import link_type
 
-#: Clocks that are so near each other are one: two readings of it differ by their own error.
+#: Clocks that differ by no more than this are one clock, whose readings have such an error.
 SAME_SECONDS = 0.001
 #: The columns of the worker's messages that hold a moment.
 _MOMENTS = ("t", "start", "started")

@@ -1,4 +1,4 @@
-"""What a message of the right form must fulfil besides.
+"""Checks the content of messages whose form is right.
 
 Offsets lie within what they point into, ids are those that were asked for, amounts are
 numbers that can be.  ``src/sidecar/scheduler-process/check-messages.ts`` is the same for the
@@ -15,7 +15,7 @@ from typing import Any
 from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 
-#: Of one result: a pebibyte, as the scheduler has it.
+#: Most bytes of one result: a pebibyte, as in the scheduler.
 MOST_BYTES = 2.0**50
 #: Seconds of any clock: thirty thousand years. Differences of such fit every column.
 MOST_SECONDS = 1e12
@@ -45,7 +45,7 @@ def check_ascending(message: Message, field: str, values: list[int], end: int) -
 
 def check_sizes(message: Message, field: str, values: Sequence[float]) -> None:
     """Bytes of results."""
-    # None of what is 0 or more is larger than the sum of all.
+    # Values of 0 or more are never larger than their sum.
     if not values or (sum(values) <= MOST_BYTES and min(values) >= 0):
         return
     _check_within(message, field, values, 0.0, MOST_BYTES)
@@ -65,7 +65,7 @@ def check_finite(message: Message, field: str, values: Sequence[float]) -> None:
 def _check_within(
     message: Message, field: str, values: Sequence[float], least: float, most: float
 ) -> None:
-    # What is not a number shows in the sum, wherever min and max have met it.
+    # A NaN shows in the sum; in min and max it may not.
     if not values or (isfinite(sum(values)) and min(values) >= least and max(values) <= most):
         return
     for value in values:

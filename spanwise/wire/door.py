@@ -32,7 +32,7 @@ _CLOSE_SECONDS = 1.0
 
 
 class _Pauses:
-    """When something that failed is tried again."""
+    """Pauses between tries of something that fails."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -48,13 +48,13 @@ class _Pauses:
 
 
 class _Stranger:
-    """A caller that has not been let in."""
+    """A caller within its handshake."""
 
     __slots__ = ("handshake", "limit", "link", "sock")
 
     def __init__(self, sock: socket.socket, handshake: Acceptor, seconds: float) -> None:
         self.sock = sock
-        # What is said before the role is known is the same on all links.
+        # Messages before the role is known are the same on all links.
         self.link = Link(sock, "peer", "down")
         self.handshake = handshake
         #: When its patience ends, in seconds of the monotonic clock.
@@ -169,7 +169,7 @@ class Door:
             return  # the caller was gone again
         except (OSError, MemoryError):
             # Descriptors or memory are short. That passes, and callers wait meanwhile.
-            # The socket stays readable: without a pause this thread would spin.
+            # The socket stays readable, so without a pause this thread would spin.
             self._selector.unregister(self._sock)
             self._accepting.failed()
             return

@@ -20,11 +20,11 @@ class LinkClosed(LinkError):
 
 
 class RefusedHere(LinkClosed):
-    """The link was closed here for what the other side said; its reader is told what."""
+    """The link was closed here because of what the other side said, as the text tells."""
 
 
 class RefusedThere(LinkClosed):
-    """The other side closed an open link for what this one said.
+    """The other side closed an open link because of what this side said.
 
     Parameters
     ----------

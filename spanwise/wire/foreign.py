@@ -1,4 +1,4 @@
-"""What code of the user's raises, said safely.
+"""Makes texts safely of errors that users' code raises.
 
 Its ``__str__`` may raise, exit or give 200 MB, and opening a pickle runs any of it. None of
 that may end a worker or the client, or fail another task.
@@ -28,7 +28,7 @@ def type_name(value: object) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """What an exception says, as far as it can say it."""
+    """The message of an exception, or why it has none."""
     try:
         text = str(error)
     except BaseException as other:  # noqa: BLE001 (said in the text)

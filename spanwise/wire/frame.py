@@ -38,17 +38,17 @@ _TWO_U32 = struct.Struct("<II")
 _ZEROS = bytes(8)
 #: Frames up to here are one buffer.
 _JOINED_BYTES = 16 * 1024
-#: From here on one Struct per number of rows is not worth its memory.
+#: From so many rows on, a Struct per number of rows is not worth its memory.
 _PACKED_ROWS = 64
 
-#: Headers up to here are decoded without a look over them first: however their lists nest,
-#: 85 of them and 256 items in each, they cannot claim more than 200 KB.
+#: Headers up to this length are decoded without a check first: however their lists nest
+#: (85 lists of 256 items at most), they cannot claim more than 200 KB.
 _SHORT_HEADER = 256
 
 _look_over_unknown = unknown_fields("tfrb", around=0)
 
-#: Half a surrogate pair, as in names of files that are no UTF-8, is shown as "?": else the
-#: message could never go out, nor those that wait behind it.
+#: Half a surrogate pair, as in file names that are no UTF-8, becomes "?": otherwise the
+#: message could never be sent, nor those that wait behind it.
 _packb = msgpack.Packer(use_bin_type=True, unicode_errors="replace").pack
 
 
@@ -84,15 +84,21 @@ class Table:
         """All columns, in order."""
         return [self.column(name) for name in self._type.columns]
 
-    def values(self) -> list[list[Any]]:
-        """All columns' values, in order. Few rows are unpacked at once: views take longer."""
+    def values(self, *names: str) -> list[list[Any]]:
+        """Values of the columns `names`, in that order; without names of all columns.
+
+        Few rows are unpacked at once: views take longer. Of many only these columns are read.
+        """
+        kind = self._type
+        wanted = names or kind.columns
         n = self.rows
         if n == 0:
-            return [[] for _ in self._type.columns]
+            return [[] for _ in wanted]
         if n <= _PACKED_ROWS:
-            flat = self._type.packer(n).unpack_from(self._body, self._start)
-            return [list(flat[start : start + n]) for start in range(0, len(flat), n)]
-        return [column.tolist() for column in self.columns()]
+            flat = kind.packer(n).unpack_from(self._body, self._start)
+            starts = [n * kind.positions[name] for name in wanted]
+            return [list(flat[start : start + n]) for start in starts]
+        return [self.column(name).tolist() for name in wanted]
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Rows as tuples, in the columns' order."""
@@ -308,7 +314,7 @@ def decode(kinds: Mapping[str, MessageType], body: Buffer) -> Message:
         for length in lengths:
             if length:
                 at += -at % 8
-                # Cut short when the body ends before it does; refused below.
+                # Cut short if the body ends earlier; refused below.
                 blobs.append(view[at : at + length])
                 at += length
             else:

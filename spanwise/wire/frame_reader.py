@@ -116,8 +116,8 @@ class FrameReader:
             (length,) = _U32.unpack_from(view, start)
             if length > self.limit:
                 if bodies:
-                    # One of those before it may be the welcome that raises the limit:
-                    # judge it when they are read.
+                    # A body before it may be the welcome, which raises the limit: the
+                    # length is judged when those are read.
                     self._deferred = True
                     break
                 raise BrokenFrame(
@@ -133,7 +133,7 @@ class FrameReader:
                 try:
                     self._long = uninitialised(length)
                 except MemoryError as error:
-                    # Where address space is limited. A length alone takes no memory otherwise.
+                    # Address space may be limited; otherwise a length alone takes no memory.
                     raise BrokenFrame(
                         f"There is no memory for a message of {length} bytes."
                     ) from error

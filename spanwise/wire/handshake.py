@@ -30,7 +30,7 @@ SECRET_BYTES = 32
 TIME_LIMIT = 10.0
 #: Callers that may be within their handshakes at one door; one more, and the oldest goes.
 MOST_STRANGERS = 64
-#: Why a caller is turned away that has done nothing wrong.
+#: Told to a caller that is turned away and has done nothing wrong.
 CROWD_SENTENCE = (
     f"More than {MOST_STRANGERS} callers were shaking hands at this door, "
     "and this one for the longest time. Try again."
@@ -54,14 +54,14 @@ def new_secret() -> bytes:
 
 @cache
 def own_build() -> str:
-    """What this side calls itself: ``0.1.0+1f2e3d4c5b6a``."""
+    """The build that this side names: ``0.1.0+1f2e3d4c5b6a``."""
     return f"{read_version()}+{read_build()}"
 
 
 def proof_of(
     side: str, secret: bytes, role: str, nonce_initiator: bytes, nonce_acceptor: bytes
 ) -> bytes:
-    """What only a holder of the secret can say; `side` keeps one's proof from being the other's."""
+    """The proof that a side holds the secret; `side` keeps the two sides' proofs apart."""
     text = f"{side}:{role}".encode() + nonce_initiator + nonce_acceptor
     return hmac.digest(secret, text, "sha256")
 

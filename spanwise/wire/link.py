@@ -47,7 +47,7 @@ _QUEUE_BYTES = 64 * 1024 * 1024
 STALL_SECONDS = 60.0
 #: A peer that has not begun to answer after this long is given up: it may be pickling.
 ANSWER_SECONDS = 300.0
-#: Not said once the handshake is over.
+#: Messages that are never sent once the handshake is over.
 _HANDSHAKE = frozenset(("hello", "challenge", "proof", "welcome"))
 
 
@@ -95,7 +95,7 @@ class Link:
         self._queued_bytes = 0
         self._sending = False
         self._closed = False
-        #: Why this side closed it, if it was for what the other side said.
+        #: Why this side closed the link, if the reason was what the other side said.
         self._refusal = ""
 
     def _speak(self, role: str) -> None:
@@ -118,7 +118,8 @@ class Link:
             name: kind for name, kind in self._incoming.items() if name not in _HANDSHAKE
         }
         self._reader.limit = self._limit
-        # Owners and what they own see each other's end. A peer may live and yet not answer.
+        # Owners and their processes see each other's end. A peer may live and yet not
+        # answer.
         self._stall = STALL_SECONDS if self.role == "peer" else None
         self._sock.settimeout(self._stall)
 
@@ -186,7 +187,7 @@ class Link:
                         self._queue_shrank.wait()
                     return
                 if self._queue:
-                    # What an interrupted sender has left comes first.
+                    # The rest of an interrupted sender's frame goes first.
                     buffers, self._queue = [*self._queue, *buffers], []
                     self._queued_bytes = 0
                 self._sending = mine = True
@@ -301,7 +302,7 @@ class Link:
             pass  # closed by another thread: the next read reports it
 
     def _give_up_if_stalled(self, begin: float, answer_seconds: float | None) -> None:
-        """After `_stall` seconds without a byte: whether that is too long."""
+        """Whether `_stall` seconds without a byte are too long."""
         if self._reader.is_amid:
             why = f"{self._stall:g} s in the middle of a message"
         elif answer_seconds is not None and monotonic() - begin >= answer_seconds:
@@ -368,7 +369,7 @@ class Link:
         self._reader.replace(sock)
 
     def abandon(self) -> None:
-        """In a fork: let go of the connection, which stays the parent's.
+        """In a fork: let go of the connection, which remains the parent's.
 
         Shutting it down would end it for the parent, and a lock that another thread held at
         the moment of the fork is held for ever.
@@ -409,7 +410,7 @@ def _nbytes(buffer: Buffer) -> int:
 
 
 def _behind(buffers: list[Buffer], sent: int) -> list[Buffer]:
-    """What is left of some buffers when the system has taken so many bytes of them."""
+    """The rest of some buffers after the system has taken so many bytes of them."""
     for at, buffer in enumerate(buffers):
         length = _nbytes(buffer)
         if sent < length:

@@ -100,7 +100,7 @@ def loads(payload: Buffer) -> Any:
     if view.nbytes >= _ONE_PART.size:
         count, _, length = _ONE_PART.unpack_from(view)
         if count == 1 and length == view.nbytes - _ONE_PART.size:
-            # Nearly all small results: no lists of lengths and parts.
+            # The short way for nearly all small results: no lists of lengths and parts.
             return pickle.loads(view[_ONE_PART.size :])
     if view.nbytes < 8:
         raise BrokenFrame(f"A payload of {view.nbytes} bytes.")

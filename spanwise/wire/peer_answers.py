@@ -11,7 +11,7 @@ from spanwise.wire.errors import BrokenFrame
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link
 
-#: Of an item in `data`: task id, status, bytes of the result, payload (none if it is missing).
+#: An item in `data`: task id, status, bytes of the result, payload (none if it is missing).
 Item = tuple[int, int, float, memoryview | None]
 
 

@@ -6,7 +6,7 @@ A path of a unix socket has at most 107 bytes, which a long TMPDIR takes up::
     └ TMPDIR                                        ┘└ ours, mode 0700 ┘└ RESERVED  ┘
 
 Then the folder is made in /tmp or in XDG_RUNTIME_DIR, if nobody else can change names
-there. What workers spill goes with it.
+there. Workers' spilled files lie there too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def make_private_folder(prefix: str = "spanwise-", shorter: Iterable[str] | None
 
 
 def make_anew(folder: Path) -> None:
-    """Create it with mode 0700, in place of what a killed process has left there.
+    """Create it with mode 0700; what a killed process has left there is removed.
 
     Raises
     ------

@@ -109,7 +109,7 @@ ROLES: tuple[str, ...] = tuple(_SCHEMA["roles"])
 BODY_LIMIT: dict[str, int] = _SCHEMA["bodyLimit"]
 
 
-#: What those say about themselves of whom nothing else is needed.
+#: The welcome of roles from which nothing else is needed.
 _ANY_WELCOME = {"clock": {"optional": "number"}}
 
 

@@ -19,7 +19,7 @@ type DialOptions<R extends Role> = {
   readonly secret: Uint8Array;
   readonly role: R;
   readonly build: string;
-  /** What this side says of itself once the other side has proved that it holds the secret. */
+  /** What this side says of itself, once the other side has proved that it holds the secret. */
   readonly intro?: Intro;
   /** For connecting and the whole handshake. */
   readonly timeoutSeconds?: number;

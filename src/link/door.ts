@@ -23,18 +23,18 @@ export type AcceptedLink<R extends Role = Role> = R extends Role
 
 export type DoorOptions<R extends Role> = {
   readonly transport: Transport;
-  /** For unix sockets: a folder of mode 0700, and the socket's name without `.sock`. */
+  /** Where the socket lies if it is a unix socket: a folder of mode 0700, and the name without `.sock`. */
   readonly folder: string;
   readonly name: string;
   readonly secret: Uint8Array;
   readonly build: string;
   /** Roles that are let in. */
   readonly roles: readonly R[];
-  /** What to say in `welcome`; throws HandshakeRefused to turn them away. */
+  /** Returns the `intro` of `welcome`; throws HandshakeRefused to turn the caller away. */
   welcome?(role: R, intro: Intro): Intro;
   /** Gets each open link and calls its `start`. */
   onLink(link: AcceptedLink<R>): void;
-  /** A caller did not get in; for the log. */
+  /** Called when a caller did not get in; for the log. */
   onRefused?(sentence: string, caller?: HandshakeRefused['caller']): void;
   readonly handshakeSeconds?: number;
 };
@@ -112,7 +112,7 @@ export class Door<R extends Role> {
     );
     this._entering.set(socket, refuse);
     if (this._entering.size > MOST_STRANGERS) {
-      // A caller proves the secret within milliseconds: the oldest is the least likely to.
+      // A caller proves the secret within milliseconds, so the oldest is the least likely to hold it.
       const [oldest] = this._entering.values();
       oldest?.('crowd', CROWD_SENTENCE);
     }

@@ -15,7 +15,7 @@ function room(length: number): Buffer {
   try {
     return Buffer.allocUnsafe(length);
   } catch (error) {
-    // Where address space is limited. One sender's message must not end the process.
+    // Address space may be limited, and one sender's message must not end the process.
     throw new BrokenFrame(
       `There is no memory for a message of ${length} bytes: ${String(error)}`
     );

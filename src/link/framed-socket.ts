@@ -24,7 +24,7 @@ export class FramedSocket {
   private readonly _splitter: FrameSplitter;
   private _outgoing: Uint8Array[] = [];
   private _outgoingBytes = 0;
-  /** Closing was asked for here: nothing more is read or written. */
+  /** This side has asked to close: nothing more is read or written. */
   private _ended = false;
   private _closed = false;
   private _why = 'The other side closed the connection.';

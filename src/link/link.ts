@@ -64,7 +64,7 @@ export class Link<L extends LinkName, S extends Direction> {
   /** Start to deliver; nothing that came before is lost. */
   start(handlers: LinkHandlers<L, S>): void {
     const socket = this._socket;
-    // The link may have broken since the handshake: that is reported like any other end, not within this call.
+    // A link that broke since the handshake is reported like any other end, and not within this call.
     const hasClosed = socket.closed;
     socket.handlers = hasClosed
       ? null

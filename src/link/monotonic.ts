@@ -1,6 +1,6 @@
 const LOOKS = 16;
 
-// One per thread, like the clocks: two clocks of one thread must not differ by the time that a measurement takes.
+// Measured once per thread, like the clocks: two clocks of one thread must not differ by the time that a measurement takes.
 let known: number | undefined;
 
 /**

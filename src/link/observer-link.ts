@@ -12,16 +12,18 @@ import type { Link, LinkRefusal } from './link';
 import { ReplayRing, type LogGap } from './replay-ring';
 import { readSecret } from './secret-file';
 
-/** Blocks wait in the ring while this much is on its way: then the observer is slow, and sending more gains nothing. */
+/** While this much is on its way the observer is slow, and sending more gains nothing: blocks wait in the ring. */
 const QUEUE_BYTES = 8 * 2 ** 20;
 const FIRST_PAUSE_SECONDS = 0.1;
 const LONGEST_PAUSE_SECONDS = 2;
-/** An observer that has opened its door says at once what it has. */
+/** Time limit for `resume`: an observer that lets this cluster in says at once which blocks it has. */
 const RESUME_SECONDS = 10;
-/** Refusals that do not pass by themselves. Of others (a busy machine, a broken frame) the user is told after this many. */
+/**
+ * The codes of refusals that do not pass by themselves. Other refusals (a busy machine, a broken frame) are told the user after this many.
+ */
 const LASTING_REFUSALS: readonly string[] = ['secret', 'protocol'];
 const PASSING_REFUSALS = 5;
-/** A link that was refused after so long was a good one: panels show the log meanwhile. */
+/** A link that held this long before it was refused was a good one: panels showed the log meanwhile. */
 const GOOD_SECONDS = 60;
 
 export type ObserverPlace = {
@@ -41,9 +43,9 @@ type ObserverLinkOptions = {
   onGap(gaps: readonly LogGap[]): void;
   /** For the program's own log. */
   note(sentence: string): void;
-  /** The observer turned this source away, or says what cannot be: for the user, once for each reason. */
+  /** The observer refused this source, or said something impossible. For the user; called once for each reason. */
   onRefused(sentence: string): void;
-  /** For that sentence: the name of what goes on computing, and what to do besides the observer's own advice. */
+  /** For that sentence: who goes on computing, and advice to add to the observer's own. */
   readonly who: string;
   remedy(code: string): string;
   /** How many bytes of blocks are kept. */
@@ -194,13 +196,13 @@ export class ObserverLink {
   }
 
   /**
-   * Returns what is wrong with a message: an observer cannot have what was not sent to it. It says once what it has, and that first: with
-   * each `resume` it is sent all blocks again.
+   * Returns what is wrong with a message. An observer cannot have blocks that were never sent, and it says `resume` once, before all else:
+   * each `resume` makes this side send all blocks again.
    */
   private _take({ type, fields }: Message<'source', 'down'>): string | null {
     if (type === 'resume') {
       if (this._isOpen) {
-        return `${type}: the observer has said before what it has.`;
+        return `${type}: the observer has already said what it has.`;
       }
       if (fields.haveSeq > this._ring.mostSent) {
         return notSent(type, fields.haveSeq, this._ring.mostSent);
@@ -208,7 +210,7 @@ export class ObserverLink {
       this._resume(fields.haveSeq);
     } else if (type === 'ack') {
       if (!this._isOpen) {
-        return `${type}: the observer has not said what it has.`;
+        return `${type}: the observer has not yet said what it has.`;
       }
       if (fields.seq > this._ring.sent) {
         return notSent(type, fields.seq, this._ring.sent);
@@ -273,8 +275,8 @@ export class ObserverLink {
   }
 
   /**
-   * Forgets what went wrong before a link that nobody refused. After one that was refused soon pauses go on growing: with the shortest, each
-   * turn would send the observer all blocks again.
+   * Resets the pauses after a good link, and the refusals after a link that nobody refused. After a link that was soon refused pauses go on
+   * growing: each new link sends the observer all blocks again.
    *
    * @returns whether the link was a good one.
    */
@@ -306,7 +308,7 @@ export class ObserverLink {
     wasGood = false
   ): void {
     this._refusals++;
-    // Not by its sentence, which may hold numbers that grow.
+    // Told apart by its code: its sentence may hold numbers that grow.
     const kind = `${by} ${code}`;
     if (
       kind === this._refusedBecause ||

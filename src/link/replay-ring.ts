@@ -15,7 +15,10 @@ import type { SealedBlock } from '../records/log-writer';
 import { TABLES, type TableName } from '../records/tables';
 
 const RING_BYTES = 64 * 2 ** 20;
-/** What other rows refer to, or what holds until a later row says otherwise. Small: a long run's names are some hundred KB. */
+/**
+ * Tables of rows that other rows refer to, or that hold until a later row replaces them. They are small: a long run's names take some
+ * hundred KB.
+ */
 const LASTING: readonly TableName[] = [
   'header',
   'names',
@@ -32,7 +35,7 @@ const LASTING_TABLES: ReadonlySet<number> = new Set<number>(
   LASTING.map(name => TABLES[name].number)
 );
 const LASTING_BYTES = 16 * 2 ** 20;
-/** An observer may take blocks for days and acknowledge none. */
+/** Bound for an observer that takes blocks for days and acknowledges none. */
 const MOST_UNCERTAIN = 1000;
 
 /** Rows of one table that an observer will not get. */
@@ -49,7 +52,7 @@ type KeptBlock = {
   readonly bytes: Uint8Array;
   readonly at: number;
 };
-/** The rows that are lost with a block. */
+/** The rows that a lost block held. */
 type Loss = { readonly seq: number; readonly gap: LogGap };
 
 export class ReplayRing {
@@ -61,7 +64,7 @@ export class ReplayRing {
   private _acknowledged = 0;
   /** All rows that left the ring, by table. */
   private readonly _dropped = new Map<number, LogGap>();
-  /** Of these, what this observer lacks and has not been told about. */
+  /** Those of them that this observer lacks and has not been told about. */
   private _untold = new Map<number, LogGap>();
   /** Gaps that are rows of the log: a new observer is sent these rows while their block (one after `after`) is kept. */
   private _told: {
@@ -69,8 +72,9 @@ export class ReplayRing {
     readonly gaps: readonly LogGap[];
   }[] = [];
   /**
-   * Blocks that left the ring when they were sent and not acknowledged: whether they arrived is known later. Oldest first. When there are too
-   * many, those of one table become one: an observer that comes back with some of them is told that it lacks all.
+   * Losses of blocks that left the ring after they were sent and before they were acknowledged: whether they arrived is known later. Oldest
+   * first. When there are too many, those of one table become one: an observer that comes back with some of these blocks is told that it
+   * lacks all.
    */
   private _uncertain: Loss[] = [];
 
@@ -99,7 +103,7 @@ export class ReplayRing {
     return this._sent;
   }
 
-  /** The same for all observers that there were: none can have a later block. */
+  /** The newest block that was taken for any observer so far: none can have a later one. */
   get mostSent(): number {
     return this._mostSent;
   }
@@ -133,7 +137,8 @@ export class ReplayRing {
       // A new observer lacks all that is gone.
       this._untold = this._notInTheLog();
     } else {
-      // One that comes back lacks what did not arrive, and what it was not told of before: that may be older than what it has.
+      // An observer that comes back lacks the blocks that did not arrive, and those that it was not told of before, which may be older than
+      // what it has.
       lost.forEach(({ gap }) => tally(this._untold, gap));
     }
   }
@@ -160,8 +165,8 @@ export class ReplayRing {
   }
 
   /**
-   * What the observer lacks, to be written into the log by the caller. Nothing before all else was taken: these rows may push others out of
-   * the ring.
+   * The gaps that the observer has to be told of; the caller writes them into the log. Empty until all blocks were taken, since these rows
+   * may push others out of the ring.
    */
   takeGaps(): readonly LogGap[] {
     if (this._sent < this._newest || this._untold.size === 0) {
@@ -177,7 +182,7 @@ export class ReplayRing {
   private _gone({ seq, value }: RingEntry<KeptBlock>): void {
     let lacked: readonly LogGap[];
     if (tableOf(value) === TABLES.gaps.number) {
-      // Its gaps have to be told again to observers that did not receive this block.
+      // Observers that did not receive this block of `gaps` have to be told its gaps again.
       lacked = this._told
         .filter(({ after }) => after < seq)
         .flatMap(({ gaps }) => gaps);
@@ -226,7 +231,7 @@ function gapOf(block: KeptBlock): LogGap {
   return { table: tableOf(block), rows, from: at, to: at };
 }
 
-/** One loss for each table in place of the older half; it is certain when the newest of its blocks is. */
+/** Replaces the older half of the uncertain losses by one loss per table, which becomes certain with the newest of its blocks. */
 function olderHalfByTable(losses: readonly Loss[]): Loss[] {
   const half = losses.length >> 1;
   const gaps = new Map<number, LogGap>();

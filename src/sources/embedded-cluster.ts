@@ -32,7 +32,7 @@ const TRACEBACK_CHARACTERS = 3000;
 const MOST_TRACEBACKS = 2000;
 const LINE_CHARACTERS = 200;
 
-/** A span as its client tells of it; times as the client reads its clock. */
+/** A span as its client describes it; times are the client's clock readings. */
 type SpanRow = {
   readonly id: SpanId;
   readonly parent: SpanId;
@@ -42,7 +42,7 @@ type SpanRow = {
   readonly origin: number;
 };
 
-/** What ended, as its worker says. */
+/** The runs that ended, as their worker reported them. */
 export type FinishedTables = Pick<
   TablesOf<'worker', 'up', 'finished'>,
   'runs' | 'parts'
@@ -57,7 +57,7 @@ export type FinishedTables = Pick<
 export class EmbeddedClusterLog {
   readonly names: Dictionary;
   private readonly _writer: LogWriter;
-  // Looked up once, since these tables get a row per task, edge, run and part.
+  // Builders of these tables are kept, since the tables get a row per task, edge, run and part.
   private readonly _nodes: BlockBuilder<'nodes'>;
   private readonly _edges: BlockBuilder<'edges'>;
   private readonly _runs: BlockBuilder<'runs'>;
@@ -78,8 +78,8 @@ export class EmbeddedClusterLog {
   /**
    * @param _start - the monotonic clock at the scheduler's start, in seconds.
    * @param emit - takes the sealed blocks.
-   * @param _isRecording - false: what comes per task (nodes, edges, runs, parts, measurements) is not written down. Ids are given out all
-   * the same, and the few rows about the cluster itself are not worth a question each.
+   * @param _isRecording - false: rows per task (nodes, edges, runs, parts, measurements) are not written. Ids are given out all the same,
+   * and the few rows about the cluster itself are always written.
    */
   constructor(
     private readonly _start: number,
@@ -322,12 +322,12 @@ export class EmbeddedClusterLog {
       const since =
         gone === undefined ? unfinishedSince[task]! : gone.unfinishedSince;
       if (hasBegun && gone === undefined) {
-        // If it runs again, it waits from here on.
+        // If the task runs again, its next wait begins here.
         unfinishedSince[task] = Math.max(since, start + duration);
       }
       const attempt = nextAttempt((gone?.attempts ?? attempts[task])!);
       if (status <= RunStatus.Failed) {
-        // What was given back is no attempt: the run after it has the same number.
+        // A run that was given back is no attempt: the next run has the same number.
         if (gone === undefined) {
           attempts[task] = attempt;
         } else {
@@ -349,7 +349,7 @@ export class EmbeddedClusterLog {
         out.span[row] = gone.span;
       }
       out.lane[row] = laneOf(logged.firstLane, runs.thread[i]!);
-      out.status[row] = // What its worker gave back, for whatever reason, runs again.
+      out.status[row] = // A task that its worker gave back runs again, whatever the reason.
         status <= RunStatus.Failed ? status : RunStatus.Missing;
       out.start[row] = start;
       out.duration[row] = duration;
@@ -458,8 +458,8 @@ export class EmbeddedClusterLog {
   }
 
   /**
-   * A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. Of what it waited
-   * the whole is known and not for what: all of it is `waitReady`.
+   * A run that ended with its worker: what it took is not known beyond its start, and it ended when the worker left. How long it waited is
+   * known, but not for what: all of it counts as `waitReady`.
    */
   private _lostRun(lane: LaneId, run: GoingRun, left: number): void {
     const unknown = NaN;

@@ -11,7 +11,7 @@ type GivenUpTask = {
   attempts: number;
 };
 
-/** A worker is sent some hundred tasks per thread ahead; only those that a thread has begun report once more. */
+/** Workers are sent some hundred tasks per thread ahead. Of given-up tasks only those that a thread has begun are still reported. */
 const MOST_TASKS = 65_536;
 
 /**

@@ -28,7 +28,10 @@ export class LaneRuns {
   private readonly _going: (GoingRun | null)[];
   /** By thread: when the newest reported run began. Written for every run, so a column. */
   readonly lastStarts: Float64Array;
-  /** By thread: that run's number. The start alone does not tell a run: a worker tells it by another clock reading than it reports. */
+  /**
+   * By thread: that run's number. The start alone does not identify a run: in `running` and in `finished` a worker sends different clock
+   * readings of it.
+   */
   readonly lastRuns: Uint32Array;
 
   constructor(threads: number) {

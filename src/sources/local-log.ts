@@ -19,7 +19,7 @@ import { cutInTheMiddle } from './cut-text';
 
 /** Ids of spans are u16; the last one stands for all that come after. */
 export const LAST_SPAN = LARGEST_U16 as SpanId;
-/** Of stacks in `events`: the first thousands are written down, of later errors a line. */
+/** So many errors have their stacks in `events`; later ones have a line. */
 const STACK_CHARACTERS = 3000;
 const MOST_STACKS = 2000;
 const LINE_CHARACTERS = 200;
@@ -195,7 +195,7 @@ export class LocalLog {
     const row = table.grow();
     const { columns } = table;
     columns.node[row] = id;
-    // Keys are kept whole: without room for the group, all of the key is its rest.
+    // Keys are kept whole: if there is no room for the group's name, the rest is the whole key.
     const hasGroup =
       this._names.find(node.group) !== undefined ||
       this._names.size < this._mostNames;

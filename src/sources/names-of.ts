@@ -25,7 +25,10 @@ export class NamesOf {
     return this._size;
   }
 
-  /** Takes in an announcement: `names[i]` is `firstName + i`. One that leaves a gap is ignored: each side counts its names from 0. */
+  /**
+   * Takes in an announcement: `names[i]` is `firstName + i`. An announcement that leaves a gap is ignored: each side counts its names from
+   * 0.
+   */
   announce(firstName: number, names: readonly string[]): void {
     const first = (this._coinsOnly ? firstName & ~COINED : firstName) >>> 0;
     if (first > this._size) {

@@ -27,7 +27,7 @@ export class StoredSums {
     change: number
   ): void {
     let sum = this._last;
-    // Neighbours are mostly alike; then no key is made.
+    // Rows mostly belong to the same sum as the row before; then no key is made.
     if (
       sum === null ||
       sum.worker !== worker ||

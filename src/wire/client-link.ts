@@ -25,6 +25,7 @@ import {
   u16,
   u32
 } from './describe';
+import { TASK_STATE_WORDS } from './task-states';
 
 const span = v.object({
   id: spanId,
@@ -43,7 +44,7 @@ const span = v.object({
 const spans = v.optional(v.array(span), []);
 const IDS = { ids: { id: u32Of<ClientTaskId>() } };
 
-/** Where the client's Python looks for modules now, and which it has imported; sent again whenever it changed. */
+/** Where the client's Python looks for modules now, and which modules it has imported; sent again whenever this has changed. */
 const launch = v.optional(
   v.object({
     path: v.array(text),
@@ -116,7 +117,7 @@ export const CLIENT_LINK = {
     spans: message({ ...NEW_NAMES, spans }),
     /** The answer to `stalled`: whether a caller waits for a task now. */
     waiting: message({ waiting: flag }),
-    /** These templates are not named again. */
+    /** The client will not name these templates again. */
     forget: message({ templates: v.array(u32) }),
     want: message({}, IDS),
     release: message({}, IDS),
@@ -124,6 +125,21 @@ export const CLIENT_LINK = {
     cancel: message({ force: v.optional(flag, false) }, IDS),
     /** → `located` */
     locate: message({ request: u32 }, IDS),
+    /**
+     * Which tasks there are, what runs them and holds their results: those named by `ids`, or all, in these states (none given: in any),
+     * at this worker. Or the story of those that are named, at most 64. → `answer`, a page; `after` is 0, then what the page before said.
+     */
+    question: message(
+      {
+        request: u32,
+        about: v.optional(v.picklist(['tasks', 'story']), 'tasks'),
+        named: v.optional(flag, false),
+        states: v.optional(v.array(v.picklist(TASK_STATE_WORDS)), []),
+        worker: v.optional(v.nullable(u16), null),
+        after: v.optional(u32, 0)
+      },
+      IDS
+    ),
     /** Data that was already put to workers on their peer doors. */
     scattered: message(
       { ...NEW_NAMES, spans, keysBlob: v.optional(blobOrNone, -1) },
@@ -160,8 +176,36 @@ export const CLIENT_LINK = {
       intervalSeconds: v.optional(seconds, 0.5),
       state: v.picklist(['start', 'stop'])
     }),
-    retireWorker: message({ request: u32, workers: v.array(u16) }),
-    scale: message({ request: u32, workers: u16 }),
+    /**
+     * Changes the workers. restart: others come at once in the place of these. retire: these go once others have copies of what they alone
+     * hold (closes false: they stay without work). scale: there are to be `count`. adapt: as many as the work needs, from `minimum` to
+     * `maximum`; null ends that. → `done`
+     */
+    command: message({
+      request: u32,
+      what: v.picklist(['restart', 'retire', 'scale', 'adapt']),
+      workers: v.optional(v.array(u16), []),
+      closes: v.optional(flag, true),
+      count: v.optional(u16, 0),
+      minimum: v.optional(u16, 0),
+      maximum: v.optional(v.nullable(u16), null)
+    }),
+    /** Something that happened, under each of these topics. Blob 0: the message, as msgpack, which the scheduler does not open. */
+    logEvent: message({ topics: v.array(text) }),
+    /** What is kept of one topic, or of all. → `events` */
+    askEvents: message({
+      request: u32,
+      topic: v.optional(v.nullable(text), null)
+    }),
+    /** Whether the client wants an `event` for each that is logged under a topic from now on. */
+    subscribe: message({ topic: text, on: flag }),
+    /** Set up a plugin on all workers, also those that join later, or tear it down. Blob 0: the plugin. → `pluginDone`, once all have answered */
+    plugin: message({
+      request: u32,
+      name: text,
+      setUp: flag,
+      idempotent: v.optional(flag, false)
+    }),
     /** → `closed`, then the scheduler ends. */
     close: message({})
   },
@@ -196,9 +240,9 @@ export const CLIENT_LINK = {
         }
       }
     ),
-    /** No task needs these templates: `forget`, unless a graph after `generation` has named them. */
+    /** No task needs these templates. The client answers `forget` for those that no graph after `generation` has named. */
     unused: message({ generation: u32, templates: v.array(u32) }),
-    /** Nothing can move, since all workers are full: does the client wait? → `waiting` */
+    /** The cluster is stalled, since all workers are full: does the client wait for a task? → `waiting` */
     stalled: message({}),
     cluster: message({
       state: v.picklist(['starting', 'running', 'closing']),
@@ -215,6 +259,41 @@ export const CLIENT_LINK = {
         }
       }
     ),
+    /**
+     * A page; next: where the next one begins, null: it is the last. A task stands there under each id by which the client wants it, or
+     * under its own. Blob 0: the keys' texts. worker: which one runs it, or none; nbytes: -1 unless it is in memory.
+     */
+    answer: message(
+      {
+        request: u32,
+        next: v.nullable(u32),
+        /** Oldest first; `at` is seconds since the scheduler's start. */
+        story: v.optional(
+          v.array(
+            v.object({
+              id: fieldOf<ClientTaskId>(u32),
+              from: text,
+              to: text,
+              cause: text,
+              event: count,
+              at: seconds
+            })
+          ),
+          []
+        )
+      },
+      {
+        tasks: {
+          id: u32Of<ClientTaskId>(),
+          taskId: u32Of<OuterTaskId>(),
+          worker: 'u16',
+          nbytes: f64Of<Bytes>(),
+          keyStart: 'u32',
+          keyEnd: 'u32'
+        },
+        holders: { row: 'u32', worker: 'u16' }
+      }
+    ),
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({
       request: u32,
@@ -229,10 +308,34 @@ export const CLIENT_LINK = {
       seq: count,
       note: v.optional(text, '')
     }),
+    /** workers: those that it was done to; sentence: why not to others. */
+    done: message({
+      request: u32,
+      workers: v.array(u16),
+      sentence: v.optional(text, '')
+    }),
     memoryRunEnded: message(
       { run: u32 },
       { samples: { t: f64Of<Seconds>(), bytes: f64Of<Bytes>() } }
     ),
+    /** Blob 0: the messages one after another. total: how many there were; forgotten: how many topics went with all their events. */
+    events: message(
+      {
+        request: u32,
+        topics: v.array(v.object({ topic: text, total: count })),
+        forgotten: v.optional(count, 0)
+      },
+      { events: { topic: 'u32', t: f64Of<Seconds>(), length: 'u32' } }
+    ),
+    /** Blob 0: the message. lost: how many before it the client was too slow for. */
+    event: message({ topic: text, t: seconds, lost: v.optional(count, 0) }),
+    /** known: there was one of this name; why: it was not kept. Blobs: the error of each worker on which it failed. */
+    pluginDone: message({
+      request: u32,
+      known: flag,
+      why: v.optional(text, ''),
+      failed: v.optional(v.array(v.object({ worker: u16, why: text })), [])
+    }),
     /** Shown to the user as a warning, or fails all futures. */
     problem: message({ sentence: text, fatal: v.optional(flag, false) }),
     closed: message({})
@@ -242,6 +345,8 @@ export const CLIENT_LINK = {
 /** `proof.intro` of a client. */
 export const clientIntro = v.looseObject({
   name: v.optional(text, ''),
+  /** It has not started the cluster, and the cluster does not end with it. */
+  guest: v.optional(flag, false),
   launch: v.looseObject({
     executable: text,
     path: v.array(text),
@@ -255,6 +360,8 @@ export const clientWelcome = v.looseObject({
   clusterId: text,
   name: text,
   logId: text,
+  /** The client's number: its data on the workers' peer doors goes by it. */
+  client: v.optional(u16, 0),
   schedulerStart: seconds,
   /** What the clock says while this is written: see `spanwise/wire/clock.py`. */
   clock: v.optional(seconds),

@@ -43,7 +43,7 @@ const clusterSettings = v.object({
   ),
   /** Seconds after which a stopped worker is removed; 0: never. */
   workerTtlSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 60),
-  /** Whether runs, stacks and memory are written down. Without an observer they are not either. */
+  /** Whether runs, stacks and memory are recorded. Without an observer they are not recorded in any case. */
   recording: v.optional(v.boolean(), true),
   notebook: v.optional(
     v.nullable(
@@ -54,7 +54,7 @@ const clusterSettings = v.object({
     ),
     null
   ),
-  /** Seconds in which all workers are full and nothing moves, after which waiting tasks fail; 0: never. */
+  /** Waiting tasks fail after so many seconds in which all workers are full and nothing moves; 0: never. */
   stallSeconds: v.optional(v.pipe(v.number(), v.minValue(0)), 30),
   /** How many tasks there may be at a time: as many as there are ids, unless fewer for tests. */
   mostTasks: v.optional(

@@ -39,7 +39,7 @@ export function message<
   return { fields: v.object(fields), tables: tables ?? ({} as T) };
 }
 
-/** What is read and never written, at every depth. */
+/** `T`, in which nothing can be written, at any depth. */
 export type ReadOnly<T> = T extends Uint8Array | number
   ? T
   : T extends object
@@ -59,7 +59,7 @@ export const u32 = integerUpTo(LARGEST_U32);
 export const bytes = v.instance(Uint8Array as new () => Uint8Array);
 export const map = v.record(v.string(), v.unknown());
 
-/** A field whose numbers are of the kind `N` when they have come in. */
+/** A field whose numbers are received as numbers of the kind `N`. */
 export const fieldOf = <N extends number>(
   description: v.GenericSchema<number>
 ): v.GenericSchema<number, N> => description as v.GenericSchema<number, N>;

@@ -45,7 +45,10 @@ type Layout = readonly {
   }[];
 }[];
 
-/** Up to here, writing numbers one by one takes less than making a view of the column: a submitted call has one row in each table. */
+/**
+ * Up to so many rows, writing numbers one by one takes less time than making a view of the column: a submitted call has one row in each
+ * table.
+ */
 const FEW_ROWS = 4;
 const writers: {
   readonly [T in NumberType]: (
@@ -247,7 +250,7 @@ function rowsOf(table: Layout[number], source: LooseTable | undefined): number {
   if (typeof source.rows === 'number') {
     return source.rows;
   }
-  // The first column, or the first that is there: what is missing is named when it is written.
+  // The length of the first column that is there: writing the table reports a missing one.
   for (const { name } of table.columns) {
     const values = source[name] as ArrayLike<number> | undefined;
     if (values !== undefined) {

@@ -2,7 +2,7 @@
  * Sample frames, written to src/wire/gallery by `jlpm build:schema` and read by jest and by pytest: `<name>.bin` is a body, `<name>.json`
  * says what it holds. In the JSON, blobs and bytes are hex.
  */
-import { NONE_U32, SpanOrigin } from '../records/enumerations';
+import { NONE_U16, NONE_U32, SpanOrigin } from '../records/enumerations';
 import type { Direction } from './describe';
 import { FrameEncoder } from './frame';
 import type { FieldsInput, LinkName, TablesInput, TypeOf } from './schema';
@@ -56,6 +56,14 @@ const counting = (length: number): Uint8Array =>
 
 function frameSamples(): Readonly<Record<string, FrameSample>> {
   return {
+    discard: sample(
+      'two items that one client gave up, and all of another, which has gone',
+      'worker',
+      'down',
+      'discard',
+      { clients: [2] },
+      { items: { dataId: [5, 7], client: [1, 1] } }
+    ),
     hello: sample('the first message of any link', 'client', 'up', 'hello', {
       protocol: 1,
       build: '0.1.0',
@@ -109,6 +117,59 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
         dependencies: { id: [0] }
       },
       [counting(33), new TextEncoder().encode('-0-1')]
+    ),
+    question: sample(
+      'the second page of the tasks that run or are done',
+      'client',
+      'up',
+      'question',
+      { request: 7, states: ['processing', 'memory'], after: 4096 },
+      { ids: { id: [] } }
+    ),
+    answer: sample(
+      'two tasks, of which one has two names and lies at two workers, and one runs; the last page',
+      'client',
+      'down',
+      'answer',
+      { request: 7, next: null },
+      {
+        tasks: {
+          id: [4, 9, 5],
+          taskId: [0, 0, 1],
+          worker: [NONE_U16, NONE_U16, 1],
+          nbytes: [28, 28, -1],
+          keyStart: [0, 0, 5],
+          keyEnd: [5, 5, 10]
+        },
+        holders: { row: [0, 0, 1, 1], worker: [0, 1, 0, 1] }
+      },
+      [new TextEncoder().encode('inc-0inc-1')]
+    ),
+    command: sample(
+      'two workers are to go, once others have their results',
+      'client',
+      'up',
+      'command',
+      { request: 8, what: 'retire', workers: [1, 3] }
+    ),
+    done: sample(
+      'one of them has gone, the other stays',
+      'client',
+      'down',
+      'done',
+      {
+        request: 8,
+        workers: [1],
+        sentence: 'worker-3: No other worker is there to take its results.'
+      }
+    ),
+    acquire: sample(
+      'two results to be copied from worker 1',
+      'worker',
+      'down',
+      'acquire',
+      {},
+      { items: { taskId: [7, 9], worker: [1, 1], nbytes: [28, 1e6] } }
     ),
     finished: sample(
       'three runs (odd, so that narrow columns are padded), one with parts, one failed; inline result',
@@ -226,6 +287,31 @@ function frameSamples(): Readonly<Record<string, FrameSample>> {
           tasks: [1, 40]
         }
       }
+    ),
+    events: sample(
+      'what was logged under two topics, one of which has lost some',
+      'client',
+      'down',
+      'events',
+      {
+        request: 3,
+        topics: [
+          { topic: 'all', total: 2 },
+          { topic: 'größe', total: 1500 }
+        ],
+        forgotten: 1
+      },
+      { events: { topic: [0, 0, 1], t: [1.5, 2, 2.25], length: [1, 4, 0] } },
+      [counting(5)]
+    ),
+    plugin: sample(
+      'a plugin for all workers',
+      'client',
+      'up',
+      'plugin',
+      { request: 9, name: 'größe', setUp: true },
+      {},
+      [counting(12)]
     ),
     close: sample('nothing but a type', 'client', 'up', 'close', {})
   };

@@ -39,7 +39,7 @@ const NONCE_BYTES = 16;
 export const HANDSHAKE_SECONDS = 10;
 /** Callers that may be within their handshakes at one door; beyond that the oldest is turned away. */
 export const MOST_STRANGERS = 64;
-/** Why a caller without any fault is turned away. */
+/** Told to a caller that is turned away and has done nothing wrong. */
 export const CROWD_SENTENCE = `More than ${MOST_STRANGERS} callers were shaking hands at this door, and this one for the longest time. Try again.`;
 
 /** The calling and the answering side of each role, in words. */
@@ -114,7 +114,7 @@ export type InitiatorAnswer =
       readonly fields: { readonly proof: Uint8Array; readonly intro: Intro };
     };
 
-// The handshake's messages are the same on every link; that of the fewest messages stands for all.
+// The handshake's messages are the same on every link, so the link with the fewest messages stands for all.
 type FromInitiator = Message<'doorbell', 'up'>;
 type FromAcceptor = Message<'doorbell', 'down'>;
 

@@ -7,7 +7,7 @@ import { BrokenFrame } from './broken-frame';
 /** Levels of nested maps and lists. Our own messages nest 8 deep (a result of the tasks view); much deeper ones attack recursion. */
 const MOST_NESTED = 64;
 
-/** Bytes that hold a length: of bytes 8, 16, 32 and of text 8, 16, 32. */
+/** How many bytes hold the length, by type: bytes 8, 16, 32 and text 8, 16, 32. */
 const LENGTH_BYTES = [1, 2, 4] as const;
 
 /**
@@ -19,7 +19,7 @@ export function checkShape(bytes: Uint8Array): void {
   let at = 0;
   /** Items that are still promised, on all levels together: each takes at least one byte. */
   let owed = 1;
-  /** By depth: items of that level which have not begun. */
+  /** For each level, how many of its items have not begun. */
   const left = [1];
   let depth = 0;
 
@@ -100,7 +100,7 @@ function lengthAt(bytes: Uint8Array, start: number, width: number): number {
   return value;
 }
 
-/** Bytes after the head of what is neither text nor bytes nor holds others. */
+/** How many bytes follow the head of an item that is neither text nor bytes, list or map. */
 function scalarBytes(head: number): number {
   switch (head) {
     case 0xc0:

@@ -52,7 +52,7 @@ function fieldTexts(
   );
 }
 
-/** What may be left out has a `?`, or what it is then. */
+/** Marks a field that may be left out: with `?`, or with its default. */
 function fieldText(name: string, kind: Kind, path: string): string {
   if (typeof kind === 'string' || kind.optional === undefined) {
     return `${name} ${kindText(kind, path)}`;
@@ -95,7 +95,9 @@ function columnText(path: string, column: string, number: string): string {
   return `${column} ${number}${named === undefined ? '' : ` (${named})`}`;
 }
 
-/** The enumeration that says where its numbers stand: `finished.runs.status`, or `spans[].origin` of any message. */
+/**
+ * The enumeration of a column or field, which lists the places of its numbers: `finished.runs.status`, or `spans[].origin` of any message.
+ */
 function enumerationOf(path: string): string | undefined {
   return Object.entries(ENUMERATIONS).find(([, { columns }]) =>
     (columns as readonly string[]).some(column =>

@@ -58,18 +58,18 @@ const view = v.picklist([
   'summary'
 ]);
 
-/** A map of which the receiver believes what it holds. */
+/** A map whose content the receiver does not check. */
 const mapOf = <T extends object>() =>
   map as unknown as v.GenericSchema<Readonly<Record<string, unknown>>, T>;
 
-/** Of one viewer. A page shows a dozen panels; one that asks for more is told so. */
+/** Watches of one viewer. A page shows a dozen panels; one that asks for more watches is told so. */
 export const MOST_WATCHES = 256;
 
 export const PANEL_LINK = {
   up: {
     /**
-     * Kept until `unwatch`, whatever it is answered, and answered again when its cluster comes or begins a new history; a query, until its one answer.
-     * Only of more than MOST_WATCHES the rest is not kept.
+     * A watch is kept until `unwatch`, whatever its answer is, and answered again when its cluster comes or begins a new history. A query
+     * is kept until its one answer. Watches beyond MOST_WATCHES are not kept.
      */
     watch: message({
       id: u32,
@@ -86,8 +86,8 @@ export const PANEL_LINK = {
       afterSeq: v.optional(count)
     }),
     /**
-     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. What is left out stays as it was asked
-     * for last. A question that is too long, the first or one after a change, is answered by `failure`, and then by nothing until the next
+     * New time or params for a watch; answered by a snapshot, unless the question is the same as before. Fields that are left out stay as
+     * they are. A question that is too long, at first or after a change, is answered by `failure`, and by nothing more until the next
      * change, which is answered in any case.
      */
     change: message({
@@ -129,9 +129,9 @@ export const PANEL_LINK = {
       result: mapOf<ViewResult>()
     }),
     /**
-     * `settled`: nothing in this tile will change any more, keep it for ever. One row a box, in drawing order; neighbouring cells of one
-     * colour and nearly one cover are one box. Under a filter by span or function, a fused task is not drawn: its matching compute parts
-     * are, tasks = 1 each.
+     * `settled`: nothing in this tile will change any more, unless rows come late (`lateSeq` of the task stream). One row a box, in drawing
+     * order; neighbouring cells of one colour and nearly one cover are one box. Under a filter by span or function, a fused task is not
+     * drawn: its matching compute parts are, tasks = 1 each.
      */
     tile: message(
       {
@@ -165,7 +165,7 @@ export const PANEL_LINK = {
       }
     ),
     detail: message({ request: u32, run: v.nullable(mapOf<RunDetail>()) }),
-    /** Why a question has no answer. `tiles`: some tiles have not been made; the question has its answers all the same. */
+    /** Why a question has no answer. `tiles`: some tiles have not been made; the watch itself is answered all the same. */
     failure: message({
       id: u32,
       sentence: text,
@@ -219,7 +219,7 @@ export type ClusterInfo = {
     readonly memoryLimit: number;
     readonly process: number;
     readonly state: string;
-    /** Of a paused worker: what fills its memory; absent: it is stopped, or not paused. */
+    /** What fills a paused worker's memory; absent: it is stopped, or not paused. */
     readonly why?: string;
   }[];
   readonly threads: number;

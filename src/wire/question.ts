@@ -1,7 +1,7 @@
 /**
  * What a viewer may ask of each view, in its normal form: equal for equal questions. The page sends it so, and the observer brings params that it
- * gets into this form; so both find the same questions equal. (A change after which the question is the same has no answer: a page that
- * thought otherwise would wait for one.)
+ * gets into this form; so both find the same questions equal. (A change that leaves the question the same has no answer: a page that took
+ * it for another question would wait for one.)
  */
 import type { TimeRange, ViewName } from './panel-link';
 
@@ -40,7 +40,7 @@ export type ParamsOf<V extends ViewName> = {
     : never;
 };
 
-/** The params that the answer depends on, in one order. What the view does not know, or not of this type, is left out. */
+/** The params that the answer depends on, in one order. Params that the view does not know, or not of this type, are left out. */
 export function paramsOf<V extends ViewName>(
   view: V,
   given: Readonly<Record<string, unknown>>

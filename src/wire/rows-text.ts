@@ -5,7 +5,10 @@ import { WORKER_LINK } from './worker-link';
 const { finished } = WORKER_LINK.up;
 const { assign } = WORKER_LINK.down;
 
-/** Type of a row, what its positions begin with (none: nothing reads them one by one), what it is, its columns. */
+/**
+ * For each row: its type in Python, the prefix of its positions' names (null: they have none, since nothing reads single columns), what it
+ * is, its columns.
+ */
 const ROWS: readonly (readonly [
   type: string,
   prefix: string | null,

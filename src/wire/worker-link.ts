@@ -147,6 +147,8 @@ export const WORKER_LINK = {
       stalled: v.optional(flag, false)
     }),
     event: message({ kind: text, text: v.optional(text, '') }),
+    /** As the client's. */
+    logEvent: message({ topics: v.array(text) }),
     /** Blob 0: the value, or the error when not ok. */
     runResult: message({ request: u32, ok: flag, why: v.optional(text) }),
     flushed: message({ request: u32 })
@@ -186,6 +188,17 @@ export const WORKER_LINK = {
       }
     ),
     release: message({}, { ids: { taskId: u32Of<OuterTaskId>() } }),
+    /** Copy these results from the workers that hold them; answered by `replicas`, and not at all if that is impossible. */
+    acquire: message(
+      {},
+      {
+        items: {
+          taskId: u32Of<OuterTaskId>(),
+          worker: 'u16',
+          nbytes: f64Of<Bytes>()
+        }
+      }
+    ),
     /** → `takenBack` */
     takeBack: message(
       {},
@@ -213,13 +226,18 @@ export const WORKER_LINK = {
         }
       }
     ),
-    /** Drop data that a client put on the peer door, or do not keep it when it comes: the scheduler has no room for it, or the client gave it up. */
+    /**
+     * Drop data that a client put on the peer door, or do not keep it when it comes: the scheduler has no room for it, or the client gave it
+     * up. `clients`: all that these clients put, for they have gone.
+     */
     discard: message(
-      {},
+      { clients: v.optional(v.array(u16), []) },
       { items: { dataId: u32Of<ClientTaskId>(), client: 'u16' } }
     ),
     /** Blob 0: payload of (function, args, kwargs). → `runResult` */
     run: message({ request: u32, wait: v.optional(flag, true) }),
+    /** Set up a plugin, in place of one of its name, or tear it down. Blob 0: the plugin. One after another. → `runResult` */
+    plugin: message({ request: u32, name: text, setUp: flag }),
     /** → `flushed`, after everything measured before it. */
     flush: message({ request: u32 }),
     /** How often memory is measured. */

@@ -212,7 +212,7 @@ describe('the link to the observer', () => {
     await waitFor('the next', () => sources.length === 1);
     sources[0]!.send('ack', { seq: 1 });
     await waitFor('the link breaks', () =>
-      notes.some(note => note.includes('has not said what it has'))
+      notes.some(note => note.includes('has not yet said what it has'))
     );
   });
 
@@ -247,7 +247,7 @@ describe('the link to the observer', () => {
     ],
     [
       'asks for all blocks with each',
-      'what the observer says is wrong. resume: the observer has said before what it has.',
+      'what the observer says is wrong. resume: the observer has already said what it has.',
       link => link.send('resume', { haveSeq: 0 })
     ],
     [

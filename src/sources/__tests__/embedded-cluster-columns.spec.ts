@@ -456,7 +456,7 @@ it('a run that gave a result has begun, though nobody measured its waits', () =>
     { run: 8, attempt: 10 },
     { run: 9, attempt: 11, status: RunStatus.Missing }
   ]);
-  // What was given back is no attempt, and the task does not wait from it on.
+  // A run that was given back is no attempt, and the task's wait does not begin with it.
   expect(facts.attempts[idOf<DenseTaskId>(0)]).toBe(10);
   expect(facts.unfinishedSince[idOf<DenseTaskId>(0)]).toBe(5.5);
 });

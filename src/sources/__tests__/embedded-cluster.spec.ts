@@ -218,7 +218,7 @@ describe('the log of an embedded cluster', () => {
     );
     log.seal(106);
     expect([...block('runs').columns.status]).toEqual([0, 1, 3, 1]);
-    // What was given back counts as no run, and so as no attempt.
+    // A run that was given back does not count, and is no attempt.
     expect([...block('runs').columns.attempt]).toEqual([1, 2, 3, 3]);
   });
 

@@ -221,13 +221,7 @@ describe('what a worker measures', () => {
 describe('what a worker says that runs', () => {
   it('stands in the log with its node, also of a task that was given up', () => {
     const { facts, taskOf } = twoTasks();
-    log.givenUp.keep(idOf<OuterTaskId>(90), {
-      node: 35,
-      functionId: given,
-      span: idOf(1),
-      unfinishedSince: 0.5,
-      attempts: 4
-    });
+    giveUp(90);
     log.measured.running(
       4,
       sent<'running'>(
@@ -250,13 +244,7 @@ describe('what a worker says that runs', () => {
   it('is of its task as long as the scheduler knows that', () => {
     const { facts, taskOf } = twoTasks();
     for (const taskId of [70, 71]) {
-      log.givenUp.keep(idOf<OuterTaskId>(taskId), {
-        node: 35,
-        functionId: given,
-        span: idOf(1),
-        unfinishedSince: 0.5,
-        attempts: 4
-      });
+      giveUp(taskId);
     }
     log.measured.running(
       4,
@@ -278,13 +266,7 @@ describe('what a worker says that runs', () => {
 
   it('is lost with its worker, as the next attempt of its task', () => {
     const { facts, taskOf } = twoTasks();
-    log.givenUp.keep(idOf<OuterTaskId>(90), {
-      node: 35,
-      functionId: given,
-      span: idOf(1),
-      unfinishedSince: 0.5,
-      attempts: 4
-    });
+    giveUp(90);
     log.measured.running(
       4,
       sent<'running'>(
@@ -350,6 +332,17 @@ describe('what a worker says that runs', () => {
     expect([...facts.unfinishedSince]).toEqual([1, 1.25]);
   });
 });
+
+/** The scheduler has given up a task of node 35 and span 1, unfinished since 0.5 s, after four attempts. */
+function giveUp(taskId: number): void {
+  log.givenUp.keep(idOf<OuterTaskId>(taskId), {
+    node: 35,
+    functionId: given,
+    span: idOf(1),
+    unfinishedSince: 0.5,
+    attempts: 4
+  });
+}
 
 /** Tasks 70 and 71 as a worker names them. */
 function twoTasks(): {

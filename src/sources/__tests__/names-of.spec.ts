@@ -54,7 +54,7 @@ describe('the names of a connection', () => {
             // The log's own ids stay what they are, up to the last.
             expect(names.logId(7)).toBe(7);
             expect(names.logId(COINED - 1)).toBe(COINED - 1);
-            // What is outside tasks has no function, and none is no name.
+            // Work outside tasks has no function, and "none" is no name.
             expect(names.logId(NONE_U32)).toBe(NONE_U32);
           }
         }

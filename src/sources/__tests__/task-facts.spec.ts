@@ -26,7 +26,7 @@ it('of the tasks that were given up the oldest go when there are too many', () =
   for (let node = 0; node < most; node++) {
     tasks.keep(idOf(node), taskOf(node));
   }
-  // Whoever is asked for stays no longer for it.
+  // Asking for an entry does not keep it longer.
   expect(tasks.get(idOf(0))).toEqual(taskOf(0));
   tasks.keep(idOf(most), taskOf(most));
   const found = [0, 1, most - 1, most].map(id => tasks.get(idOf(id))?.node);

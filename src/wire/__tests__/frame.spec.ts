@@ -80,7 +80,7 @@ describe('a frame', () => {
       throw new Error(message.type);
     }
     expect(message.tables.runs.start.buffer).toBe(body.buffer);
-    // Nor where it lies at any whole word of a larger buffer.
+    // The same holds where the body lies at any whole word of a larger buffer.
     const larger = new Uint8Array(body.length + 24);
     larger.set(body, 24);
     const within = decoder.decode(larger.subarray(24));

@@ -1,4 +1,4 @@
-/** What callers say of themselves in `proof.intro`: no message, so no schema of Python holds it. */
+/** The content of `proof.intro`: it is no message, so Python's schema does not describe it. */
 import { BrokenFrame } from '../broken-frame';
 import { clientIntro } from '../client-link';
 import { check } from '../validate';
@@ -24,7 +24,12 @@ const WORKER = {
 };
 
 it('are taken as they are, also what only a newer build says', () => {
-  const client = { ...CLIENT, newer: 1, launch: { ...CLIENT.launch, more: 2 } };
+  const client = {
+    ...CLIENT,
+    guest: true,
+    newer: 1,
+    launch: { ...CLIENT.launch, more: 2 }
+  };
   expect(check(clientIntro, client, 'the intro')).toEqual(client);
   const worker = { ...WORKER, newer: 1 };
   expect(check(workerIntro, worker, 'the intro')).toEqual(worker);
@@ -35,6 +40,7 @@ it('may leave out names, hosts and versions', () => {
   const launch = { executable, path, cwd };
   expect(check(clientIntro, { launch }, 'the intro')).toEqual({
     name: '',
+    guest: false,
     launch: { ...launch, versions: {} }
   });
   const { worker, pid, threads, memoryLimit, address } = WORKER;
