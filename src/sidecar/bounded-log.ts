@@ -11,7 +11,7 @@ import {
   writeSync
 } from 'node:fs';
 
-/** Looked at so often; a process prints some 100 MB a second at most. */
+/** Time between two looks at the file; a process prints some 100 MB a second at most. */
 const LOOK_MILLISECONDS = 250;
 const MOST_BYTES = 16 * 2 ** 20;
 const KEPT_BYTES = 2 ** 20;
@@ -41,7 +41,7 @@ export class BoundedLog {
         this._cut(size);
       }
     } catch {
-      // No file, or one that cannot be read any more: there is nobody to tell but the log.
+      // The file is gone or cannot be read any more. This could only be reported in the log itself.
       this.stop();
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Standard input of a Node program: one line of settings, then nothing, until its owner ends. What stands in the line (secrets, the
- * user's environment) so lies in no file.
+ * Standard input of a Node program: one line of settings, then nothing, until its owner ends. The line holds secrets and the user's
+ * environment, which therefore lie in no file.
  */
 import type { Readable } from 'node:stream';
 
@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 64 * 2 ** 20;
 export class Lifeline {
   /** The first line, as JSON. Rejects with a sentence. */
   readonly settings: Promise<unknown>;
-  /** Resolved when the owner has gone or says that it is over, even if that was before the first call. */
+  /** Resolves when the owner has gone or has closed its end, even if that was before the first call. */
   readonly ended: Promise<void>;
 
   constructor(input: Readable) {
@@ -39,7 +39,7 @@ export class Lifeline {
       input.on('data', take);
       void this.ended.then(() => reject(new Error(NO_SETTINGS)));
     });
-    // Callers get the rejection; without a caller it must not count as unhandled.
+    // Callers get the rejection. As long as there is no caller, it must not count as unhandled.
     this.settings.catch(() => undefined);
   }
 }

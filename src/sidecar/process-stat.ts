@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** What is said of a process that nothing can be told of now. */
+/** The answer for a process of which nothing can be said now. */
 export const UNTOLD = 'untold';
 
 /**
  * What Linux tells of a process in one line, from its state on: `4711 (a name) S 1 …` gives `S`, `1` and so on. The name may hold anything,
  * parentheses too. By proc(5) utime is word 11, stime 12, and when the process started 19.
  *
- * @returns null where there is no such process, or no `/proc`. UNTOLD where that cannot be told now, for want of a file descriptor as a rule.
+ * @returns null: there is no such process, or no `/proc`. UNTOLD: it cannot be read now, as a rule for want of a file descriptor.
  */
 export function processStat(
   pid: number

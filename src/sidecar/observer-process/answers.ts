@@ -17,9 +17,9 @@ export type Question = {
 };
 export type Answer = ViewAnswer & {
   readonly logSeq: number;
-  /** As {@link answerVersion} was when it was computed. */
+  /** The {@link answerVersion} from which it was computed. */
   readonly version: string;
-  /** What it cost: the next computation of the same question waits four times as long. */
+  /** How long it took to compute: the next computation for the same question waits four times as long. */
   readonly milliseconds: number;
   /** When it was computed, by the process's clock. */
   readonly at: number;
@@ -27,7 +27,7 @@ export type Answer = ViewAnswer & {
 
 const ANSWERS_KEPT = 16;
 const always: Asker = { owner: {}, isWanted: () => true };
-/** Running tasks grow without any new row: while tasks run, an answer given again is no older than this. */
+/** Running tasks grow without any new row: while tasks run, a kept answer is given again only up to this age. */
 const FRESH_MILLISECONDS = 250;
 
 /** A fold under way, the newest block that was in when it began, and the askers that wait for it. */
@@ -38,7 +38,7 @@ type Computing = {
   readonly answer: Promise<Answer>;
 };
 
-/** Changes when the answer to a question may. */
+/** Changes whenever the answer to a question may have changed. */
 export function answerVersion(
   cluster: ObservedCluster,
   view: ViewName
@@ -46,7 +46,7 @@ export function answerVersion(
   return `${viewVersion(cluster.store, view)}/${cluster.state}`;
 }
 
-/** Per cluster: what was answered lately, and what is being computed. */
+/** One cluster's recent answers, and the answers that are being computed. */
 export class Answers {
   private readonly _kept = new BoundedMap<string, Answer>(ANSWERS_KEPT);
   private readonly _running = new Map<string, Computing>();

@@ -6,11 +6,11 @@ import { RefusedSources } from './refused-sources';
 import { forgottenSentence } from './sentences';
 import type { WorkQueue } from './work-queue';
 
-/** A source that is gone so long without having said goodbye is dead. */
+/** A source whose link broke without an `end` counts as dead after this time. */
 const LOST_AFTER_MILLISECONDS = 10_000;
 /**
- * Between two looks whether its process lives. A killed process closes its links some milliseconds before it counts as gone: until then
- * nobody is told that it may come back.
+ * Time between two checks whether its process lives. A killed process closes its links some milliseconds before it counts as gone: until
+ * then nobody is told that it may come back.
  */
 const LOOK_MILLISECONDS = 25;
 const TELL_AFTER_MILLISECONDS = 150;
@@ -49,7 +49,7 @@ export class Clusters {
     return this._entries.get(cluster);
   }
 
-  /** Why a cluster that is not here is not here, if that is known. */
+  /** Why a cluster is not here, if that is known. */
   forgotten(cluster: string): ClusterInfo | undefined {
     return [...this._forgotten, ...this.refused.list()].find(
       info => info.cluster === cluster
@@ -95,7 +95,7 @@ export class Clusters {
    * The source's link broke without an `end`. If its process is gone too, the cluster has ended; else the source has some time to reconnect.
    */
   linkLost(cluster: ObservedCluster): void {
-    // A log that another one has replaced is listed no more.
+    // A log that another one has replaced is no longer listed.
     if (cluster.ended || this.get(cluster.id)?.cluster !== cluster) {
       return;
     }
@@ -166,7 +166,7 @@ export class Clusters {
     this._lostTimers.clear();
     this.refused.dispose();
     this._listeners.clear();
-    // Links that close from now on start no timer.
+    // From now on a link that closes starts no timer.
     this._entries.clear();
   }
 

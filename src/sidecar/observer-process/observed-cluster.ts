@@ -108,7 +108,7 @@ export class ObservedCluster {
     return broken;
   }
 
-  /** The process that wrote the log has ended: nothing will come back. */
+  /** Whether the process that wrote the log has ended: then its source does not reconnect. */
   get isProcessGone(): boolean {
     return this._process.isGone;
   }
@@ -187,7 +187,7 @@ export class ObservedCluster {
     };
   }
 
-  /** What a worker that is paused said of it. */
+  /** Why a paused worker says that it paused. */
   private _whyPaused(worker: number): { readonly why?: string } {
     const { events, pauseRows, shape } = this.store;
     const row = pauseRows.get(worker);
@@ -198,7 +198,7 @@ export class ObservedCluster {
     return isSaid && !this.ended ? { why: events.text('text', row) } : {};
   }
 
-  /** What the figures lack. */
+  /** What is missing in the figures. */
   private _dropped(): { readonly dropped?: string } {
     const { droppedRuns, droppedBefore, lostRuns, lostBefore } = this.store;
     const sentences = [

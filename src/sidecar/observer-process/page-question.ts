@@ -11,8 +11,7 @@ type Change = Partial<Pick<WatchFields, 'time' | 'params'>>;
 export const MOST_QUESTION_CHARACTERS = 64 * 1024;
 
 /**
- * Of filter and parameters that are too long nothing is kept but their length: a page may send a MiB with each question, and has
- * hundreds.
+ * Filter and parameters that are too long are not kept, only their length is: a page may send a MiB with each question, and has hundreds.
  */
 export class PageQuestion {
   private _fields: WatchFields;

@@ -20,19 +20,22 @@ import { NotWanted, type WorkQueue } from './work-queue';
 
 /** `clusters` is pushed at most twice a second. */
 const CLUSTERS_MILLISECONDS = 500;
-/** Bytes that may be on their way to a page that does not read, two of the longest messages. More is neither made nor asked for: nothing is read from it either. */
+/**
+ * Bytes that may be on their way to a page that does not read: two of the longest messages. Beyond this nothing is made for the page, and
+ * none of its requests is read.
+ */
 const MOST_QUEUED_BYTES = 2 * 2 ** 20;
 /** How long a page's requests are looked at before other sockets are read. */
 const REQUESTS_MILLISECONDS = 4;
-/** A page that asks for too many tiles is told so once in a while. */
+/** Time between two notices to a page that asks for too many tiles. */
 const GIVEN_UP_MILLISECONDS = 1000;
 
 type Up = Message<'panel', 'up'>;
 type MessageOf<T extends Up['type']> = Extract<Up, { readonly type: T }>;
 
 /**
- * A watch is kept from `watch` to `unwatch`, a query until its answer. It rests while its cluster is not here or its question is too long;
- * the page has been told so, or its cluster is awaited.
+ * A watch is kept from `watch` to `unwatch`, a query until its answer. `running` is null while its cluster is not here or its first
+ * question is too long: then either the page has been told, or `arrival` waits for the cluster.
  */
 type KeptWatch = {
   readonly question: PageQuestion;
@@ -48,7 +51,7 @@ export class PanelSession {
   private _clustersAt = 0;
   private _sentClusters = '';
   private _closed = false;
-  /** Requests that wait until the page reads. */
+  /** Requests that are not answered yet. */
   private _inbox: Up[] = [];
   private _paused = false;
   /** The turn in which more requests are taken. */
@@ -82,10 +85,13 @@ export class PanelSession {
     return this._link.queuedBytes > MOST_QUEUED_BYTES;
   }
 
-  /** Takes requests; the page's socket rests while there are more than one turn takes, or more answers than the page reads. */
+  /**
+   * Takes requests. The page's socket is not read while more requests wait than one turn takes, or while the page does not read its
+   * answers.
+   */
   private _work(): void {
     if (this._next !== undefined) {
-      // In the next turn: one share per turn, however often the socket has room meanwhile.
+      // The next turn is scheduled: one share per turn, however often the socket has room meanwhile.
       return;
     }
     const end = performance.now() + REQUESTS_MILLISECONDS;
@@ -236,7 +242,7 @@ export class PanelSession {
     });
   }
 
-  /** Until the next change, or until its cluster is here. To a query, the sentence is the answer. */
+  /** Says why there is no answer until the next change, or until the cluster is here. A query has its answer with that. */
   private _rest(watch: KeptWatch, sentence: string): void {
     const { id, maxHz } = watch.question.fields;
     if (maxHz === 0) {

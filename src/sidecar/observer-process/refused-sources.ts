@@ -3,12 +3,12 @@ import { REFUSED_CLUSTER, type ClusterInfo } from '../../wire/panel-link';
 import { PROTOCOL } from '../../wire/handshake-messages';
 import { refusedSourceSentence } from './sentences';
 
-/** A source tries again every two seconds; one that has not for so long is gone. */
+/** A source tries again every two seconds: after this long without a try it is gone. */
 const GONE_AFTER_MILLISECONDS = 15_000;
 
 /**
  * An entry in the list of clusters for sources that were turned away, so that a user who misses a cluster learns why it is not there and
- * what to do. A refused source has proved nothing: all that is taken from it is a number.
+ * what to do. A refused source has proved nothing: only its protocol number is taken from it.
  */
 export class RefusedSources {
   private _info: ClusterInfo | null = null;

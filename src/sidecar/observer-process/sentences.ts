@@ -1,4 +1,4 @@
-/** What the observer says to people; the words of the visual design, section 7. */
+/** The sentences that the observer says to people, as section 7 of the visual design words them. */
 
 import { formatCount, formatDuration } from '../../panels/format';
 
@@ -34,7 +34,7 @@ export function endedSentence(
     : `Ended at ${clock}: ${BECAUSE[why]}. The history is kept.`;
 }
 
-/** @param isAlive - the process that computes is there. */
+/** @param isAlive - whether the process that computes lives. */
 export function reconnectingSentence(
   newestSeconds: number,
   isAlive: boolean
@@ -56,7 +56,7 @@ export function forgottenSentence(name: string): string {
   return `The history of ${name} was dropped: the observer keeps the newest clusters within its memory.`;
 }
 
-/** Of a cluster that was turned away; the same advice as the cluster's client gets. */
+/** The sentence about a cluster that was turned away; its client gets the same advice. */
 export function refusedSourceSentence(theirs: number, own: number): string {
   const older = theirs < own ? 'the notebook' : 'JupyterLab';
   return (

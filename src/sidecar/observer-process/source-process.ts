@@ -6,7 +6,7 @@ const LARGEST_PID = 2 ** 31 - 1;
 
 /**
  * Looks at the process once while it surely lives, when it says hello, and compares later: its number may be given to another process. A
- * process of another machine or container is not visible here; of that one nothing is known.
+ * process of another machine or container cannot be seen from here, so nothing is known of it.
  */
 export class SourceProcess {
   private readonly _atHello: string | null;
@@ -30,7 +30,10 @@ export class SourceProcess {
     return looks !== UNTOLD && looks !== this._atHello;
   }
 
-  /** What stays the same for as long as the process lives; null: it is not here. UNTOLD: that cannot be told now, so it is taken to live. */
+  /**
+   * A fact that stays the same for as long as the process lives. Null: it is not here. UNTOLD: this cannot be read now, so the process is
+   * taken to live.
+   */
   private _looks(): string | null {
     if (this._pid < 1 || this._pid > LARGEST_PID) {
       return null;
@@ -43,7 +46,7 @@ export class SourceProcess {
   }
 }
 
-/** In the system's ticks since its start; null: nobody has this number, or it has ended and waits for its parent. */
+/** Its start, in ticks since the system's start; null: no process has this number, or it has ended and waits for its parent. */
 function startedAt(pid: number): string | null {
   const words = processStat(pid);
   if (words === UNTOLD) {

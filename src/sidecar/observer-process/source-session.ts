@@ -10,7 +10,7 @@ const BLOCKS_PER_BUDGET = 256;
 
 /**
  * open → resume {haveSeq}; then blocks, each batch acknowledged; end, or a link that breaks. A second link of the same log replaces the
- * first: only the newest one's breaking counts.
+ * first, whose end then changes nothing.
  */
 export class SourceSession {
   private _cluster: ObservedCluster | undefined;

@@ -6,8 +6,8 @@ import type { LogStore } from '../../observer/store/log-store';
 import { Pyramid } from '../../observer/tiles/pyramid';
 import { makeTile, type TileAnswer } from '../../observer/tiles/tile';
 
-/** 26 bytes a box. */
-const BOX_BYTES = 26;
+/** 23 bytes a box: the columns of a tile. */
+const BOX_BYTES = 23;
 /** A tile without a box: its arrays, which are nine, and what holds them. */
 const TILE_BYTES = 1500;
 const KEPT_BYTES = 16 * 2 ** 20;

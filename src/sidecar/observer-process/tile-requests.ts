@@ -13,13 +13,13 @@ export type TileRequest = {
 };
 
 /**
- * Newest first: a user who drags a view wants what is in it now. A tile that is asked for again while it waits stays one request. Of too
- * many requests the oldest are given up: a page that asks for so much has moved on from them.
+ * Newest first: a user who drags a view wants what is in it now. A tile that is asked for again while it waits stays one request. When
+ * there are too many requests, the oldest are given up: a page that asks for so much has moved on from them.
  */
 export class TileRequests {
   /** By tile, the oldest first. */
   private readonly _waiting = new Map<string, TileRequest>();
-  /** Newest last; those that are not in `_waiting` any more are skipped. */
+  /** Newest last; entries that are not in `_waiting` any more are skipped. */
   private _stack: TileRequest[] = [];
 
   get size(): number {

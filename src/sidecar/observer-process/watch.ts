@@ -17,7 +17,7 @@ const REST_PER_WORK = 4;
 const LONGEST_TIMER_MILLISECONDS = 3_600_000;
 /** Answers that may be under way before the panel acknowledges that it drew one. */
 const MOST_UNACKNOWLEDGED = 2;
-/** How long a query waits for what it must not miss: a block, or the cluster itself. */
+/** How long a query waits for the block that it must not miss, or for the cluster itself. */
 export const ARRIVAL_MILLISECONDS = 10_000;
 
 type WatchRequest = {
@@ -56,7 +56,7 @@ export class RunningWatch {
   private _computing = false;
   private _generation = 0;
   private _disposed = false;
-  /** The page's question is another than the one here, and was refused: nothing is answered until the next change. */
+  /** The page's newest question was refused, so nothing is answered until the next change; `_question` is the one before. */
   private _isRefused = false;
   private readonly _stopListening: () => void;
   private _arrival: NodeJS.Timeout | undefined;
@@ -85,7 +85,7 @@ export class RunningWatch {
     return this._question.filter;
   }
 
-  /** A change after which the question is the same as before has no answer, unless one between them was refused. */
+  /** Changes the question. If it stays the same there is no new answer, unless a change in between was refused. */
   change({ time, params }: Partial<Pick<Question, 'time' | 'params'>>): void {
     const { view, filter } = this._question;
     const question = {
@@ -118,8 +118,8 @@ export class RunningWatch {
   }
 
   /**
-   * The page has been told why. Answers to the question before would take that away, and stand for answers to the new one. A query has had
-   * its answer with it.
+   * The new question was refused, and the page has been told why. Answers to the old question must not follow: they would remove that
+   * sentence and pass for answers to the new question. A query ends here.
    */
   refuseChange(): void {
     if (this._isQuery) {
@@ -134,7 +134,7 @@ export class RunningWatch {
 
   ack(seq: number): void {
     if (seq <= this._seq) {
-      // Others are of the log before this one, or of no answer at all.
+      // Other numbers mean answers of the log before this one, or no answer at all.
       this._acknowledged = Math.max(this._acknowledged, seq);
       this.wake();
     }
@@ -178,7 +178,7 @@ export class RunningWatch {
   /** Checks again whether there is something to answer. */
   wake(): void {
     if (this._hasArrived) {
-      // Whether the answer can be given now or not.
+      // The wait is over, whether or not the answer can be given now.
       clearTimeout(this._arrival);
     }
     if (
@@ -228,7 +228,7 @@ export class RunningWatch {
       }
       this._computing = false;
       if (this._output.isFull()) {
-        // Other clients' answers were computed meanwhile, and this one was kept for a while: a newer one is better.
+        // The viewer stopped reading while this was computed: it will get a newer answer when it reads again.
         return;
       }
       this._sentVersion = answer.version;
@@ -238,14 +238,14 @@ export class RunningWatch {
       const { logId } = this._entry.cluster.store;
       const seq = this._seq + 1;
       this._output.snapshot(this._request.id, seq, logId, answer);
-      // Only now: an answer that was too long to send is never acknowledged.
+      // Counted only after sending: an answer that was too long to be sent is never acknowledged.
       this._seq = seq;
     } catch (error) {
       if (this._disposed || generation !== this._generation) {
         return;
       }
       this._computing = false;
-      // Not again before the rows change: the same rows would fail the same way.
+      // It is not computed again before the rows change: the same rows would fail the same way.
       this._sentVersion = answerVersion(
         this._entry.cluster,
         this._question.view

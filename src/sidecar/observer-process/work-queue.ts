@@ -9,7 +9,7 @@ const SHARE_MILLISECONDS = 2;
 /** One in this many turns of an asker goes to a job that is not urgent, if the asker has both kinds. */
 const ORDINARY_EVERY = 4;
 
-/** The asker has gone, or asks for something else by now. Nobody waits for this error: it is caught and dropped. */
+/** The asker has gone, or asks for something else by now. Nobody waits for the answer, so callers catch and drop this error. */
 export class NotWanted extends Error {
   override readonly name = 'NotWanted';
 }
@@ -36,7 +36,7 @@ export class Job<R = unknown> {
     });
   }
 
-  /** Goes on until `end` of the clock `now` or until it is over. */
+  /** Runs the fold on until the clock `now` says `end`, or until the fold is over. */
   advance(end: number, now: () => number): void {
     if (!this._isWanted()) {
       this.isOver = true;
@@ -61,7 +61,7 @@ export class Job<R = unknown> {
   }
 }
 
-/** What one asker waits for. */
+/** The jobs that one asker waits for. */
 class Line {
   private readonly _urgent: Job[] = [];
   private readonly _ordinary: Job[] = [];
@@ -85,7 +85,7 @@ class Line {
   }
 }
 
-/** A job may stand in the lines of several askers: each one's turn carries it on. */
+/** The first job that is not over. A job may stand in the lines of several askers: the turn of each carries it on. */
 function firstOf(jobs: Job[]): Job | undefined {
   while (jobs[0]?.isOver === true) {
     jobs.shift();
@@ -97,7 +97,7 @@ function firstOf(jobs: Job[]): Job | undefined {
 const NOBODY = {};
 
 export type Asker = {
-  /** Whose turn it takes: a page, say. */
+  /** Whose turn the job takes, such as a page. */
   readonly owner: object;
   /** Checked before each turn; a job that no asker wants any more is dropped. */
   isWanted(): boolean;
@@ -117,7 +117,7 @@ export class WorkQueue {
   /** @param _now - milliseconds of the clock that shares are measured by. */
   constructor(private readonly _now: () => number = () => performance.now()) {}
 
-  /** Milliseconds of the process that the fold took, so that callers can limit how often it is run. */
+  /** Runs a fold. `milliseconds` is the time that the fold itself took, so that callers can limit how often they ask. */
   run<R>(
     slices: Slices<R>,
     urgent = false,
@@ -165,7 +165,7 @@ export class WorkQueue {
       line.endTurn();
       this._lines.delete(owner);
       if (line.next() !== undefined) {
-        // Behind the others; this loop comes to it again if there is time.
+        // It goes to the end of the queue; this loop comes to it again if there is time.
         this._lines.set(owner, line);
       }
     }

@@ -78,11 +78,11 @@ export class AssignBuilder {
   ) {}
 
   /**
-   * @param has - what the worker has; what this message brings is added.
-   * @param begin - the index of its first task; it may not hold all that follow.
+   * @param has - the blobs that the worker has; those of this message are added. @param begin - the index of its first task; it may not
+   * hold all that follow.
    */
   build(
-    { worker, taskIds, runIds }: Assign,
+    { worker, taskIds, runIds, priorities }: Assign,
     tasks: TaskTable,
     has: WorkerBlobs,
     begin = 0
@@ -119,7 +119,7 @@ export class AssignBuilder {
       out.function[i] = rows.functionId[task]!;
       out.span[i] = rows.span[task]!;
       out.flags[i] = rows.flags[task]!;
-      out.priority[i] = tasks.rank[task]!;
+      out.priority[i] = priorities?.[end] ?? tasks.rank[task]!;
       out.readyAt[i] = this._start + tasks.readyAt[task]!;
       out.firstDependency[i] = this._dependencies.rows;
       this._addDependencies(task, worker, tasks);

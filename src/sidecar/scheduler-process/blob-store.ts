@@ -23,7 +23,7 @@ export type WorkerBlobs = {
   readonly chunks: Set<number>;
 };
 
-/** What is no longer needed: workers are to drop their copies. */
+/** Blobs that are no longer needed: workers are to drop their copies. */
 type FreedBlobs = {
   readonly templates: readonly number[];
   readonly chunks: readonly number[];
@@ -39,13 +39,15 @@ const NONE: readonly number[] = [];
 export class BlobStore {
   private readonly _templates = new Map<number, Blob>();
   private readonly _chunks = new Map<number, Blob>();
-  /** Templates that only the client needs; the one that was used last is the last. */
+  /** Templates that only the client needs, the longest unused first. */
   private readonly _idle = new Set<number>();
   private _idleBytes = 0;
   /** Chunks that no task has named yet. */
   private readonly _unnamedChunks = new Set<number>();
   private _freedTemplates: number[] = [];
   private _freedChunks: number[] = [];
+  private _nextTemplate = 0;
+  private _nextChunk = 0;
 
   constructor(
     private readonly _idleTemplates = IDLE_TEMPLATES,
@@ -55,6 +57,15 @@ export class BlobStore {
   /** How many templates and chunks are kept. */
   get size(): number {
     return this._templates.size + this._chunks.size;
+  }
+
+  /** Ids are not used again: workers may still have what they named. */
+  takeTemplateId(): number {
+    return this._nextTemplate++;
+  }
+
+  takeChunkId(): number {
+    return this._nextChunk++;
   }
 
   addTemplate(id: number, bytes: Uint8Array): void {
@@ -132,8 +143,8 @@ export class BlobStore {
   }
 
   /**
-   * Templates that only the client needs, the longest unused first, of which there are too many: the client is to be asked for them. Each
-   * is given once, and again after tasks have used it in between.
+   * Takes the templates beyond the bound out of those that only the client needs, the longest unused first. The client is to be asked
+   * whether it will name them again. A template is given a second time only after tasks have used it in between.
    */
   takeExcess(): readonly number[] {
     if (!this._isTooIdle()) {
@@ -151,7 +162,7 @@ export class BlobStore {
     return excess;
   }
 
-  /** What has gone since the last call. Also chunks whose message named no task for them. */
+  /** The blobs that were freed since the last call, and chunks that no task of their message named. */
   takeFreed(): FreedBlobs {
     if (this._unnamedChunks.size > 0) {
       for (const id of this._unnamedChunks) {
@@ -214,7 +225,7 @@ export class UseCounter {
     this._tasks++;
   }
 
-  /** Tells of the last stretch. */
+  /** Reports the last stretch. */
   end(): void {
     if (this._id !== NONE_U32 && this._tasks > 0) {
       this._tell(this._id, this._tasks);
@@ -223,7 +234,7 @@ export class UseCounter {
   }
 }
 
-/** Bytes that keep no others alive: a view of a message that holds much else is copied. */
+/** Bytes that do not keep a large message alive: a view of less than half of its message is copied. */
 export function own(bytes: Uint8Array): Uint8Array {
   return 2 * bytes.length > bytes.buffer.byteLength ? bytes : bytes.slice();
 }

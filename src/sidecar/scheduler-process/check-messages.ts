@@ -1,6 +1,6 @@
 /**
- * What a message of the right form must fulfil besides: offsets that lie within what they point into, possible ids, times that are
- * numbers. Checked before any of the message is taken in, so that a refused message has changed nothing. In the scheduler process.
+ * Checks the content of messages whose form is right: offsets lie within what they point into, ids are possible, times are numbers. Checked
+ * before any of the message is taken in, so that a refused message has changed nothing. In the scheduler process.
  */
 import { NONE_U32, SubmitFlag } from '../../records/enumerations';
 import type { ArrayOf } from '../../base/typed-arrays';
@@ -8,15 +8,14 @@ import type { ClientTaskId } from '../../records/ids';
 import { MAX_DENSE_IDS } from '../../base/versioned-ids';
 import { BrokenFrame } from '../../wire/broken-frame';
 import type { Message } from '../../wire/schema';
-import type { BlobStore } from './blob-store';
-import { type TaskRows } from './task-rows';
+import type { ClientBlobs, ClientTasks } from './client-scope';
 
 /**
  * Ids are dense: each one takes room for all before it. A client that gave up a submission while another of its threads scattered data
  * has skipped the submission's ids, which are no more than there can be.
  */
 const MOST_SKIPPED_IDS = MAX_DENSE_IDS;
-/** Likewise names; each side announces them in turn. */
+/** The same for names; each side announces its own. */
 const MOST_SKIPPED_NAMES = 1 << 20;
 /** Interval of a memory run, as long as anybody could want. */
 const MOST_INTERVAL_SECONDS = 86_400;
@@ -25,11 +24,11 @@ type Submit = Message<'client', 'up', 'submit'>;
 type Scattered = Message<'client', 'up', 'scattered'>;
 
 type Borders = {
-  readonly rows: TaskRows;
-  readonly blobs: BlobStore;
+  readonly tasks: ClientTasks;
+  readonly blobs: ClientBlobs;
   /** How many names the sender has announced. */
   readonly names: number;
-  /** The generation of the graph of which a part has come. */
+  /** The generation of the graph of which some parts have come and others not. */
   readonly coming: number | null;
 };
 
@@ -46,6 +45,11 @@ export function checkFromClient(
     checkSubmit(message, borders);
   } else if (type === 'scattered') {
     checkScattered(message, borders);
+  } else if (
+    type === 'logEvent' ||
+    (type === 'plugin' && message.fields.setUp)
+  ) {
+    checkHasBlob(type, message.blobs);
   } else if (type === 'run' && message.blobs.length === 0) {
     throw new BrokenFrame('"run" has no function to run.');
   } else if (
@@ -60,7 +64,7 @@ export function checkFromClient(
 
 function checkSubmit(
   { fields, tables, blobs }: Submit,
-  { rows, blobs: kept, coming }: Borders
+  { tasks: own, blobs: kept, coming }: Borders
 ): void {
   const { tasks, dependencies } = tables;
   if (coming !== null && coming !== fields.generation) {
@@ -77,7 +81,7 @@ function checkSubmit(
     checkBlob('submit', blob, blobs.length);
   }
   const keyBytes = checkKeys('submit', fields.keysBlob, blobs);
-  checkIds('submit', tasks, rows);
+  checkIds('submit', tasks, own);
   checkAscending('submit', 'suffix', tasks.suffix, tasks.rows, keyBytes);
   checkAscending(
     'submit',
@@ -104,7 +108,7 @@ function checkSubmit(
     const template = tasks.template[i]!;
     // An alias runs nothing, so its function and span tell nothing about the next row's.
     if ((tasks.flags[i]! & SubmitFlag.Alias) === 0 && template !== known) {
-      if (!here.has(template) && kept.template(template) === undefined) {
+      if (!here.has(template) && !kept.hasTemplate(template)) {
         throw new BrokenFrame(
           `"submit": task ${tasks.id[i]} names template ${template}, which was never sent.`
         );
@@ -121,11 +125,11 @@ function checkSubmit(
 
 function checkScattered(
   { fields, tables, blobs }: Scattered,
-  { rows }: Borders
+  { tasks: own }: Borders
 ): void {
   const { tasks, holders } = tables;
   const keyBytes = checkKeys('scattered', fields.keysBlob, blobs);
-  checkIds('scattered', tasks, rows);
+  checkIds('scattered', tasks, own);
   checkAscending('scattered', 'suffix', tasks.suffix, tasks.rows, keyBytes);
   for (let k = 0; k < holders.rows; k++) {
     if (holders.row[k]! >= tasks.rows) {
@@ -146,7 +150,9 @@ export function checkFromWorker(
   names: number,
   threads: number
 ): void {
-  if (message.type === 'finished') {
+  if (message.type === 'logEvent') {
+    checkHasBlob(message.type, message.blobs);
+  } else if (message.type === 'finished') {
     checkNames('finished', message.fields.firstName & ~COINED, names);
     checkFinished(message, threads);
   } else if (message.type === 'measured') {
@@ -214,6 +220,12 @@ function checkNames(type: string, first: number, announced: number): void {
   }
 }
 
+function checkHasBlob(type: string, blobs: readonly Uint8Array[]): void {
+  if (blobs.length === 0) {
+    throw new BrokenFrame(`"${type}" brings nothing.`);
+  }
+}
+
 function checkBlob(type: string, blob: number, blobs: number): void {
   if (blob >= blobs) {
     throw new BrokenFrame(`"${type}": blob ${blob} of ${blobs}.`);
@@ -242,9 +254,9 @@ function checkIds(
     readonly id: ArrayOf<Uint32Array, ClientTaskId>;
     readonly rows: number;
   },
-  rows: TaskRows
+  own: ClientTasks
 ): void {
-  const most = rows.clientIds + count + MOST_SKIPPED_IDS;
+  const most = own.end + count + MOST_SKIPPED_IDS;
   // Ids nearly always ascend, and then none comes twice.
   let highest = -1;
   let seen: Set<number> | null = null;
@@ -261,10 +273,10 @@ function checkIds(
     }
     if (id[i]! >= most) {
       throw new BrokenFrame(
-        `"${type}": task ${id[i]}, when the next is ${rows.clientIds}.`
+        `"${type}": task ${id[i]}, when the next is ${own.end}.`
       );
     }
-    if (rows.resolve(id[i]!) >= 0) {
+    if (own.resolve(id[i]!) >= 0) {
       throw new BrokenFrame(`"${type}": task ${id[i]} is there already.`);
     }
   }
@@ -302,7 +314,7 @@ function checkThreads(
   }
 }
 
-/** Of one result: a pebibyte. Sums with larger results lose small ones, and stay wrong when the large ones have gone. */
+/** Most bytes of one result: a pebibyte. Sums with larger results lose small ones, and stay wrong when the large ones have gone. */
 const MOST_BYTES = 2 ** 50;
 
 function checkSizes(

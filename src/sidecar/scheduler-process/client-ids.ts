@@ -13,8 +13,8 @@ type Page<N extends number> = {
 };
 
 /**
- * A value by each of the client's ids. These rise for as long as the client lives, and most of their tasks are soon forgotten: a page
- * goes with the last id that is bound in it. What stays of it are 8 bytes.
+ * Holds a value for each of the client's ids. Ids rise for as long as the client lives, and most of their tasks are soon forgotten: a page
+ * is freed with the last id that is bound in it, and 8 bytes of it stay.
  *
  * ```
  *   id     0 … 1023   1024 … 2047   2048 … 3071 (newest: stays)

@@ -1,4 +1,4 @@
-/** Handles the client's messages. In the scheduler process. */
+/** Handles the messages of one client. In the scheduler process. */
 import { NONE_U16, ReportStatus, SubmitFlag } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import { arrayOf, type ArrayOf } from '../../base/typed-arrays';
@@ -13,13 +13,15 @@ import type { NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import type { AcceptedLink } from '../../link/door';
 import { checkFromClient } from './check-messages';
+import { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import type { ClusterState, Launch } from './cluster-state';
 import type { MemoryRuns } from './memory-runs';
+import { answerTo, storyOf } from './questions';
 import { NO_ROW, type Refusal } from './report-message';
 import { NO_TASK } from './task-rows';
+import type { Command, Done } from './worker-control';
 import type { WorkerSession } from './worker-session';
 import {
-  CLIENT,
   idsTakenBy,
   translateScattered,
   translateSubmit,
@@ -28,7 +30,7 @@ import {
 
 type FromClient = Message<'client', 'up'>;
 
-/** A key to be reported although the core does not: it was wanted already, under another id. */
+/** A key that the core will not report, since it was wanted already under another id: to be reported here. */
 export type ExtraReport = readonly [
   clientId: ClientTaskId,
   task: DenseTaskId,
@@ -37,54 +39,99 @@ export type ExtraReport = readonly [
   reason: FailureReason
 ];
 
-/** What the client's messages ask of the cluster beside the core. */
+/** What handling clients' messages needs of the cluster besides the core. */
 export interface IClientHost {
   readonly memoryRuns: MemoryRuns;
-  reportAlso(report: ExtraReport): void;
+  reportAlso(client: ClientSession, report: ExtraReport): void;
   /** Fails tasks that were not taken. */
-  refuse(refusal: Refusal): void;
-  /** Carries out what was decided so far: ids of tasks that are forgotten are free after that. */
+  refuse(client: ClientSession, refusal: Refusal): void;
+  /** Carries out what was decided so far, which frees the ids of forgotten tasks. */
   freeIds(): void;
   /** Answers once the observer has everything that was measured. */
-  flush(request: number): void;
-  /** How often workers measure memory may have to change. */
+  flush(client: ClientSession, request: number): void;
+  /** The interval at which workers measure memory may have to change. */
   memoryRatesChanged(): void;
-  /** Whether the client waits, asked by `stalled`. */
-  clientWaits(waiting: boolean): void;
-  close(): void;
+  /** The client's answer to `stalled`. */
+  clientWaits(client: ClientSession, waiting: boolean): void;
+  /** Where workers look for modules, or what they import ahead, may have to change. */
+  launchChanged(): void;
+  /** Changes the workers, as the client commands. */
+  command(command: Command, done: Done): void;
+  close(client: ClientSession): void;
   warn(sentence: string): void;
 }
 
 export class ClientSession {
-  /** The newest generation that has come whole. */
+  readonly tasks: ClientTasks;
+  /** What this client's Python last said of itself. */
+  launch: Launch | null = null;
+  private readonly _blobs: ClientBlobs;
+  private readonly _spans: ClientSpans;
+  /** Memory runs that are on: this client's number, and the log's. */
+  private readonly _memoryRuns = new Map<number, number>();
+  /** The newest graph that has come whole. */
   private _generation = 0;
-  /** The generation of a graph of which a part has come. */
+  /** The graph of which some parts have come and others not. */
   private _coming: number | null = null;
   /** Whether there was no room for that graph: the rest of it is not taken either. */
   private _refusing = false;
 
+  /** @param id - no other client of the cluster has had it; 0 is the owner. */
   constructor(
     readonly link: AcceptedLink<'client'>,
     private readonly _cluster: ClusterState,
     private readonly _names: NamesOf,
-    private readonly _host: IClientHost
-  ) {}
+    private readonly _host: IClientHost,
+    readonly id: number
+  ) {
+    this.tasks = new ClientTasks(_cluster.rows, id);
+    this._blobs = new ClientBlobs(_cluster.blobs);
+    this._spans = new ClientSpans(_cluster.spanNumbers);
+  }
+
+  /** The client has gone: nothing is wanted or named by it any more, what it measured and marked has ended. */
+  leave(): void {
+    const { rows, workers, log, clock } = this._cluster;
+    for (const run of this._memoryRuns.values()) {
+      this._host.memoryRuns.stop(run);
+    }
+    if (this._memoryRuns.size > 0) {
+      this._memoryRuns.clear();
+      this._host.memoryRatesChanged();
+    }
+    log.spans(this.id, this._spans.close(clock()));
+    this._blobs.forgetAll();
+    for (const { link } of workers.values()) {
+      link.send('discard', { clients: [this.id] });
+    }
+    rows.removeClient(this.id);
+    this._cluster.moves++;
+    this._cluster.handle({
+      type: 'clientLeft',
+      at: this._cluster.at,
+      client: this.id
+    });
+  }
 
   /** @throws BrokenFrame before anything of the message is taken in. */
   take(message: FromClient): void {
-    const { log, rows, blobs } = this._cluster;
-    const names = this._names.size;
-    checkFromClient(message, { rows, blobs, names, coming: this._coming });
+    const { log } = this._cluster;
+    checkFromClient(message, {
+      tasks: this.tasks,
+      blobs: this._blobs,
+      names: this._names.size,
+      coming: this._coming
+    });
     switch (message.type) {
       case 'submit':
         return this._submit(message);
       case 'waiting':
-        return this._host.clientWaits(message.fields.waiting);
+        return this._host.clientWaits(this, message.fields.waiting);
       case 'forget':
-        return this._cluster.blobs.forget(message.fields.templates);
+        return this._blobs.forget(message.fields.templates);
       case 'spans':
         this._names.announce(message.fields.firstName, message.fields.names);
-        return log.spans(CLIENT, message.fields.spans);
+        return log.spans(this.id, this._spans.announce(message.fields.spans));
       case 'want':
         return this._want(message);
       case 'release':
@@ -95,6 +142,8 @@ export class ClientSession {
         return this._tell('clientRetries', message.tables.ids);
       case 'locate':
         return this._locate(message);
+      case 'question':
+        return this._answer(message);
       case 'scattered':
         return this._scattered(message);
       case 'discard':
@@ -102,17 +151,22 @@ export class ClientSession {
       case 'run':
         return this._run(message);
       case 'flush':
-        return this._host.flush(message.fields.request);
+        return this._host.flush(this, message.fields.request);
       case 'memoryRun':
         return this._memoryRun(message);
-      case 'retireWorker':
-      case 'scale':
-        return this._host.warn(
-          'This version of Spanwise cannot change the number of workers of a running cluster. ' +
-            'Make a new one with Client(n_workers=…).'
+      case 'command': {
+        const { request } = message.fields;
+        return this._host.command(message.fields, (workers, sentence) =>
+          this.link.send('done', { request, workers: [...workers], sentence })
         );
+      }
+      case 'logEvent':
+      case 'askEvents':
+      case 'subscribe':
+      case 'plugin':
+        return this._cluster.shared.take(message, this.link);
       case 'close':
-        return this._host.close();
+        return this._host.close(this);
       case 'hello':
       case 'proof':
       case 'refused':
@@ -123,19 +177,15 @@ export class ClientSession {
     }
   }
 
-  /** Asks the client for templates that no task needs, if there are too many. Those that a graph under way has named, it keeps. */
-  askForUnused(): void {
-    const templates = this._cluster.blobs.takeExcess();
+  /**
+   * Asks the client to forget those of its templates that no task needs. It keeps those that a graph under way names.
+   *
+   * @param excess - of all clients.
+   */
+  askForUnused(excess: readonly number[]): void {
+    const templates = this._blobs.own(excess);
     if (templates.length > 0) {
       this.link.send('unused', { generation: this._generation, templates });
-    }
-  }
-
-  /** Workers that get no task of this graph have time to import what later ones want. */
-  private _tellWaiting(launch: Launch): void {
-    for (const session of this._cluster.workers.values()) {
-      session.launchVersion = this._cluster.launchVersion;
-      session.link.send('assign', { templates: [], chunks: [], launch });
     }
   }
 
@@ -143,27 +193,27 @@ export class ClientSession {
     const { fields, blobs } = message;
     const cluster = this._cluster;
     if (fields.launch !== undefined) {
-      cluster.launch = fields.launch;
-      cluster.launchVersion++;
-      this._tellWaiting(fields.launch);
+      this.launch = fields.launch;
+      this._host.launchChanged();
     }
     this._coming = fields.last ? null : fields.generation;
     if (fields.last) {
       this._generation = fields.generation;
     }
     for (const { id, blob } of fields.templates) {
-      cluster.blobs.addTemplate(id, blobs[blob]!);
+      this._blobs.addTemplate(id, blobs[blob]!);
     }
     this._names.announce(fields.firstName, fields.names);
-    cluster.log.spans(CLIENT, fields.spans);
+    cluster.log.spans(this.id, this._spans.announce(fields.spans));
     if (this._refusing || !this._hasRoomFor(message)) {
       this._refuseGraph(message);
       return;
     }
+    const chunks = new Map<number, number>();
     for (const { id, blob } of fields.chunks) {
-      cluster.blobs.addChunk(id, blobs[blob]!);
+      chunks.set(id, this._blobs.addChunk(blobs[blob]!));
     }
-    const submission = translateSubmit(message, this._context());
+    const submission = translateSubmit(message, this._context(), chunks);
     if (submission.newlyWanted.length > 0) {
       this._wants(arrayOf(Int32Array, submission.newlyWanted));
     }
@@ -174,10 +224,10 @@ export class ClientSession {
   }
 
   private _hasRoomFor({ tables }: Message<'client', 'up', 'submit'>): boolean {
-    // Seldom more than the first: the other goes through all rows.
+    // Mostly the first question is enough; the second one goes through all rows.
     return (
       this._hasRoom(tables.tasks.rows) ||
-      idsTakenBy(tables, this._cluster.rows) <= this._cluster.rows.ids.room
+      idsTakenBy(tables, this.tasks) <= this._cluster.rows.ids.room
     );
   }
 
@@ -185,15 +235,15 @@ export class ClientSession {
   private _hasRoom(count: number): boolean {
     const { ids } = this._cluster.rows;
     if (count > ids.room) {
-      // Results that were released in this turn have their ids still.
+      // Tasks that were released in this turn still have their ids.
       this._host.freeIds();
     }
     return count <= ids.room;
   }
 
   /**
-   * Takes no task of a message for which there is no room, and none of the rest of its graph. What later graphs may name is taken:
-   * templates, names, spans.
+   * Refuses the tasks of a message for which there is no room, and those of the rest of its graph. Templates, names and spans are kept,
+   * since later graphs may name them.
    */
   private _refuseGraph({
     fields,
@@ -201,7 +251,11 @@ export class ClientSession {
   }: Message<'client', 'up', 'submit'>): void {
     const cluster = this._cluster;
     if (!this._refusing) {
-      cluster.handle({ type: 'graphRefused', at: cluster.at, client: CLIENT });
+      cluster.handle({
+        type: 'graphRefused',
+        at: cluster.at,
+        client: this.id
+      });
     }
     this._refusing = !fields.last;
     this._refuse(tables.tasks);
@@ -216,9 +270,9 @@ export class ClientSession {
         clientIds.push(id[i]!);
       }
     }
-    this._cluster.rows.skipClientIds(end);
+    this.tasks.skipTo(end);
     if (clientIds.length > 0) {
-      this._host.refuse({
+      this._host.refuse(this, {
         clientIds,
         type: 'TooManyTasks',
         message: this._cluster.roomSentence
@@ -230,7 +284,7 @@ export class ClientSession {
     const { fields, tables } = message;
     const cluster = this._cluster;
     this._names.announce(fields.firstName, fields.names);
-    cluster.log.spans(CLIENT, fields.spans);
+    cluster.log.spans(this.id, this._spans.announce(fields.spans));
     if (!this._hasRoom(tables.tasks.rows)) {
       this._refuse(tables.tasks);
       this._dropData(
@@ -249,7 +303,7 @@ export class ClientSession {
         {
           items: {
             dataId: held.map(row => tables.tasks.id[row]!),
-            client: held.map(() => CLIENT),
+            client: held.map(() => this.id),
             taskId: held.map(row =>
               cluster.rows.ids.outer(event.taskIds[row]!)
             ),
@@ -276,7 +330,7 @@ export class ClientSession {
     for (const [session, places] of this._byWorker(worker)) {
       const items = {
         dataId: places.map(idOf),
-        client: places.map(() => CLIENT)
+        client: places.map(() => this.id)
       };
       session.link.send('discard', {}, { items });
     }
@@ -305,7 +359,7 @@ export class ClientSession {
     const { rows } = this._cluster;
     const fresh: DenseTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
-      const task = rows.resolve(clientId);
+      const task = this.tasks.resolve(clientId);
       if (task < 0) {
         continue;
       }
@@ -323,17 +377,17 @@ export class ClientSession {
     const cluster = this._cluster;
     const gone: DenseTaskId[] = [];
     for (const clientId of firstRows(tables.ids)) {
-      const task = cluster.rows.resolve(clientId);
+      const task = this.tasks.resolve(clientId);
       if (task >= 0 && cluster.rows.unwant(clientId, task)) {
         gone.push(task);
       }
     }
-    // What waits for memory may have some now.
+    // Workers that wait for memory may have some now.
     cluster.moves += gone.length > 0 ? 1 : 0;
     cluster.handle({
       type: 'clientReleases',
       at: cluster.at,
-      client: CLIENT,
+      client: this.id,
       taskIds: arrayOf(Int32Array, gone)
     });
   }
@@ -343,10 +397,10 @@ export class ClientSession {
     ids: ClientIdRows
   ): void {
     const cluster = this._cluster;
-    const tasks = firstRows(ids).map(id => cluster.rows.resolve(id));
+    const tasks = firstRows(ids).map(id => this.tasks.resolve(id));
     const unknown = firstRows(ids).filter((_, i) => tasks[i]! < 0);
     if (type === 'clientRetries' && unknown.length > 0) {
-      this._host.refuse({
+      this._host.refuse(this, {
         clientIds: unknown,
         type: 'LostTask',
         message:
@@ -356,7 +410,7 @@ export class ClientSession {
     cluster.handle({
       type,
       at: cluster.at,
-      client: CLIENT,
+      client: this.id,
       taskIds: arrayOf(
         Int32Array,
         tasks.filter(task => task >= 0)
@@ -373,7 +427,7 @@ export class ClientSession {
       nbytes: [] as number[]
     };
     for (const clientId of firstRows(tables.ids)) {
-      const task = rows.resolve(clientId);
+      const task = this.tasks.resolve(clientId);
       const isHere = task >= 0 && core.tasks.state[task] === TaskState.Memory;
       where.id.push(clientId);
       where.taskId.push(task < 0 ? NO_ROW : rows.ids.outer(task));
@@ -381,6 +435,18 @@ export class ClientSession {
       where.nbytes.push(isHere ? core.tasks.nbytes[task]! : 0);
     }
     this.link.send('located', { request: fields.request }, { where });
+  }
+
+  private _answer(question: Message<'client', 'up', 'question'>): void {
+    const { request, about } = question.fields;
+    if (about === 'story') {
+      const story = storyOf(this._cluster, this.tasks, question);
+      this.link.send('answer', { request, next: null, story });
+      return;
+    }
+    const { next, page } = answerTo(this._cluster, this.tasks, question);
+    const { tasks, holders, keys } = page;
+    this.link.send('answer', { request, next }, { tasks, holders }, [keys]);
   }
 
   private _run({ fields, blobs }: Message<'client', 'up', 'run'>): void {
@@ -422,13 +488,24 @@ export class ClientSession {
   private _memoryRun({ fields }: Message<'client', 'up', 'memoryRun'>): void {
     const { memoryRuns } = this._host;
     const { run, label, measure, intervalSeconds, state } = fields;
+    let logged = this._memoryRuns.get(run);
     if (state === 'start') {
-      memoryRuns.start(run, label, measure, intervalSeconds);
+      if (logged === undefined) {
+        logged = this._cluster.memoryRunNumbers.take(run);
+        this._memoryRuns.set(run, logged);
+      }
+      memoryRuns.start(logged, label, measure, intervalSeconds);
     } else {
+      this._memoryRuns.delete(run);
       this.link.send(
         'memoryRunEnded',
         { run },
-        { samples: memoryRuns.stop(run) }
+        {
+          samples:
+            logged === undefined
+              ? { t: [], bytes: [] }
+              : memoryRuns.stop(logged)
+        }
       );
     }
     this._host.memoryRatesChanged();
@@ -439,7 +516,7 @@ export class ClientSession {
     cluster.handle({
       type: 'clientWants',
       at: cluster.at,
-      client: CLIENT,
+      client: this.id,
       taskIds
     });
   }
@@ -447,7 +524,7 @@ export class ClientSession {
   private _reportPresent(clientId: ClientTaskId, task: DenseTaskId): void {
     const { state, cause, reason } = this._cluster.core.tasks;
     if (state[task] === TaskState.Memory) {
-      this._host.reportAlso([
+      this._host.reportAlso(this, [
         clientId,
         task,
         ReportStatus.Memory,
@@ -455,7 +532,7 @@ export class ClientSession {
         FailureReason.None
       ]);
     } else if (state[task] === TaskState.Erred) {
-      this._host.reportAlso([
+      this._host.reportAlso(this, [
         clientId,
         task,
         ReportStatus.Erred,
@@ -468,7 +545,17 @@ export class ClientSession {
   private _context(): SubmitContext {
     const { rows, log, blobs, clock, start } = this._cluster;
     const now = clock();
-    return { rows, names: this._names, log, blobs, now, at: now - start };
+    return {
+      rows,
+      tasks: this.tasks,
+      spans: this._spans,
+      names: this._names,
+      log,
+      blobs,
+      own: this._blobs,
+      now,
+      at: now - start
+    };
   }
 }
 

@@ -7,10 +7,13 @@ import {
 import type { DenseTaskId } from '../../records/ids';
 import { EmbeddedClusterLog } from '../../sources';
 import type { SealedBlock } from '../../records/log-writer';
+import { LARGEST_U16, LARGEST_U32 } from '../../records/enumerations';
 import { BlobStore } from './blob-store';
+import { SharedNumbers } from './client-scope';
 import type { InlineResult, TaskError } from './report-message';
 import { TaskRows } from './task-rows';
 import { WorkerRequests } from './worker-requests';
+import { SharedState } from './shared-state';
 import type { WorkerSession } from './worker-session';
 
 /** Where workers are to look for modules, in which folder they work, and what to import while they wait; changes come with submissions. */
@@ -27,6 +30,10 @@ export class ClusterState {
   readonly log: EmbeddedClusterLog;
   readonly workers = new Map<number, WorkerSession>();
   readonly requests = new WorkerRequests();
+  readonly shared: SharedState;
+  /** Spans of all clients, and memory runs. The last span stands for those beyond. */
+  readonly spanNumbers = new SharedNumbers(LARGEST_U16 - 1);
+  readonly memoryRunNumbers = new SharedNumbers(LARGEST_U32);
   /** Errors of tasks that raised, by dense id, until the task is forgotten. */
   readonly errors = new Map<DenseTaskId, TaskError>();
   /** Small results of this turn; `rows.inline` counts them from 1. */
@@ -55,6 +62,7 @@ export class ClusterState {
     mostTasks?: number
   ) {
     this.core = new Scheduler(options === undefined ? {} : { options });
+    this.shared = new SharedState(clock, this.workers, this.requests);
     this.rows = new TaskRows(this.core.tasks, mostTasks);
     this.log = new EmbeddedClusterLog(start, emit, isRecording);
   }

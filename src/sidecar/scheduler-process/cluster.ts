@@ -10,27 +10,18 @@
  */
 import { CapacityState } from '../../records/enumerations';
 import { randomUUID } from 'node:crypto';
-import { NamesOf } from '../../sources';
-import { BrokenFrame } from '../../wire/broken-frame';
-import { clientIntro } from '../../wire/client-link';
 import type { ClusterSettings } from '../../wire/cluster-settings';
-import { HandshakeRefused, type Intro } from '../../wire/handshake';
-import type { Message } from '../../wire/schema';
-import { check } from '../../wire/validate';
+import type { Intro } from '../../wire/handshake';
 import { BUILD, VERSION } from '../build';
 import { Door, type AcceptedLink } from '../../link/door';
-import {
-  ClientSession,
-  type ExtraReport,
-  type IClientHost
-} from './client-messages';
+import type { ClientSession, ExtraReport } from './client-messages';
+import { ClientRoster } from './client-roster';
 import { ClusterState } from './cluster-state';
-import { InstructionPerformer } from './instructions';
+import { InstructionPerformer, type AlsoReported } from './instructions';
 import { MemoryRuns } from './memory-runs';
 import { NameKeeper } from './name-keeper';
 import { ObserverLink, type EndReason } from '../../link/observer-link';
 import type { Refusal } from './report-message';
-import { CLIENT } from './translate';
 import {
   WorkerFleet,
   type FleetOptions,
@@ -39,6 +30,7 @@ import {
 import { Roster, type IRosterHost, type Phase } from './roster';
 import { StallWatch } from './stall-watch';
 import type { FinishedRuns } from './worker-messages';
+import { WorkerControl, type Command, type Done } from './worker-control';
 import type { WorkerSession } from './worker-session';
 
 /** How often workers measure memory when nobody asks for more. */
@@ -59,17 +51,18 @@ type ClusterOptions = {
   readonly fleet?: (options: FleetOptions) => IWorkerFleet;
   /** {@link FLUSH_SECONDS} if left out. */
   readonly flushSeconds?: number;
-  /** How long after a stall that nobody waited for the next one is news; a minute if left out. */
+  /** After a stall in which the client waited for nothing, the next such stall is reported only after this long; a minute if left out. */
   readonly quietSeconds?: number;
 };
 
-export class Cluster implements IClientHost, IRosterHost {
+export class Cluster implements IRosterHost {
   readonly memoryRuns: MemoryRuns;
   /** Fulfilled with the reason when the cluster has ended. */
   readonly ended: Promise<EndReason>;
   private readonly _state: ClusterState;
   private readonly _performer: InstructionPerformer;
   private readonly _roster: Roster;
+  private readonly _control: WorkerControl;
   private readonly _names: NameKeeper;
   private readonly _stalls: StallWatch;
   private readonly _logId = randomUUID().replaceAll('-', '');
@@ -77,14 +70,14 @@ export class Cluster implements IClientHost, IRosterHost {
   private _observer: ObserverLink | null = null;
   private _door: Door<'client' | 'worker'> | null = null;
   private _fleet: IWorkerFleet | null = null;
-  private _client: ClientSession | null = null;
-  /** Warnings from before the client came. */
-  private readonly _unsaid: string[] = [];
+  private readonly _clients: ClientRoster;
+  /** The numbers of clients that have been welcomed and whose links have not come yet. */
+  private readonly _admitted = new WeakMap<Intro, number>();
   private _phase: Phase = 'starting';
   private _inbox: (() => void)[] = [];
   private _finished: FinishedRuns[] = [];
-  private _extraReports: ExtraReport[] = [];
-  private _refusals: Refusal[] = [];
+  /** By client, what the core does not report. */
+  private _also = new Map<number, AlsoReported>();
   private _sealTimer: NodeJS.Timeout | undefined;
 
   /** Opens the door and starts the workers. */
@@ -107,6 +100,14 @@ export class Cluster implements IClientHost, IRosterHost {
     );
     this._performer = new InstructionPerformer(this._state);
     this._roster = new Roster(this._state, this, settings.workerTtlSeconds);
+    this._control = new WorkerControl(this._state, this._roster, this);
+    this._clients = new ClientRoster(
+      this._state,
+      this,
+      settings.name,
+      settings.launch,
+      waiting => this._stalls.clientsWait(waiting)
+    );
     this._names = new NameKeeper(this._state);
     this._stalls = new StallWatch(
       this._state,
@@ -127,21 +128,21 @@ export class Cluster implements IClientHost, IRosterHost {
     return this._door?.address ?? '';
   }
 
-  // ---- IClientHost
+  // ---- what clients ask for
 
-  reportAlso(report: ExtraReport): void {
-    this._extraReports.push(report);
+  reportAlso(client: ClientSession, report: ExtraReport): void {
+    this._alsoFor(client).reports.push(report);
   }
 
-  refuse(refusal: Refusal): void {
-    this._refusals.push(refusal);
+  refuse(client: ClientSession, refusal: Refusal): void {
+    this._alsoFor(client).refusals.push(refusal);
   }
 
   freeIds(): void {
     this._carryOut();
   }
 
-  flush(request: number): void {
+  flush(client: ClientSession, request: number): void {
     const { requests, workers, log, clock } = this._state;
     const limit = this._options.flushSeconds ?? FLUSH_SECONDS;
     const sessions = [...workers.values()];
@@ -150,10 +151,10 @@ export class Cluster implements IClientHost, IRosterHost {
     const stopped = sessions.filter(isStopped).map(({ id }) => id);
     const asked = sessions.filter(session => !isStopped(session));
     requests.flush(asked, limit, unanswered => {
-      // What the workers have just sent belongs to this turn: it is in the log when the turn is over.
+      // The workers' answers belong to this turn: they are in the log when the turn is over.
       setImmediate(() => {
         const seq = log.seal(clock());
-        this._client?.link.send('flushed', {
+        client.link.send('flushed', {
           request,
           logId: this._logId,
           seq,
@@ -176,21 +177,41 @@ export class Cluster implements IClientHost, IRosterHost {
     }
   }
 
-  clientWaits(waiting: boolean): void {
-    this._stalls.clientWaits(waiting);
+  clientWaits(client: ClientSession, waiting: boolean): void {
+    this._clients.waiting.answered(client, waiting);
   }
 
-  close(): void {
-    void this.end('closed');
+  /** Workers that get no task soon have time to import what later ones want. */
+  launchChanged(): void {
+    const state = this._state;
+    const launch = this._clients.launch();
+    state.launch = launch;
+    state.launchVersion++;
+    for (const session of state.workers.values()) {
+      session.launchVersion = state.launchVersion;
+      session.link.send('assign', { templates: [], chunks: [], launch });
+    }
+  }
+
+  command(command: Command, done: Done): void {
+    this._control.command(command, done);
+  }
+
+  close(client: ClientSession): void {
+    if (this._clients.isOwner(client)) {
+      void this.end('closed');
+    } else {
+      this._clients.goodbye(client);
+    }
+  }
+
+  /** A private cluster goes with its client. */
+  ownerLeft(): void {
+    void this.end('kernel-ended');
   }
 
   warn(sentence: string): void {
-    if (this._client === null) {
-      this._unsaid.push(sentence);
-    } else {
-      this._client.link.send('problem', { sentence });
-      this._client.link.flush();
-    }
+    this._clients.warn(sentence);
   }
 
   // ---- IRosterHost
@@ -227,9 +248,8 @@ export class Cluster implements IClientHost, IRosterHost {
     this._options.note(sentence);
   }
 
-  askWhetherClientWaits(): void {
-    this._client?.link.send('stalled', {});
-    this._client?.link.flush();
+  askWhetherClientsWait(): void {
+    this._clients.askWhetherTheyWait();
   }
 
   /** Does something in this turn, after all sockets were read. */
@@ -248,10 +268,11 @@ export class Cluster implements IClientHost, IRosterHost {
     this._phase = 'closing';
     const { log, workers, clock } = this._state;
     this._tellCluster();
-    this._client?.link.send('closed', {});
-    this._client?.link.flush();
+    this._clients.tell('closed', {});
+    this._clients.flush();
     this.memoryRuns.close();
     this._roster.close();
+    this._control.close();
     this._stalls.close();
     for (const { id, link } of workers.values()) {
       log.capacity(clock(), id, CapacityState.Closing);
@@ -263,7 +284,7 @@ export class Cluster implements IClientHost, IRosterHost {
     clearTimeout(this._sealTimer);
     log.seal(clock());
     await this._observer?.end(why, this._state.at, LAST_WORDS_SECONDS);
-    this._client?.link.close('The cluster was closed.');
+    this._clients.close('The cluster was closed.');
     await this._door?.close();
     this._resolveEnded(why);
   }
@@ -287,7 +308,8 @@ export class Cluster implements IClientHost, IRosterHost {
           : this._roster.welcome(intro),
       onLink: link => {
         if (link.role === 'client') {
-          this._clientCame(link as AcceptedLink<'client'>);
+          const id = this._admitted.get(link.intro)!;
+          this._clients.came(link as AcceptedLink<'client'>, id);
         } else {
           this._roster.came(link as AcceptedLink<'worker'>);
         }
@@ -352,7 +374,7 @@ export class Cluster implements IClientHost, IRosterHost {
         },
         onRefused: sentence => this.warn(sentence),
         who: 'This cluster',
-        // Of two protocols, the sentence says already which side is to be upgraded.
+        // If the protocols differ, the sentence already says which side is to be upgraded.
         remedy: code =>
           code === 'protocol'
             ? ''
@@ -365,19 +387,13 @@ export class Cluster implements IClientHost, IRosterHost {
 
   private _welcomeClient(intro: Intro): Intro {
     const { settings } = this._options;
-    check(clientIntro, intro, 'What the client says of itself');
-    if (this._client !== null || this._phase === 'closing') {
-      throw new HandshakeRefused(
-        'busy',
-        this._client === null
-          ? `The cluster ${settings.name} is closing; make a new one with Client().`
-          : `The cluster ${settings.name} belongs to another client; make one with Client().`
-      );
-    }
+    const client = this._clients.admit(intro);
+    this._admitted.set(intro, client);
     return {
       clusterId: settings.clusterId,
       name: settings.name,
       logId: this._logId,
+      client,
       schedulerStart: this._state.start,
       clock: this._state.clock(),
       wallEpoch: this._wallEpoch,
@@ -386,52 +402,8 @@ export class Cluster implements IClientHost, IRosterHost {
     };
   }
 
-  // ---- links
-
-  private _clientCame(link: AcceptedLink<'client'>): void {
-    const names = new NamesOf(this._state.log.names, false);
-    const session = new ClientSession(link, this._state, names, this);
-    this._client = session;
-    link.start({
-      messages: batch => this.gather(() => this._takeClient(session, batch)),
-      // A private cluster goes with its client.
-      closed: () => this.gather(() => void this._clientGone())
-    });
-    this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
-  }
-
-  private async _clientGone(): Promise<void> {
-    this._client = null;
-    if (this._phase !== 'closing') {
-      this._state.handle({
-        type: 'clientLeft',
-        at: this._state.at,
-        client: CLIENT
-      });
-      await this.end('kernel-ended');
-    }
-  }
-
-  private _takeClient(
-    session: ClientSession,
-    batch: readonly Message<'client', 'up'>[]
-  ): void {
-    for (const message of batch) {
-      try {
-        session.take(message);
-      } catch (error) {
-        if (error instanceof BrokenFrame) {
-          this._options.note(error.message);
-          session.link.refuse('broken-frame', error.message);
-          return;
-        }
-        throw error;
-      }
-    }
-  }
-
   private _tellCluster(): void {
-    this._client?.link.send('cluster', {
+    this._clients.tell('cluster', {
       state: this._phase,
       workers: this._roster.list()
     });
@@ -447,7 +419,7 @@ export class Cluster implements IClientHost, IRosterHost {
         act();
       }
       this._carryOut();
-      this._client?.askForUnused();
+      this._clients.askForUnused();
     } catch (error) {
       // A bug: the state can no longer be trusted.
       const text = error instanceof Error ? (error.stack ?? '') : String(error);
@@ -461,13 +433,22 @@ export class Cluster implements IClientHost, IRosterHost {
   }
 
   private _carryOut(): void {
-    const extraReports = this._extraReports;
-    const refusals = this._refusals;
-    this._extraReports = [];
-    this._refusals = [];
-    this._performer.perform(this._client?.link ?? null, extraReports, refusals);
+    const also = this._also;
+    if (also.size > 0) {
+      this._also = new Map();
+    }
+    this._performer.perform(this._clients.links, also);
     this._writeLog();
     this._performer.giveBackIds();
+  }
+
+  private _alsoFor({ id }: ClientSession): AlsoReported {
+    let also = this._also.get(id);
+    if (also === undefined) {
+      also = { reports: [], refusals: [] };
+      this._also.set(id, also);
+    }
+    return also;
   }
 
   private _writeLog(): void {
@@ -493,12 +474,12 @@ export class Cluster implements IClientHost, IRosterHost {
 
   private _problem(sentence: string): void {
     this._options.note(sentence);
-    this._client?.link.send('problem', { sentence, fatal: true });
-    this._client?.link.flush();
+    this._clients.tell('problem', { sentence, fatal: true });
+    this._clients.flush();
   }
 }
 
-/** What the client says beside incomplete figures; empty if they are complete. */
+/** Why the figures are incomplete, for the user; empty: they are complete. */
 function unansweredSentence(
   workers: readonly number[],
   seconds: number

@@ -1,6 +1,6 @@
 /** Tells the user once that the disk is full, however many workers report it. In the scheduler process. */
 
-/** How long after the last of its kind something is news again. */
+/** A notice is repeated only this long after the last problem of its kind. */
 export const QUIET_SECONDS = 60;
 
 export class DiskNotices {

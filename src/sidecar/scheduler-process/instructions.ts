@@ -3,12 +3,22 @@ import { StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { Forgotten, Instruction, Release, Report } from '../../scheduler';
 import type { AcceptedLink } from '../../link/door';
+import type { DenseTaskIds } from '../../records/ids';
 import { AssignBuilder } from './assign-message';
 import { UseCounter } from './blob-store';
 import type { ExtraReport } from './client-messages';
 import type { ClusterState } from './cluster-state';
 import { ReportBuilder, type Refusal } from './report-message';
 import { outerIds } from './translate';
+
+/** What the core does not report to a client. */
+export type AlsoReported = {
+  readonly reports: ExtraReport[];
+  readonly refusals: Refusal[];
+};
+
+const NOTHING: ReadonlyMap<number, AlsoReported> = new Map();
+const NO_REPORTS: ReadonlyMap<number, ReportBuilder> = new Map();
 
 export class InstructionPerformer {
   private readonly _assigns: AssignBuilder;
@@ -23,32 +33,41 @@ export class InstructionPerformer {
    * Carries out all instructions of a turn. The ids of forgotten tasks stay taken until {@link InstructionPerformer.giveBackIds}: the log
    * may still need rows about them.
    *
-   * @param client - where reports go, if there is a client.
+   * @param clients - where reports go, by the clients' numbers.
+   * @param also - what else there is to report, by client.
    */
   perform(
-    client: AcceptedLink<'client'> | null,
-    extraReports: readonly ExtraReport[],
-    refusals: readonly Refusal[] = []
+    clients: ReadonlyMap<number, AcceptedLink<'client'>>,
+    also: ReadonlyMap<number, AlsoReported> = NOTHING
   ): void {
     const { core, rows, inlines } = this._cluster;
     // Every other turn has nothing to report: a task is submitted in one and ends in another.
-    let report: ReportBuilder | null = null;
+    let reports: Map<number, ReportBuilder> | null = null;
+    const reportTo = (client: number): ReportBuilder => {
+      reports ??= new Map();
+      let report = reports.get(client);
+      if (report === undefined) {
+        report = this._emptyReport();
+        reports.set(client, report);
+      }
+      return report;
+    };
     for (const instruction of core.takeInstructions()) {
       if (instruction.type === 'report') {
-        (report ??= this._emptyReport()).add(instruction);
+        reportTo(instruction.client).add(instruction);
       } else {
         this._perform(instruction);
       }
     }
-    for (const extra of extraReports) {
-      (report ??= this._emptyReport()).addRow(...extra);
+    for (const [client, { reports: extra, refusals }] of also) {
+      extra.forEach(row => reportTo(client).addRow(...row));
+      refusals.forEach(refusal => reportTo(client).addRefusal(refusal));
     }
-    for (const refusal of refusals) {
-      (report ??= this._emptyReport()).addRefusal(refusal);
-    }
-    if (report !== null && !report.isEmpty && client !== null) {
-      const { fields, tables, blobs } = report.message();
-      client.send('report', fields, tables, blobs);
+    for (const [client, report] of reports ?? NO_REPORTS) {
+      if (!report.isEmpty) {
+        const { fields, tables, blobs } = report.message();
+        clients.get(client)?.send('report', fields, tables, blobs);
+      }
     }
     for (const { task } of inlines) {
       rows.inline[task] = 0;
@@ -57,7 +76,9 @@ export class InstructionPerformer {
     for (const { link } of this._cluster.workers.values()) {
       link.flush();
     }
-    client?.flush();
+    for (const link of clients.values()) {
+      link.flush();
+    }
   }
 
   /** Lets the ids of forgotten tasks be used again, and drops what only they needed. */
@@ -155,12 +176,30 @@ export class InstructionPerformer {
         }
         return;
       }
+      case 'acquire':
+        return this._acquire(instruction.worker, instruction.taskIds);
       case 'forgotten':
         this._forgotten.push(instruction);
         return;
       default:
         return assertUnreachable(instruction);
     }
+  }
+
+  private _acquire(worker: number, taskIds: DenseTaskIds): void {
+    const { core, rows, workers } = this._cluster;
+    const tasks = [...taskIds];
+    workers.get(worker)?.link.send(
+      'acquire',
+      {},
+      {
+        items: {
+          taskId: outerIds(rows, taskIds),
+          worker: tasks.map(task => core.tasks.holdersOf(task)[0]!),
+          nbytes: tasks.map(task => core.tasks.nbytes[task]!)
+        }
+      }
+    );
   }
 
   private _release({ worker, taskIds, held }: Release): void {

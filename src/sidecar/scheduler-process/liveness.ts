@@ -8,7 +8,7 @@
  *   heard of since the last look ─────────────────────────────────► alive
  *   silent ─► this machine: stopped (SIGSTOP, a debugger) ─────────► taken out after ttl
  *                           on a core, or its CPU time has grown ──► alive
- *             nothing can be told, or nothing moves ───────────────► taken out after SILENT_TTLS × ttl
+ * it cannot be looked at, or nothing moves ───────────────► taken out after SILENT_TTLS × ttl
  * ```
  */
 import { hostname } from 'node:os';
@@ -19,7 +19,7 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 1;
 /** Silence after which a worker that cannot be looked at is said to be silent. */
 const SILENT_SECONDS = 5;
-/** A silent worker that may be at work, for all that is known, has this many times longer. */
+/** A silent worker that may be at work gets this many times the limit. */
 export const SILENT_TTLS = 10;
 
 interface ILivenessHost {
@@ -60,7 +60,7 @@ export class Liveness {
       : LOOK_SECONDS;
   }
 
-  /** Looks at those that have said nothing since the last look. */
+  /** Looks at the workers that have sent nothing since the last look. */
   look(sessions: Iterable<WorkerSession>, now: number): void {
     // This process may have been stopped too: its own absence must not count as the workers' silence.
     const passed = Math.min(

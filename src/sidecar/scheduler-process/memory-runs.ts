@@ -11,9 +11,9 @@ export type MemoryUse = {
   readonly spilled: number;
 };
 
-/** All workers measure as often as the run that asks most. */
+/** The shortest interval of a run: all workers measure as often as the run with the shortest interval asks. */
 const SHORTEST_SECONDS = 0.01;
-/** A sample that comes sooner after another says nothing new: workers do not measure so often. */
+/** A sample sooner than this after another says nothing new, since workers do not measure so often. */
 const DOUBLE_SECONDS = 0.001;
 
 type MemoryRun = {
@@ -109,12 +109,12 @@ export class MemoryRuns {
   }
 
   /**
-   * The next sample is due at the next whole interval since the start. By our clock: Node counts a timer's time from when its turn of the
-   * event loop began, which after a long turn is long ago.
+   * The next sample is due at the next whole interval since the start. The time is checked by our clock: Node counts a timer from the start
+   * of its turn of the event loop, which may be long ago.
    */
   private _goOn(id: number, run: MemoryRun): void {
     const { start, intervalSeconds } = run;
-    // One reading of the clock for both: a time that is due later than it is never due before the next one.
+    // `due` and the wait come from one reading of the clock, so that rounding never makes the sample early.
     const wait = (due: number, from: number): void => {
       run.timer = setTimeout(
         () => {

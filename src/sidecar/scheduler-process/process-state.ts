@@ -1,4 +1,6 @@
-/** What the system says of another process: whether it is stopped, and whether it has done anything. In the scheduler process. */
+/**
+ * The state of another process as the system knows it: whether it is stopped, and whether it has used its CPU. In the scheduler process.
+ */
 import { processStat, UNTOLD } from '../process-stat';
 
 export type ProcessState = {

@@ -14,7 +14,7 @@ const NO_CAUSE = NONE_U32 as ClientTaskId;
 /** Stands for a task that has no row. */
 export const NO_ROW = 0 as OuterTaskId;
 
-/** An error as its worker told of it. */
+/** An error as its worker reported it. */
 export type TaskError = {
   readonly type: string;
   readonly message: string;
@@ -29,7 +29,7 @@ export type InlineResult = {
   readonly bytes: Uint8Array;
 };
 
-/** Tasks of the client's that the scheduler does not have, and what they fail of. */
+/** Tasks that the client has submitted and the scheduler has not, and the error that they get. */
 export type Refusal = {
   readonly clientIds: readonly ClientTaskId[];
   readonly type: string;
@@ -56,7 +56,7 @@ export class ReportBuilder {
   private _inlineEnd = 0;
   private _errors = new Map<DenseTaskId, ErrorRow>();
   private readonly _refusals: ErrorRow[] = [];
-  /** The cause of all whose graph was refused in this turn: a client keeps some thousand reasons. */
+  /** One cause for all tasks whose graph was refused in this turn, since a client keeps only some thousand reasons. */
   private _refusedCause = NO_TASK;
   private _payloads: Uint8Array[] = [];
 
@@ -64,7 +64,7 @@ export class ReportBuilder {
    * @param _inlines - the inline results of this turn; `rows.inline` counts them from 1.
    * @param _errorOf - what a worker said of a task that raised.
    * @param _keyOf - a task's key as text.
-   * @param _why - what is known beyond the reason.
+   * @param _why - sentences that explain the reason.
    */
   constructor(
     private readonly _rows: TaskRows,
@@ -203,7 +203,7 @@ export class ReportBuilder {
   }
 }
 
-/** What failed tasks are told beside the reason. */
+/** Sentences that are added to the reason why a task failed. */
 type FailureFacts = {
   /** How the last worker ended, as the end of a sentence. */
   readonly deathSentence: string;

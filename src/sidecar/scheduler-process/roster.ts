@@ -1,4 +1,4 @@
-/** The workers of the cluster: their joining and leaving, and who is told of it. In the scheduler process. */
+/** The workers of the cluster: they join and leave here, and core, client and log are told. In the scheduler process. */
 import { RunStatus } from '../../records/enumerations';
 import { hostname } from 'node:os';
 import { BrokenFrame } from '../../wire/broken-frame';
@@ -10,6 +10,7 @@ import type { AcceptedLink } from '../../link/door';
 import type { ClusterState } from './cluster-state';
 import { DiskNotices } from './disk-notices';
 import { Liveness } from './liveness';
+import type { PluginFailure } from './plugins';
 import { WorkerPlaces } from './worker-places';
 import type { IWorkerFleet } from './worker-fleet';
 import { takeWorkerMessage, type FinishedRuns } from './worker-messages';
@@ -17,6 +18,10 @@ import { WorkerSession } from './worker-session';
 
 /** How long link and process of a worker may take to end one after the other; then the other is ended too. */
 const EXIT_SECONDS = 0.5;
+/** After so long the user is told of a new worker that is still setting up plugins. */
+const SLOW_PLUGIN_SECONDS = 30;
+/** The user is told of new workers on which plugins fail no more often than this. */
+const QUIET_SECONDS = 60;
 
 export type Phase = 'starting' | 'running' | 'closing';
 
@@ -44,7 +49,7 @@ export interface IRosterHost {
   workersChanged(): void;
   /** A worker has paused, or goes on. */
   stateChanged(): void;
-  /** Whether a dead worker must not be replaced, since the next one would die likewise. */
+  /** Whether a dead worker's tasks must be blamed, since the next worker would die in the same way. */
   isHopeless(session: WorkerSession): boolean;
   warn(sentence: string): void;
   note(sentence: string): void;
@@ -62,6 +67,8 @@ export class Roster {
   private readonly _places = new WorkerPlaces();
   private readonly _lookTimer: NodeJS.Timeout;
   private readonly _disk = new DiskNotices();
+  /** When the user was told last that a plugin failed on a new worker. */
+  private _unfitTold = -Infinity;
 
   /** @param ttlSeconds - after which a stopped worker is taken out; 0: never. */
   constructor(
@@ -150,7 +157,7 @@ export class Roster {
     if (this._host.phase !== 'closing') {
       this._host.note(`Worker ${worker} ${why}.`);
     }
-    // At once: if its link's end is dealt with in the same turn, that is to know how the process ended.
+    // Noted at once: if the end of its link is handled in the same turn, that handler needs to know how the process ended.
     this._exits.set(worker, why);
     this._host.gather(() => {
       const session = this._cluster.workers.get(worker);
@@ -167,7 +174,10 @@ export class Roster {
   }
 
   list(): ListedWorker[] {
-    return [...this._cluster.workers.values()].map(session => ({
+    const ready = [...this._cluster.workers.values()].filter(
+      session => session.isReady
+    );
+    return ready.map(session => ({
       id: session.intro.worker,
       address: session.intro.address,
       pid: session.intro.pid,
@@ -233,7 +243,7 @@ export class Roster {
   }
 
   private _joined(session: WorkerSession): void {
-    const { workers, log, clock, at } = this._cluster;
+    const { workers, log, clock } = this._cluster;
     const { worker, threads, memoryLimit, host, pid, address } = session.intro;
     this._host.fleet?.joined(worker);
     workers.set(worker, session);
@@ -249,7 +259,49 @@ export class Roster {
     });
     log.event(clock(), 'worker-joined', worker, '');
     this._tellPeers();
+    const { plugins } = this._cluster.shared;
+    if (plugins.size === 0) {
+      this._ready(session);
+      return;
+    }
+    session.isReady = false;
+    const { launch, launchVersion } = this._cluster;
+    if (launch !== null) {
+      // Plugins may be of modules that only later clients' folders have.
+      session.launchVersion = launchVersion;
+      session.link.send('assign', { templates: [], chunks: [], launch });
+    }
+    const slow = setTimeout(
+      () =>
+        this._host.warn(
+          `worker-${worker} has been setting up its plugins for ${SLOW_PLUGIN_SECONDS} s, and gets no task before they are set up. ` +
+            'If one of them waits for something that does not come, end it with unregister_worker_plugin(name).'
+        ),
+      SLOW_PLUGIN_SECONDS * 1000
+    );
+    slow.unref();
+    plugins.prepare(session, failures => {
+      clearTimeout(slow);
+      if (workers.get(worker) !== session) {
+        return;
+      }
+      if (failures.length === 0) {
+        this._ready(session);
+      } else {
+        this._unfit(session, failures[0]!);
+      }
+    });
+  }
+
+  /** Gives it tasks from now on. */
+  private _ready(session: WorkerSession): void {
+    const { worker, threads, memoryLimit, host } = session.intro;
+    if (session.leaving !== null) {
+      return; // it has been told to close meanwhile
+    }
+    session.isReady = true;
     this._host.workersChanged();
+    const { at } = this._cluster;
     this._cluster.handle({
       type: 'workerJoined',
       at,
@@ -257,8 +309,31 @@ export class Roster {
       threads,
       memoryLimit,
       host,
-      names: this._places.namesOf(session.intro)
+      names: this._places.namesOf(session.intro),
+      retiring: session.isRetiring
     });
+    if (session.isPaused || session.isHeldUp) {
+      this._cluster.handle({
+        type: 'workerPaused',
+        at,
+        worker,
+        stalled: false
+      });
+    }
+  }
+
+  /** A plugin cannot be set up there: tasks that need it would fail, or answer otherwise. Another worker is started, after a pause if need be. */
+  private _unfit(session: WorkerSession, { name, why }: PluginFailure): void {
+    const { clock } = this._cluster;
+    const sentence =
+      `Plugin "${name}" cannot be set up on a new worker (${why}), which is replaced and gets no task. ` +
+      'Mend the plugin and register it again, or end it with unregister_worker_plugin(name).';
+    this._host.note(sentence);
+    if (clock() >= this._unfitTold + QUIET_SECONDS) {
+      this._unfitTold = clock();
+      this._host.warn(sentence);
+    }
+    this._host.fleet?.kill(session.id);
   }
 
   /** A stopped worker gets no more tasks until it continues. */
@@ -271,7 +346,7 @@ export class Roster {
     const isStopped = session.standing === 'stopped';
     if (isStopped !== session.isHeldUp) {
       session.isHeldUp = isStopped;
-      if (!session.isPaused) {
+      if (!session.isPaused && session.isReady) {
         this._cluster.handle(
           isStopped
             ? { type: 'workerPaused', at, worker, stalled: false }
@@ -285,11 +360,24 @@ export class Roster {
     this._host.workersChanged();
   }
 
+  /** It counts no more, whether its process has ended or not. */
+  dismiss(session: WorkerSession, why: string): void {
+    this._left(session, why);
+  }
+
   /** Its tasks run elsewhere, another worker takes its place; when it continues, it finds that it is not needed, and ends. */
   private _takeOut(session: WorkerSession, why: string): void {
     if (this._cluster.workers.get(session.id) === session) {
+      const { fleet } = this._host;
+      if (session.isRetiring) {
+        // It was to go: stopped, it cannot go by itself.
+        this._host.note(`Worker ${session.id} ${why} while it retired.`);
+        this._left(session, why);
+        fleet?.kill(session.id);
+        return;
+      }
       this._host.note(`Worker ${session.id} ${why}: another takes its place.`);
-      this._host.fleet?.replace(session.id);
+      fleet?.replace(session.id);
       this._left(session, why);
     }
   }
@@ -312,13 +400,13 @@ export class Roster {
   private _left(session: WorkerSession, why: string): void {
     const { workers, log, requests, clock, at, rows } = this._cluster;
     const worker = session.id;
-    const hasDied = this._host.phase !== 'closing';
+    const hasDied = this._host.phase !== 'closing' && session.leaving === null;
     const isHopeless = hasDied && this._host.isHopeless(session);
     this._cluster.deathSentence = why;
     this._cluster.moves++;
     this._disk.ended(worker);
     workers.delete(worker);
-    this._places.left(worker, hasDied);
+    this._places.left(worker, hasDied || session.leaving === 'restarted');
     this._exits.delete(worker);
     session.link.destroy();
     log.workerLeft(clock(), worker, why, rows);
@@ -328,12 +416,14 @@ export class Roster {
     requests.workerLeft(worker);
     this._tellPeers();
     this._host.workersChanged();
-    this._cluster.handle({
-      type: 'workerLeft',
-      at,
-      worker,
-      why: hasDied ? (isHopeless ? 'hopeless' : 'died') : 'closed'
-    });
+    if (session.isReady) {
+      this._cluster.handle({
+        type: 'workerLeft',
+        at,
+        worker,
+        why: hasDied ? (isHopeless ? 'hopeless' : 'died') : 'closed'
+      });
+    }
     if (workers.size === 0) {
       this._onEmpty?.();
     }
@@ -351,7 +441,11 @@ export class Roster {
   }
 }
 
-function stateOf({ standing, isPaused }: WorkerSession): string {
+function stateOf(session: WorkerSession): string {
+  const { standing, isPaused, isRetiring, leaving } = session;
+  if (isRetiring) {
+    return leaving === null ? 'closing_gracefully' : 'closing';
+  }
   if (standing !== 'well') {
     return standing;
   }

@@ -19,7 +19,7 @@ import type { WorkerSession } from './worker-session';
 const LOOK_SECONDS = 1;
 /** A worker that ended is replaced within this time as a rule. */
 const NO_WORKER_SECONDS = 5;
-/** Times the deaths that convict one task, on each worker: so many workers may end without progress. */
+/** So many times the deaths that convict one task, for each worker: as many workers may end without progress. */
 const MOST_FRUITLESS = 2;
 /** How many kinds of results are named. */
 const MOST_KINDS = 3;
@@ -31,25 +31,28 @@ interface IStallHost {
   /** A notice for the user. */
   warn(sentence: string): void;
   note(sentence: string): void;
-  /** Has {@link StallWatch.clientWaits} called, if the client is there and not stopped. */
-  askWhetherClientWaits(): void;
+  /** Has {@link StallWatch.clientsWait} called, if a client is there and not stopped. */
+  askWhetherClientsWait(): void;
 }
 
 export class StallWatch {
   private readonly _timer: NodeJS.Timeout;
   private readonly _interval: number;
-  /** Since when there was no progress, and the count of progress then. */
+  /** Since when the cluster has been stalled, and the count of moves then. */
   private _since: number | null = null;
   private _moves = -1;
-  /** How much of that time the client has waited, as far as it has said so; and the time between the last two looks. */
+  /** How much of that time the client is known to have waited; and the time since the previous look, which its next answer decides. */
   private _waited = 0;
   private _unanswered = 0;
   private _lookedAt = 0;
-  /** The client has not answered yet: a stopped client is asked only once. */
+  /** The client has been asked and has not answered: a stopped client is asked only once. */
   private _isAsked = false;
   /** The count of progress when the user was told last; -1: never. */
   private _warnedAt = -1;
-  /** When nothing moved last that nobody waited for: a program that works for long on each result stalls the cluster again and again. */
+  /**
+   * The last time that the cluster was stalled while the client waited for nothing. A program that works for long on each result stalls it
+   * again and again.
+   */
   private _lastUnawaited = -Infinity;
   /** Workers that have ended for want of memory since the last progress, and the count of progress then. */
   private _fruitlessEnds = 0;
@@ -61,7 +64,7 @@ export class StallWatch {
    * @param _seconds - how long a stall may last; 0: for ever.
    * @param _workers - how many the cluster has.
    * @param _ttlSeconds - after which a stopped worker is taken out; 0: never.
-   * @param _quietSeconds - how long after a stall that nobody waited for the next one is news.
+   * @param _quietSeconds - after a stall in which the client waited for nothing, the next such stall is reported only after this long.
    */
   constructor(
     private readonly _cluster: ClusterState,
@@ -81,8 +84,8 @@ export class StallWatch {
   }
 
   /**
-   * Whether a worker that has ended was one too many: many have exceeded their memory limit, no task that ran on them was found guilty, and
-   * none of them has made progress. The work of each is lost with it, and repeated by the next.
+   * Whether too many workers in a row have ended: each exceeded its memory limit, none made progress, and no task that ran on them was
+   * found guilty. The work of each is lost with it, and repeated by the next.
    */
   isHopeless({ isOutOfMemory }: WorkerSession): boolean {
     const { stepsAhead, options } = this._cluster.core;
@@ -109,8 +112,8 @@ export class StallWatch {
   private _lookForStall(now: number): void {
     const { core, moves } = this._cluster;
     const isStarting = (this._host.fleet?.startingCount ?? 0) > 0;
-    // What a stopped worker said last may be so no more: it goes on, or is taken out, before anything is given up. One that stays is no reason
-    // to wait for ever.
+    // What a stopped worker said last may be out of date: nothing is given up before it goes on or is taken out. If stopped workers are
+    // never taken out, they do not count: that wait might never end.
     const isHeldUp =
       this._ttlSeconds > 0 &&
       [...this._cluster.workers.values()].some(session => session.isHeldUp);
@@ -124,21 +127,30 @@ export class StallWatch {
       this._waited = 0;
       this._unanswered = 0;
     } else {
-      // One interval per answer: time in which the client or this process was stopped is not waited for.
+      // At most two intervals count per answer, so that time in which the client or this process was stopped does not.
       this._unanswered = Math.min(now - this._lookedAt, 2 * this._interval);
       if (!this._isAsked) {
         this._isAsked = true;
-        this._host.askWhetherClientWaits();
+        this._host.askWhetherClientsWait();
       }
     }
     this._lookedAt = now;
   }
 
-  /** The client's answer: the time since the previous look counts if it waits. A client that works on a result may release it later. */
-  clientWaits(waiting: boolean): void {
+  /**
+   * The answer: the time since the previous look counts if a client waits. A client that works on a result may release it later.
+   *
+   * @param waiting - null: not all have answered, and nobody waits as far as is known.
+   */
+  clientsWait(waiting: boolean | null): void {
     const { core, moves, clock } = this._cluster;
     this._isAsked = false;
-    if (this._since === null || moves !== this._moves || !core.isStalled) {
+    if (
+      waiting === null ||
+      this._since === null ||
+      moves !== this._moves ||
+      !core.isStalled
+    ) {
       return;
     }
     if (waiting) {
@@ -149,7 +161,7 @@ export class StallWatch {
         this._giveUp();
       }
     } else if (clock() - this._since >= this._seconds) {
-      // Once per stall: what was released, or paused and went on, without a run that ended well since has not ended it.
+      // Told once per stall. Releases, pauses and resumes do not end a stall; only a run that ended well does.
       const isNews =
         core.stepsAhead !== this._warnedAt &&
         this._since - this._lastUnawaited >= this._quietSeconds;
@@ -157,7 +169,7 @@ export class StallWatch {
       this._warnedAt = core.stepsAhead;
       if (isNews) {
         this._host.warn(
-          `${this._whyStalled()} Nothing here waits for a task now, so none fails of it: they go on when results are released.`
+          `${this._whyStalled()} Your program waits for no task now, so no task fails: they go on when results are released.`
         );
       }
     }

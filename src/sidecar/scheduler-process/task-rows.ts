@@ -1,6 +1,6 @@
 /**
- * What the scheduler's process knows of tasks beside the core: the client's ids, what runs, where the key's text is.
- * In the scheduler process.
+ * What the scheduler's process knows of tasks besides the core: the client's ids, what a task runs, where its key's text is. In the
+ * scheduler process.
  */
 import { NONE_U32 } from '../../records/enumerations';
 import { grownColumn, nextCapacity } from '../../base/growable-columns';
@@ -15,11 +15,17 @@ import type {
   OuterTaskId,
   SpanId
 } from '../../records/ids';
-import { ClientIds } from './client-ids';
 
 /** A dense id that stands for no task, and the same outside. */
 export const NO_TASK = -1 as DenseTaskId;
-const NO_OUTER_TASK = NONE_U32 as OuterTaskId;
+export const NO_OUTER_TASK = NONE_U32 as OuterTaskId;
+
+/** A client's side of its ids, see `ClientTasks`. */
+type IdsOfClient = {
+  readonly client: number;
+  /** The task that this id stood for is forgotten. */
+  free(clientId: ClientTaskId): void;
+};
 
 /** The texts of the keys of one message. */
 type KeyTexts = {
@@ -28,8 +34,8 @@ type KeyTexts = {
 
 /**
  * Columns by dense task id. The ids are given out here: what the core calls 7, the worker and peer links call the outer id of 7 (see
- * `VersionedIds`), and the client calls by an id of its own. A task may have several ids of the client's: an alias is another name of
- * its dependency.
+ * `VersionedIds`), and its client calls by an id of its own (see `ClientTasks`). A task has one client and may have several ids of it: an
+ * alias is another name of its dependency.
  *
  * ```
  *   client id 12 ─┐
@@ -39,7 +45,9 @@ type KeyTexts = {
  */
 export class TaskRows implements TaskFacts {
   readonly ids: VersionedIds<DenseTaskId, OuterTaskId>;
-  /** The client's own id of the task. */
+  /** The client that submitted it. */
+  client: PerTask<Uint16Array> = new Uint16Array(0);
+  /** That client's own id of the task. */
   clientId: PerTask<ArrayOf<Uint32Array, ClientTaskId>> = arrayOf(
     Uint32Array,
     []
@@ -66,8 +74,7 @@ export class TaskRows implements TaskFacts {
   inline: PerTask<Uint32Array> = new Uint32Array(0);
   private _keyTexts: PerTask<(KeyTexts | undefined)[]> = [];
   private readonly _aliases = new ValueLists<ClientTaskId>();
-  /** Outer ids; those of forgotten tasks are no longer valid. */
-  private readonly _byClientId = new ClientIds(NO_OUTER_TASK);
+  private readonly _clients = new Map<number, IdsOfClient>();
   /** Head of the list of all ids that stand for the task besides `clientId`. */
   private _firstName: PerTask<Int32Array> = new Int32Array(0);
   private readonly _names = new ValueLists<ClientTaskId>();
@@ -87,8 +94,17 @@ export class TaskRows implements TaskFacts {
     return this._core.unfinishedSince;
   }
 
-  /** Takes a dense id; −1 when there are too many tasks. */
-  take(clientId: ClientTaskId): DenseTaskId {
+  addClient(client: IdsOfClient): void {
+    this._clients.set(client.client, client);
+  }
+
+  /** The client's ids stand for nothing any more. Its tasks are given back as the core forgets them. */
+  removeClient(client: number): void {
+    this._clients.delete(client);
+  }
+
+  /** Takes a dense id for a client's task; −1 when there are too many tasks. */
+  take(clientId: ClientTaskId, client: number): DenseTaskId {
     const task = this.ids.take();
     if (task < 0) {
       return task;
@@ -96,39 +112,17 @@ export class TaskRows implements TaskFacts {
     if (task >= this.clientId.length) {
       this._grow(task + 1);
     }
+    this.client[task] = client;
     this.clientId[task] = clientId;
     this.attempts[task] = 0;
     this.wanted[task] = 0;
     this.inline[task] = 0;
-    this._byClientId.bind(clientId, this.ids.outer(task));
     return task;
   }
 
-  /** One more than the largest id that the client has given. */
-  get clientIds(): number {
-    return this._byClientId.end;
-  }
-
-  /** The client has given ids below `end`; those that are not bound stand for nothing. */
-  skipClientIds(end: number): void {
-    this._byClientId.skipTo(end);
-  }
-
-  /** How many pages of the client's ids take memory. */
-  get clientIdPages(): number {
-    return this._byClientId.pages;
-  }
-
-  /** Makes the unused `clientId` another id of a task. */
-  bind(clientId: ClientTaskId, task: DenseTaskId): void {
-    this._byClientId.bind(clientId, this.ids.outer(task));
+  /** Notes another of the client's ids for a task. */
+  addName(task: DenseTaskId, clientId: ClientTaskId): void {
     this._firstName[task] = this._names.add(this._firstName[task]!, clientId);
-  }
-
-  /** The dense id that a client's id stands for, or −1. */
-  resolve(clientId: ClientTaskId): DenseTaskId {
-    const outer = this._byClientId.get(clientId);
-    return outer === NO_OUTER_TASK ? NO_TASK : this.ids.resolve(outer);
   }
 
   setKeyTexts(task: DenseTaskId, texts: KeyTexts): void {
@@ -212,18 +206,20 @@ export class TaskRows implements TaskFacts {
   giveBack(task: DenseTaskId): void {
     this.unwantAll(task);
     this._keyTexts[task] = undefined;
-    this._byClientId.free(this.clientId[task]!);
+    const ids = this._clients.get(this.client[task]!);
+    ids?.free(this.clientId[task]!);
     while (this._firstName[task] !== EMPTY_LIST) {
       const head = this._firstName[task]!;
       const name = this._names.value(head);
       this._firstName[task] = this._names.remove(head, name);
-      this._byClientId.free((name >>> 0) as ClientTaskId);
+      ids?.free((name >>> 0) as ClientTaskId);
     }
     this.ids.giveBack(task);
   }
 
   private _grow(extent: number): void {
     const capacity = nextCapacity(this.clientId.length, extent);
+    this.client = grownColumn(this.client, capacity);
     this.clientId = grownColumn(this.clientId, capacity);
     this.wanted = grownColumn(this.wanted, capacity);
     this.firstAlias = grownColumn(this.firstAlias, capacity, EMPTY_LIST);

@@ -20,17 +20,19 @@ import type {
 import type { EmbeddedClusterLog, NamesOf } from '../../sources';
 import type { Message } from '../../wire/schema';
 import { own, UseCounter, type BlobStore } from './blob-store';
+import type { ClientBlobs, ClientSpans, ClientTasks } from './client-scope';
 import { type TaskRows } from './task-rows';
-
-/** The one client of a cluster, as the core numbers clients. */
-export const CLIENT = 0;
 
 /** What the translation of a submission reads and fills. */
 export type SubmitContext = {
   readonly rows: TaskRows;
+  readonly tasks: ClientTasks;
+  readonly spans: ClientSpans;
   readonly names: NamesOf;
   readonly log: EmbeddedClusterLog;
+  /** All clients' blobs, and this client's numbers of them. */
   readonly blobs: BlobStore;
+  readonly own: ClientBlobs;
   /** The monotonic clock, and the same since the scheduler's start; in seconds. */
   readonly now: number;
   readonly at: number;
@@ -39,21 +41,24 @@ export type SubmitContext = {
 /** A submission for the core. */
 type Submission = {
   readonly event: GraphSubmitted;
-  /** Earlier tasks that the client wants from now on, under an alias: the core has to know before the event. */
+  /** Earlier tasks that the client wants from now on under an alias: the core is told before it gets the event. */
   readonly newlyWanted: readonly DenseTaskId[];
   /** Aliases (client id, task) of tasks that the client wants already: the core will not report these again. */
   readonly alsoWanted: readonly (readonly [ClientTaskId, DenseTaskId])[];
 };
 
 /**
- * Takes up the tasks of a `submit`, for which there is room: gives them ids and rows, writes them into the log. Rows come after the rows
- * that they depend on.
+ * Takes up the tasks of a `submit`: gives them ids and rows, writes them into the log. The caller has made sure that there is room. Rows
+ * come after the rows that they depend on.
+ *
+ * @param newChunks - the cluster's numbers of the chunks that the message has brought.
  */
 export function translateSubmit(
   { fields, tables, blobs }: Message<'client', 'up', 'submit'>,
-  context: SubmitContext
+  context: SubmitContext,
+  newChunks: ReadonlyMap<number, number>
 ): Submission {
-  const { rows, names, log, now } = context;
+  const { rows, names, log, now, tasks: known, spans } = context;
   const { tasks, dependencies } = tables;
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
@@ -62,6 +67,7 @@ export function translateSubmit(
   const { blobs: kept } = context;
   const templates = new UseCounter((id, n) => kept.useTemplate(id, n));
   const chunks = new UseCounter((id, n) => kept.useChunk(id, n));
+  const numbers = new BlobNumbers(context.own, newChunks);
   const ids = new Int32List<DenseTaskId>(count);
   const from = new Int32List(count);
   const firstInput = new Int32List(count + 1);
@@ -74,23 +80,24 @@ export function translateSubmit(
     const start = tasks.firstDependency[i]!;
     const stop = isLast ? dependencies.rows : tasks.firstDependency[i + 1]!;
     if ((tasks.flags[i]! & SubmitFlag.Alias) !== 0 && start < stop) {
-      const target = rows.resolve(dependencies.id[start]!);
+      const target = known.resolve(dependencies.id[start]!);
       if (target >= 0) {
-        rows.bind(clientId, target);
+        known.bind(clientId, target);
         if ((tasks.flags[i]! & SubmitFlag.Wanted) !== 0) {
           aliases.push([clientId, target]);
         }
         continue;
       }
-      // Its value is gone: as a task with a lost dependency it fails with a sentence.
+      // Its value is gone. As a task with a lost dependency it fails with a sentence.
     }
     const task = takeRow(context, clientId);
-    rows.template[task] = tasks.template[i]!;
-    rows.chunk[task] = tasks.chunk[i]!;
+    rows.template[task] = numbers.template(tasks.template[i]!);
+    rows.chunk[task] = numbers.chunk(tasks.chunk[i]!);
     rows.row[task] = tasks.row[i]!;
     rows.functionId[task] = names.logId(tasks.function[i]!);
     rows.group[task] = names.logId(tasks.group[i]!);
-    rows.span[task] = tasks.span[i]!;
+    const span = spans.outer(tasks.span[i]!);
+    rows.span[task] = span;
     rows.flags[task] = tasks.flags[i]!;
     rows.keyStart[task] = tasks.suffix[i]!;
     rows.keyEnd[task] = isLast ? keyTexts.blob.length : tasks.suffix[i + 1]!;
@@ -101,12 +108,12 @@ export function translateSubmit(
       now,
       rows.group[task],
       rows.functionId[task],
-      tasks.span[i]!,
+      span,
       tasks.origin[i]!,
       rows.keySuffix(task)
     );
     for (let k = start; k < stop; k++) {
-      const input = rows.resolve(dependencies.id[k]!);
+      const input = known.resolve(dependencies.id[k]!);
       inputs.push(input);
       if (input >= 0) {
         log.edge(rows.node[input]!);
@@ -138,7 +145,7 @@ export function translateSubmit(
     event: {
       type: 'graphSubmitted',
       at: context.at,
-      client: CLIENT,
+      client: context.tasks.client,
       generation: fields.generation,
       last: fields.last,
       taskIds,
@@ -174,12 +181,12 @@ function dataAmong(flags: Uint8Array, picked: Int32Array): Uint8Array | null {
     : null;
 }
 
-/** Takes up data that a client has put to workers, for which there is room. */
+/** Takes up data that a client has put to workers. The caller has made sure that there is room. */
 export function translateScattered(
   { fields, tables, blobs }: Message<'client', 'up', 'scattered'>,
   context: SubmitContext
 ): DataPlaced {
-  const { rows, names, log, now } = context;
+  const { rows, names, log, now, spans } = context;
   const { tasks, holders } = tables;
   const keyTexts = {
     blob: fields.keysBlob < 0 ? new Uint8Array(0) : own(blobs[fields.keysBlob]!)
@@ -194,7 +201,8 @@ export function translateScattered(
     rows.chunk[task] = NONE_U32;
     rows.functionId[task] = names.logId(tasks.function[i]!);
     rows.group[task] = names.logId(tasks.group[i]!);
-    rows.span[task] = tasks.span[i]!;
+    const span = spans.outer(tasks.span[i]!);
+    rows.span[task] = span;
     rows.flags[task] = tasks.flags[i]!;
     rows.keyStart[task] = tasks.suffix[i]!;
     rows.keyEnd[task] =
@@ -204,7 +212,7 @@ export function translateScattered(
       now,
       rows.group[task],
       rows.functionId[task],
-      tasks.span[i]!,
+      span,
       // Scattered data stands where its user wrote it.
       TaskOrigin.User,
       rows.keySuffix(task)
@@ -216,7 +224,7 @@ export function translateScattered(
   return {
     type: 'dataPlaced',
     at: context.at,
-    client: CLIENT,
+    client: context.tasks.client,
     taskIds,
     functionIds: pick(Uint32Array, rows.functionId, taskIds),
     nbytes: tasks.nbytes,
@@ -287,11 +295,11 @@ export function translateFinished(
 }
 
 /**
- * How many ids {@link translateSubmit} takes: one for each row but for aliases of what has an id, from before or as an earlier row.
+ * How many ids {@link translateSubmit} takes: one for each row, except for aliases of a task that already has an id or of an earlier row.
  */
 export function idsTakenBy(
   { tasks, dependencies }: Message<'client', 'up', 'submit'>['tables'],
-  rows: SubmitContext['rows']
+  known: ClientTasks
 ): number {
   const bound = new Set<ClientTaskId>();
   let count = 0;
@@ -303,7 +311,7 @@ export function idsTakenBy(
     const isBound =
       (tasks.flags[i]! & SubmitFlag.Alias) !== 0 &&
       start < stop &&
-      (bound.has(target) || rows.resolve(target) >= 0);
+      (bound.has(target) || known.resolve(target) >= 0);
     count += isBound ? 0 : 1;
     bound.add(tasks.id[i]!);
   }
@@ -311,12 +319,42 @@ export function idsTakenBy(
 }
 
 function takeRow(
-  { rows, at }: SubmitContext,
+  { tasks }: SubmitContext,
   clientId: ClientTaskId
 ): DenseTaskId {
-  const task = rows.take(clientId);
+  const task = tasks.take(clientId);
   invariant(task >= 0, 'There is room for what is taken up.');
   return task;
+}
+
+/** The cluster's numbers of blobs; rows that follow one another mostly name the same. */
+class BlobNumbers {
+  private _ownTemplate = NONE_U32;
+  private _template = NONE_U32;
+  private _ownChunk = NONE_U32;
+  private _chunk = NONE_U32;
+
+  constructor(
+    private readonly _own: ClientBlobs,
+    private readonly _newChunks: ReadonlyMap<number, number>
+  ) {}
+
+  template(id: number): number {
+    if (id !== this._ownTemplate) {
+      this._ownTemplate = id;
+      this._template = this._own.template(id);
+    }
+    return this._template;
+  }
+
+  /** Only the message that brings a chunk names it. */
+  chunk(id: number): number {
+    if (id !== this._ownChunk) {
+      this._ownChunk = id;
+      this._chunk = this._newChunks.get(id) ?? NONE_U32;
+    }
+    return this._chunk;
+  }
 }
 
 type ColumnMaker<T> = new (length: number) => T;

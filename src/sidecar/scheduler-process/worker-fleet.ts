@@ -17,7 +17,7 @@ const MOST_FAILED_STARTS = 3;
 const CLOSE_SECONDS = 5;
 /** How long a worker may take from its start to its first message. */
 const START_SECONDS = 60;
-/** A worker that ends sooner after it joined, without having finished a task, has lived in vain. */
+/** A worker that ends sooner than this after it joined, and has finished no task, has lived in vain. */
 const SHORT_LIFE_SECONDS = 10;
 /** This many in a row are replaced at once; then each pause is twice as long as the one before. */
 const SHORT_LIVES_AT_ONCE = 3;
@@ -26,7 +26,7 @@ const LONGEST_PAUSE_SECONDS = 10;
 
 export type FleetOptions = {
   readonly launch: LaunchSpec;
-  /** Workers look for it: its end is that of the cluster, also if this process is stopped then and hears nothing. */
+  /** The client's process. Workers watch it: its end ends the cluster, even if the scheduler is stopped then and notices nothing. */
   readonly client: ClientProcess | null;
   readonly address: string;
   readonly secretHex: string;
@@ -53,6 +53,8 @@ type Child = {
   hasWorked: boolean;
   /** Another has taken its place. */
   isReplaced: boolean;
+  /** None is to take its place. */
+  isLeaving: boolean;
 };
 
 /** Starts workers and knows which of them live. */
@@ -66,8 +68,14 @@ export interface IWorkerFleet {
   /** Workers that are being started, or will be after a pause. */
   readonly startingCount: number;
   kill(worker: number): void;
-  /** Another takes its place at once; its process ends when it goes on, at the latest with the fleet. */
+  /** Replaces a stopped worker at once. The stopped process ends when it continues, at the latest with the fleet. */
   replace(worker: number): void;
+  /** Whether it is on its way out: then no other takes its place when it ends. */
+  leave(worker: number, isLeaving: boolean): void;
+  /** Gives up starting workers that have not come, at most so many; @returns how many. */
+  dropStarts(count: number): number;
+  /** Threads of each worker. */
+  readonly threads: number;
   close(): Promise<void>;
 }
 
@@ -116,9 +124,38 @@ export class WorkerFleet implements IWorkerFleet {
   get startingCount(): number {
     let count = this._pauses.size;
     for (const child of this._children.values()) {
-      count += child.joinedAt === null ? 1 : 0;
+      const comes = child.joinedAt === null && !child.isLeaving;
+      count += comes ? 1 : 0;
     }
     return count;
+  }
+
+  get threads(): number {
+    return this._options.threads;
+  }
+
+  leave(worker: number, isLeaving: boolean): void {
+    const child = this._children.get(worker);
+    if (child !== undefined) {
+      child.isLeaving = isLeaving;
+    }
+  }
+
+  dropStarts(count: number): number {
+    let left = count;
+    for (const pause of [...this._pauses].slice(0, left)) {
+      clearTimeout(pause);
+      this._pauses.delete(pause);
+      left--;
+    }
+    for (const [worker, child] of this._children) {
+      if (left > 0 && child.joinedAt === null && !child.isLeaving) {
+        child.isLeaving = true;
+        this.kill(worker);
+        left--;
+      }
+    }
+    return count - left;
   }
 
   kill(worker: number): void {
@@ -132,7 +169,7 @@ export class WorkerFleet implements IWorkerFleet {
     }
     child.isReplaced = true;
     this._start();
-    // They hold memory: at most as many of them are kept as there are workers.
+    // Stopped processes hold memory: at most as many are kept as there are workers.
     const replaced = [...this._children].filter(
       ([, { isReplaced }]) => isReplaced
     );
@@ -184,6 +221,7 @@ export class WorkerFleet implements IWorkerFleet {
       joinedAt: null,
       hasWorked: false,
       isReplaced: false,
+      isLeaving: false,
       startLimit: setTimeout(() => this.kill(worker), START_SECONDS * 1000)
     };
     this._children.set(worker, child);
@@ -201,7 +239,7 @@ export class WorkerFleet implements IWorkerFleet {
         signal !== null ? `was ended by ${signal}` : exitSentence(code)
       )
     );
-    // It may end before it has read its first line.
+    // The process may end before it has read its first line.
     process.stdin?.on('error', () => undefined);
     process.stdin?.write(
       `${JSON.stringify({
@@ -228,11 +266,11 @@ export class WorkerFleet implements IWorkerFleet {
     if (!this._children.delete(worker)) {
       return;
     }
-    // A child of the worker may hold the other end; it is told nothing.
+    // A child of the worker may hold the other end; nothing more is written.
     child.process.stdin?.destroy();
     this._removeWhatIsLeft(worker);
     this._options.onExit(worker, why);
-    if (this._isClosing || child.isReplaced) {
+    if (this._isClosing || child.isReplaced || child.isLeaving) {
       return;
     }
     if (child.joinedAt === null && ++this._failedStarts >= MOST_FAILED_STARTS) {
@@ -269,7 +307,7 @@ export class WorkerFleet implements IWorkerFleet {
     this._pauses.add(pause);
   }
 
-  /** Its results on disk and its socket, however it ended. */
+  /** Removes its results on disk and its socket, however it ended. */
   private _removeWhatIsLeft(worker: number): void {
     const { folder, note } = this._options;
     const removal = Promise.all(

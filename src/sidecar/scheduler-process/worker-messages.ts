@@ -3,6 +3,7 @@ import { NONE_U32, RunStatus, StoredKind } from '../../records/enumerations';
 import { assertUnreachable } from '../../base/assert';
 import type { DenseTaskId, DenseTaskIds, OuterTaskId } from '../../records/ids';
 import { TaskState } from '../../scheduler';
+import { BrokenFrame } from '../../wire/broken-frame';
 import type { Message } from '../../wire/schema';
 import { checkFromWorker } from './check-messages';
 import type { ClusterState } from './cluster-state';
@@ -11,6 +12,13 @@ import { denseIds, translateFinished } from './translate';
 import type { WorkerSession } from './worker-session';
 
 type FromWorker = Message<'worker', 'up'>;
+
+/** What only a worker says that was given tasks. */
+const OF_TASKS: ReadonlySet<FromWorker['type']> = new Set([
+  'finished',
+  'replicas',
+  'takenBack'
+] as const);
 
 /** Runs that ended, for the log: written after the instructions that they led to have gone out. */
 export type FinishedRuns = {
@@ -33,6 +41,11 @@ export function takeWorkerMessage(
   const { log, rows } = cluster;
   const worker = session.id;
   checkFromWorker(message, log.coinedBy(worker), session.intro.threads);
+  if (!session.isReady && OF_TASKS.has(message.type)) {
+    throw new BrokenFrame(
+      `"${message.type}" comes before the worker has set up its plugins.`
+    );
+  }
   switch (message.type) {
     case 'finished':
       return takeFinished(cluster, worker, message);
@@ -60,13 +73,15 @@ export function takeWorkerMessage(
       const wasHeldUp = session.isHeldUp;
       session.isPaused = paused;
       session.whyPaused = paused ? why : '';
-      // A worker that sends this is not stopped, or no longer.
+      // A worker that sends a message is not stopped, or not any more.
       session.isHeldUp = false;
-      cluster.handle(
-        paused
-          ? { type: 'workerPaused', at: cluster.at, worker, stalled }
-          : { type: 'workerResumed', at: cluster.at, worker }
-      );
+      if (session.isReady) {
+        cluster.handle(
+          paused
+            ? { type: 'workerPaused', at: cluster.at, worker, stalled }
+            : { type: 'workerResumed', at: cluster.at, worker }
+        );
+      }
       const now = cluster.clock();
       session.logCapacity(log, now);
       if (wasHeldUp) {
@@ -84,6 +99,9 @@ export function takeWorkerMessage(
         worker,
         message.fields.text
       );
+      return null;
+    case 'logEvent':
+      cluster.shared.log(message);
       return null;
     case 'runResult':
       cluster.requests.answered(message.fields.request, message);
@@ -125,7 +143,7 @@ function takeFinished(
     const span =
       task < 0 ? log.givenUp.get(runs.taskId[row]!)?.span : rows.span[task];
     if (span !== undefined) {
-      // Also for a run that was given up: it is in the log too.
+      // Errors of given-up runs are kept too, since these runs are in the log.
       log.taskFailed(
         cluster.clock(),
         worker,

@@ -1,5 +1,5 @@
 /**
- * What users may call a worker in `workers=`. In the scheduler process.
+ * The names by which users may mean a worker in `workers=`. In the scheduler process.
  *
  * A worker that replaces a dead one takes its place: it has all names of its predecessors, so that a task for
  * `worker-0`, for number 0, or for the address of a dead worker runs on its successor.
@@ -15,7 +15,7 @@ const THIS_MACHINE = ['localhost', '127.0.0.1', '::1'];
 export class WorkerPlaces {
   /** Names by worker, the first worker's first. */
   private readonly _names = new Map<number, readonly string[]>();
-  /** Of workers that have died, oldest first. */
+  /** The names of workers that have died, oldest first. */
   private readonly _vacant: (readonly string[])[] = [];
 
   /** A worker has come; takes the place of the one that died first. */

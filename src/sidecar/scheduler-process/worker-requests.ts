@@ -26,9 +26,26 @@ export class WorkerRequests {
     session.link.send('run', { request, wait }, {}, [payload]);
   }
 
+  /** Has a worker set up a plugin, or (null) tear it down; answered like {@link run}. */
+  plugin(
+    session: WorkerSession,
+    name: string,
+    payload: Uint8Array | null,
+    answered: Pending['answered']
+  ): void {
+    const request = this._next++;
+    this._pending.set(request, { worker: session.id, answered });
+    session.link.send(
+      'plugin',
+      { request, name, setUp: payload !== null },
+      {},
+      payload === null ? [] : [payload]
+    );
+  }
+
   /**
-   * Asks all workers to send what they have measured. Calls back when each has sent it or has left, with the numbers of those that did
-   * neither within `limitSeconds`: one of their threads may be in C code that keeps the interpreter lock.
+   * Asks all workers to send what they have measured. Calls back when each worker has answered or has left, with the numbers of those that
+   * did neither within `limitSeconds`: a thread of theirs may be in C code that keeps the interpreter lock.
    */
   flush(
     sessions: readonly WorkerSession[],

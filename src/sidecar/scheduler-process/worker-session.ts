@@ -11,14 +11,14 @@ type CapacityLog = {
 
 export class WorkerSession {
   readonly blobs: WorkerBlobs = { templates: new Set(), chunks: new Set() };
-  /** Counts the launch changes that it was told of. */
+  /** The newest launch change that it was told of. */
   launchVersion = 0;
   isPaused = false;
   /** See `liveness.ts`. */
   standing: 'well' | 'stopped' | 'silent' = 'well';
   /** It was seen stopped, and is given nothing to do. */
   isHeldUp = false;
-  /** Counts messages from it, and the time of the last one. */
+  /** How many messages came from it, and when the last one came. */
   heard = 0;
   heardAt = 0;
   /** Why it is paused; empty: it is not. */
@@ -26,7 +26,13 @@ export class WorkerSession {
   /** It ends because it needs more memory than its limit. */
   isOutOfMemory = false;
   hasLinkEnded = false;
-  /** What the log was told last of its capacity. */
+  /** It gets no more tasks, and is to leave. */
+  isRetiring = false;
+  /** Why it leaves, if it was told to. */
+  leaving: 'retired' | 'restarted' | null = null;
+  /** The core knows it; false while it sets up plugins. */
+  isReady = true;
+  /** Its state of capacity as the log has it. */
   private _loggedState = CapacityState.Running;
   /** Whether it has finished a task. */
   hasWorked = false;
@@ -42,13 +48,18 @@ export class WorkerSession {
     return this.intro.worker;
   }
 
-  /** Writes into the log whether it begins tasks, if that has changed. A stopped worker is stopped whether its memory is full or not. */
+  /**
+   * Writes into the log whether the worker begins tasks, if that has changed. A stopped worker is stopped whether its memory is full or
+   * not.
+   */
   logCapacity(log: CapacityLog, t: number): void {
-    const state = this.isHeldUp
-      ? CapacityState.Stopped
-      : this.isPaused
-        ? CapacityState.Paused
-        : CapacityState.Running;
+    const state = this.isRetiring
+      ? CapacityState.Closing
+      : this.isHeldUp
+        ? CapacityState.Stopped
+        : this.isPaused
+          ? CapacityState.Paused
+          : CapacityState.Running;
     if (state !== this._loggedState) {
       this._loggedState = state;
       log.capacity(t, this.id, state);

@@ -1,4 +1,4 @@
-/** What a source could not keep for its observer: told once, by the source, as the numbers that users read. */
+/** Rows that a source could not keep for its observer: the source reports them once, as the numbers that users read. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -25,7 +25,7 @@ describe('an observer whose pages ask for too much', () => {
     links.push(link);
     return new TestPanel(link);
   };
-  /** How long a question takes that somebody else asks, without the time in which the observer, or this process, waited for a core. */
+  /** How long somebody else's question takes, without the time in which the observer, or this process, waited for a core. */
   const answerSeconds = async (
     page: TestPanel,
     id: number

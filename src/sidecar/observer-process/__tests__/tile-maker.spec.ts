@@ -50,7 +50,7 @@ describe('kept tiles', () => {
   it('are none that a late row has overtaken while they were made', () => {
     const store = filled();
     const maker = new TileMaker(store, compileFilter({}, store));
-    // What is settled is said before the first slice.
+    // The settled time is fixed before the first slice.
     store.settledBefore(true);
     const slices = maker.tile(LEVEL, 0, true);
     expect(slices.next().done).toBe(false);

@@ -13,7 +13,7 @@ function* steps(name: string, slices: number, log: string[]) {
   return name;
 }
 
-/** What folds take by a clock that they alone move on: shares are counted, however busy the machine is. */
+/** The time of folds by a clock that only they move: shares are counted, however busy the machine is. */
 class Work {
   milliseconds = 0;
   readonly queue = new WorkQueue(() => this.milliseconds);

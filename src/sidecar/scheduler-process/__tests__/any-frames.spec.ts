@@ -12,6 +12,7 @@ import type { TypeOf } from '../../../wire/schema';
 import { WORKER_LINK } from '../../../wire/worker-link';
 import { Cluster } from '../cluster';
 import type { ClusterState } from '../cluster-state';
+import type { IWorkerFleet } from '../worker-fleet';
 
 /** Frames in CI; more by hand: `SPANWISE_FRAMES=500000 jest any-frames`. */
 const FRAMES = Number(process.env['SPANWISE_FRAMES'] ?? 4500);
@@ -64,21 +65,23 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
     folder,
     clock: monotonicClock(),
     note: sentence => notes.push(sentence),
-    fleet: () =>
-      ({
-        start: () => undefined,
-        has: () => true,
-        joined: () => undefined,
-        worked: () => undefined,
-        startingCount: 0,
-        replace: () => undefined,
-        kill: () => undefined,
-        close: () => Promise.resolve()
-      }) as never
+    fleet: (): IWorkerFleet => ({
+      start: () => undefined,
+      has: () => true,
+      joined: () => undefined,
+      worked: () => undefined,
+      startingCount: 0,
+      threads: 2,
+      replace: () => undefined,
+      kill: () => undefined,
+      leave: () => undefined,
+      dropStarts: () => 0,
+      close: () => Promise.resolve()
+    })
   });
   const inside = cluster as unknown as {
     _state: ClusterState;
-    _clientCame(link: unknown): void;
+    _clients: { came(link: unknown, id: number): void };
     _roster: { came(link: unknown): void };
   };
   let nextId = 0;
@@ -90,7 +93,7 @@ it(`takes any frame from a client and from workers, seed ${SEED}`, async () => {
       problems.push((fields as { sentence: string }).sentence);
     }
   });
-  inside._clientCame(client);
+  inside._clients.came(client, 0);
   const workers = [1, 2, 3].map(worker => {
     const link = new EndlessLink(
       'worker',

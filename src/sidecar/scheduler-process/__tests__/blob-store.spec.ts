@@ -130,7 +130,8 @@ class World implements IClientHost {
       this._link('client', message => this._down.push(message)),
       this.state,
       new NamesOf(this.state.log.names, false),
-      this
+      this,
+      0
     );
   }
 
@@ -140,6 +141,11 @@ class World implements IClientHost {
   flush(): void {}
   memoryRatesChanged(): void {}
   clientWaits(): void {}
+  launchChanged(): void {}
+  command(): void {
+    throw new Error('There are no workers to change.');
+  }
+
   close(): void {}
   warn(): void {}
 
@@ -384,9 +390,9 @@ class World implements IClientHost {
   }
 
   turn(): void {
-    this._performer.perform(null, []);
+    this._performer.perform(new Map());
     this._performer.giveBackIds();
-    this._session.askForUnused();
+    this._session.askForUnused(this.state.blobs.takeExcess());
   }
 
   private _say(
@@ -540,7 +546,7 @@ describe('blobs of tasks', () => {
     const { tasks } = state.core;
     tasks.ensure(count);
     const taskIds = denseIds(
-      ...Array.from({ length: count }, (_, i) => rows.take(idOf(i)))
+      ...Array.from({ length: count }, (_, i) => rows.take(idOf(i), 0))
     );
     for (const task of taskIds) {
       blobs.addChunk(task, new Uint8Array(1 << 20));
@@ -552,7 +558,8 @@ describe('blobs of tasks', () => {
       type: 'assign' as const,
       worker: 0,
       taskIds,
-      runIds: Uint32Array.from(taskIds)
+      runIds: Uint32Array.from(taskIds),
+      priorities: null
     };
     const builder = new AssignBuilder(rows, blobs, 0);
     const found: number[] = [];

@@ -1,10 +1,11 @@
-/** What a client says that cannot be is refused, whatever stands beside it. */
+/** An impossible value in a client's message is refused, whatever the other values are. */
 import { NONE_U32, SubmitFlag } from '../../../records/enumerations';
 import { MAX_DENSE_IDS } from '../../../base/versioned-ids';
 import { Scheduler } from '../../../scheduler';
 import { FrameDecoder, FrameEncoder } from '../../../wire/frame';
 import type { Message } from '../../../wire/schema';
 import { BlobStore } from '../blob-store';
+import { ClientBlobs, ClientTasks } from '../client-scope';
 import { checkFromClient } from '../check-messages';
 import { TaskRows } from '../task-rows';
 
@@ -61,11 +62,12 @@ function scattered(ids: readonly number[]): Message<'client', 'up'> {
 
 describe('what a client says', () => {
   const refusal = (message: Message<'client', 'up'>): string => {
-    const blobs = new BlobStore();
+    const blobs = new ClientBlobs(new BlobStore());
     blobs.addTemplate(1, new Uint8Array(9));
     const rows = new TaskRows(new Scheduler().tasks);
+    const tasks = new ClientTasks(rows, 0);
     try {
-      checkFromClient(message, { rows, blobs, names: 0, coming: null });
+      checkFromClient(message, { tasks, blobs, names: 0, coming: null });
     } catch (error) {
       return (error as Error).message;
     }

@@ -5,6 +5,7 @@ import { NONE_U32 } from '../../../records/enumerations';
 import { SeededRandom } from '../../../base/seeded-random';
 import { Scheduler } from '../../../scheduler';
 import { ClientIds } from '../client-ids';
+import { ClientTasks } from '../client-scope';
 import { TaskRows } from '../task-rows';
 
 describe('ClientIds', () => {
@@ -40,22 +41,23 @@ describe('ClientIds', () => {
 describe('TaskRows', () => {
   it('keeps nothing of the ids of a million tasks that are forgotten', () => {
     const rows = new TaskRows(new Scheduler({}).tasks);
+    const own = new ClientTasks(rows, 0);
     let next = 0;
-    const lasting = rows.take(idOf(next++));
+    const lasting = own.take(idOf(next++));
     for (let graph = 0; graph < 100; graph++) {
       const tasks: DenseTaskId[] = [];
       for (let i = 0; i < 5_000; i++) {
-        tasks.push(rows.take(idOf(next++)));
-        rows.bind(idOf(next++), tasks[i]!);
+        tasks.push(own.take(idOf(next++)));
+        own.bind(idOf(next++), tasks[i]!);
       }
-      expect(rows.resolve(idOf(next - 1))).toBe(tasks[4_999]);
-      expect(rows.resolve(idOf(next - 2))).toBe(tasks[4_999]);
+      expect(own.resolve(idOf(next - 1))).toBe(tasks[4_999]);
+      expect(own.resolve(idOf(next - 2))).toBe(tasks[4_999]);
       tasks.forEach(task => rows.giveBack(task));
-      expect(rows.resolve(idOf(next - 1))).toBe(-1);
-      expect(rows.resolve(idOf(next - 2))).toBe(-1);
+      expect(own.resolve(idOf(next - 1))).toBe(-1);
+      expect(own.resolve(idOf(next - 2))).toBe(-1);
     }
-    expect(rows.clientIds).toBe(next);
-    expect(rows.resolve(idOf(0))).toBe(lasting);
-    expect(rows.clientIdPages).toBe(2);
+    expect(own.end).toBe(next);
+    expect(own.resolve(idOf(0))).toBe(lasting);
+    expect(own.pages).toBe(2);
   });
 });

@@ -423,6 +423,136 @@ describe.each(['unix', 'tcp'] as const)('a cluster over %s', transport => {
     expect([...where.worker]).toEqual([0, 0xffff]);
   });
 
+  it('lets a worker go when others have its results, and logs that it takes no tasks', async () => {
+    client.submit('a b c d', { want: 'a b c d' });
+    const first = await client.outcome('a');
+    await client.outcome('d');
+    client.link.send('command', {
+      request: 3,
+      what: 'retire',
+      workers: [first.worker]
+    });
+    const { fields } = await client.message('done');
+    expect([fields.workers, fields.sentence]).toEqual([[first.worker], '']);
+    expect(client.history.filter(said => said.endsWith(' 3'))).toEqual([]);
+    const other = fleet.workers.get(1 - first.worker)!;
+    expect(other.store.has(first.taskId)).toBe(true);
+    client.submit('e');
+    expect((await client.outcome('e')).worker).toBe(other.id);
+    client.link.send('flush', { request: 4 });
+    await client.message('flushed');
+    await waitFor('the capacity', () => observer.count('capacity') > 0);
+    const capacity = observer
+      .rows('capacity')
+      .flatMap(({ columns }) =>
+        [...columns.worker].map((worker, i) => [worker, columns.state[i]])
+      );
+    expect(capacity).toContainEqual([first.worker, CapacityState.Closing]);
+    client.link.send('command', {
+      request: 5,
+      what: 'retire',
+      workers: [other.id]
+    });
+    const refused = await waitFor('the answer', () =>
+      client.received.find(m => m.type === 'done' && m.fields.request === 5)
+    );
+    expect(refused.fields).toMatchObject({
+      workers: [],
+      sentence: expect.stringContaining('No other worker') as string
+    });
+  });
+
+  it('puts no other in the place of a worker that is stopped while it retires', async () => {
+    client.submit('a', { does: { a: 'hold' } });
+    const [worker] = await waitFor('the task', () => {
+      const found = workers().filter(({ held }) => held.length > 0);
+      return found.length > 0 && found;
+    });
+    const { _roster: roster, _state: state } = cluster as unknown as {
+      _roster: { _takeOut(session: WorkerSession, why: string): void };
+      _state: ClusterState;
+    };
+    const session = state.workers.get(worker!.id)!;
+    client.link.send('command', {
+      ...{ request: 3, what: 'retire', workers: [session.id] }
+    });
+    await waitFor('that it retires', () => session.isRetiring);
+    const starts = jest.spyOn(fleet, 'start');
+    cluster.gather(() => roster._takeOut(session, 'was stopped'));
+    expect((await client.message('done')).fields.workers).toEqual([session.id]);
+    expect(starts.mock.calls.filter(([count]) => count > 0)).toEqual([]);
+    expect(fleet.has(session.id)).toBe(false);
+  });
+
+  describe('while a worker sets up its plugins', () => {
+    let third: WireWorker;
+
+    async function command(
+      fields: Omit<Message<'client', 'up', 'command'>['fields'], 'request'>
+    ): Promise<unknown> {
+      const request = 10 + client.received.length;
+      client.link.send('command', { request, ...fields });
+      const done = await waitFor('the answer', () =>
+        client.received.find(
+          m => m.type === 'done' && m.fields.request === request
+        )
+      );
+      return done.fields;
+    }
+    const plain = {
+      workers: [],
+      closes: true,
+      count: 0,
+      minimum: 0,
+      maximum: null
+    };
+
+    beforeEach(async () => {
+      const setUp = { request: 1, name: 'p', setUp: true };
+      client.link.send('plugin', setUp, {}, [Uint8Array.of(1)]);
+      await waitFor('the plugin', () =>
+        workers().every(each => each.messages('plugin').length === 1)
+      );
+      await command({ ...plain, what: 'scale', count: 3 });
+      third = await waitFor('the third', () => fleet.workers.get(2));
+      await waitFor('its plugin', () => third.messages('plugin').length === 1);
+    });
+
+    it('the number of workers is adapted, and fewer are wanted', async () => {
+      await command({ ...plain, what: 'adapt', maximum: 3 });
+      await command({ ...plain, what: 'adapt' });
+      await command({ ...plain, what: 'scale', count: 2 });
+      // It holds nothing: none is needed less.
+      await waitFor('its end', () => third.messages('close').length === 1);
+      expect(client.received.map(({ type }) => type)).not.toContain('problem');
+      client.submit('a');
+      await client.outcome('a');
+    });
+
+    it('it retires, and gets no task when it has set them up', async () => {
+      const retired = await command({
+        ...plain,
+        what: 'retire',
+        workers: [2],
+        closes: false
+      });
+      expect(retired).toMatchObject({ workers: [2], sentence: '' });
+      const { request } = third.messages('plugin')[0]!.fields;
+      third.link.send('runResult', { request, ok: true });
+      await waitFor('the third in the list', () =>
+        client.received.some(
+          m => m.type === 'cluster' && m.fields.workers.some(w => w.id === 2)
+        )
+      );
+      client.submit('a b c d e f g h', { want: 'a b c d e f g h' });
+      await client.outcome('h');
+      const assigned = third
+        .messages('assign')
+        .filter(({ tables }) => tables.tasks.rows > 0);
+      expect(assigned).toEqual([]);
+    });
+  });
+
   it('runs functions at the workers, and says which are gone', async () => {
     client.link.send('run', { request: 9, workers: [1, 77] }, {}, [
       Buffer.from('f')

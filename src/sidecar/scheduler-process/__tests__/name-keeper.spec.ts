@@ -17,7 +17,7 @@ function cluster(): { state: ClusterState; blocks: Block[] } {
 
 /** One task of this group, waiting for a worker. */
 function submit(state: ClusterState, group: string): DenseTaskId {
-  const task = state.rows.take(idOf(0));
+  const task = state.rows.take(idOf(0), 0);
   state.rows.group[task] = state.log.names.id(group);
   state.rows.functionId[task] = state.log.names.id('inc');
   state.handle({

@@ -26,7 +26,7 @@ class WorkingClient {
       gather: (act: () => void) => act(),
       warn: (sentence: string) => this.told.push(sentence),
       note: () => undefined,
-      askWhetherClientWaits: () => this._watch.clientWaits(false)
+      askWhetherClientsWait: () => this._watch.clientsWait(false)
     };
     const cluster = this._cluster as unknown as ClusterState;
     this._watch = new StallWatch(cluster, host, stallSeconds, 2, 60);
@@ -123,7 +123,7 @@ describe('full workers of which one is stopped', () => {
       gather: (act: () => void) => act(),
       warn: () => undefined,
       note: () => undefined,
-      askWhetherClientWaits: () => watch.clientWaits(true)
+      askWhetherClientsWait: () => watch.clientsWait(true)
     };
     const watch = new StallWatch(
       cluster as unknown as ClusterState,

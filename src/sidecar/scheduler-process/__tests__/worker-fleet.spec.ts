@@ -163,7 +163,8 @@ describe('the fleet of workers', () => {
       expect(fleet.startingCount).toBe(1);
       await startedAre(worker + 2);
     }
-    // What was asked for: how late a timer comes is the machine's doing. The others are this test's looks and the limits of starts.
+    // The pauses that were asked for: the machine decides how late a timer comes. The others are this test's looks and the limits of
+    // starts.
     const pauses = timers.mock.calls
       .map(([, milliseconds]) => milliseconds ?? 0)
       .filter(milliseconds => milliseconds > 50 && milliseconds < 60_000);

@@ -1,0 +1,455 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { monotonicClock } from '../../../link/monotonic';
+import { drawnClusterSettings } from '../../../testing/cluster-settings';
+import { waitFor } from '../../../testing/wait-for';
+import { WireClient } from '../../../testing/wire-client';
+import { WireFleet, type WireWorker } from '../../../testing/wire-worker';
+import { Cluster } from '../cluster';
+import type { ClusterState } from '../cluster-state';
+
+const secret = Buffer.alloc(32, 7);
+const OK = 1;
+const ERRED = 2;
+
+/** A cluster with its owner; guests come and go. */
+class Shared {
+  readonly guests = new Set<WireClient>();
+  fleet!: WireFleet;
+  cluster!: Cluster;
+  owner!: WireClient;
+  private _folder = '';
+
+  static async start(nWorkers = 1): Promise<Shared> {
+    const shared = new Shared();
+    shared._folder = await mkdtemp(join(tmpdir(), 'sw-'));
+    shared.cluster = await Cluster.start({
+      settings: drawnClusterSettings({
+        secretHex: secret.toString('hex'),
+        nWorkers,
+        stallSeconds: 0.4
+      }),
+      folder: shared._folder,
+      clock: monotonicClock(),
+      note: () => undefined,
+      fleet: options => (shared.fleet = new WireFleet(options))
+    });
+    shared.owner = await WireClient.join(shared.cluster.address, secret);
+    await waitFor('workers', () => shared.fleet.workers.size === nWorkers);
+    return shared;
+  }
+
+  async guest(): Promise<WireClient> {
+    const client = await WireClient.join(this.cluster.address, secret, true);
+    this.guests.add(client);
+    return client;
+  }
+
+  get state(): ClusterState {
+    return (this.cluster as unknown as { _state: ClusterState })._state;
+  }
+
+  get workers(): WireWorker[] {
+    return [...this.fleet.workers.values()];
+  }
+
+  async end(): Promise<void> {
+    await this.cluster.end('closed');
+    this.owner.link.destroy();
+    this.guests.forEach(({ link }) => link.destroy());
+    await rm(this._folder, { recursive: true });
+  }
+}
+
+describe('clients of one cluster', () => {
+  let shared: Shared;
+  let owner: WireClient;
+  let guest: WireClient;
+
+  beforeEach(async () => {
+    shared = await Shared.start(2);
+    owner = shared.owner;
+    guest = await shared.guest();
+  });
+
+  afterEach(() => shared.end());
+
+  const stored = (): number =>
+    shared.workers.reduce((sum, worker) => sum + worker.store.size, 0);
+
+  const held = () => shared.workers.flatMap(worker => worker.held);
+
+  it('may use the same ids, keys, templates and names for different things', async () => {
+    owner.submit('a -> b', { want: 'a b' });
+    guest.submit('a -> b', { want: 'a b', does: { a: 'raise', b: 'raise' } });
+    expect((await owner.outcome('b')).status).toBe(OK);
+    expect((await guest.outcome('b')).status).toBe(ERRED);
+    expect(guest.id('a')).toBe(owner.id('a'));
+    owner.submit('c', { does: { c: 'raise' } });
+    guest.submit('c', { does: { c: 'ok' } });
+    expect((await owner.outcome('c')).status).toBe(ERRED);
+    const c = await guest.outcome('c');
+    expect(c.inline).toBe(`result of ${c.taskId}`);
+    expect(c.taskId).not.toBe((await owner.outcome('c')).taskId);
+  });
+
+  it('release, cancel and try again what is their own alone', async () => {
+    owner.submit('a; h', { want: 'a h', does: { h: 'hold' } });
+    guest.submit('a; h', { want: 'a h', does: { h: 'hold' } });
+    await owner.outcome('a');
+    await guest.outcome('a');
+    await waitFor('both hold', () => held().length === 2);
+    guest.release('a');
+    await waitFor('one result', () => stored() === 1);
+    guest.link.send('cancel', {}, { ids: { id: [guest.id('h')] } });
+    await waitFor('the cancel', () => guest.history.includes('h 4'));
+    expect(owner.history).toEqual(['a 1']);
+    owner.submit('a -> b');
+    expect((await owner.outcome('b')).status).toBe(OK);
+  });
+
+  it('carry spans of their own into the log', async () => {
+    // Both number their span 3.
+    owner.submit('a', { does: { a: 'hold' } });
+    guest.submit('a', { does: { a: 'hold' } });
+    await waitFor('both run', () => held().length === 2);
+    const spans = held().map(({ span }) => span);
+    expect(new Set(spans).size).toBe(2);
+    expect(spans).toContain(3);
+  });
+
+  it('keep data that they put apart, and lose it when they go', async () => {
+    guest.scattered('x', 0);
+    expect((await guest.outcome('x')).status).toBe(OK);
+    const [adopted] = shared.workers.flatMap(w => w.messages('adopt'));
+    expect(adopted!.tables.items.client[0]).toBe(1);
+    guest.link.destroy();
+    await waitFor('what it put is dropped', () =>
+      shared.workers.every(worker =>
+        worker.messages('discard').some(m => m.fields.clients.includes(1))
+      )
+    );
+  });
+
+  it('lose all that is theirs when they end without a word, and nothing of others', async () => {
+    owner.submit('a', { want: 'a' });
+    guest.submit('a -> b; h', { want: 'a b h', does: { h: 'hold' } });
+    await owner.outcome('a');
+    await guest.outcome('b');
+    guest.submit('c -> d', { want: 'd', last: false });
+    await waitFor('it holds', () => shared.workers.some(w => w.held.length));
+    guest.link.destroy();
+    await waitFor('one result', () => stored() === 1);
+    await waitFor('one task', () => shared.state.core.tasks.size === 1);
+    shared.state.core.validateState();
+    expect(shared.state.blobs.size).toBe(1);
+    owner.submit('a -> e');
+    expect((await owner.outcome('e')).status).toBe(OK);
+    expect(owner.isClosed).toBe(false);
+  });
+
+  it('leave with a word, and the cluster stays', async () => {
+    guest.link.send('close', {});
+    await guest.message('closed');
+    await waitFor('its end', () => guest.isClosed);
+    owner.submit('a');
+    expect((await owner.outcome('a')).status).toBe(OK);
+    const next = await shared.guest();
+    next.submit('a');
+    expect((await next.outcome('a')).status).toBe(OK);
+  });
+
+  it('are all told when the owner ends', async () => {
+    owner.link.destroy();
+    await guest.message('closed');
+    expect(await shared.cluster.ended).toBe('kernel-ended');
+    await waitFor('the end of the link', () => guest.isClosed);
+  });
+
+  it('come only from the environment of the workers, which is told with theirs', async () => {
+    const launch = {
+      executable: 'another-python',
+      path: [],
+      cwd: '/',
+      versions: { python: '2.7', numpy: '1' }
+    };
+    await expect(
+      WireClient.join(shared.cluster.address, secret, true, launch)
+    ).rejects.toThrow(
+      /they in python, python 3\.11, it in another-python, python 2\.7, numpy 1\./
+    );
+  });
+
+  it('do not take the place of the owner', async () => {
+    await expect(
+      WireClient.join(shared.cluster.address, secret)
+    ).rejects.toThrow(/belongs to another client/);
+  });
+
+  it('are told of their own tasks alone', async () => {
+    owner.submit('a; b', { want: 'a b' });
+    guest.submit('c', { want: 'c' });
+    await owner.outcome('b');
+    await guest.outcome('c');
+    guest.link.send('question', { request: 1 });
+    const { tables, blobs } = await guest.message('answer');
+    expect(tables.tasks.rows).toBe(1);
+    expect(new TextDecoder().decode(blobs[0])).toBe('c-1');
+  });
+
+  it('get the answers to their own questions', async () => {
+    owner.link.send('flush', { request: 5 });
+    guest.link.send('flush', { request: 6 });
+    expect((await owner.message('flushed')).fields.request).toBe(5);
+    expect((await guest.message('flushed')).fields.request).toBe(6);
+    for (const client of [owner, guest]) {
+      client.link.send('memoryRun', {
+        run: 1,
+        label: 'A',
+        intervalSeconds: 1,
+        state: 'start'
+      });
+    }
+    guest.link.send('memoryRun', { run: 1, state: 'stop' });
+    await guest.message('memoryRunEnded');
+    owner.link.send('memoryRun', { run: 1, state: 'stop' });
+    const { samples } = (await owner.message('memoryRunEnded')).tables;
+    // Its own run was not ended by the guest's.
+    expect(samples.rows).toBe(2);
+  });
+
+  it('have their folders searched for modules, the owner’s first', async () => {
+    const submit = (client: WireClient, path: string[], cwd: string): void =>
+      client.link.send('submit', { launch: { path, cwd, modules: [] } });
+    submit(owner, ['', '/lib'], '/own');
+    submit(guest, ['', '/lib', '/more'], '/guest');
+    const launches = () =>
+      shared.workers[0]!.messages('assign').map(m => m.fields.launch);
+    await waitFor('both', () => launches().at(-1)?.path.length === 4);
+    expect(launches().at(-1)).toMatchObject({
+      path: ['', '/lib', '/guest', '/more'],
+      cwd: '/own'
+    });
+    guest.link.destroy();
+    await waitFor('its end', () => launches().at(-1)?.path.length === 2);
+  });
+
+  it('have their folders searched by a new worker before it sets up plugins', async () => {
+    guest.link.send('submit', { launch: { path: ['/guest'], cwd: '/' } });
+    await waitFor('the folder', () => shared.state.launch !== null);
+    const setUp = { request: 1, name: 'p', setUp: true };
+    guest.link.send('plugin', setUp, {}, [Uint8Array.of(1)]);
+    guest.link.send('command', { request: 2, what: 'scale', count: 3 });
+    const third = await waitFor('a third', () => shared.fleet.workers.get(2));
+    await waitFor('its plugin', () => third.messages('plugin').length > 0);
+    const told = third.received.filter(
+      ({ type }) => type === 'plugin' || type === 'assign'
+    );
+    expect(told.map(({ type }) => type)).toEqual(['assign', 'plugin']);
+    expect(third.messages('assign')[0]!.fields.launch?.path).toContain(
+      '/guest'
+    );
+  });
+
+  it('fail what stalls if one that came after the question waits, and another is stopped', async () => {
+    owner.waiting = null;
+    guest.waiting = null;
+    owner.submit('kept');
+    await owner.outcome('kept');
+    for (const { link } of shared.workers) {
+      link.send('state', { paused: true, why: 'full', stalled: true });
+    }
+    owner.submit('a');
+    await owner.message('stalled');
+    const late = await shared.guest();
+    late.submit('b');
+    expect((await late.outcome('b')).status).toBe(ERRED);
+  });
+
+  it('fail what stalls if one waits, whatever the others say', async () => {
+    owner.waiting = false;
+    // As one that is stopped.
+    const silent = await shared.guest();
+    silent.waiting = null;
+    owner.submit('kept');
+    await owner.outcome('kept');
+    for (const { link } of shared.workers) {
+      link.send('state', { paused: true, stalled: true, why: 'it is full' });
+    }
+    guest.submit('a');
+    expect((await guest.outcome('a')).status).toBe(ERRED);
+    expect((await owner.outcome('kept')).status).toBe(OK);
+  });
+});
+
+/** What one of three clients does next. */
+type Act =
+  | {
+      readonly type: 'submit';
+      readonly client: number;
+      readonly size: number;
+      readonly raises: boolean;
+      readonly holds: boolean;
+    }
+  | { readonly type: 'release' | 'again'; readonly client: number }
+  | { readonly type: 'go'; readonly client: number; readonly word: boolean }
+  | { readonly type: 'step'; readonly client: number };
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('submit' as const),
+      client: fc.nat({ max: 2 }),
+      size: fc.integer({ min: 1, max: 4 }),
+      raises: fc.boolean(),
+      holds: fc.boolean()
+    })
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constantFrom('release' as const, 'again' as const),
+      client: fc.nat({ max: 2 })
+    })
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('go' as const),
+      client: fc.integer({ min: 1, max: 2 }),
+      word: fc.boolean()
+    })
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('step' as const),
+      client: fc.constant(0)
+    })
+  }
+);
+
+it('are served as if each were alone, whatever the others do', async () => {
+  const shared = await Shared.start(2);
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 40 }), async acts => {
+        await play(shared, acts);
+      }),
+      { numRuns: 40 }
+    );
+  } finally {
+    await shared.end();
+  }
+}, 60_000);
+
+/** The owner stays from one run to the next, so its names are never used twice. */
+let runs = 0;
+
+async function play(shared: Shared, acts: readonly Act[]): Promise<void> {
+  const run = runs++;
+  const clients: WireClient[] = [
+    shared.owner,
+    await shared.guest(),
+    await shared.guest()
+  ];
+  const expected = new Map<WireClient, Map<string, number>>(
+    clients.map(client => [client, new Map()])
+  );
+  const releaseAll = (client: WireClient): void => {
+    const names = [...expected.get(client)!.keys()];
+    if (names.length > 0) {
+      client.release(names.join(' '));
+    }
+  };
+  let count = 0;
+  for (const act of acts) {
+    const client = clients[act.client]!;
+    const own = expected.get(client)!;
+    switch (act.type) {
+      case 'submit': {
+        // Equal names, ids and templates for all.
+        const names = Array.from(
+          { length: act.size },
+          (_, i) => `r${run}n${count}t${i}`
+        );
+        count++;
+        const first = act.raises ? 'raise' : act.holds ? 'hold' : 'ok';
+        client.submit(names.join(' -> '), {
+          want: names.join(' '),
+          does: { [names[0]!]: first }
+        });
+        names.forEach(name => own.set(name, act.raises ? ERRED : OK));
+        break;
+      }
+      case 'release':
+      case 'again': {
+        const [name] = own.keys();
+        if (name !== undefined) {
+          client.release(name);
+          if (act.type === 'again') {
+            client.release(name);
+            const ids = { ids: { id: [client.id(name)] } };
+            client.link.send('cancel', {}, ids);
+            client.link.send('retry', {}, ids);
+          }
+          // Its outcome, and those of the tasks that need it, are not checked.
+          const prefix = name.slice(0, name.lastIndexOf('t'));
+          for (const each of [...own.keys()]) {
+            if (each.startsWith(`${prefix}t`)) {
+              client.release(each);
+              own.delete(each);
+            }
+          }
+        }
+        break;
+      }
+      case 'go': {
+        if (act.word) {
+          client.link.send('close', {});
+        } else {
+          client.link.destroy();
+        }
+        shared.guests.delete(client);
+        clients[act.client] = await shared.guest();
+        expected.set(clients[act.client]!, new Map());
+        break;
+      }
+      case 'step':
+        shared.workers.forEach(worker => worker.letGo());
+        await new Promise(resolve => setImmediate(resolve));
+        break;
+    }
+  }
+  for (const client of clients) {
+    for (const [name, status] of expected.get(client)!) {
+      const found = await waitFor(`${name} of one`, () => {
+        shared.workers.forEach(worker => worker.letGo());
+        return client.reports.get(name);
+      });
+      expect([name, found.status]).toEqual([name, status]);
+      if (status === OK) {
+        expect(found.inline).toBe(`result of ${found.taskId}`);
+      }
+    }
+    expect(client.isClosed).toBe(false);
+  }
+  shared.state.core.validateState();
+  releaseAll(shared.owner);
+  clients.slice(1).forEach(client => {
+    client.link.destroy();
+    shared.guests.delete(client);
+  });
+  await waitFor('nothing is left', () => {
+    shared.workers.forEach(worker => worker.letGo());
+    return (
+      shared.state.core.tasks.size === 0 &&
+      // Only the owner may name templates again: as many as there are things that tasks do.
+      shared.state.blobs.size <= 3 &&
+      shared.workers.every(worker => worker.store.size === 0)
+    );
+  });
+}

@@ -1,0 +1,115 @@
+import * as fc from 'fast-check';
+import { Topics, TOPIC_LIMITS } from '../topics';
+
+const content = (length: number, mark = 0): Uint8Array =>
+  new Uint8Array(length).fill(mark);
+
+describe('topics', () => {
+  it('keeps the newest events of each topic and counts all', () => {
+    const topics = new Topics<string>({ ...TOPIC_LIMITS, eventsOfTopic: 3 });
+    for (let i = 0; i < 5; i++) {
+      topics.log('a', i, content(1, i));
+    }
+    topics.log('b', 9, content(1));
+    const [a] = topics.read('a');
+    expect(a!.total).toBe(5);
+    expect(a!.events.map(({ t }) => t)).toEqual([2, 3, 4]);
+    expect(topics.read(null).map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(topics.read('c')).toEqual([]);
+  });
+
+  it('tells who listens, until they leave', () => {
+    const topics = new Topics<string>();
+    topics.listen('a', 'one');
+    topics.listen('a', 'two');
+    topics.listen('b', 'one');
+    expect([...topics.log('a', 0, content(1))]).toEqual(['one', 'two']);
+    topics.unlisten('a', 'two');
+    topics.unlisten('c', 'two');
+    expect([...topics.log('a', 0, content(1))]).toEqual(['one']);
+    topics.left('one');
+    expect([...topics.log('a', 0, content(1))]).toEqual([]);
+    expect([...topics.log('b', 0, content(1))]).toEqual([]);
+  });
+
+  it('stays within all bounds, and what it has is the newest', () => {
+    const limits = { eventsOfTopic: 4, bytes: 4_000, topics: 3 };
+    const drawn = fc.array(
+      fc.record({
+        topic: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+        size: fc.oneof(fc.integer({ min: 0, max: 600 }), fc.constant(5_000))
+      }),
+      { maxLength: 120 }
+    );
+    fc.assert(
+      fc.property(drawn, events => {
+        const topics = new Topics<string>(limits);
+        // The plain account: all that was logged and is not known to have gone.
+        const all: { topic: string; t: number; size: number }[] = [];
+        const totals = new Map<string, number>();
+        events.forEach(({ topic, size }, t) => {
+          topics.log(topic, t, content(size));
+          all.push({ topic, t, size });
+          const read = topics.read(null);
+          const isKnown = new Set(read.map(({ name }) => name));
+          for (const name of [...totals.keys()]) {
+            if (!isKnown.has(name)) {
+              totals.delete(name);
+            }
+          }
+          totals.set(topic, (totals.get(topic) ?? 0) + 1);
+          let bytes = 0;
+          for (const { name, total, events: kept } of read) {
+            expect(total).toBe(totals.get(name));
+            expect(kept.length).toBeLessThanOrEqual(limits.eventsOfTopic);
+            const own = all.filter(each => each.topic === name);
+            expect(kept.map(each => each.t)).toEqual(
+              own.slice(own.length - kept.length).map(each => each.t)
+            );
+            for (const { content } of kept) {
+              bytes += content.length;
+            }
+          }
+          expect(bytes).toBeLessThanOrEqual(topics.bytes);
+          expect(topics.bytes).toBeLessThanOrEqual(limits.bytes);
+          expect(read.length).toBeLessThanOrEqual(limits.topics);
+          expect(read.at(-1)!.name).toBe(topic);
+          if (size < 600) {
+            // Nothing goes for want of room while there is some.
+            expect(read.at(-1)!.events.at(-1)!.t).toBe(t);
+          }
+        });
+        expect(topics.forgotten).toBe(
+          countForgotten(
+            events.map(({ topic }) => topic),
+            limits.topics
+          )
+        );
+      }),
+      { numRuns: 100 }
+    );
+  });
+
+  it('holds no more events than twice those it keeps', () => {
+    const topics = new Topics<string>({ ...TOPIC_LIMITS, eventsOfTopic: 5 });
+    for (let i = 0; i < 10_000; i++) {
+      topics.log('busy', i, content(1));
+    }
+    const { _order } = topics as unknown as { _order: { length: number } };
+    expect(_order.length).toBeLessThanOrEqual(2 * 5 + 16);
+  });
+});
+
+/** How many topics the least recently used rule drops. */
+function countForgotten(names: readonly string[], most: number): number {
+  let recent: string[] = [];
+  let count = 0;
+  for (const name of names) {
+    recent = [...recent.filter(each => each !== name), name];
+    if (recent.length > most) {
+      recent.shift();
+      count++;
+    }
+  }
+  return count;
+}

@@ -1,0 +1,60 @@
+import * as fc from 'fast-check';
+import { SchedulerFixture } from '../../../testing/scheduler-fixture';
+import { wantedWorkers } from '../wanted-workers';
+
+/** Tasks that nobody has run yet count as half a second each. */
+function wanted(
+  workers: number,
+  tasks: number,
+  threads = 1,
+  range = { minimum: 0, maximum: 100 }
+): number {
+  const s = new SchedulerFixture();
+  for (let worker = 0; worker < workers; worker++) {
+    s.join(worker, threads);
+  }
+  if (tasks > 0) {
+    const names = Array.from({ length: tasks }, (_, i) => `t${i}`).join(' ');
+    s.submit(names, { want: names });
+  }
+  return wantedWorkers(s.scheduler, threads, range);
+}
+
+it('wants as many as end the work in five seconds, and as it can fill', () => {
+  expect(wanted(0, 0)).toBe(0);
+  expect(wanted(0, 1)).toBe(1);
+  expect(wanted(0, 40)).toBe(4);
+  expect(wanted(0, 40, 2)).toBe(2);
+  expect(wanted(2, 40)).toBe(4);
+  expect(wanted(2, 0)).toBe(0);
+  expect(wanted(1, 3)).toBe(1);
+  expect(wanted(0, 40, 1, { minimum: 0, maximum: 3 })).toBe(3);
+  expect(wanted(0, 0, 1, { minimum: 2, maximum: 3 })).toBe(2);
+});
+
+it('wants no more than long tasks can fill', () => {
+  const s = new SchedulerFixture();
+  s.join(0, 2);
+  s.submit('t1', { want: 't1' });
+  s.finish(0, 't1', { duration: 60 });
+  s.submit('t2 t3 t4', { want: 't2 t3 t4' });
+  const range = { minimum: 0, maximum: 100 };
+  expect(wantedWorkers(s.scheduler, 2, range)).toBe(2);
+});
+
+it('wants the same however the tasks are spread, and stays in the range', () => {
+  const numbers = fc.record({
+    workers: fc.nat({ max: 5 }),
+    tasks: fc.nat({ max: 120 }),
+    minimum: fc.nat({ max: 4 })
+  });
+  fc.assert(
+    fc.property(numbers, ({ workers, tasks, minimum }) => {
+      const range = { minimum, maximum: minimum + 4 };
+      const found = wanted(workers, tasks, 1, range);
+      const plain = Math.max(Math.ceil((tasks * 0.5) / 5), tasks > 0 ? 1 : 0);
+      expect(found).toBe(Math.min(Math.max(plain, minimum), minimum + 4));
+    }),
+    { numRuns: 60 }
+  );
+});

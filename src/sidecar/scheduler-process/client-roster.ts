@@ -1,0 +1,277 @@
+/**
+ * The clients of the cluster: who may come, who is told what, and what ends with each. In the scheduler's process.
+ *
+ * The owner has started this process: it is the first, and with it the cluster ends. Guests come with the cluster's secret, which is in a
+ * file that only its user can read; with a guest only what is its own ends.
+ */
+import { realpathSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { LARGEST_U16 } from '../../records/enumerations';
+import { NamesOf } from '../../sources';
+import { BrokenFrame } from '../../wire/broken-frame';
+import { clientIntro } from '../../wire/client-link';
+import type { LaunchSpec } from '../../wire/cluster-settings';
+import { HandshakeRefused, type Intro } from '../../wire/handshake';
+import type { FieldsInput, Message, TypeOf } from '../../wire/schema';
+import { check } from '../../wire/validate';
+import type { AcceptedLink } from '../../link/door';
+import { ClientSession, type IClientHost } from './client-messages';
+import type { ClusterState, Launch } from './cluster-state';
+import type { Phase } from './roster';
+import { WaitingClients } from './waiting-clients';
+
+/** The number of the client that has started the cluster. */
+const OWNER = 0;
+/** Each has a thread or two of its own that ask and are told: more are a mistake in a loop. */
+const MOST_CLIENTS = 256;
+/** As the wire and the log hold them. */
+const MOST_NUMBERS = LARGEST_U16;
+/** Packages whose version clients and workers must share, since pickles of one are opened by the other. */
+const SHARED_PACKAGES = ['python', 'dask', 'cloudpickle', 'numpy', 'pandas'];
+
+interface IClientRosterHost extends IClientHost {
+  readonly phase: Phase;
+  gather(act: () => void): void;
+  /** The cluster's owner has gone. */
+  ownerLeft(): void;
+  note(sentence: string): void;
+}
+
+export class ClientRoster {
+  private readonly _sessions = new Map<number, ClientSession>();
+  private readonly _links = new Map<number, AcceptedLink<'client'>>();
+  /** Warnings from before a client came. */
+  private readonly _unsaid: string[] = [];
+  private _next = OWNER + 1;
+  private _ownerCame = false;
+  readonly waiting: WaitingClients<ClientSession>;
+
+  /** @param _launch - what the workers were started with. */
+  constructor(
+    private readonly _cluster: ClusterState,
+    private readonly _host: IClientRosterHost,
+    private readonly _name: string,
+    private readonly _launch: LaunchSpec,
+    tellWaiting: (waiting: boolean | null) => void
+  ) {
+    this.waiting = new WaitingClients(tellWaiting);
+  }
+
+  /** Where each client's reports go. */
+  get links(): ReadonlyMap<number, AcceptedLink<'client'>> {
+    return this._links;
+  }
+
+  /**
+   * The number that the client has from now on.
+   *
+   * @throws HandshakeRefused
+   */
+  admit(intro: Intro): number {
+    const { guest, launch } = check(
+      clientIntro,
+      intro,
+      'What the client says of itself'
+    );
+    if (this._host.phase === 'closing') {
+      throw busy(
+        `The cluster ${this._name} is closing; make a new one with Client().`
+      );
+    }
+    if (!guest) {
+      if (this._ownerCame) {
+        throw busy(
+          `The cluster ${this._name} belongs to another client; make one with Client().`
+        );
+      }
+      this._ownerCame = true;
+      return OWNER;
+    }
+    if (this._sessions.size >= MOST_CLIENTS || this._next >= MOST_NUMBERS) {
+      throw busy(
+        `The cluster ${this._name} has ${this._sessions.size} clients, and has had ${this._next}; close some, or make another with Client().`
+      );
+    }
+    const difference = environmentsDiffer(this._launch, launch);
+    if (difference !== '') {
+      throw new HandshakeRefused(
+        'environment',
+        `${difference} Run this program in the environment of the cluster ${this._name}, or make a cluster of your own with Client().`
+      );
+    }
+    return this._next++;
+  }
+
+  came(link: AcceptedLink<'client'>, id: number): void {
+    const names = new NamesOf(this._cluster.log.names, false);
+    const session = new ClientSession(
+      link,
+      this._cluster,
+      names,
+      this._host,
+      id
+    );
+    this._sessions.set(id, session);
+    this._links.set(id, link);
+    this.waiting.came();
+    link.start({
+      messages: batch => this._host.gather(() => this._take(session, batch)),
+      closed: () => this._host.gather(() => this._left(session))
+    });
+    this._unsaid.splice(0).forEach(sentence => this.warn(sentence));
+  }
+
+  /** Says something to all. */
+  tell<T extends TypeOf<'client', 'down'>>(
+    type: T,
+    fields: FieldsInput<'client', 'down', T>
+  ): void {
+    for (const link of this._links.values()) {
+      link.send(type, fields);
+    }
+  }
+
+  flush(): void {
+    for (const link of this._links.values()) {
+      link.flush();
+    }
+  }
+
+  warn(sentence: string): void {
+    if (this._sessions.size === 0) {
+      this._unsaid.push(sentence);
+    } else {
+      this.tell('problem', { sentence });
+      this.flush();
+    }
+  }
+
+  /** Asks who waits for a task. */
+  askWhetherTheyWait(): void {
+    for (const { link } of this.waiting.ask(this._sessions.values())) {
+      link.send('stalled', {});
+      link.flush();
+    }
+  }
+
+  askForUnused(): void {
+    const excess = this._cluster.blobs.takeExcess();
+    if (excess.length > 0) {
+      for (const session of this._sessions.values()) {
+        session.askForUnused(excess);
+      }
+    }
+  }
+
+  /** A client has said goodbye: the owner ends the cluster, a guest leaves it. */
+  goodbye(session: ClientSession): void {
+    session.link.send('closed', {});
+    session.link.close('It said goodbye.');
+  }
+
+  isOwner(session: ClientSession): boolean {
+    return session.id === OWNER;
+  }
+
+  /** Where workers look for modules, and what they import ahead: the owner's first, since they work in its folder. */
+  launch(): Launch {
+    const base = this._sessions.get(OWNER)?.launch ?? {
+      path: this._launch.path,
+      cwd: this._launch.cwd,
+      modules: this._launch.modules
+    };
+    const path = new Set(base.path);
+    const modules = new Set(base.modules);
+    for (const { id, launch } of this._sessions.values()) {
+      if (id !== OWNER && launch !== null) {
+        for (const folder of launch.path) {
+          // '' and relative paths mean folders of the guest's.
+          path.add(isAbsolute(folder) ? folder : join(launch.cwd, folder));
+        }
+        launch.modules.forEach(module => modules.add(module));
+      }
+    }
+    return { path: [...path], cwd: base.cwd, modules: [...modules] };
+  }
+
+  close(why: string): void {
+    for (const link of this._links.values()) {
+      link.close(why);
+    }
+  }
+
+  private _take(
+    session: ClientSession,
+    batch: readonly Message<'client', 'up'>[]
+  ): void {
+    for (const message of batch) {
+      try {
+        session.take(message);
+      } catch (error) {
+        if (error instanceof BrokenFrame) {
+          this._host.note(error.message);
+          session.link.refuse('broken-frame', error.message);
+          return;
+        }
+        throw error;
+      }
+    }
+  }
+
+  private _left(session: ClientSession): void {
+    this._sessions.delete(session.id);
+    this._links.delete(session.id);
+    this._cluster.shared.clientLeft(session.link);
+    if (this._host.phase === 'closing') {
+      return;
+    }
+    session.leave();
+    if (this.isOwner(session)) {
+      this._host.ownerLeft();
+      return;
+    }
+    this.waiting.left(session);
+    if (session.launch !== null) {
+      this._host.launchChanged();
+    }
+  }
+}
+
+function busy(sentence: string): HandshakeRefused {
+  return new HandshakeRefused('busy', sentence);
+}
+
+/** How a client's environment differs from the workers', as a sentence; empty: not at all. */
+function environmentsDiffer(
+  workers: { readonly executable: string; readonly versions: object },
+  client: { readonly executable: string; readonly versions: object }
+): string {
+  const [own, other] = [facts(workers), facts(client)];
+  if (own === other) {
+    return '';
+  }
+  return `This cluster's workers run in another environment than this client: they in ${own}, it in ${other}.`;
+}
+
+function facts({
+  executable,
+  versions
+}: {
+  readonly executable: string;
+  readonly versions: object;
+}): string {
+  const of = versions as Readonly<Record<string, unknown>>;
+  const listed = SHARED_PACKAGES.filter(name => of[name] !== undefined).map(
+    name => `${name} ${String(of[name])}`
+  );
+  return [realPath(executable), ...listed].join(', ');
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is not there (any more): what it is called is all that is known of it.
+    return path;
+  }
+}

@@ -1,0 +1,203 @@
+/** Answers a client's questions about its tasks, page by page. In the scheduler process. */
+import { NONE_U16, NONE_U32 } from '../../records/enumerations';
+import type { ClientTaskId, DenseTaskId, OuterTaskId } from '../../records/ids';
+import { TaskState, type StoryLine } from '../../scheduler';
+import type { Seconds } from '../../base/brand';
+import type { TaskStateWord } from '../../wire/task-states';
+import type { Message } from '../../wire/schema';
+import type { ClientTasks } from './client-scope';
+import type { ClusterState } from './cluster-state';
+
+type Question = Message<'client', 'up', 'question'>;
+
+/** Bounds of one answer, so that no other message waits for long: some ms on a slow machine. */
+const MOST_LOOKED_AT = 65_536;
+const MOST_TASKS = 4_096;
+const MOST_KEY_BYTES = 1 << 20;
+/** Tasks whose story is looked for, each in some 0.1 ms, and lines of their stories. */
+const MOST_STORIES = 64;
+const MOST_LINES = 4_096;
+
+const STATES: Readonly<Record<TaskStateWord, TaskState>> = {
+  released: TaskState.Released,
+  waiting: TaskState.Waiting,
+  'no-worker': TaskState.NoWorker,
+  queued: TaskState.Queued,
+  processing: TaskState.Processing,
+  memory: TaskState.Memory,
+  erred: TaskState.Erred
+};
+
+/** One page of the tasks that are asked for. */
+class Page {
+  readonly tasks = {
+    id: [] as ClientTaskId[],
+    taskId: [] as OuterTaskId[],
+    worker: [] as number[],
+    nbytes: [] as number[],
+    keyStart: [] as number[],
+    keyEnd: [] as number[]
+  };
+  readonly holders = { row: [] as number[], worker: [] as number[] };
+  private readonly _keys: Uint8Array[] = [];
+  private _keyBytes = 0;
+
+  get isFull(): boolean {
+    return (
+      this.tasks.id.length >= MOST_TASKS || this._keyBytes >= MOST_KEY_BYTES
+    );
+  }
+
+  get keys(): Uint8Array {
+    return Buffer.concat(this._keys);
+  }
+
+  /** @param ids - those of the client's that stand for the task. */
+  add(
+    { core, rows, log }: ClusterState,
+    task: DenseTaskId,
+    ids: readonly ClientTaskId[]
+  ): void {
+    const { state, worker, nbytes } = core.tasks;
+    const isHere = state[task] === TaskState.Memory;
+    const group = log.names.text(rows.group[task]!);
+    const key = Buffer.concat([Buffer.from(group), rows.keySuffix(task)]);
+    this._keys.push(key);
+    const keyStart = this._keyBytes;
+    this._keyBytes += key.length;
+    for (const id of ids) {
+      const row = this.tasks.id.push(id) - 1;
+      this.tasks.taskId.push(rows.ids.outer(task));
+      this.tasks.worker.push(
+        state[task] === TaskState.Processing ? worker[task]! : NONE_U16
+      );
+      this.tasks.nbytes.push(isHere ? nbytes[task]! : -1);
+      this.tasks.keyStart.push(keyStart);
+      this.tasks.keyEnd.push(this._keyBytes);
+      for (const holder of isHere ? core.tasks.holdersOf(task) : []) {
+        this.holders.row.push(row);
+        this.holders.worker.push(holder);
+      }
+    }
+  }
+
+  /** An id that stands for no task any more. */
+  addUnknown(id: ClientTaskId): void {
+    this.tasks.id.push(id);
+    this.tasks.taskId.push(NONE_U32 as OuterTaskId);
+    this.tasks.worker.push(NONE_U16);
+    this.tasks.nbytes.push(-1);
+    this.tasks.keyStart.push(this._keyBytes);
+    this.tasks.keyEnd.push(this._keyBytes);
+  }
+}
+
+/** What moved the tasks that are asked for, as far as the scheduler remembers it; oldest first. */
+export function storyOf(
+  { core }: ClusterState,
+  own: ClientTasks,
+  { tables }: Question
+): Message<'client', 'down', 'answer'>['fields']['story'] {
+  const ids = [...tables.ids.id.subarray(0, MOST_STORIES)];
+  return ids
+    .flatMap(id => {
+      const task = own.resolve(id);
+      return task < 0
+        ? []
+        : ownStory(core.story(task)).map(({ from, to, cause, event, at }) => ({
+            ...{ id, from, to, cause, event },
+            at: at as Seconds
+          }));
+    })
+    .sort((a, b) => a.event - b.event)
+    .slice(-MOST_LINES);
+}
+
+/** Without the moves of tasks that had its number before. */
+function ownStory(lines: readonly StoryLine[]): readonly StoryLine[] {
+  return lines.slice(1 + lines.findLastIndex(({ to }) => to === 'Forgotten'));
+}
+
+/**
+ * The page of an answer that begins at `after`.
+ *
+ * Tasks that come or go between two pages may be missing; one that stays is told of exactly once.
+ */
+export function answerTo(
+  cluster: ClusterState,
+  own: ClientTasks,
+  { fields, tables }: Question
+): {
+  readonly next: number | null;
+  readonly page: Page;
+} {
+  const page = new Page();
+  const next = fields.named
+    ? takeNamed(cluster, own, tables.ids.id, fields.after, page)
+    : takeAll(cluster, own, fields, page);
+  return { next, page };
+}
+
+function takeNamed(
+  cluster: ClusterState,
+  own: ClientTasks,
+  ids: ArrayLike<number>,
+  after: number,
+  page: Page
+): number | null {
+  for (let i = after; i < ids.length; i++) {
+    if (page.isFull) {
+      return i;
+    }
+    const id = ids[i]! as ClientTaskId;
+    const task = own.resolve(id);
+    if (task < 0) {
+      page.addUnknown(id);
+    } else {
+      page.add(cluster, task, [id]);
+    }
+  }
+  return null;
+}
+
+function takeAll(
+  cluster: ClusterState,
+  { client }: ClientTasks,
+  { after, states, worker }: Question['fields'],
+  page: Page
+): number | null {
+  const { core, rows } = cluster;
+  const { tasks } = core;
+  const wanted = states.map(word => STATES[word]);
+  const stop = Math.min(tasks.capacity, after + MOST_LOOKED_AT);
+  for (let task = after as DenseTaskId; task < stop; task++) {
+    const state: TaskState = tasks.state[task]!;
+    if (
+      state === TaskState.Forgotten ||
+      rows.client[task] !== client ||
+      (wanted.length > 0 && !wanted.includes(state)) ||
+      (worker !== null && !isAt(cluster, task, worker))
+    ) {
+      continue;
+    }
+    if (page.isFull) {
+      return task;
+    }
+    const own = rows.clientId[task]!;
+    const ids = [own];
+    rows.forEachWanted(task, id => id !== own && ids.push(id));
+    page.add(cluster, task, ids);
+  }
+  return stop < tasks.capacity ? stop : null;
+}
+
+/** Whether a worker runs a task, or holds its result. */
+function isAt(
+  { core: { tasks } }: ClusterState,
+  task: DenseTaskId,
+  worker: number
+): boolean {
+  return tasks.state[task] === TaskState.Processing
+    ? tasks.worker[task] === worker
+    : tasks.holdersOf(task).includes(worker);
+}

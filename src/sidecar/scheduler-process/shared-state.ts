@@ -1,0 +1,150 @@
+/**
+ * What the scheduler keeps for its clients and workers beside tasks and results. In the scheduler process, which opens none of it. Each
+ * part says where it is bounded.
+ */
+import type { Seconds } from '../../base/brand';
+import type { AcceptedLink } from '../../link/door';
+import type { Message } from '../../wire/schema';
+import { Plugins } from './plugins';
+import { Topics } from './topics';
+import type { WorkerRequests } from './worker-requests';
+import type { WorkerSession } from './worker-session';
+
+type Client = AcceptedLink<'client'>;
+type FromClient = Message<'client', 'up'>;
+
+/** The client's messages that are about it. */
+export type SharedMessage = Extract<
+  FromClient,
+  { readonly type: 'logEvent' | 'askEvents' | 'subscribe' | 'plugin' }
+>;
+
+/** A client that leaves more than this unread is not sent further events: it is told how many there were. */
+const MOST_UNREAD_BYTES = 64 * 2 ** 20;
+
+export class SharedState {
+  private readonly _topics = new Topics<Client>();
+  /** Events that were not sent to a client since the last one that was. */
+  private readonly _lost = new Map<Client, number>();
+
+  readonly plugins: Plugins;
+
+  /** @param _clock - the monotonic clock in seconds. */
+  constructor(
+    private readonly _clock: () => number,
+    private readonly _workers: ReadonlyMap<number, WorkerSession>,
+    requests: WorkerRequests
+  ) {
+    this.plugins = new Plugins(requests);
+  }
+
+  take(message: SharedMessage, client: Client): void {
+    switch (message.type) {
+      case 'logEvent':
+        return this.log(message);
+      case 'askEvents':
+        return this._answerEvents(message.fields, client);
+      case 'subscribe': {
+        const { topic, on } = message.fields;
+        return on
+          ? this._topics.listen(topic, client)
+          : this._topics.unlisten(topic, client);
+      }
+      case 'plugin':
+        return this._plugin(message, client);
+    }
+  }
+
+  /** An event of a client or of a worker. */
+  log({
+    fields,
+    blobs
+  }: Pick<Message<'client', 'up', 'logEvent'>, 'fields' | 'blobs'>): void {
+    const t = this._clock() as Seconds;
+    // A copy: a view would keep the whole message for as long as the event.
+    const content = blobs[0]!.slice();
+    for (const topic of fields.topics) {
+      for (const client of this._topics.log(topic, t, content)) {
+        this._tell(client, topic, t, content);
+      }
+    }
+  }
+
+  clientLeft(client: Client): void {
+    this._topics.left(client);
+    this._lost.delete(client);
+  }
+
+  private _plugin(
+    { fields, blobs }: Message<'client', 'up', 'plugin'>,
+    client: Client
+  ): void {
+    const { request, name, setUp, idempotent } = fields;
+    const { plugins } = this;
+    const known = plugins.has(name);
+    // A copy: a view would keep the whole message for as long as the plugin.
+    const payload = setUp ? blobs[0]!.slice() : null;
+    if (payload === null ? !plugins.forget(name) : known && idempotent) {
+      client.send('pluginDone', { request, known });
+      return;
+    }
+    const why = payload === null ? '' : plugins.keep(name, payload);
+    if (why !== '') {
+      client.send('pluginDone', { request, known, why });
+      return;
+    }
+    plugins.send(this._workers.values(), name, payload, failures =>
+      client.send(
+        'pluginDone',
+        {
+          request,
+          known,
+          failed: failures.map(({ worker, why }) => ({ worker, why }))
+        },
+        {},
+        failures.map(({ error }) => error)
+      )
+    );
+  }
+
+  private _tell(
+    client: Client,
+    topic: string,
+    t: Seconds,
+    content: Uint8Array
+  ): void {
+    const lost = this._lost.get(client) ?? 0;
+    if (client.queuedBytes > MOST_UNREAD_BYTES) {
+      this._lost.set(client, lost + 1);
+      return;
+    }
+    this._lost.delete(client);
+    client.send('event', { topic, t, lost }, {}, [content]);
+  }
+
+  private _answerEvents(
+    { request, topic }: Message<'client', 'up', 'askEvents'>['fields'],
+    client: Client
+  ): void {
+    const read = this._topics.read(topic);
+    const rows = read.flatMap(({ events }, i) =>
+      events.map(event => ({ ...event, topic: i }))
+    );
+    client.send(
+      'events',
+      {
+        request,
+        topics: read.map(({ name, total }) => ({ topic: name, total })),
+        forgotten: this._topics.forgotten
+      },
+      {
+        events: {
+          topic: rows.map(row => row.topic),
+          t: rows.map(row => row.t as Seconds),
+          length: rows.map(row => row.content.length)
+        }
+      },
+      [Buffer.concat(rows.map(row => row.content))]
+    );
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * What clients and workers have logged under topics, and who wants to hear of it. In the scheduler process, which opens no message.
+ *
+ * Bounded three ways; the oldest go first, and {@link Topics.read} says how many have gone:
+ *
+ * ```
+ *   of one topic    the last 1,000 events
+ *   of all topics   64 MiB
+ *   topics          10,000: the one that was logged to least recently goes with all its events
+ * ```
+ */
+import { Queue } from '../../base/queue';
+
+type KeptEvent = {
+  readonly topic: Topic;
+  /** The monotonic clock's seconds. */
+  readonly t: number;
+  readonly content: Uint8Array;
+  isGone: boolean;
+};
+
+type Topic = {
+  readonly name: string;
+  /** How many there were, those that have gone too. */
+  total: number;
+  readonly events: KeptEvent[];
+};
+
+/** One topic as it is read: its newest events, the older before the newer. */
+type TopicRead = {
+  readonly name: string;
+  readonly total: number;
+  readonly events: readonly {
+    readonly t: number;
+    readonly content: Uint8Array;
+  }[];
+};
+
+type TopicLimits = {
+  readonly eventsOfTopic: number;
+  readonly bytes: number;
+  readonly topics: number;
+};
+
+export const TOPIC_LIMITS: TopicLimits = {
+  eventsOfTopic: 1_000,
+  bytes: 64 * 2 ** 20,
+  topics: 10_000
+};
+
+/** What an event takes besides its content and its topic's name, about. */
+const OVERHEAD_BYTES = 200;
+
+export class Topics<Listener> {
+  /** In the order of the last event. */
+  private readonly _topics = new Map<string, Topic>();
+  private readonly _listeners = new Map<string, Set<Listener>>();
+  /** All events, those that have gone too until they are at its head. */
+  private readonly _order = new Queue<KeptEvent>();
+  private _bytes = 0;
+  private _kept = 0;
+  private _forgotten = 0;
+
+  constructor(private readonly _limits: TopicLimits = TOPIC_LIMITS) {}
+
+  /** What is kept takes about so much. */
+  get bytes(): number {
+    return this._bytes;
+  }
+
+  /** How many topics have gone with all their events. */
+  get forgotten(): number {
+    return this._forgotten;
+  }
+
+  /** Keeps an event, and returns who is to hear of it. */
+  log(name: string, t: number, content: Uint8Array): Iterable<Listener> {
+    const topic = this._topicOf(name);
+    const event = { topic, t, content, isGone: false };
+    topic.total++;
+    topic.events.push(event);
+    this._order.push(event);
+    this._bytes += bytesOf(event);
+    this._kept++;
+    if (topic.events.length > this._limits.eventsOfTopic) {
+      this._drop(topic.events[0]!);
+    }
+    while (this._bytes > this._limits.bytes && this._kept > 0) {
+      this._drop(this._oldest());
+    }
+    this._compact();
+    return this._listeners.get(name) ?? [];
+  }
+
+  /** A topic, or all that have had events. */
+  read(name: string | null): TopicRead[] {
+    if (name === null) {
+      return [...this._topics.values()];
+    }
+    const topic = this._topics.get(name);
+    return topic === undefined ? [] : [topic];
+  }
+
+  listen(name: string, listener: Listener): void {
+    const found = this._listeners.get(name);
+    if (found === undefined) {
+      this._listeners.set(name, new Set([listener]));
+    } else {
+      found.add(listener);
+    }
+  }
+
+  unlisten(name: string, listener: Listener): void {
+    const found = this._listeners.get(name);
+    found?.delete(listener);
+    if (found?.size === 0) {
+      this._listeners.delete(name);
+    }
+  }
+
+  /** A listener has gone. */
+  left(listener: Listener): void {
+    for (const name of [...this._listeners.keys()]) {
+      this.unlisten(name, listener);
+    }
+  }
+
+  private _topicOf(name: string): Topic {
+    const topic = this._topics.get(name) ?? { name, total: 0, events: [] };
+    // To the end of the map's order.
+    this._topics.delete(name);
+    this._topics.set(name, topic);
+    if (this._topics.size > this._limits.topics) {
+      const [oldest] = this._topics.values();
+      this._topics.delete(oldest!.name);
+      this._forgotten++;
+      [...oldest!.events].forEach(event => this._drop(event));
+    }
+    return topic;
+  }
+
+  /** The oldest event of all that is kept. */
+  private _oldest(): KeptEvent {
+    for (;;) {
+      const event = this._order.shift()!;
+      if (!event.isGone) {
+        return event;
+      }
+    }
+  }
+
+  /** Lets an event go, which is the oldest of its topic. */
+  private _drop(event: KeptEvent): void {
+    event.topic.events.shift();
+    event.isGone = true;
+    this._bytes -= bytesOf(event);
+    this._kept--;
+  }
+
+  /** Events that have gone hold their content as long as they stand in the queue: at most as many as are kept. */
+  private _compact(): void {
+    if (this._order.length <= 2 * this._kept + 16) {
+      return;
+    }
+    for (let left = this._order.length; left > 0; left--) {
+      const event = this._order.shift()!;
+      if (!event.isGone) {
+        this._order.push(event);
+      }
+    }
+  }
+}
+
+function bytesOf({ topic, content }: KeptEvent): number {
+  return content.length + 2 * topic.name.length + OVERHEAD_BYTES;
+}

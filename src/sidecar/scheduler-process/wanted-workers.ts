@@ -1,0 +1,43 @@
+/** How many workers the present work is worth. */
+import type { Scheduler } from '../../scheduler';
+
+/** So long the present work should take. */
+const TARGET_SECONDS = 5;
+
+/**
+ * Enough workers to end the present work in {@link TARGET_SECONDS}, as far as the durations of tasks are known, and no more than it can
+ * fill; one at least while there is work.
+ *
+ * ```
+ *   40 tasks of 1 s, workers of 2 threads: 40 / 5 / 2 = 4         3 tasks of 60 s: 3 / 2 → 2, more would idle
+ * ```
+ */
+export function wantedWorkers(
+  core: Scheduler,
+  threads: number,
+  { minimum, maximum }: { minimum: number; maximum: number }
+): number {
+  let seconds = 0;
+  let estimated = 0;
+  for (const worker of core.workers.all) {
+    seconds += worker.occupancy + worker.queuedSeconds;
+    estimated += worker.processingCount + worker.queuedCount;
+  }
+  // Tasks that lie in the common queue, or wait for any worker at all, take as long as the others do.
+  const others =
+    Math.max(0, core.queuedCount + processing(core) - estimated) +
+    (core.workers.all.length === 0 ? core.tasksWithoutWorker().length : 0);
+  const mean =
+    estimated > 0 ? seconds / estimated : core.options.unknownSeconds;
+  const tasks = estimated + others;
+  const byTime = Math.ceil(
+    (seconds + others * mean) / TARGET_SECONDS / threads
+  );
+  const byCount = Math.ceil(tasks / threads);
+  const wanted = Math.max(Math.min(byTime, byCount), tasks > 0 ? 1 : 0);
+  return Math.min(Math.max(wanted, minimum), maximum);
+}
+
+function processing({ workers }: Scheduler): number {
+  return workers.all.reduce((sum, each) => sum + each.processingCount, 0);
+}
