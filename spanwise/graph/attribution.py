@@ -9,7 +9,7 @@ looked up by name. Four cases (docs/attribution.md):
 * expressions (dataframe): per expression, as the user wrote it or as the optimiser
   derived it from what the user wrote;
 * plain dicts: the register of names;
-* what is nowhere: the span open around the call, else the default span.
+* keys that are found nowhere: the span open around the call, else the default span.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ class Attribution:
         self._ambient = provenance.worked_on() or Source(ambient, True)
         self._by_name: dict[Any, Source] = {}
         self._by_key: dict[Any, Source] = {}
-        self._layer_of_key: dict[Any, str] = {}
         #: The newest name that was not found: neighbours in a graph mostly share a name.
         self._unknown: Any = None
 
@@ -107,7 +106,7 @@ class Attribution:
         return found
 
     def write_here(self, keys: Iterable[Any]) -> None:
-        """Take these keys as written by the call that is being made."""
+        """Count these keys as written by the call that is being made."""
         here = Source(current_annotation(), True)
         self._by_key.update(dict.fromkeys(keys, here))
 
@@ -184,7 +183,7 @@ class Attribution:
         return graph
 
     def _source_of_expression(self, expression: Expr, inherited: Mapping[str, Source]) -> Source:
-        """Known, else inherited from the expression's user, never unknown."""
+        """Each expression has a source: its own, or else that of its user."""
         known = self._provenance.find_expression(expression._name)
         if known is not None:
             return known
@@ -200,9 +199,7 @@ def _all_names(layer: Layer, name: str) -> set[str]:
     if hasattr(layer, "output"):  # Blockwise: all keys carry the layer's name
         return set()
     # Overlap and slicing layers coin other names; they are materialised later anyway.
-    names = {name_of(key) for key in layer}
-    names.discard(name)
-    return {found for found in names if isinstance(found, str)}
+    return {found for key in layer if isinstance(found := name_of(key), str)}
 
 
 def _spellings(name: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""What a graph must run for the keys asked for, inputs before their users.
+"""The tasks that a graph must run for the requested keys, inputs before their users.
 
-The scheduler orders graphs; of what is equal to it, the first in the submission runs
-first. So the way through a graph goes by the order of the requested keys and of each
-task's arguments, never by that of a set: a set of texts has another one in each process.
+The scheduler orders graphs; tasks that its order does not tell apart run as submitted. So
+the walk through a graph follows the order of the requested keys and of each task's
+arguments, never that of a set: a set of texts has another order in each process.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from spanwise.records.enumerations import LARGEST_U16, SPAN_WORDS
 LAST_SPAN = LARGEST_U16
 
 
-#: So many texts have numbers of their own, as many as an observer keeps
+#: At most so many texts have numbers of their own: as many as an observer keeps
 #: (``src/records/tables.ts``). New graphs bring new ones for as long as a client lives,
 #: and a number is never used again.
 MOST_NAMES = 200_000

@@ -37,7 +37,7 @@ class KeyTexts:
         while type(key) is tuple and key:
             key = key[0]
         if type(key) is not str:
-            # Of an empty tuple Dask would take the first element.
+            # Dask would take the first element of an empty tuple.
             return "Other" if key == () else str(key_split(key))
         cut = key.find("-")
         if cut <= 0:

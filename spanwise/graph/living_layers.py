@@ -15,7 +15,7 @@ from collections import deque
 
 from dask.highlevelgraph import Layer
 
-#: Of a span, from the root; None: outside all spans.
+#: The tags of a span, from the root; None: outside all spans.
 Tags = tuple[str, ...] | None
 
 
@@ -32,12 +32,14 @@ class LivingLayers:
     """Counts the living layers of each name by the tags of their spans.
 
     A layer can end in any thread at any moment, even in the middle of a change here. So its
-    end is only put into a queue; whoever is in the middle of a change empties it afterwards.
+    end is only put into a queue, which the thread in the middle of a change empties
+    afterwards.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[Tags, int]] = {}
-        #: Those whose end is awaited, by ``id``: comparing them would compare all their tasks.
+        #: The layers whose end is awaited, by ``id``: comparing them would compare all their
+        #: tasks.
         self._awaited: dict[int, _Living] = {}
         self._gone: deque[_Living] = deque()
         #: Around changes of the two dicts.

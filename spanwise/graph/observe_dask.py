@@ -3,7 +3,8 @@
 Dask offers no hook for "user code has just written this", so a few of its methods
 are wrapped: once per process, and only after the first span or client. Each wrapper
 calls the original and then notes the result; none changes what Dask returns. If noting
-fails (a version of Dask that is built otherwise), it says so once and ends.
+fails (in a version of Dask that is built otherwise), the user is told once and noting
+ends.
 
 The register is the one piece of process-wide state in Spanwise: constructors of
 Dask's classes have no other place to look.
@@ -25,7 +26,7 @@ from spanwise.graph.private_dask import Expr, SingletonExpr, dataframe_classes
 from spanwise.graph.provenance import Provenance
 from spanwise.notices import tell
 
-#: Of spans alone; their tags are of any characters.
+#: Annotations of spans only; their tags have any characters.
 _DASK_WARNING = r"Dask annotations \{'span': \{'name': .*, 'ids': \([^()]*\)\}\} detected"
 
 _INSTALL_LOCK = threading.Lock()
@@ -44,7 +45,7 @@ def remember_provenance() -> Provenance:
 
 
 def _harmless(note: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Never let what is noted break what Dask does."""
+    """Never let an error of noting break Dask's own work."""
     failed = False
 
     def noting(made: Any) -> None:
@@ -108,12 +109,23 @@ def _observe_expressions(provenance: Provenance) -> None:
     def new_single(cls: type[SingletonExpr], *args: Any, **kwargs: Any) -> Expr:
         nonlocal dataframes_observed
         if not dataframes_observed and "dask.dataframe" in sys.modules:
-            # Importing dataframes takes most of a second: wait until the user does.
+            # Importing dataframes takes most of a second, so this waits until the user
+            # imports them.
             dataframes_observed = _observe_dataframes(provenance)
         made = create_single(cls, *args, **kwargs)
         note_expression(made)
         return made
 
+    make_graph = Expr.__dask_graph__
+    note_graph = _harmless(provenance.note_graph)
+
+    @functools.wraps(make_graph)
+    def making(self: Expr) -> Any:
+        graph = make_graph(self)
+        note_graph(self)
+        return graph
+
+    Expr.__dask_graph__ = making  # type: ignore[method-assign]
     Expr.__new__ = new_plain  # type: ignore[method-assign]
     SingletonExpr.__new__ = new_single  # type: ignore[method-assign]
     for name, lowers in (
@@ -134,7 +146,7 @@ def _framed(provenance: Provenance, method: Callable[..., Any], lowers: bool) ->
 
 
 def _observe_dataframes(provenance: Provenance) -> bool:
-    """Wrap what exists only with dataframes; False while they are half imported."""
+    """Wrap the methods of dataframes; False while dataframes are half imported."""
     try:
         classes = dataframe_classes()
     except ImportError:

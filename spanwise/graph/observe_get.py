@@ -67,7 +67,7 @@ class WrittenGraphs:
             self.observers += 1
 
     def end(self) -> None:
-        """One observer less; after the last one no graph is remembered that never ran."""
+        """One observer less; after the last one, graphs that never ran are forgotten."""
         with self._lock:
             self.observers -= 1
             if not self.observers:
@@ -114,7 +114,7 @@ class WrittenGraphs:
 
 
 def written_graphs() -> WrittenGraphs:
-    """Begin to follow how Dask makes graphs in this process, or return what does."""
+    """Follow how Dask makes graphs in this process; the same object each time."""
     provenance = remember_provenance()
     with _INSTALL_LOCK:
         if not _INSTALLED:

@@ -139,8 +139,8 @@ class Packer:
         self.names = names
         self.spans = spans
         self._dump = dump
-        #: Digest of a template's payload → what the scheduler keeps of it, until it asks
-        #: for it: the same one is not sent twice.
+        #: Digest of a template's payload → the template that the scheduler keeps, until
+        #: it asks for it back: none is sent twice.
         self._templates: dict[bytes, _Sent] = {}
         #: Number of a template → its digest.
         self._digests: dict[int, bytes] = {}
@@ -161,9 +161,9 @@ class Packer:
         return number, True
 
     def give_back(self, generation: int, templates: Iterable[int]) -> list[int]:
-        """Those of the templates that no graph after `generation` has named.
+        """Forget and return those templates that no graph after `generation` has named.
 
-        They are forgotten: should one be needed again, it is sent under another number.
+        One that is needed again is sent under another number.
         """
         unnamed = []
         for number in templates:
@@ -175,7 +175,7 @@ class Packer:
         return unnamed
 
     def mark(self) -> tuple[int, int]:
-        """What has been announced by now: names and spans; see :meth:`back_to`."""
+        """How many names and spans have been announced by now; see :meth:`back_to`."""
         return self.names.announced, self.spans.first_unannounced
 
     def back_to(self, mark: tuple[int, int]) -> list[int]:
@@ -184,8 +184,8 @@ class Packer:
         Returns
         -------
         templates
-            Those that the newest graph has named, which are forgotten: the scheduler may
-            or may not have heard of them.
+            Those that the newest graph has named. They are forgotten here: the scheduler
+            may or may not have received them.
         """
         self.announce_again(mark)
         newest = self._generation
@@ -432,17 +432,12 @@ class _Packing:
                 order = tuple(~i for i in range(len(arguments)))
                 group = self._new_group(signature, Template(function, order), False)
             return group, (), arguments
-        inputs: list[Key] = []
+        inputs: dict[Key, int] = {}
         literals: list[Any] = []
         slots: list[int] = []
         for argument in arguments:
             if isinstance(argument, TaskRef):
-                key = argument.key
-                if key in inputs:
-                    slots.append(inputs.index(key))
-                else:
-                    slots.append(len(inputs))
-                    inputs.append(key)
+                slots.append(inputs.setdefault(argument.key, len(inputs)))
             elif isinstance(argument, GraphNode):
                 return None
             else:

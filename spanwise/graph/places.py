@@ -5,7 +5,7 @@
     Task(key, add, TaskRef("x"), 1)      shape: (add, slots (0, -1))
                                          inputs: ["x"]     literals: [1]
 
-Two tasks of one shape share a template. Fused tasks become several parts; what
+Two tasks of one shape share a template. Fused tasks become several parts; a node that
 cannot be taken apart (a subclass of Dask's nodes with its own way to run) is kept
 whole, as a literal that is called with its inputs.
 """
@@ -16,6 +16,7 @@ import copy
 from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
+from spanwise.graph.cull import inputs_of
 from spanwise.graph.private_dask import (
     Alias,
     DataNode,
@@ -51,7 +52,7 @@ class PartNames(Protocol):
 
 
 class Shape:
-    """What one task turned into.
+    """One task, taken apart.
 
     Attributes
     ----------
@@ -148,7 +149,7 @@ def shape_of(node: GraphNode, names: PartNames) -> Shape:
     Parameters
     ----------
     node
-        Not an Alias: those never run.
+        No Alias, which never runs, and no DataNode, which is one literal.
     names
         Asked for each part of a fused task.
     """
@@ -212,8 +213,6 @@ def _read_call(
     node: GraphNode, scope: _Scope
 ) -> tuple[Callable[..., Any], tuple[Place, ...], dict[str, Place] | None]:
     """Function, positional places and keyword places of a node."""
-    if isinstance(node, DataNode):
-        return identity, (scope.reader.literal(node.value),), None
     if isinstance(node, NestedContainer):
         return identity, (_read_place(node, scope),), None
     if type(node) is not Task and not _runs_like_task(node):
@@ -331,7 +330,7 @@ class _Parts:
         #: function, places, keywords, name, span
         self.found: list[tuple[Any, tuple[Place, ...], Any, str, int]] = []
 
-    def flatten(self, node: Task, outer: _Scope) -> Place:
+    def flatten(self, node: Task, outer: _Scope, walk: _Walk) -> Place:
         """Append the parts of `node`; return the place of its result."""
         inner, result, inner_keys, *arguments = node.args
         places = {
@@ -339,49 +338,71 @@ class _Parts:
             for key, argument in zip(inner_keys, arguments, strict=True)
         }
         scope = _Scope(self.reader, places)
-        for key in _topological(inner, result):
+        for key in walk.inside:
             places[key] = self._add(key, inner[key], scope)
         return places[result]
 
-    def _add(self, key: Key, node: Any, scope: _Scope) -> Place:
-        if not isinstance(node, GraphNode):
-            return self.reader.literal(node)
+    def _add(self, key: Key, node: GraphNode, scope: _Scope) -> Place:
         if isinstance(node, Alias):
             return scope.find(node.target)
         if isinstance(node, DataNode):
             return self.reader.literal(node.value)
         fused = _inner_of(node)
         if fused is not None:
-            return self.flatten(fused, scope)
+            return self.flatten(fused, scope, _Walk(fused))
         function, places, keywords = _read_call(node, scope)
         name, span = self.names.part(key)
         self.found.append((function, places, keywords, name, span))
         return Slot(self.count + len(self.found) - 1)
 
 
-def _topological(inner: dict[Key, Any], result: Key) -> list[Key]:
-    ordered: dict[Key, None] = {}
-    stack = [(result, False)]
-    while stack:
-        key, expanded = stack.pop()
-        if key in ordered or key not in inner:
-            continue
-        if expanded:
-            ordered[key] = None
-            continue
-        stack.append((key, True))
-        node = inner[key]
-        if isinstance(node, GraphNode):
-            stack.extend((dependency, False) for dependency in node.dependencies)
-    return list(ordered)
+class _Walk:
+    """The way through a fused task that goes by the order of arguments.
+
+    Dask writes sets and what it has sorted by hashes: these have another order in each block
+    of a layer, whose blocks are to share one template.
+
+    Attributes
+    ----------
+    inside
+        Keys of the parts that the result needs, inputs first.
+    outside
+        Other keys that these name, as they are met.
+    """
+
+    __slots__ = ("inside", "outside")
+
+    def __init__(self, fused: Task) -> None:
+        inner, result = fused.args[:2]
+        self.inside: dict[Key, None] = {}
+        self.outside: dict[Key, None] = {}
+        opened: set[Key] = set()
+        stack = [(result, False)]
+        while stack:
+            key, expanded = stack.pop()
+            if key in self.inside:
+                continue
+            if key not in inner:
+                self.outside[key] = None
+                continue
+            if expanded:
+                self.inside[key] = None
+                continue
+            node = inner[key]
+            if key in opened or not isinstance(node, GraphNode):
+                raise NotSeparable  # parts that need each other, or are none: the task's own error
+            opened.add(key)
+            stack.append((key, True))
+            stack.extend((each, False) for each in reversed(list(inputs_of(node))))
 
 
 def _fused_shape(node: GraphNode, names: PartNames) -> Shape:
     fused = _inner_of(node)
     assert fused is not None
     reader = _Reader()
-    parts = _Parts(reader, names, _inputs_of(fused))
-    result = parts.flatten(fused, _Scope(reader, None))
+    walk = _Walk(fused)
+    parts = _Parts(reader, names, _inputs_of(fused, walk))
+    result = parts.flatten(fused, _Scope(reader, None), walk)
     if len(reader.inputs) != parts.count or not isinstance(result, Slot):
         raise NotSeparable  # an input that the node does not declare
     if result.index < parts.count:
@@ -405,14 +426,16 @@ def _fused_shape(node: GraphNode, names: PartNames) -> Shape:
     return Shape(signature, reader.inputs, reader.literals, lambda: _template(parts), True)
 
 
-def _inputs_of(fused: Task) -> list[Key]:
-    """Its inputs in the order of the arguments: the same in all blocks of a layer."""
+def _inputs_of(fused: Task, walk: _Walk) -> list[Key]:
+    """Its inputs in the order in which its parts need them, then those that none needs."""
+    given = dict(zip(fused.args[2], fused.args[3:], strict=True))
     ordered: dict[Key, None] = {}
-    for argument in fused.args[3:]:
+    for inner_key in (*walk.outside, *given):
+        argument = given.get(inner_key)
         if isinstance(argument, TaskRef):
             ordered[argument.key] = None
         elif isinstance(argument, GraphNode):
-            ordered.update(dict.fromkeys(argument.dependencies))
+            ordered.update(dict.fromkeys(inputs_of(argument)))
     return list(ordered)
 
 
@@ -426,11 +449,13 @@ def _template(parts: _Parts) -> Template:
                 made_by = index - parts.count
                 if made_by >= 0 and parts.found[made_by][4] != span:
                     crosses.add(made_by)
+    drops: list[list[int]] = [[] for _ in parts.found]
+    for index, position in last_use.items():
+        drops[position].append(index)
     made: list[Part] = []
     for position, (function, places, keywords, name, span) in enumerate(parts.found):
-        drops = tuple(index for index, last in last_use.items() if last == position)
-        # Workers call functions with plain slots directly; a result that is settled
-        # must go through Part.run, which `order` None asks for.
+        # Workers call functions with plain slots directly. A part whose result is
+        # settled must go through Part.run: `order` None makes it so.
         settles = position in crosses
         order = None if keywords or settles else _order_of(places)
         made.append(
@@ -441,7 +466,7 @@ def _template(parts: _Parts) -> Template:
                 keywords,
                 name,
                 span,
-                drops,
+                tuple(drops[position]),
                 settles,
             )
         )

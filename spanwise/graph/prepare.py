@@ -1,4 +1,4 @@
-"""From what Dask hands to ``get`` to a list of tasks ready for packing."""
+"""Turns what Dask hands to ``get`` into a list of tasks that is ready for packing."""
 
 from __future__ import annotations
 
@@ -64,17 +64,16 @@ def prepare(
     provenance
         The process's register of names.
     held
-        Keys whose results exist; they are not computed again, nor is what only
-        they need.
+        Keys whose results exist; neither they nor tasks that only they need are
+        computed again.
     written_here
-        The graph is not Dask's: the call that submits it has just made it.
+        True: the call that submits the graph has just made it, and not Dask.
     """
     raw, attribution, annotations = materialise(dsk, provenance)
     if written_here:
         attribution.write_here(raw)
     graph = _as_nodes(raw)
-    requested = list(flatten(keys)) if isinstance(keys, list) else list(keys)
-    nodes, external = cull(graph, requested, held)
+    nodes, external = cull(graph, flatten(keys), held)
     return PreparedGraph(nodes, external, attribution, annotations, graph)
 
 

@@ -1,4 +1,4 @@
-"""All that Spanwise takes of Dask's private modules: a new release of Dask may change it.
+"""All imports from Dask's private modules: a new release of Dask may change them.
 
 Graphs are made of these names and Dask has no public ones for them. No other module imports
 a private name of Dask (``scripts/check_python_imports.py``); the releases below are the
@@ -64,7 +64,7 @@ __all__ = [
 #: The oldest and the newest release of Dask in which all of this is as it is used here.
 CHECKED_WITH = ("2026.1.1", "2026.8.0")
 
-#: Whose frames lie below those of a task's function.
+#: Files whose frames lie below those of a task's function.
 TASK_SPEC_FILE: str = dask._task_spec.__file__
 
 #: The function of a task that :class:`ProhibitReuse` has wrapped.
@@ -72,7 +72,7 @@ prohibited_reuse = ProhibitReuse._identity
 
 
 class DataFrameClasses(NamedTuple):
-    """What exists only with dataframes."""
+    """Names that exist only with dataframes."""
 
     FrameBase: Any
     FrameExpr: Any

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -46,6 +47,10 @@ LAYER_NAMES = 200_000
 #: an operation past one input at a time; two levels cover rules that look through.
 SOURCE_DEPTH = 2
 
+#: At most so many expressions of a class that were made of one expression are compared
+#: with the next one.
+SIBLINGS = 32
+
 _REUSE_SUFFIX = re.compile(r"-[0-9a-f]{32}$")
 
 
@@ -59,8 +64,8 @@ class Source:
     exact
         False: inherited from a neighbour rather than known.
     derived
-        For what the optimiser made: how many expressions users had written by then.
-        None for what they wrote.
+        For expressions that the optimiser made: how many expressions users had written
+        by then. None for those that users wrote.
     """
 
     __slots__ = ("derived", "exact", "span")
@@ -72,7 +77,7 @@ class Source:
 
 
 class Pinned(Source):
-    """Of a delayed value or attribute, whose layer is made long after it was written."""
+    """The layer of a delayed value or attribute is made long after it was written."""
 
     __slots__ = ()
 
@@ -106,12 +111,39 @@ def current_annotation() -> Annotation | None:
 class Frame:
     """One expression that Dask is working on, and what it has made of it so far."""
 
-    __slots__ = ("expression", "lowers", "made")
+    __slots__ = ("expression", "lowers", "_made", "_names", "_near")
 
     def __init__(self, expression: Expr, lowers: bool) -> None:
         self.expression = expression
         self.lowers = lowers
-        self.made: list[Expr] = []
+        #: The newest of each class: concatenating makes thousands.
+        self._made: dict[type, deque[Expr]] = {}
+        #: The expression and its inputs down to `SOURCE_DEPTH`, each with its depth.
+        self._near: list[tuple[int, Expr]] = []
+        self._names: set[str] = set()
+
+    def add(self, made: Expr) -> None:
+        """Dask has made this one."""
+        self._made.setdefault(type(made), deque(maxlen=SIBLINGS)).append(made)
+
+    def around(self) -> Iterator[tuple[int, Expr]]:
+        """What a new expression can stand for, the nearest first, then what was made."""
+        if not self._near:
+            self._look_down()
+        yield from self._near
+        for made in self._made.values():
+            yield from ((0, each) for each in made if each._name not in self._names)
+
+    def _look_down(self) -> None:
+        level: list[Expr] = [self.expression]
+        for depth in range(SOURCE_DEPTH + 1):
+            below: list[Expr] = []
+            for candidate in level:
+                if candidate._name not in self._names:
+                    self._names.add(candidate._name)
+                    self._near.append((depth, candidate))
+                    below.extend(candidate.dependencies())
+            level = below
 
 
 class _Frames(threading.local):
@@ -129,20 +161,21 @@ class Provenance:
         #: hash takes 36 bytes where Dask's names take 90 to 120, which nobody else keeps; that
         #: two of 200,000 names have one is as likely as 1 in 10⁹.
         self._layers: dict[int, Source | str] = {}
-        #: What was written last: most of what follows was written in the same span.
+        #: The last source: most of what follows was written in the same span.
         self._last = Source(None, True)
         self._last_pinned = Pinned(None, True)
         #: The layers as users wrote them.
         self._living = LivingLayers()
         self._expressions: dict[str, tuple[weakref.ref[Expr], Source]] = {}
-        #: Counts what users write, so that what was derived before is told from after.
+        #: How many expressions users have written: tells derivations before the newest
+        #: from those after it.
         self._written = 0
         self._frames = _Frames()
         self._lock = threading.Lock()
 
     # -- layered graphs ---------------------------------------------------
 
-    def note_layers(self, layers: Mapping[str, Layer]) -> None:
+    def note_layers(self, layers: Mapping[Any, Layer]) -> None:
         """Remember the layers of a new layered graph that were not seen before."""
         for name, layer in layers.items():
             state = layer.__dict__
@@ -150,8 +183,12 @@ class Provenance:
                 state["_spanwise_seen"] = True
                 if isinstance(name, str):
                     self._note_layer(name, layer)
+                elif any(self._is_known(other) for other in layer_names(layer, name)):
+                    # Dask numbers a layer that it makes of a whole graph.
+                    state["_spanwise_wrapped"] = True
             elif isinstance(name, str) and self._living.is_shared(name):
-                # Of equal layers a graph keeps one, and the others may be gone tomorrow.
+                # A graph keeps one of several equal layers, and the others may be gone
+                # later.
                 state["_spanwise_shared"] = True
 
     def _note_layer(self, name: str, layer: Layer) -> None:
@@ -238,7 +275,7 @@ class Provenance:
     def note_collection(self, root: Expr) -> None:
         """Remember the new expressions of a collection that user code has made."""
         frames = self._frames.stack
-        if frames:  # Dask's own work on an expression
+        if frames:  # Dask is working on an expression
             return
         span = current_annotation()
         known = self.find_expression(root._name)
@@ -257,8 +294,9 @@ class Provenance:
     def note_expression(self, expression: Expr) -> None:
         """Remember what the optimiser made of the expression it is working on.
 
-        What is made outside of it, and does not become part of a collection, is
-        scaffolding of a property such as ``divisions`` and belongs to nobody.
+        An expression that is made outside of such work, and does not become part of a
+        collection, is a by-product of a property such as ``divisions`` and belongs to
+        no span.
         """
         frames = self._frames.stack
         if not frames:
@@ -272,7 +310,29 @@ class Provenance:
             source = Source(source.span, source.exact)
             source.derived = self._written
             self._keep(expression, source)
-        frame.made.append(expression)
+        frame.add(expression)
+
+    def note_graph(self, root: Expr) -> None:
+        """Remember the names in a graph that Dask has made of an expression.
+
+        The names are all that is left of it in a delayed call, a bag or an array.
+        """
+        seen: set[str] = set()
+        stack = [root]
+        while stack:
+            expression = stack.pop()
+            name = expression._name
+            if name in seen:
+                continue
+            seen.add(name)
+            source = self.find_expression(name)
+            if source is not None:
+                self._remember(hash(name), source)
+            for operand in expression.operands:
+                # The first operand of a fused expression is the list of the expressions
+                # that it is made of.
+                inside = operand if isinstance(operand, list) else (operand,)
+                stack.extend(each for each in inside if isinstance(each, Expr))
 
     def _keep(self, expression: Expr, source: Source) -> None:
         expressions = self._expressions
@@ -315,8 +375,8 @@ class Provenance:
         expression is a step of T, exact if T's inputs are in T's span.
         """
         own = self.find_expression(frame.expression._name)
-        around = self._candidates(frame)
-        twins = [found for found in around if type(found[1]) is type(expression)]
+        kind = type(expression)
+        twins = self._known([found for found in frame.around() if type(found[1]) is kind])
         if frame.lowers:
             twins = [found for found in twins if _repeats(found[1], expression)]
             if not twins:
@@ -325,37 +385,24 @@ class Provenance:
             depth = min(found[0] for found in twins)
             near = [found for found in twins if found[0] == depth]
             scores = [_equal_arguments(found[1], expression) for found in near]
-            sources = [
-                found[2] for found, score in zip(near, scores, strict=True) if score == max(scores)
-            ]
+            best = max(scores)
+            sources = [found[2] for found, score in zip(near, scores, strict=True) if score == best]
             moved = depth == 0 or type(expression).__name__ != "Projection"
             exact = moved and all(source.exact for source in sources)
             return Source(sources[0].span, exact and _agree(sources))
         if own is None:
             return Source(current_annotation(), False)
-        beside = [source for depth, _, source in around if depth <= 1]
-        return Source(own.span, own.exact and _agree([own, *beside]))
+        beside = self._known([found for found in frame.around() if found[0] <= 1])
+        sources = [own, *(source for _, _, source in beside)]
+        return Source(own.span, own.exact and _agree(sources))
 
-    def _candidates(self, frame: Frame) -> list[tuple[int, Expr, Source]]:
-        found = []
-        level: list[Expr] = [frame.expression]
-        seen: set[str] = set()
-        for depth in range(SOURCE_DEPTH + 1):
-            below: list[Expr] = []
-            for candidate in level:
-                if candidate._name in seen:
-                    continue
-                seen.add(candidate._name)
-                source = self.find_expression(candidate._name)
-                if source is not None:
-                    found.append((depth, candidate, source))
-                below.extend(candidate.dependencies())
-            level = below
-        for made in frame.made:
-            source = self.find_expression(made._name)
-            if source is not None and made._name not in seen:
-                found.append((0, made, source))
-        return found
+    def _known(self, found: list[tuple[int, Expr]]) -> list[tuple[int, Expr, Source]]:
+        """Those of which it is known where they were written."""
+        return [
+            (depth, expression, source)
+            for depth, expression in found
+            if (source := self.find_expression(expression._name)) is not None
+        ]
 
     def find_expression(self, name: str) -> Source | None:
         """Where the expression of this name was written; None if unknown."""
@@ -364,7 +411,7 @@ class Provenance:
 
     @contextmanager
     def working_on(self, expression: Expr, lowers: bool = True) -> Iterator[None]:
-        """Whatever this thread makes in the block descends from `expression`."""
+        """Within the block, what this thread makes descends from `expression`."""
         stack = self._frames.stack
         stack.append(Frame(expression, lowers))
         try:
@@ -397,7 +444,7 @@ def _holds_futures(layer: Layer) -> bool:
     )
 
 
-def layer_names(layer: Layer, name: str) -> set[str]:
+def layer_names(layer: Layer, name: Any) -> set[str]:
     """Names of the keys of a materialised layer other than its own name."""
     if not layer.is_materialized():
         return set()

@@ -63,7 +63,7 @@ class SpanRecord:
         return (*(self.parent.name if self.parent else ()), self.tag)
 
     def watch(self, closed: Callable[[SpanRecord], None]) -> None:
-        """Call the method `closed` when the span closes; held weakly."""
+        """Call the method `closed` when the span closes; its object is held weakly."""
         self._watchers.append(weakref.WeakMethod(closed))
 
     def close(self) -> None:

@@ -13,8 +13,8 @@ UNDERSTOOD = ("retries", "priority", "workers", "allow_other_workers")
 
 #: Numbers of workers are below this (u16 on the wire).
 _WORKERS = 1 << 16
-#: The largest numbers that the columns of `submit` hold (u8, i32); what lies beyond counts as
-#: the nearest, as nobody tells 300 retries from 255.
+#: The largest numbers that the columns of `submit` hold (u8, i32); larger values count as the
+#: nearest of these, since nobody can tell 300 retries from 255.
 _MOST_RETRIES = 0xFF
 _MOST_PRIORITY = 0x7FFFFFFF
 

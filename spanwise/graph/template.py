@@ -1,4 +1,4 @@
-"""What a task runs, apart from its name: pickled once, run many times.
+"""What many tasks run, without their names: pickled once, run many times.
 
 Written by the client (:mod:`spanwise.graph.packs`), opened and run by workers::
 
@@ -38,7 +38,7 @@ _ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 def identity(value: Any) -> Any:
-    """Return `value`: what a literal in the graph runs."""
+    """Return `value`; the function of a task that is a literal."""
     return value
 
 
@@ -237,9 +237,9 @@ class Part(Template):
     drops
         Indices into `values` that no later part needs.
     settles
-        A part of another span uses the result. Bags hand on iterators, whose work
-        would be done, and counted, where they are consumed: such a result is made
-        first, as Dask does between tasks that it does not fuse.
+        A part of another span uses the result. Bags hand on iterators, whose work would
+        be done, and counted, where they are consumed. The items of such a result are
+        made first, as Dask does between tasks that it does not fuse.
     """
 
     __slots__ = ("drops", "name", "settles", "span")

@@ -10,7 +10,7 @@ _NAN = float("nan")
 
 
 class CoreWait:
-    """How long the calling thread has stood in the kernel's run queue (Linux; else NaN).
+    """How long the calling thread has waited in the run queue (Linux; else NaN).
 
     Reads ``/proc/self/task/<tid>/schedstat``: ``on core ns, waited ns, slices``;
     half a microsecond by pread on a file that stays open.

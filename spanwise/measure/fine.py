@@ -1,4 +1,4 @@
-"""Sums per second: what happens outside tasks, and what no row of `parts` has a column for."""
+"""Sums per second: work outside tasks, and figures that `parts` has no column for."""
 
 from __future__ import annotations
 

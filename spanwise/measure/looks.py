@@ -1,4 +1,4 @@
-"""How often threads are looked at, and from when on what runs there is told."""
+"""How often threads are looked at, and after how long a running task is reported."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Measures (spec: distributed's, section 6): process = resident less shared pages;
 managed = sum of the sizes of the results kept; unmanagedOld = the least unmanaged
-memory of the last 30 s, that is what does not go away by itself.
+memory of the last 30 s, that is the part that does not go away by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 RECENT_SECONDS = 30.0
 #: Shares of the memory limit, as in Dask.
 PAUSE, TERMINATE = 0.80, 0.95
-#: Up to this share, modules that no task has asked for yet may come in: the rest is for results.
+#: Up to this share, modules may be imported before a task needs them: the rest is for results.
 IMPORT_AHEAD = 0.30
 
 
@@ -107,7 +107,7 @@ class UnmanagedOld:
     def add(self, t: float, unmanaged: float) -> float:
         """Add a measurement and return the minimum."""
         rising = self._rising
-        # What is not smaller than a newer value can never be the minimum again.
+        # A value that is not smaller than a newer one can never be the minimum again.
         while rising and rising[-1][1] >= unmanaged:
             rising.pop()
         rising.append((t, unmanaged))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 
-#: So many texts have ids, or as many as have so many characters: new functions and their
+#: At most so many texts, of so many characters together, get ids: new functions and
 #: files come for as long as a worker lives, and an id is never used again.
 MOST_NAMES, MOST_CHARACTERS = 50_000, 8 << 20
 #: A longer one is cut.
 LONGEST = 1_000
-#: Stands for all that come after.
+#: Stands for all later texts.
 OTHERS = "(others)"
 
 #: Ids with this bit are the worker's; the rest are the log's.

@@ -12,34 +12,34 @@ of 10 ms. Each whole sample goes to the state that is owed most::
     wall 10 ms, cpu 4 ms         on core 0.8  blocked 0.2  →  on core, −0.2  0.2
 
 so samples on core × 10 ms is the CPU time, per span and function, of the tasks that looks see.
-A span and function begins with a part of a sample, each with another one; else what is seen
+Each span and function begins with another share of a sample: otherwise tasks that are seen
 for 9 ms would have none::
 
     begun with  0     0.62  0.24  0.85
     samples     0     1     1     1      of 0.9 each
 
-A look at a task that began since the last look stands for the time since that look: of tasks
-shorter than this most are not seen. The thread tells when what a look saw has ended. Then it is
-known how long that took and what it did, so that it gets its own time, or what the look stood for
-if that is more, each state in proportion::
+A look at a task that began since the last look stands for the time since that look: most
+tasks shorter than this are not seen. The thread tells the sampler when a task that a look
+saw has ended. Then the task's duration and states are known, so it gets its own time, or the
+time that the look stood for if that is more, each state in proportion::
 
     looks           ┴        ┴                  ┴
     task              zzzzzzzzzzzzzz▓▓▓▓▓▓▓▓│        first  blocked 0.9 (all that is known of it)
                                                      then   blocked 1.4  on core 0.8
 
-The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks amid it call
-blocked what was waiting; the look after it finds more waiting than time, and calls them waiting, as
-far as they have not been sent::
+The kernel adds a stay in the run queue to the thread's clock when the stay ends. Looks during the
+stay take this waiting for blocked; the look after it finds more waiting than time has passed, and
+turns their samples into waiting ones if they have not been sent::
 
     in the queue    ├────── 25 ms ──────┤
     looks        ┴       ┴       ┴       ┴
     first           blocked 0.5   1    waiting 1
     then            waiting 0.5   1    waiting 1
 
-The lock is free when a thread sends what it ran, or reads what it waited for, so many looks
-come there, after the task. What they stand for is mostly the task: by the same debts a look
-while the thread sends counts as one of the function (whose inner frames nobody saw), or of the
-worker; one while it reads, some microseconds, as one of the function::
+The lock is free while a thread sends its results or reads its inputs, so many looks come
+there, after the task. The time that they stand for is mostly the task's: by the same debts
+a look during sending counts for the function (whose inner frames nobody saw) or for the
+worker, and a look during reading, which takes some microseconds, for the function::
 
     look        run ends   look
      ┴─ function ──┴─ send ─┴─    owed: function 0.9  worker 0.1
@@ -62,26 +62,26 @@ from spanwise.wire.rows import TASK_FUNCTION, TASK_SPAN
 INTERVAL = 0.01
 #: A look stands for at most this many seconds: the process may have been stopped.
 LONGEST = 1.0
-#: Lets the lock go, for microseconds, at the end of runs.
+#: Called at the end of runs: lets the lock go for microseconds.
 _READ_CODE = CoreWait.read.__code__
 #: A thread that was on core for less than this share of the time stood still.
 STILL = 0.02
 #: ... and is looked at less often from so long after its task's begin on.
 STILL_AFTER_SECONDS = 0.1
-#: Looks that may be called waiting later: a stay of half a minute.
+#: How many samples may still be turned into waiting ones: a stay of half a minute.
 _MOST_DOUBTS = 3000
 #: Functions in spans that are owed parts of samples, per thread: some 400 bytes each. The oldest
 #: go; they lose less than a sample.
 _MOST_OWED = 10_000
 _GOLDEN = 0.618033988749895
-#: Of what is shorter than a microsecond the clocks do not tell how it was spent.
+#: The clocks do not tell how less than a microsecond was spent.
 _SHORTEST = 1e-6
-#: Of sums of a few floats.
+#: Rounding error of sums of a few floats.
 _ROUNDING = 1e-9
 
 #: second, thread, span, function, stack, state
 _SampleKey = tuple[int, int, int, int, int, int]
-#: Of the seconds between two points: on core, waiting, blocked, unknown.
+#: The seconds between two points, by state: on core, waiting, blocked, unknown.
 _Shares = tuple[float, float, float, float]
 
 
@@ -94,12 +94,12 @@ class _Point(NamedTuple):
 
 
 class _Seen:
-    """What the last look saw, until it has ended.
+    """The task or part that the last look saw, until it has ended.
 
     Parameters
     ----------
     began
-        As the thread tells it: says whose end is told.
+        Its begin, as the thread has it: identifies it when its end is told.
     whose
         Span and function.
     """
@@ -111,9 +111,10 @@ class _Seen:
         self.whose = whose
         #: None: it was given no sample.
         self.stack: int | None = None
-        #: What the look stood for that saw it first, in samples; 0: that did not see its begin.
+        #: How many samples the first look at it stood for; 0: that look was not the first since
+        #: its begin.
         self.stood_for = 0.0
-        #: By state, in samples: what it did as far as that is known, and what it was owed for it.
+        #: By state, in samples: what it is known to have done, and what it was credited for that.
         self.spent = [0.0] * 4
         self.given = [0.0] * 4
 
@@ -126,7 +127,7 @@ class Sampled(Protocol):
     core_wait: CoreWait | None
     #: The task, a row of `assign` (:mod:`spanwise.wire.rows`). None: there is none.
     row: Any
-    #: Of a fused task the inner part: [2] is its function, [3] its span.
+    #: The inner part of a fused task: [2] is its function, [3] its span.
     part: Any
     #: Wall and CPU stamps at the begin of the task, or of its part.
     began: float
@@ -157,14 +158,14 @@ class _Lane:
         self.seen: _Seen | None = None
         #: (span, function) → samples owed to on core, waiting, blocked, unknown.
         self.owed = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
-        #: How many of these there have been.
+        #: How many of these pairs there have been.
         self.begun = 0
-        #: The same of looks after a run → samples owed to its function, to the worker.
+        #: The same for looks after a run → samples owed to its function, to the worker.
         self.owed_after = BoundedMap[tuple[int, int], list[float]](_MOST_OWED)
-        #: That of `owed` to which the last look added.
+        #: The entry of `owed` to which the last look added.
         self.last_owed: list[float] | None = None
-        #: What looks called blocked since the last stay in the run queue that is known: the latest
-        #: of it may be a stay that had not ended.
+        #: Samples called blocked since the last known stay in the run queue: the latest of them
+        #: may belong to a stay that has not ended.
         self.doubts: deque[tuple[_SampleKey, int]] = deque(maxlen=_MOST_DOUBTS)
 
     def read(self, now: float) -> _Point:
@@ -179,15 +180,15 @@ class _Lane:
         return _Point(now, self.clock.read(), wait.read() if wait is not None else float("nan"))
 
     def late(self, here: _Point) -> float:
-        """Samples by which it waited for longer since the last look than it was off its core.
+        """By how many samples its waiting since the last look exceeds its time off the core.
 
-        They were before that look. NaN where the system does not tell.
+        That waiting was before the last look. NaN where the system does not tell.
         """
         off_core = (here.t - self.at.t) - (here.cpu - self.at.cpu)
         return (here.waited - self.at.waited - off_core) / INTERVAL
 
     def waited_at(self, t: float, here: _Point) -> float:
-        """How long it had waited for a core at a time since the last look: between known points."""
+        """How long it had waited for a core at `t` since the last look, by interpolation."""
         a, b = (self.at.t, self.at.waited), (here.t, here.waited)
         wait = self.executor.core_wait
         if wait is not None and a[0] < wait.marked <= b[0]:
@@ -266,22 +267,22 @@ class ThreadSampler:
         try:
             for lane, row, part, stamps in busy:
                 executor = lane.executor
-                # The executor may have gone on to its next task before the stacks were taken: whose
-                # stack it is cannot be told then. The time is left to the next look.
+                # The executor may have begun its next task before the stacks were taken. Then
+                # nobody can tell whose stack this is, and the time is left to the next look.
                 if executor.row is row and executor.part is part:
                     moved |= self._look_at(lane, now, frames, row, part, *stamps)
                 else:
                     moved = True
         finally:
-            # It holds this very frame, which holds it: a cycle that would keep the inputs
-            # of tasks that have ended until the next garbage collection.
+            # The dict holds this very frame, which holds the dict: a cycle that would
+            # keep inputs of ended tasks until the next garbage collection.
             frames.clear()
         self._was_busy = True
         self.looks += 1
         return len(busy), moved
 
     def _rest(self, lane: _Lane, now: float) -> None:
-        """The thread has nothing to do: what it used until now is no later task's."""
+        """The thread is idle: the time until now belongs to no later task."""
         executor = lane.executor
         try:
             here = lane.read(now)
@@ -293,7 +294,7 @@ class ThreadSampler:
             self._end_seen(lane, None, executor.ended)
         lane.at = here
         lane.seen = None
-        # What it will wait for before its next task is nobody's.
+        # Its waits before its next task belong to no task.
         lane.last_owed = None
 
     def _look_at(
@@ -315,7 +316,7 @@ class ThreadSampler:
         if here.waited > last.waited:
             self._settle(lane, lane.late(here))
         self._end_seen(lane, began, ended)
-        # What came before it, on the network, did not hold the thread. (`began_cpu` is of then.)
+        # Transfers before it did not hold the thread. (`began_cpu` is from then.)
         since_begin = max(began, busy_since)
         begin = last
         if since_begin >= last.t:
@@ -329,8 +330,9 @@ class ThreadSampler:
             part = self.last_part(row)
         whose = (part[3], part[2]) if part is not None else (row[TASK_SPAN], row[TASK_FUNCTION])
 
-        # NaN, an unknown clock, counts as movement. So does a task that has not stood for long:
-        # looks that come later pass over what follows it, and its like would be seen too often.
+        # NaN, an unknown clock, counts as movement. So does a task that has stood still only
+        # briefly: if looks came more rarely at once, they would miss what follows it, and tasks
+        # of its kind would be seen too often.
         is_still = here.cpu - last.cpu < STILL * (now - last.t)
         moved = not is_still or now - since_begin < STILL_AFTER_SECONDS
         lane.at = here
@@ -371,7 +373,7 @@ class ThreadSampler:
         began: float | None,
         ended: tuple[float, float, float, float],
     ) -> None:
-        """Settle with what the last look saw, if it has ended since.
+        """Settle the samples of the task that the last look saw, if it has ended since.
 
         Parameters
         ----------
@@ -401,7 +403,7 @@ class ThreadSampler:
             owed[state] += spent[state] * times - given
         if seen.stack is not None:
             self._give(lane, last.t, seen.whose, seen.stack, _pay(owed))
-        # At its end all was told of its waiting.
+        # At its end all its waiting was known.
         lane.doubts.clear()
 
     def _give(
@@ -416,10 +418,10 @@ class ThreadSampler:
                     lane.doubts.append((key, n))
 
     def _settle(self, lane: _Lane, late: float) -> None:
-        """Call the latest `late` samples waiting that were called blocked, but for sent ones.
+        """Turn the latest `late` blocked samples into waiting ones, except for sent ones.
 
-        The others were blocked, as far as that can be told: none is doubted any more. NaN: the
-        system does not tell how long threads wait.
+        The others were blocked as far as can be told, and stay so. NaN: the system does not
+        tell how long threads wait.
         """
         if not late > 0.0:
             lane.doubts.clear()
@@ -440,7 +442,7 @@ class ThreadSampler:
                 self._samples[waiting] = self._samples.get(waiting, 0) + unsent
         lane.doubts.clear()
         if owed is not None:
-            # No sample was given for the rest yet, or one for another state: it is owed.
+            # The rest has got no sample yet, or one of another state: it is owed.
             late = min(late, max(0.0, owed[SAMPLE_BLOCKED] + 1.0))
             owed[SAMPLE_WAITING] += late
             owed[SAMPLE_BLOCKED] -= late
@@ -484,7 +486,7 @@ def _pay(owed: list[float]) -> list[int]:
 def _is_first_s(
     debts: BoundedMap[tuple[int, int], list[float]], whose: tuple[int, int], n: int, share: float
 ) -> bool:
-    """Whether the first of two, who has a share in n samples, is owed them."""
+    """Whether the first of two, with this share in n samples, is owed them."""
     owed = debts.get(whose)
     if owed is None:
         owed = debts.keep(whose, [0.0, 0.0])

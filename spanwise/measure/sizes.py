@@ -9,9 +9,9 @@ from typing import Any
 
 from spanwise.bounded_map import BoundedMap
 
-#: No result is as large: a measure that says so is wrong.
+#: No result is this large: a size above it is wrong.
 _MOST_BYTES = 2.0**50
-#: Classes that are remembered, and kept alive by that: notebooks make new ones.
+#: How many classes are remembered, which keeps them alive: notebooks make new ones.
 _CLASSES = 1_000
 
 
@@ -48,7 +48,8 @@ class Sizes:
     def of(self, value: Any) -> float:
         """Return the size of `value` in bytes; never raises, as a size is no reason to fail.
 
-        Except KeyboardInterrupt: where tasks run in the main thread it ends the computation.
+        KeyboardInterrupt is raised, though: where tasks run in the main thread it ends the
+        computation.
         """
         kind = type(value)
         try:

@@ -31,9 +31,10 @@ FRAMES = 50_000
 CODES = 10_000
 
 _PACKAGE = Path(__file__).parent.parent
-#: Frames of these stand between the thread's loop and what the task calls.
+#: Files whose frames stand between the thread's loop and what the task calls.
 _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("measure", "worker"))
-#: Innermost in these: what the task calls is running, and has no Python frame.
+#: Files that, if innermost, mean that what the task calls is running and has no Python
+#: frame.
 _CALLING_FILES = frozenset(str(_PACKAGE / "graph" / name) for name in ("binding.py", "template.py"))
 _SKIPPED = -1
 
@@ -105,7 +106,7 @@ class StackTree:
         return stack
 
     def stack_of_call(self, called: object) -> int:
-        """Return the id of the stack of what a task calls, without what that calls."""
+        """Return the id of the stack that ends in what a task calls."""
         code = _code_of(called)
         frame = self._built_in(called) if code is None else self._frame_of(code)
         return self._child(NONE_U32, frame)

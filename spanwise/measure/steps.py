@@ -1,7 +1,7 @@
 """Runs a fused task part by part and measures each part.
 
 The parts of a run lie end to end: every one is given where the one before it ended, wall
-and CPU. What comes before them, on a worker, is in ``spanwise/worker/opening.py``.
+and CPU. The parts before them, on a worker, are in ``spanwise/worker/opening.py``.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from spanwise.measure.parts import Part
 from spanwise.processes import forks
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16
 
-#: Computing that takes less is not asked what it waited for; plain runs from here on
-#: get a compute part, which says it: some system calls in 5 ms.
+#: For shorter computing the waits are not measured. Plain runs of at least this length
+#: get a compute part that holds them: some system calls in 5 ms.
 LONG_SECONDS = 0.005
-#: So much may lie between the last mark and a part that is asked what it waited for: what
-#: short parts before it waited for would else be taken for its own. A mark is 2 us, 1 %.
+#: At most so much may lie between the last mark and a part whose waits are measured:
+#: otherwise the waits of short parts before it would be taken for its own. A mark is 2
+#: us, 1 %.
 UNMARKED_SECONDS = 0.0002
 
 _NAN = float("nan")
 
 
 class PartRunner(Protocol):
-    """A thread that says which part of a fused task it is at."""
+    """A thread that shows which part of a fused task it runs."""
 
     part: tuple[Any, tuple[int, ...], int, int, Any] | None
     core_wait: CoreWait | None
@@ -38,7 +39,7 @@ class PartRunner(Protocol):
 
 
 def tell_end(executor: PartRunner, end: float, cpu: float) -> None:
-    """Tell the sampler when what it saw has ended; 1 us, and only when it has looked."""
+    """Tell the sampler that what it saw has ended; 1 us, and only if it has looked."""
     wait = executor.core_wait
     waited = wait.read() if wait is not None else _NAN
     executor.watched, executor.ended = False, (executor.began, end, cpu, waited)
@@ -54,14 +55,15 @@ def run_parts(
     begin_cpu: float,
     parts: list[Part],
 ) -> Any:
-    """Run a fused task part by part; what no later part needs is dropped at once.
+    """Run a fused task part by part; values that no later part needs are dropped at once.
 
-    Rows are appended to `parts` as the inner parts end, also that of one that fails.
+    Rows are appended to `parts` as the inner parts end, even if they fail.
     """
     wait = executor.core_wait
     for part in opened.parts or ():
         executor.part, executor.began, executor.began_cpu = part, begin, begin_cpu
-        # Lets the interpreter lock go, so that a look comes here: it must not see the part before.
+        # Lets the interpreter lock go, so that a look comes here, where it cannot see the part
+        # before.
         if wait is not None and begin - wait.marked > UNMARKED_SECONDS:
             wait.mark()
         run, drops, function, span, _ = part

@@ -24,7 +24,7 @@ from spanwise.measure.fine import Ledger
 if sys.platform == "linux":
     from resource import RUSAGE_THREAD, getrusage
 
-#: Context of the rows of `fine` that divide what tasks spent off their core.
+#: Context of the rows of `fine` that divide the time of tasks off their core.
 CONTEXT = "noncpu"
 
 
@@ -58,11 +58,11 @@ class Waits(CoreWait):
         function, span
             The part's.
         seconds, cpu
-            What it took, and of this on a core.
+            The part's duration, and its time on a core.
         """
         switches, others = self._switches, self._others
         waited = self.mark()
-        # NaN, no queue to read, compares false: nothing can be told apart then.
+        # NaN (no queue to read) compares false: then the waits cannot be divided.
         rest = seconds - cpu - waited
         if rest > 0.0:
             slept = (self._switches - switches) * self._interval

@@ -1,7 +1,7 @@
-"""Spilled results whose scheduler was killed: they are of no use, and may be large.
+"""Removes spilled results whose scheduler was killed: they are of no use, and may be large.
 
-A scheduler removes what its workers leave; one that was killed cannot. Its client does, when
-it finds its scheduler gone, and for clients that were killed too, the next one to start.
+A scheduler removes the files that its workers leave. If it was killed, its client does so
+when it finds its scheduler gone; if the client was killed too, the next client to start does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def remove_spilled(
 ) -> None:
     """Remove what the workers of a dead scheduler have spilled, as they end.
 
-    What cannot be removed is tried again until the patience ends; then the user is told.
+    Files that cannot be removed are tried again until the patience ends; then the user
+    is told.
     """
     end = time.monotonic() + patience_seconds
     while True:
@@ -60,14 +61,14 @@ def remove_abandoned(base: Path) -> None:
 
 def _what_stays(folder: Path, problem: OSError) -> str:
     return (
-        f"What workers of a cluster that has ended wrote to disk may still be in {folder}/spill-*, "
-        f"for it cannot be looked for or removed now ({problem.strerror or problem}). The next "
-        "Client() tries again; or remove it yourself."
+        f"Files that workers of an ended cluster wrote may still be in {folder}/spill-*: they "
+        f"cannot be listed or removed now ({problem.strerror or problem}). The next Client() "
+        "tries again; or remove them yourself."
     )
 
 
 def _try_to_remove(folder: Path) -> OSError | None:
-    """Remove what workers have spilled there, as far as that can be; why something stays."""
+    """Remove the workers' spilled files as far as possible; return why some stay."""
     try:
         left = _spilled_in(folder)
     except OSError as problem:
@@ -86,7 +87,7 @@ def _try_to_remove(folder: Path) -> OSError | None:
 
 
 def _spilled_in(folder: Path) -> list[Path]:
-    """What workers have spilled there; none if the folder has just gone.
+    """The workers' spilled files; none if the folder has just gone.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def _spilled_in(folder: Path) -> list[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether nobody else can have put it there, or another in its place: all write to /tmp."""
+    """Whether nobody else can have put it there or replaced it: everybody writes to /tmp."""
     try:
         found = folder.lstat()
     except OSError:
@@ -109,7 +110,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _is_dead(folder: Path) -> bool:
-    """Whether nobody listens where a scheduler has listened; False if it does not say.
+    """Whether nobody listens where a scheduler listened; False if that cannot be seen.
 
     Raises
     ------

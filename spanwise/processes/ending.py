@@ -15,7 +15,7 @@ from spanwise.processes.process_state import is_stopped
 
 #: How long a child may take to drain and exit before it is killed.
 EXIT_SECONDS = 15.0
-#: How often it is looked whether it was stopped, and so cannot drain.
+#: Time between two looks whether the child was stopped and so cannot drain.
 _LOOK_SECONDS = 0.25
 
 
@@ -78,8 +78,8 @@ class Ending:
     def begin(self) -> None:
         """The same without waiting: for garbage collection, which may run anywhere.
 
-        No lock is taken here, nor by starting a thread of the low level: the one that is
-        interrupted may hold any.
+        No lock is taken here, nor by starting a low-level thread: the interrupted thread
+        may hold any lock.
         """
         if self._ended or os.getpid() != self._owner:
             return

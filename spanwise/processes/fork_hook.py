@@ -1,4 +1,4 @@
-"""One hook for the forks of this process, however many objects have something to do there.
+"""One hook for all objects that have something to do in forks of this process.
 
 Python never forgets what it is to call in a fork, so a callback for each object would stay
 for the life of the process.

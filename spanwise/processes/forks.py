@@ -10,7 +10,7 @@ parent's connections, or read what was sent to the parent::
          └ goes on ──▶ ends with the worker: a thread of it waits for the end of a pipe that
                        only the worker holds
 
-Those that run another program (`exec`) have neither the thread nor the pipe.
+Children that run another program (`exec`) have neither the thread nor the pipe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ is_child = False
 
 
 def end_with_worker(let_go: Callable[[], None]) -> None:
-    """Have all later forks of this process know what they are, and first call `let_go`."""
+    """Make later forks of this process note that they are, and call `let_go` first."""
     ends, held = os.pipe()
 
     def in_child() -> None:

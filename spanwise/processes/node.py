@@ -27,9 +27,10 @@ NO_NODE = (
 )
 
 
-#: For glibc's allocator. Left alone it takes the size of what is freed for the size from which
-#: on memory is given back: what sockets were read into and buffers of 1 MB that have gone stay
-#: in the process, 50 MB of 100. Here those from 64 KiB on, as sockets have, go back at once.
+#: Settings of glibc's allocator. By default it raises the size from which memory is given back
+#: to the size of freed blocks: freed socket buffers and buffers of 1 MB then stay in the
+#: process, 50 MB of 100. With these settings freed blocks from 64 KiB on, such as those of
+#: sockets, are given back at once.
 ALLOCATOR = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": str(64 << 10),
@@ -192,10 +193,11 @@ def start_node(program: list[str], folder: Path, role: str) -> subprocess.Popen[
 
 
 def _continue_at_end(lifeline: int, pid: int) -> None:
-    """Have the kernel continue a process when its lifeline ends, as with this process (Linux).
+    """Have the kernel continue a process when its lifeline ends, as it does with this process.
 
-    One that is stopped (SIGSTOP) does not read that it has ended, and who could continue it is
-    gone. SIGCONT does nothing to one that runs, nor when the line of settings comes. The kernel
+    On Linux. A stopped process (SIGSTOP) does not read that its lifeline has ended, and its
+    owner, who could continue it, is gone. SIGCONT does nothing to a running process, nor when
+    the line of settings comes. The kernel
     keeps this with the pipe's end, which the child has, and knows the child by more than its pid.
     """
     if sys.platform != "linux":
@@ -212,13 +214,14 @@ def _continue_at_end(lifeline: int, pid: int) -> None:
 def give_settings(process: subprocess.Popen[bytes], settings: Mapping[str, Any]) -> None:
     """Write the line of settings to its standard input; returns when it has been read.
 
-    Secrets and the environment, with the keys that users keep there, so lie in no file.
+    So secrets and the environment, in which users keep keys, lie in no file.
     """
     assert process.stdin is not None
     line = f"{json.dumps(settings)}\n".encode()
     try:
-        # Past the buffer: what a dead process did not take must not be tried again in close().
+        # Written without the buffer: close() must not try again what a dead process did not
+        # take.
         while line:
             line = line[os.write(process.stdin.fileno(), line) :]
     except (OSError, ValueError):
-        return  # it has ended, or was closed: what it says on standard output tells why
+        return  # it has ended or was closed: its standard output says why

@@ -65,7 +65,8 @@ class NodeProcess:
             raise
         self._ending = Ending(self.process, self.folder)
         _OWNED.add(self)
-        # One that is forgotten ends too; the interpreter's end waits by itself.
+        # A forgotten process object ends its process too; at exit the interpreter waits
+        # for it.
         weakref.finalize(self, self._ending.begin).atexit = False
         try:
             # While it starts.
@@ -108,7 +109,7 @@ class NodeProcess:
         return ("\nIts log ends:\n  " + "\n  ".join(lines)) if lines else ""
 
     def kill_if_stopped(self) -> None:
-        """End it at once if it was stopped: nobody need wait for what it does not hear."""
+        """End it at once if it was stopped: it would not read a request to end."""
         if self.process.poll() is None and is_stopped(self.process.pid):
             self.kill()
 

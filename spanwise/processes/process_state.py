@@ -1,4 +1,4 @@
-"""What the system says of a process."""
+"""The state of a process as the system knows it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SAME_SECONDS = 0.5
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process gets no CPU time until it is continued: it reads no message.
+    """Whether a process is stopped: it gets no CPU time and reads no message.
 
-    False if that cannot be told now: it is waited for a little longer.
+    False if that cannot be read now: callers then wait a little longer.
     """
     try:
         return psutil.Process(pid).status() in _STOPPED
@@ -24,15 +24,15 @@ def is_stopped(pid: int) -> bool:
 
 
 def lives(pid: int, since: float | None = None) -> bool:
-    """Whether a process of this user runs or is stopped; one that nobody has reaped has ended.
+    """Whether a process of this user runs or is stopped; a zombie has ended.
 
-    True if that cannot be told now: what is known of it is not given up for want of a file
-    descriptor.
+    True if that cannot be read now, so that want of a file descriptor ends nothing.
 
     Parameters
     ----------
     since
-        What :func:`started` has said of it: another may have the number by now.
+        The answer of :func:`started` for it: another process may have the number by
+        now.
     """
     try:
         if since is not None and abs(started(pid) - since) > _SAME_SECONDS:

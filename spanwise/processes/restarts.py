@@ -52,7 +52,7 @@ class Restarts:
         return max(0.0, self._not_before - now)
 
     def sentence(self, now: float) -> str | None:
-        """The sentence about the present pause, if that is too long to be waited out in silence."""
+        """The sentence about the present pause, if it is too long to wait in silence."""
         left = self.pause_left(now)
         if left <= PATIENCE_SECONDS:
             return None

@@ -1,4 +1,4 @@
-"""What this process is: its kernel, its notebook, its name, the versions of its packages."""
+"""Facts about this process: its kernel, notebook, name, and versions of packages."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ def _run(config: dict[str, Any]) -> int:
         server.serve,
         transport=config.get("transport"),
     )
+    worker.address = door.address
     try:
         intro = {
             "worker": worker.number,
@@ -145,8 +146,8 @@ def _stay_sequential() -> None:
     """Let tasks be the only parallelism, and their threads' clocks see all their work.
 
     A `compute()` within a task runs in the task's own thread, numerical libraries start
-    no pools (Dask's workers set the same three). By the environment, for all of them read
-    it when they are imported, and processes that tasks start should do likewise.
+    no pools (Dask's workers set the same three). It is set in the environment: the
+    libraries read it when they are imported, and processes that tasks start inherit it.
     """
     os.environ["DASK_SCHEDULER"] = "synchronous"
     for library in ("OMP", "MKL", "OPENBLAS"):

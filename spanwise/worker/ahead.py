@@ -12,7 +12,8 @@ from time import sleep
 from spanwise.wire.foreign import cut, said
 from spanwise.worker.library import Library
 
-#: Names that a worker takes in all: further modules are imported by the tasks that need them.
+#: How many names a worker takes in all. Later modules are imported by the tasks that need
+#: them.
 MOST_NAMES = 10_000
 #: Seconds between two checks whether the worker is idle; only while there is something to import.
 LOOK_SECONDS = 0.05
@@ -23,8 +24,8 @@ _SHOWN = 200
 class ImportAhead(threading.Thread):
     """Imports modules one by one, and lets tasks go first.
 
-    A task that comes meanwhile waits for one module at most, and books that as *import*. What
-    cannot be imported is left to the task that needs it, which then says why.
+    A task that comes meanwhile waits for one module at most, and books that as *import*. A
+    module that cannot be imported is left to the task that needs it, which then says why.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ class ImportAhead(threading.Thread):
     has_room
         Whether the process is so small that modules may be imported before a task needs them.
     at_once
-        Modules to import now, whatever the worker does: nearly every task wants them.
+        Modules to import now, even while the worker is busy: nearly every task wants
+        them.
     complain
         Takes a sentence for the log.
     """
@@ -55,7 +57,7 @@ class ImportAhead(threading.Thread):
         self._at_once = tuple(at_once)
         self._complain = complain
         self._names: deque[str] = deque()
-        #: Never tried again, whatever came of it.
+        #: Names that were tried; none is tried again, even after a failure.
         self._known: set[str] = set(self._at_once)
         self._has_names = threading.Event()
         self._closed = False
@@ -70,7 +72,7 @@ class ImportAhead(threading.Thread):
             self._has_names.set()
 
     def close(self) -> None:
-        """Import nothing more, and end the thread. A worker never does: it ends as a process."""
+        """Import nothing more, and end the thread; for tests, since a worker ends as a process."""
         self._closed = True
         self._has_names.set()
 
@@ -78,7 +80,8 @@ class ImportAhead(threading.Thread):
         """Import until it is closed."""
         for name in self._at_once:
             self._import(name)
-        # What is imported by now stays: collections need not look at it again.
+        # The modules imported by now stay, so garbage collections need not look at them
+        # again.
         gc.collect()
         gc.freeze()
         while not self._closed:
@@ -87,7 +90,8 @@ class ImportAhead(threading.Thread):
                 # `add` puts names there before it sets the event: none is missed.
                 self._has_names.clear()
             elif not self._has_room():
-                # Memory is short and belongs to tasks, which import what they need.
+                # Memory is short, and the rest of it is for tasks, which import what
+                # they need.
                 self._names.clear()
             elif self._is_idle():
                 self._import(self._names.popleft())

@@ -12,13 +12,14 @@ from spanwise.wire.content import (
     column,
 )
 from spanwise.wire.frame import Message
-from spanwise.wire.rows import TASK_FIRST_DEPENDENCY, TASK_PRIORITY, TASK_READY_AT
 
 
 def check_from_scheduler(message: Message) -> None:
     """Raise BrokenFrame if a message says what cannot be."""
     if message.type == "assign":
         _check_assign(message)
+    elif message.type == "plugin" and message.fields["setUp"]:
+        check_blob(message, "setUp", 0)
     elif message.type == "run" and not message.blobs:
         raise broken(message, "request", "there is no function to run")
 
@@ -35,10 +36,9 @@ def _check_assign(message: Message) -> None:
     if not tasks:
         return
     dependencies = message.table("dependencies")
-    columns = tasks.values()
-    firsts = columns[TASK_FIRST_DEPENDENCY]
+    firsts, priorities, moments = tasks.values("firstDependency", "priority", "readyAt")
     if dependencies or any(firsts):
         check_ascending(message, "tasks.firstDependency", firsts, len(dependencies))
         check_sizes(message, "dependencies.nbytes", column(message, "dependencies", "nbytes"))
-    check_finite(message, "tasks.priority", columns[TASK_PRIORITY])
-    check_moments(message, "tasks.readyAt", columns[TASK_READY_AT])
+    check_finite(message, "tasks.priority", priorities)
+    check_moments(message, "tasks.readyAt", moments)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: A `data` frame holds about this much; the next item goes into another.
 FRAME_BYTES = 32 * 2**20
-#: Name of what is measured here, as in Dask.
+#: The context of what is measured here, as in Dask.
 CONTEXT = "get-data"
 _ABSENT = object()
 
@@ -42,7 +42,7 @@ class Server:
         client = link.intro.get("client", 0)
         try:
             while True:
-                # While this waits it holds no message: a put may be as large as memory.
+                # No message is held while this waits: a put may be as large as memory.
                 self._answer(link, link.read_batch(), client)
         except LinkClosed:
             return  # peers and clients come and go
@@ -85,7 +85,8 @@ class Server:
             status = ITEM_OK
             blob: Any
             if type(value) in fixed:
-                # Numbers come by the thousand, as inputs of a reduction.
+                # The short way for numbers, which come by the thousand as inputs of a
+                # reduction.
                 blob = plain_inline(value)
                 size += len(blob)
             else:

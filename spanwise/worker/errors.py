@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -11,47 +12,24 @@ from typing import Any, NamedTuple
 
 import cloudpickle
 
+from spanwise.errors import TaskError
 from spanwise.wire import payload
-from spanwise.wire.foreign import cut, message_of, type_name
+from spanwise.wire.exceptions import Link, chain_of, links_of, reduced
+from spanwise.wire.foreign import cut, message_of, said, type_name
+from spanwise.worker.foreign_calls import advice
 
 #: Longer tracebacks are cut in the middle: 20k characters are 200 lines.
 TEXT_LIMIT = 40_000
-#: An exception whose pickle is longer is told by its type and message alone.
+#: If an exception's pickle is longer, only type and message are sent.
 BLOB_LIMIT = 32 * 2**20
+_HOLDS_TOO_MUCH = f"it holds more than {BLOB_LIMIT >> 20} MiB, which do not travel with it"
 
 _PACKAGE = Path(__file__).parent.parent
 _OWN_FOLDERS = tuple(str(_PACKAGE / name) + os.sep for name in ("graph", "measure", "worker"))
 
 
-#: Read attributes of an exception, whatever its class makes of these names.
-_CAUSE: Any = BaseException.__dict__["__cause__"]
-_CONTEXT: Any = BaseException.__dict__["__context__"]
-_SUPPRESSED: Any = BaseException.__dict__["__suppress_context__"]
-_GROUPED: Any = BaseExceptionGroup.__dict__["exceptions"]
-
-
-class TaskError(RuntimeError):
-    """Stands for an exception that cannot travel or must not be raised as it is.
-
-    Parameters
-    ----------
-    kind
-        Name of the original type.
-    message
-        Its message.
-    """
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(f"{kind}: {message}" if message else kind)
-        self.kind = kind
-        self.message = message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TaskError, (self.kind, self.message)
-
-
 class CannotOpen(Exception):
-    """What a task runs could not be unpickled here."""
+    """A task's function or arguments could not be unpickled here."""
 
 
 class CannotPickle(Exception):
@@ -91,82 +69,121 @@ class _BoundedFile:
         return nbytes
 
 
+class _Reducing:
+    """Has exceptions pickled as :func:`reduced` says, and some replaced.
+
+    `stand_ins`: by the `id` of what they stand for.
+    """
+
+    stand_ins: dict[int, TaskError]
+
+    def reducer_override(self, obj: Any) -> Any:
+        if not issubclass(type(obj), BaseException):
+            return super().reducer_override(obj)  # type: ignore[misc]
+        stand_in = self.stand_ins.get(id(obj))
+        return reduced(obj) if stand_in is None else stand_in.__reduce__()
+
+
+class _PlainBase(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        return NotImplemented
+
+
+class _Plain(_Reducing, _PlainBase):
+    pass
+
+
+class _ByValue(_Reducing, cloudpickle.Pickler):  # type: ignore[misc]
+    pass
+
+
 def describe(error: BaseException) -> Described:
     """Return `error` as it travels; never raises, whatever the exception does.
 
-    What cannot be pickled, or not be unpickled again, or is very large, is replaced by a
+    An exception that cannot be pickled or unpickled, or is very large, is replaced by a
     :class:`TaskError`; so are SystemExit, KeyboardInterrupt and the like, which would
     end the client's program if it raised them.
     """
+    note = advice(error)
+    if note:
+        BaseException.add_note(error, note)
     kind = type_name(error)
     message = message_of(error)
     text = _text(error)
-    blob = None
-    why = ""
-    if isinstance(error, Exception):
-        blob, why = _with_its_chain(error, text)
-    if blob is None:
-        blob, _ = _pickled(TaskError(kind, message + why), text)
-    assert blob is not None
-    return Described(kind, message + why, text, blob)
-
-
-def _with_its_chain(error: Exception, text: str) -> tuple[bytes | None, str]:
-    """The payload of an exception, as :func:`_pickled`; its text has been taken.
-
-    Packages may teach pickle what hangs on an exception (tblib does): tracebacks, frame within
-    frame, and other exceptions, each within the one that it led to. A RecursionError's frames,
-    and a chain of thousands, are deeper than pickle can go.
-    """
-    chain = _chain(error)
+    chain = chain_of(error)
+    links = links_of(chain, _users_part)
     for each in chain:
-        # (It may forbid the plain way.)
+        # Its frames hold the task's inputs. (It may forbid the plain way.)
         BaseException.with_traceback(each, None)
-    blob, why = _pickled(error, text)
-    if blob is None and not why and len(chain) > 1:
-        # Another exception of the chain cannot travel; this one can without it.
-        cause, context = _CAUSE.__get__(error), _CONTEXT.__get__(error)
-        suppressed = _SUPPRESSED.__get__(error)
-        try:
-            _CAUSE.__set__(error, None)
-            _CONTEXT.__set__(error, None)
-            blob, why = _pickled(error, text)
-        finally:
-            _CAUSE.__set__(error, cause)
-            _CONTEXT.__set__(error, context)
-            _SUPPRESSED.__set__(error, suppressed)
-    return blob, why
+    blob = None
+    stand_ins: dict[int, TaskError] = {}
+    if isinstance(error, Exception):
+        blob, why = _pickled(links, stand_ins, text)
+        if blob is None and why != _HOLDS_TOO_MUCH:
+            stand_ins = _stand_ins(links)
+            blob, why = _pickled(links, stand_ins, text)
+        if blob is None:
+            # Without what led to it, which may be what is too large.
+            alone = [_untied(links[0])]
+            blob, why = _pickled(alone, stand_ins, text)
+        if blob is None:
+            message += _stands_for(why)
+    else:
+        message += _stands_for("as itself it would end the program of whoever asks for it")
+    if blob is None:
+        stand_in = TaskError(kind, message)
+        stand_ins[id(error)] = stand_in
+        blob, _ = _pickled(links, stand_ins, text)
+        if blob is None:
+            blob, _ = _pickled([(stand_in, *_untied(links[0])[1:])], {}, text)
+    assert blob is not None
+    return Described(kind, message, text, blob)
 
 
-def _chain(error: BaseException) -> list[BaseException]:
-    """An exception and all that led to it or are in its group, each once."""
-    found: dict[int, BaseException] = {}
-    pending: list[Any] = [error]
-    while pending:
-        one = pending.pop()
-        if one is None or id(one) in found:
-            continue
-        found[id(one)] = one
-        pending += (_CAUSE.__get__(one), _CONTEXT.__get__(one))
-        if issubclass(type(one), BaseExceptionGroup):
-            pending += _GROUPED.__get__(one)
-    return list(found.values())
+def _untied(link: Link) -> Link:
+    error, _, _, suppressed, notes, places = link
+    return error, -1, -1, suppressed, notes, places
 
 
-def _pickled(error: Exception, text: str) -> tuple[bytes | None, str]:
-    """The payload of an exception; or None, and what to say besides its message."""
+def _stand_ins(links: list[Link]) -> dict[int, TaskError]:
+    """For each exception that led to the first, or is in its group, and cannot travel."""
+    found: dict[int, TaskError] = {}
+    for link in reversed(links[1:]):  # the parts of a group before the group
+        _, why = _pickled([_untied(link)], found, "")
+        if why:
+            one = link[0]
+            found[id(one)] = TaskError(type_name(one), message_of(one) + _stands_for(why))
+    return found
+
+
+def _stands_for(why: str) -> str:
+    return f" (A TaskError stands for it: {why}.)"
+
+
+def _pickled(
+    links: list[Link], stand_ins: dict[int, TaskError], text: str
+) -> tuple[bytes | None, str]:
+    """The payload of linked exceptions; or None, and why there is none."""
+    error = links[0][0]
+    expected = TaskError if id(error) in stand_ins else type(error)
+    told = {"exception": error, "links": links, "text": text}
     try:
-        blob = b"".join(payload.framed(_bounded_pickle({"exception": error, "text": text})))
-        # Exceptions with an __init__ of their own often pickle but do not unpickle.
-        opened = payload.loads(blob)
+        blob = b"".join(payload.framed(_bounded_pickle(told, stand_ins)))
     except _TooLarge:
-        return None, f" (It holds more than {BLOB_LIMIT >> 20} MiB, which do not travel with it.)"
-    except BaseException:  # noqa: BLE001 (user code; a stand-in travels instead)
-        return None, ""
-    return (blob, "") if type(opened["exception"]) is type(error) else (None, "")
+        return None, _HOLDS_TOO_MUCH
+    except BaseException as why:  # noqa: BLE001 (user code; a stand-in travels instead)
+        return None, f"it cannot be pickled, {said(why)}"
+    try:
+        # Exceptions with a __reduce__ of their own may pickle and not unpickle.
+        opened = type(payload.loads(blob)["exception"])
+    except BaseException as why:  # noqa: BLE001 (user code; a stand-in travels instead)
+        return None, f"its pickle cannot be opened again, {said(why)}"
+    if opened is not expected:
+        return None, f"its pickle becomes another type, {opened.__name__}"
+    return blob, ""
 
 
-def _bounded_pickle(obj: Any) -> bytes:
+def _bounded_pickle(obj: Any, stand_ins: dict[int, TaskError]) -> bytes:
     """As :func:`spanwise.wire.payload.dumps`: the plain pickle, if others can open it.
 
     Raises
@@ -175,17 +192,21 @@ def _bounded_pickle(obj: Any) -> bytes:
         Before more memory is taken than the limit.
     """
     try:
-        file = _BoundedFile(BLOB_LIMIT)
-        pickle.Pickler(file, protocol=5).dump(obj)
-        body = b"".join(file.pieces)
+        body = _dump(_Plain, obj, stand_ins)
         if b"__main__" not in body and not cloudpickle.list_registry_pickle_by_value():
             return body
     except _TooLarge:
         raise
     except Exception:  # noqa: BLE001 (cloudpickle knows how, or raises the error that counts)
         pass
+    return _dump(_ByValue, obj, stand_ins)
+
+
+def _dump(pickler: Any, obj: Any, stand_ins: dict[int, TaskError]) -> bytes:
     file = _BoundedFile(BLOB_LIMIT)
-    cloudpickle.Pickler(file, protocol=5).dump(obj)
+    writes = pickler(file, protocol=5)
+    writes.stand_ins = stand_ins
+    writes.dump(obj)
     return b"".join(file.pieces)
 
 
@@ -213,10 +234,24 @@ def _shorten(trace: traceback.TracebackException) -> None:
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the first frame that is not Spanwise's own."""
+    """Return the traceback from the first frame that is neither Spanwise's own nor Dask's call."""
+    calls = _dasks_calls()
     own = trace
     while own is not None:
-        if not own.tb_frame.f_code.co_filename.startswith(_OWN_FOLDERS):
+        file = own.tb_frame.f_code.co_filename
+        if file != calls and not file.startswith(_OWN_FOLDERS):
             return own
         own = own.tb_next
     return trace
+
+
+def _dasks_calls() -> str | None:
+    """Return the file in which Dask calls functions; None if this worker has not met Dask.
+
+    A worker starts without it: it takes 100 ms, and reads its settings when it is imported.
+    """
+    if "dask" not in sys.modules:
+        return None
+    from spanwise.graph.private_dask import TASK_SPEC_FILE
+
+    return TASK_SPEC_FILE

@@ -48,6 +48,7 @@ from spanwise.wire.rows import (
     TASK_SPAN,
     TASK_TEMPLATE,
 )
+from spanwise.worker.awaiting import awaited
 from spanwise.worker.errors import describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.inline import INLINE_BYTES, inline, plain_inline
@@ -59,9 +60,9 @@ from spanwise.worker.tasks import Entry, Row
 if TYPE_CHECKING:
     from spanwise.worker.needs import Executing
 
-#: Finished rows wait for more of them at most this long or this many. A message costs
-#: some 150 us in both processes, most of it for waking the other one; the scheduler
-#: keeps 5 ms of work ahead, so that a thread does not run dry meanwhile.
+#: Finished rows wait for further ones at most this long, or until there are this many.
+#: A message costs some 150 us in both processes, most of it for waking the other one;
+#: meanwhile the thread has work, since the scheduler keeps 5 ms of it ahead.
 FLUSH_SECONDS = 0.002
 FLUSH_ROWS = 256
 #: After a run shorter than this the next one of its template is expected to be short.
@@ -91,10 +92,11 @@ class Executor(threading.Thread):
         self.wakeup.acquire()
         #: The row that is being run, or None. Read by the watch thread.
         self.row: Row | None = None
-        #: Of a fused task: the inner part (see `Opened.parts`) that is being run.
+        #: The inner part of a fused task that is being run (see `Opened.parts`).
         self.part: tuple[Any, tuple[int, ...], int, int, Any] | None = None
-        #: `row` has ended and is being reported: it no longer counts as running. (It stays for
-        #: the sampler, which mostly looks while a thread sends: else short tasks had no samples.)
+        #: `row` has ended and is being reported: it no longer counts as running. It stays set
+        #: for the sampler, which mostly looks while a thread sends: without it short tasks
+        #: would have no samples.
         self.reporting = False
         #: Wall and CPU stamps at the start of `row`, and when it has ended, at its end.
         self.clock = 0.0
@@ -167,7 +169,8 @@ class Executor(threading.Thread):
         self.busy_since = self.clock
         waiting = entry[4]
         if waiting is not None and waiting.arrivals:
-            # The thread stood still for what this task fetched: its run begins there.
+            # The thread was idle while this task's inputs were fetched: the run begins
+            # with that wait.
             first = min(arrival.asked for arrival, _ in waiting.arrivals)
             self.clock = min(self.clock, max(idle_since, first))
         self._wake_watch()
@@ -185,7 +188,8 @@ class Executor(threading.Thread):
         worker = self.worker
         row = entry[2]
         if worker.table.running.get(row[TASK_ID]) != row[TASK_RUN_ID]:
-            # Released since it was taken: sending or writing results may have come in between.
+            # The task was released after it was taken: the thread may have sent or written
+            # results since.
             with worker.lock:
                 return worker.take()
         self.began = start = self.clock
@@ -199,7 +203,8 @@ class Executor(threading.Thread):
             begin = start + sum(part[PART_DURATION] for part in parts if part[PART_HELD])
         begin_cpu = cpu
         try:
-            # Before anything that takes long: one that is cancelled meanwhile runs to its end.
+            # Inputs are taken before anything that takes long, so that a task cancelled
+            # meanwhile runs to its end.
             values = worker.table.values
             try:
                 inputs: list[Any] = [values[each] for each in entry[3]]
@@ -233,7 +238,7 @@ class Executor(threading.Thread):
                 value = run_parts(self, opened, literals, inputs, start, begin, begin_cpu, parts)
             nbytes = worker.sizes.fixed.get(type(value))
             if nbytes is None and worker.sizes.is_awaitable(type(value)):
-                value = _awaited(value)
+                value = awaited(value)
                 nbytes = worker.sizes.fixed.get(type(value))
         except Unreadable as lost:
             return self._unreadable(row, lost)
@@ -318,7 +323,8 @@ class Executor(threading.Thread):
         Returns
         -------
         nbytes, small, parts
-            With a compute part if this took long enough to be told apart from the task.
+            `parts` gets a compute part if sizing took long enough to be shown apart
+            from the task.
         """
         computed = perf_counter()
         computed_cpu = thread_time()
@@ -335,7 +341,7 @@ class Executor(threading.Thread):
         if opened.parts is None:
             parts.append(self._compute(row, start, begin, computed, computed_cpu - begin_cpu))
         if small is not None:
-            # Its cpu is not told apart from the sizing before it.
+            # Its CPU time includes that of the sizing before it.
             parts.append(own_part(KIND_SERIALIZE, row, start, sized, stop, 0.0, float(len(small))))
         return nbytes, small, parts
 
@@ -348,14 +354,15 @@ class Executor(threading.Thread):
         begin_cpu: float,
         parts: list[Part],
     ) -> tuple[float, float]:
-        """Spill older results before one is kept; it holds the thread, so it is the run's.
+        """Spill older results before one is kept; this holds the thread, so it is part of the run.
 
         Returns
         -------
         stop, stop_cpu
         """
         worker = self.worker
-        # No more running, and nothing for the sampler: what is shown is the user's code.
+        # The task no longer runs, and the sampler sees nothing: it shows the user's code
+        # only.
         self.row = None
         spent = worker.spill.make_room(worker, nbytes)
         if worker.spill.failing and worker.watch is not None:
@@ -377,7 +384,8 @@ class Executor(threading.Thread):
             if begin - wait.marked <= UNMARKED_SECONDS:
                 waited = wait.of_part(row[TASK_FUNCTION], row[TASK_SPAN], stop - begin, cpu)
             else:
-                # Short runs came before it, and it is unknown which run the waits belong to.
+                # Short runs came before this one, and nobody knows which run the waits
+                # belong to.
                 wait.mark()
         return own_part(KIND_COMPUTE, row, start, begin, stop, cpu, core_wait=waited)
 
@@ -455,14 +463,3 @@ def _waits(waiting: Any, row: Row, start: float) -> tuple[float, float]:
         return 0.0, max(0.0, start - row[TASK_READY_AT])
     here = min(max(waiting.inputs_at, waiting.ready_at), start)
     return max(0.0, here - waiting.ready_at), start - here
-
-
-def _awaited(value: Any) -> Any:
-    """Run a coroutine, which the task returned instead of a value, to its end."""
-    # 20 ms of every worker's start otherwise, for what few tasks do.
-    import asyncio
-
-    async def wait() -> Any:
-        return await value
-
-    return asyncio.run(wait())

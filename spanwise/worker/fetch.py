@@ -119,7 +119,7 @@ class PeerFetcher(threading.Thread):
             self._store(came, asked, begin, perf_counter())
             begin = perf_counter()
         if asked:
-            # The peer answered, but not for these.
+            # The peer answered, but does not have these.
             left = list(asked.values())
             asked.clear()
             self._fetching.worker.not_there(left)
@@ -170,7 +170,8 @@ class PeerFetcher(threading.Thread):
         if items:
             arrival = Arrival(self._peer, begin, received, opened, thread_time() - cpu)
             first = items[0][0].task_id
-            # Before a task can run that has waited for them: once that is told, this is too.
+            # Noted before a task that waited for them can run: a message about its run then
+            # also has this.
             self._fetching.note(
                 (
                     begin,

@@ -8,8 +8,9 @@
               ├── held ────┴── run of A ──┤      A's run begins when idleness did
       ├ not h.┤
 
-What overlaps the run is held: its seconds are part of the run's duration. What lies
-before it, or beside a held one (two peers at once), went on behind something else.
+A transfer that overlaps the run is held: its seconds are part of the run's duration. A
+transfer before the run, or beside a held one (two peers at once), went on behind other
+work.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NAN = float("nan")
 
 
 def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: float) -> list[Part]:
-    """Return the parts of what was fetched for a task.
+    """Return the parts of the transfers of a task's inputs.
 
     Parameters
     ----------
@@ -52,7 +53,8 @@ def placed_arrivals(arrivals: list[tuple[Arrival, float]], row: Row, start: floa
     stretches.sort(key=lambda stretch: stretch[1])
     for begin, end, kind, cpu, nbytes, peer in stretches:
         if end > covered:
-            # Gaps between answers are waiting for the next one: held by it.
+            # A gap between two answers is spent waiting for the later one, so its part
+            # includes the gap.
             parts.append(
                 (kind, function, span, covered - start, end - covered, 0.0, _NAN, nbytes, peer, 1)
             )

@@ -33,15 +33,15 @@ from spanwise.wire.foreign import said
 from spanwise.worker.errors import CannotOpen
 from spanwise.worker.spill_file import Spilled
 
-#: From here on what is opened is measured, and can leave memory: else it counts as much as
-#: its pickle.
+#: Blobs of at least this size are measured when they are opened, and can leave memory;
+#: smaller ones count as much as their pickle.
 LARGE_BYTES = 64 * 1024
 
 T = TypeVar("T")
 
 
 class DiskReads(threading.local):
-    """What this thread has read back from disk since the last call."""
+    """Sums up what this thread has read back from disk since the last call."""
 
     def __init__(self) -> None:
         self.seconds = self.cpu = 0.0
@@ -67,7 +67,8 @@ class Kept(Generic[T]):
     read
         Turns a blob into the object that is kept.
     content, weigh
-        Which part of that is pickled when it leaves memory, and how many bytes that is.
+        Return the part of that object which is pickled when it leaves memory, and its
+        size in bytes.
     disk_reads
         Counts what is read back.
     """
@@ -80,22 +81,23 @@ class Kept(Generic[T]):
         weigh: Callable[[Any], float] = lambda content: 0.0,
         disk_reads: DiskReads | None = None,
     ) -> None:
-        #: id → what was in the blob.
+        #: id → the object that was in the blob.
         self.opened: dict[int, T] = {}
-        #: id → what is not opened, or is on disk beside.
+        #: id → the blob of one that is not opened, or the marker of one that is on
+        #: disk.
         self._blobs: dict[int, Any] = {}
-        #: id → bytes in memory of what takes some.
+        #: id → bytes in memory, unless there are none.
         self._sizes: dict[int, float] = {}
         #: Sum of `_sizes`.
         self.nbytes = 0.0
-        #: What cannot be pickled again.
+        #: Ids of objects that cannot be pickled again.
         self._refused: set[int] = set()
         self._what = what
         self._read = read
         self._content = content
         self._weigh = weigh
         self._disk_reads = DiskReads() if disk_reads is None else disk_reads
-        #: Around what changes both.
+        #: Held around changes of both.
         self._changing = threading.Lock()
 
     def add(self, blob_id: int, blob: Any) -> None:
@@ -116,7 +118,7 @@ class Kept(Generic[T]):
                 self.nbytes -= self._sizes.pop(each, 0.0)
 
     def large(self) -> list[tuple[int, float]]:
-        """What can leave memory, oldest first: its id and bytes."""
+        """Id and bytes of each that can leave memory, oldest first."""
         with self._changing:
             return [
                 (blob_id, size)
@@ -179,8 +181,8 @@ class Kept(Generic[T]):
         -------
         open
             Gives what was in the blob, and how many bytes were opened for it now. It
-            raises `CannotOpen`, with a sentence for the user, whose cause is what pickle
-            raised.
+            raises `CannotOpen` with a sentence for the user; its cause is the error
+            that pickle raised.
         """
         with self._changing:
             blob, found = self._blobs.get(blob_id), self.opened.get(blob_id)
@@ -216,8 +218,9 @@ class Kept(Generic[T]):
                     del self._blobs[blob_id]
                 if content is not blob or nbytes >= LARGE_BYTES:
                     self._resize(blob_id, size)
-                # Else it counts as much as before, and its age is of no account.
-            # Else another thread was first, or it was dropped: nobody would drop it again.
+                # Small ones count as much as before, and their age does not matter.
+                # Another thread may have been first, or the blob was dropped: then
+                # nobody would drop the object.
             return self.opened.get(blob_id, value), nbytes
 
     def _read_back(self, marker: Spilled) -> bytearray:
@@ -254,7 +257,7 @@ def row_of(rows: Any, place: int) -> tuple[Any, ...]:
 
 
 def own(blob: Any) -> Any:
-    """Bytes that keep no others alive: a view of a frame that holds much else is copied."""
+    """Bytes that keep no large frame alive: a view of at most half of its frame is copied."""
     if isinstance(blob, memoryview) and 2 * blob.nbytes <= memoryview(blob.obj).nbytes:
         return bytearray(blob)
     return blob
@@ -278,7 +281,7 @@ def constants(template: Any) -> Iterator[Any]:
 
 
 class Library:
-    """What the tasks of one worker run.
+    """The functions and arguments of the tasks of one worker.
 
     Opening happens on the thread that needs the result first, so that its time is
     that task's and its failure that task's error.
@@ -286,14 +289,15 @@ class Library:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        #: Around everything that may import modules. Python's own locks are of single modules,
-        #: and not enough: two threads that enter a circle of modules (dask has such) at
-        #: different places get one of them half made, and who asks for a module that is done gets
-        #: it although its package is not (dask.dataframe, whose last lines register what it can
-        #: do). What a payload needs is known only once it is open; so it is opened when no
-        #: import is under way, if need be after 1.5 s of pandas that it does not need.
+        #: Held around everything that may import modules. Python's own locks are per module,
+        #: which is not enough. Two threads that enter a circle of modules (dask has such) at
+        #: different places get one of them half made. And a thread gets a finished module
+        #: although its package is not finished (dask.dataframe registers what it can do in its
+        #: last lines). The modules that a payload needs are known only once it is open, so it
+        #: is opened when no import is under way, if need be after 1.5 s of pandas that it does
+        #: not need.
         self.importing = threading.RLock()
-        #: What unpickling has spent on modules that were not there yet.
+        #: The time that unpickling has spent on modules that were not imported yet.
         self.import_times = ImportTimes()
         self.disk_reads = DiskReads()
         self._is_importing_ahead = False

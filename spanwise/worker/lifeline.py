@@ -55,7 +55,7 @@ _PARENT_DEATH_SIGNAL = 1
 def end_with_parent() -> None:
     """Have the kernel end this process with the thread that started it (Linux).
 
-    A process that is stopped reads no lifeline and handles no signal but SIGKILL.
+    A stopped process reads no lifeline and handles no signal except SIGKILL.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -72,8 +72,8 @@ def end_scheduler_without_client(scheduler: int, client: Mapping[str, Any] | Non
 
     A stopped scheduler (SIGSTOP, a debugger) does not notice the end of its own lifeline, and
     the client that could continue or kill it is gone. The client's process is known by pid and
-    start: whose child the scheduler is says nothing, for a debugger may be its parent, and the
-    client may have ended before this process began. (Windows does not stop processes.)
+    start. The scheduler's parent tells nothing: it may be a debugger, and the client may have
+    ended before this process began. (Windows does not stop processes.)
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def end_scheduler_without_client(scheduler: int, client: Mapping[str, Any] | Non
             lost = 0.0 if lives(client["pid"], client["started"]) else lost + _LOOK_SECONDS
             if lost and (lost >= _SCHEDULER_SECONDS or is_stopped(scheduler)):
                 break
-        # A child's parent keeps its pid: this is no other process.
+        # The pid is still the scheduler's: this process is its child.
         if os.getppid() == scheduler:
             with contextlib.suppress(OSError):
                 os.kill(scheduler, signal.SIGKILL)
@@ -116,7 +116,7 @@ def watch_lifeline(fd: int, owner_is_gone: Callable[[], None]) -> None:
     def wait() -> None:
         try:
             while os.read(fd, 4096):
-                pass  # nothing is expected, and nothing is done with it
+                pass  # no data is expected; any that comes is ignored
         except OSError:
             pass  # the same as its end
         owner_is_gone()

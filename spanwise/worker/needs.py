@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from spanwise.measure.fine import Ledger
@@ -72,7 +73,7 @@ class Spilling(Telling, Protocol):
 
 
 class Room(Protocol):
-    """The spill store, as those see it who need room."""
+    """The spill store, as the parts see it that need room."""
 
     limit: float
     target: float
@@ -98,6 +99,18 @@ class Receiving(Telling, Protocol):
     def not_there(self, fetches: list[Fetch]) -> None: ...
 
     def unusable(self, fetch: Fetch, error: Described) -> None: ...
+
+
+class Shown(Telling, Protocol):
+    """A worker, as the object sees it that users' code gets of it."""
+
+    number: int
+    name: str
+    address: str
+    threads: int
+    memory_limit: float
+    #: It is removed together with the spilled files of ended workers.
+    folder: Path
 
 
 class Executing(Reading, Spilling, Protocol):
@@ -128,7 +141,7 @@ class Executing(Reading, Spilling, Protocol):
 
 
 class Watched(Executing, Protocol):
-    """Is looked at, weighed, and paused when memory is short."""
+    """The worker as the watch thread sees it: sampled, measured, paused for memory."""
 
     memory_limit: float
     paused: bool

@@ -69,7 +69,7 @@ def open_blobs(
     CannotOpen
     """
     imports, reads = library.import_times, library.disk_reads
-    # Left by one that could not be opened.
+    # Resets the sums: a blob that could not be opened may have left some.
     imports.seconds = imports.cpu = reads.seconds = reads.cpu = 0.0
     reads.nbytes = 0
     opened, literals, nbytes = library.open(row[TASK_TEMPLATE], row[TASK_CHUNK], row[TASK_ROW])
@@ -91,7 +91,7 @@ def _opening_parts(
     cpu: float,
     nbytes: float,
 ) -> list[Part]:
-    """What unpickling took; what it spent on reading from disk and on importing apart from it.
+    """The parts of unpickling: reading from disk, importing, and the rest.
 
     Both happen in the middle of unpickling; here one part follows the other.
     """

@@ -29,14 +29,15 @@ class Pinned:
         return self._worker.library.nbytes
 
     def give_up(self, wanted: float) -> float:
-        """Spill about `wanted` bytes: first what no task here will run, then what none runs now."""
+        """Spill about `wanted` bytes: first what no task here needs, then what is not in use."""
         worker = self._worker
         with worker.lock:
             running = [executor.row for executor in worker.executors]
             named = [row for row in running if row is not None]
             queued = list(worker.table.queued.values())
         gone = 0.0
-        # Without room on disk only those leave that are there already; pickling others is useless.
+        # When the disk is full, only blobs leave memory that are already on it; pickling others is
+        # useless.
         write = self._write if worker.spill.may_write else None
         for rows in (named + queued, named):
             if gone < wanted:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spanwise.processes import forks
 from spanwise.wire import payload
 from spanwise.wire.errors import FrameTooLong
+from spanwise.worker.awaiting import awaited
 from spanwise.worker.errors import describe
 
 if TYPE_CHECKING:
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 
     from spanwise.worker.worker import Worker
 
-#: A function may take any time, or wait for another: more at once than anybody means to.
+#: How many functions run at once: more than anybody intends, for each may take any time
+#: or wait for another.
 MOST_THREADS = 64
-#: Functions that wait for a thread. Each is a pickle, and its caller waits.
+#: How many functions may wait for a thread. Each is a pickle, and its caller waits.
 MOST_WAITING = 10_000
-#: Those that run may wait for each other, or never end: after so long without an end of any,
+#: Running functions may wait for each other, or never end: when none has ended for so long,
 #: callers are told.
 PATIENCE_SECONDS = 10.0
-#: What passes between two looks counts no more than this: the process may have been stopped, or
+#: The time between two looks counts at most this much: the process may have been stopped, or
 #: one thread may have kept the interpreter lock, and then no function could end.
 MOST_BETWEEN_LOOKS_SECONDS = 0.5
 
@@ -42,8 +44,8 @@ class _Call(NamedTuple):
 class RunFunctions:
     """Gives each function a thread while there are some left; the others wait for one.
 
-    Whose caller waits is refused when no thread comes free for :data:`PATIENCE_SECONDS` of the
-    time in which the worker could run.
+    A call whose caller waits is refused when no thread becomes free within
+    :data:`PATIENCE_SECONDS`, not counting time in which the worker could not run.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class RunFunctions:
         self._lock = threading.Lock()
         self._threads = 0
         self._waiting: deque[_Call] = deque()
-        #: When a thread came free last.
+        #: When a thread last became free.
         self._freed = 0.0
         #: `time.monotonic` of the last look, and what :meth:`_now` was then.
         self._looked = time.monotonic()
@@ -80,7 +82,7 @@ class RunFunctions:
             self._call_look()
 
     def look(self) -> bool:
-        """Refuse calls that wait too long; True while there are any that may come to that."""
+        """Refuse calls that have waited too long; True while others may come to that."""
         if not self._waiting:
             return False
         if time.monotonic() - self._looked < PATIENCE_SECONDS / 50:
@@ -103,7 +105,7 @@ class RunFunctions:
         return goes_on
 
     def _now(self) -> float:
-        """Seconds in which this process could run, as far as it was looked; under the lock."""
+        """Seconds in which this process could run, by the looks so far; under the lock."""
         return self._ran + min(time.monotonic() - self._looked, MOST_BETWEEN_LOOKS_SECONDS)
 
     def _start(self) -> bool:
@@ -113,7 +115,8 @@ class RunFunctions:
         except RuntimeError as error:
             with self._lock:
                 self._threads -= 1
-                # Another thread goes on with them, if any ends; with none, nobody would.
+                # A thread that ends goes on with those that wait. If no thread is left,
+                # they are refused.
                 left = [] if self._threads else list(self._waiting)
                 if left:
                     self._waiting.clear()
@@ -130,6 +133,8 @@ class RunFunctions:
         self._worker.send("runResult", {"request": request, "ok": False, "why": why}, None, [blob])
 
     def _serve(self) -> None:
+        # For get_worker().
+        threading.current_thread().worker = self._worker  # type: ignore[attr-defined]
         while True:
             with self._lock:
                 self._freed = self._now()
@@ -144,8 +149,10 @@ class RunFunctions:
         try:
             function, args, kwargs = self._worker.library.loads(blob)
             if _takes_worker(function) and "dask_worker" not in kwargs:
-                kwargs = {**kwargs, "dask_worker": self._worker}
+                kwargs = {**kwargs, "dask_worker": self._worker.object}
             value = function(*args, **kwargs)
+            if inspect.isawaitable(value):
+                value = awaited(value)
             if forks.is_child:
                 forks.leave(None)
             result: Any = payload.dumps(value)
@@ -158,7 +165,7 @@ class RunFunctions:
         try:
             self._worker.send("runResult", fields, None, [result])
         except FrameTooLong as error:
-            # Else this thread would end, and the worker with it.
+            # An error here would end this thread, and the worker with it.
             why = f"The function ran, and its result cannot be sent: {error} Return less of it."
             self._answer(request, why)
 

@@ -12,6 +12,7 @@ from spanwise.wire.rows import TASK_READY_AT
 from spanwise.worker.ahead import ImportAhead
 from spanwise.worker.check_messages import check_from_scheduler
 from spanwise.worker.launch import follow_launch
+from spanwise.worker.plugins import Plugins
 from spanwise.worker.run_functions import RunFunctions
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 #: Memory is not measured more often than this.
 _LEAST_MEMORY_SECONDS = 0.001
-#: Nor less often, as in the scheduler: a thread cannot sleep arbitrarily long.
+#: Memory is not measured less often than this, as in the scheduler: a thread cannot
+#: sleep arbitrarily long.
 _MOST_MEMORY_SECONDS = 86_400.0
 
 
@@ -46,10 +48,12 @@ class SchedulerLink:
         self._watch = watch
         self._ahead = ahead
         self._functions = RunFunctions(worker, watch.wake)
+        self._plugins = Plugins(worker)
         watch.look_also = self._functions.look
         self._handlers: dict[str, Callable[[Message], None]] = {
             "assign": self._assign,
             "release": self._release,
+            "acquire": self._acquire,
             "takeBack": self._take_back,
             "dropBlobs": self._drop_blobs,
             "peers": self._peers,
@@ -57,6 +61,7 @@ class SchedulerLink:
             "discard": self._discard,
             "run": self._run,
             "flush": self._flush,
+            "plugin": self._plugin,
             "rates": self._rates,
             "names": _nothing,
         }
@@ -70,7 +75,7 @@ class SchedulerLink:
             The scheduler is gone, or says what cannot be understood.
         """
         self._link.look_over(check_from_scheduler)
-        # While this waits it holds no message, nor what came with it.
+        # No message, nor anything that came with it, is held while this waits.
         while self._handle(self._link.read_batch()):
             pass
 
@@ -115,6 +120,9 @@ class SchedulerLink:
     def _release(self, message: Message) -> None:
         self._worker.release(message.table("ids")["taskId"].tolist())
 
+    def _acquire(self, message: Message) -> None:
+        self._worker.acquire(message.table("items"))
+
     def _take_back(self, message: Message) -> None:
         self._worker.take_back(message.table("tasks"))
 
@@ -139,6 +147,8 @@ class SchedulerLink:
     def _discard(self, message: Message) -> None:
         for data_id, client in message.table("items"):
             self._worker.discard(data_id, client)
+        for client in message.fields["clients"]:
+            self._worker.discard_all(client)
 
     def _flush(self, message: Message) -> None:
         self._worker.flush()
@@ -148,6 +158,11 @@ class SchedulerLink:
     def _rates(self, message: Message) -> None:
         wanted = message.fields["memorySeconds"]
         self._watch.memory_seconds = min(max(_LEAST_MEMORY_SECONDS, wanted), _MOST_MEMORY_SECONDS)
+
+    def _plugin(self, message: Message) -> None:
+        fields = message.fields
+        blob = message.blobs[0] if fields["setUp"] else None
+        self._plugins.order(fields["request"], fields["name"], blob)
 
     def _run(self, message: Message) -> None:
         fields = message.fields

@@ -1,4 +1,4 @@
-"""Results on disk: what is kept for later makes room for what is computed now.
+"""Results on disk: older results make room for what is computed now.
 
 The oldest results go first: at the end of a task, while the results kept would exceed
 60 % of the memory limit, and in the watch thread, while the process exceeds 70 %. In the
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Shares of the memory limit, as in Dask: of results kept, and of the whole process.
 TARGET, SPILL = 0.60, 0.70
-#: A marker takes 48 to 80 bytes: what is smaller stays.
+#: A marker takes 48 to 80 bytes, so smaller results stay in memory.
 SMALLEST_BYTES = 128
 #: A larger result has a file to itself, and is not copied on its way there.
 ALONE_BYTES = 64 * 1024
@@ -39,14 +39,14 @@ ALONE_BYTES = 64 * 1024
 PACK_BYTES, PACK_PIECES = 2 * 2**20, 4096
 #: Seconds until a failed write is tried again, at first and at most.
 FIRST_RETRY_SECONDS, RETRY_SECONDS = 0.25, 2.0
-#: Name of what is measured here outside tasks, as in Dask.
+#: The context of what is measured here outside tasks, as in Dask.
 CONTEXT = "memory-monitor"
 
 
 class Source(Protocol):
     """Something besides results that is kept in memory for tasks, and can leave it."""
 
-    #: What it keeps, in the plural, for sentences: "functions of tasks".
+    #: The name of what it keeps, in the plural, for sentences: "functions of tasks".
     what: str
 
     def held_bytes(self) -> float:
@@ -79,7 +79,7 @@ class SpillStore:
         self.target = self._goal = TARGET * limit if limit > 0 else float("inf")
         #: Whether anything has ever been spilled: else there are no markers to look for.
         self.used = False
-        #: Why nothing can be written now; empty: it can, or was not tried.
+        #: Why nothing can be written now; empty: writing works, or was not tried.
         self.failing = ""
         self._retry_at = 0.0
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -105,7 +105,7 @@ class SpillStore:
 
     @property
     def may_write(self) -> bool:
-        """Whether the disk took what was last written, or is to be tried again."""
+        """Whether the last write succeeded, or it is time to try again."""
         return perf_counter() >= self._retry_at
 
     def held_beside(self) -> float:
@@ -113,7 +113,7 @@ class SpillStore:
         return sum(source.held_bytes() for source in self.sources)
 
     def give_up_beside(self, wanted: float) -> bool:
-        """Let about `wanted` of these bytes go; False: no more can."""
+        """Free about `wanted` of these bytes; False: no more can be freed."""
         return any(source.give_up(wanted) for source in self.sources)
 
     def is_short(self, process: float) -> bool:
@@ -143,8 +143,9 @@ class SpillStore:
                 disk_bytes += spent.disk_bytes
             elif not self.give_up_beside(excess):
                 if not self.failing:
-                    # Everything left is tiny or cannot be pickled. Not to look through
-                    # all of it after each task, look again when there is 10 % more.
+                    # Everything left is tiny or cannot be pickled. The next look comes
+                    # when there is 10 % more, so that not every task looks through all
+                    # of it.
                     self.target = 1.1 * (worker.table.managed + coming)
                 break
         return Spent(serialize, perf_counter() - begin - serialize, disk_bytes)
@@ -211,7 +212,7 @@ class SpillStore:
                 return [(task_id, value, nbytes)]
             found.append((task_id, value, nbytes))
             total += nbytes
-            # Looking for them costs the more the fewer are taken.
+            # Taking few at a time would mean more looks.
             if total >= max(wanted, PACK_BYTES):
                 break
         return found
@@ -263,7 +264,7 @@ class SpillStore:
                     markers.append(marker)
                     pieces.append((task_id, marker.nbytes, ()))
         if not pieces:
-            return True  # its present readers are the last
+            return True  # only its present readers need it
         read: list[tuple[Piece, Spilled]] = []
         for (task_id, nbytes, _), marker in zip(pieces, markers, strict=True):
             try:
@@ -280,7 +281,7 @@ class SpillStore:
         with worker.lock:
             for ((task_id, _, _), marker), new in zip(read, moved, strict=True):
                 if table.values.get(task_id) is marker:
-                    # In its place: it has not become newer.
+                    # It keeps its place: it has not become newer.
                     table.values[task_id] = new
         return True
 

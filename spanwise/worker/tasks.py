@@ -100,7 +100,7 @@ class TaskTable:
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
-        #: taskId → result. What is in here has its size in `sizes`.
+        #: taskId → result. Each has its size in `sizes`.
         self.values: dict[int, Any] = {}
         #: taskId → bytes.
         self.sizes: dict[int, float] = {}
@@ -208,6 +208,31 @@ class TaskTable:
 
     def _comes(self, task_id: int) -> bool:
         return task_id in self.queued or task_id in self.running or task_id in self.fetches
+
+    def acquire(
+        self, items: Iterable[tuple[int, int, float]]
+    ) -> tuple[list[Fetch], list[tuple[int, float]]]:
+        """Copy results of others.
+
+        Parameters
+        ----------
+        items
+            (taskId, a worker that holds it, bytes)
+
+        Returns
+        -------
+        fetches, here
+            What is to be fetched now; (taskId, bytes) of what is here already.
+        """
+        fetches: list[Fetch] = []
+        here: list[tuple[int, float]] = []
+        for task_id, holder, nbytes in items:
+            if task_id in self.values:
+                here.append((task_id, self.sizes[task_id]))
+            elif holder != self.worker and not self._comes(task_id):
+                fetch = self.fetches[task_id] = Fetch(task_id, holder, nbytes)
+                fetches.append(fetch)
+        return fetches, here
 
     def release(self, task_ids: Iterable[int]) -> list[Lacking]:
         """Forget results, replicas and runs; a running task may end, and its result is dropped.

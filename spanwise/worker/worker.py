@@ -34,6 +34,7 @@ from spanwise.worker.report import Report
 from spanwise.worker.spill import SpillStore
 from spanwise.worker.spill_file import Spilled
 from spanwise.worker.tasks import Arrival, Entry, Fetch, Lacking, Row, TaskTable
+from spanwise.worker.worker_object import WorkerObject
 
 if TYPE_CHECKING:
     from spanwise.worker.needs import Lane, Watching
@@ -69,11 +70,17 @@ class Worker:
         self.name = name
         self.threads = threads
         self.memory_limit = memory_limit
+        #: Of its peer door, once that is open.
+        self.address = ""
+        #: What users' code gets of it.
+        self.object = WorkerObject(self)
         self.names = Names()
         self.library = Library(self.names)
         self.sizes = Sizes()
         self.ledger = Ledger()
-        self.spill = SpillStore(folder / f"spill-{number}", memory_limit, self.ledger)
+        #: What it writes to disk.
+        self.folder = folder / f"spill-{number}"
+        self.spill = SpillStore(self.folder, memory_limit, self.ledger)
         self.pinned = Pinned(self)
         self.spill.sources.append(self.pinned)
 
@@ -89,6 +96,8 @@ class Worker:
         self.stalled = False
         #: Around messages about both.
         self._pausing = threading.Lock()
+        #: Clients that have left the cluster, of at most 65,535.
+        self._gone_clients: set[int] = set()
         #: (client, dataId) → value and bytes of what clients put here.
         self.puts: dict[tuple[int, int], tuple[Any, float]] = {}
         #: The same, of what was asked for and not here: no id is used twice.
@@ -165,6 +174,16 @@ class Worker:
         if lacking:
             self.flush()
 
+    def acquire(self, items: Any) -> None:
+        """Copy results of other workers; see :meth:`TaskTable.acquire`."""
+        with self.lock:
+            fetches, here = self.table.acquire(items)
+        if fetches:
+            assert self._fetch is not None
+            self._fetch(fetches)
+        if here:
+            self.send("replicas", None, {"added": here})
+
     def release(self, task_ids: Any) -> None:
         """Forget results, replicas and runs."""
         with self.lock:
@@ -208,6 +227,13 @@ class Worker:
             found = self._take_put(data_id, client)
         del found  # user code may run with it: not under the lock
 
+    def discard_all(self, client: int) -> None:
+        """Drop what a client that has gone put here, also what still comes."""
+        with self.lock:
+            self._gone_clients.add(client)
+            found = [self.puts.pop(name) for name in list(self.puts) if name[0] == client]
+        del found  # as above
+
     def _take_put(self, data_id: int, client: int) -> tuple[Any, float] | None:
         found = self.puts.pop((client, data_id), None)
         if found is None:
@@ -220,6 +246,8 @@ class Worker:
         What has been before was given up while it was on its way: nobody will ask for it.
         """
         with self.lock:
+            if client in self._gone_clients:
+                return
             if self._given_up.get((client, data_id)) is None:
                 self.puts[client, data_id] = (value, nbytes)
 

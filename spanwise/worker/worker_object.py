@@ -1,0 +1,98 @@
+"""The worker as code sees that runs there: in tasks, functions of ``client.run`` and plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from spanwise.wire import plain
+from spanwise.worker.launch import search_first
+
+if TYPE_CHECKING:
+    from spanwise.worker.needs import Shown
+
+
+class WorkerObject:
+    """What ``get_worker()`` returns, and ``client.run`` gives to an argument `dask_worker`.
+
+    There is one per worker. Attributes of any other name may be set, and stay until the
+    worker ends.
+
+    Attributes
+    ----------
+    plugins : dict
+        The plugins that are set up here, by name.
+    """
+
+    def __init__(self, worker: Shown) -> None:
+        self._worker = worker
+        self.plugins: dict[str, Any] = {}
+
+    @property
+    def id(self) -> int:
+        """The worker's number, as in ``client.scheduler_info()``."""
+        return self._worker.number
+
+    @property
+    def name(self) -> str:
+        """Its name, as panels show it and `workers=` takes it: ``"worker-0"``."""
+        return self._worker.name
+
+    @property
+    def address(self) -> str:
+        """Where it gives its results to others, as in ``client.scheduler_info()``."""
+        return self._worker.address
+
+    @property
+    def nthreads(self) -> int:
+        """How many tasks it runs at a time."""
+        return self._worker.threads
+
+    @property
+    def memory_limit(self) -> float:
+        """Bytes; 0: none."""
+        return self._worker.memory_limit
+
+    def log_event(self, topic: str | Collection[str], msg: Any) -> None:
+        """Log something under a topic: see :meth:`spanwise.Client.log_event`.
+
+        A dict that is logged under another topic than the worker's own address gets an item
+        ``worker``, that address.
+
+        Raises
+        ------
+        TypeError
+            The message is not of numbers, texts, lists, dicts and the like.
+        ValueError
+            It is too large.
+        """
+        names = plain.topic_names(topic)
+        if isinstance(msg, dict) and names != [self.address]:
+            msg = {**msg, "worker": self.address}
+        fields, blobs = plain.event(names, msg)
+        self._worker.send("logEvent", fields, None, blobs)
+
+    @property
+    def local_directory(self) -> str:
+        """A folder of its own, made at first use, which is removed when the worker ends.
+
+        Raises
+        ------
+        OSError
+            It cannot be made.
+        """
+        folder = self._worker.folder
+        folder.mkdir(mode=0o700, exist_ok=True)
+        own = folder / "files"
+        own.mkdir(mode=0o700, exist_ok=True)
+        return str(own)
+
+    def search_first(self, path: str) -> None:
+        """Have modules looked for in a folder or archive before all others, also the client's."""
+        search_first(path)
+
+    def __repr__(self) -> str:
+        return f"<Worker {self.name!r} at {self.address!r}, threads={self.nthreads}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("A worker cannot be sent away; return what is to be known of it")
