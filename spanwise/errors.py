@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError as _FuturesCancelledError
+from typing import Any
 
 __all__ = [
     "AbsentAttribute",
@@ -14,6 +15,7 @@ __all__ = [
     "RemoteTaskError",
     "SchedulerLost",
     "StallError",
+    "TaskError",
     "TooManyTasks",
     "with_remote_traceback",
 ]
@@ -54,8 +56,28 @@ class AbsentImport(NotImplementedError, ImportError):
     """
 
 
-class RemoteTaskError(RuntimeError):
-    """Stands for an exception that could not be unpickled here."""
+class TaskError(RuntimeError):
+    """Stands for an exception that cannot travel or must not be raised as it is.
+
+    Attributes
+    ----------
+    kind
+        Name of the original type.
+    message
+        Its message, and why this stands for it.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}" if kind and message else kind or message)
+        self.kind = kind
+        self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, self.message)
+
+
+class RemoteTaskError(TaskError):
+    """Stands for an exception, or a result, that could not be unpickled here."""
 
 
 class RemoteTraceback(Exception):
@@ -70,10 +92,10 @@ class RemoteTraceback(Exception):
 
 
 def with_remote_traceback(error: BaseException, text: str) -> BaseException:
-    """Show the worker's traceback where the error is raised again.
+    """Show the worker's traceback, of which there is only a text, where the error is raised.
 
-    An error may bring its causes with it (where tblib is imported, pickles hold them). It
-    keeps them, and the text, which tells of all of them, stands before the first.
+    An error may have causes. It keeps them, and the text, which tells of all of them, stands
+    before the first.
     """
     first, seen = error, {id(error)}
     while first.__cause__ is not None and id(first.__cause__) not in seen:

@@ -90,7 +90,7 @@ class _KeptTemplates:
     ) -> None:
         reference = None if around is None else weak_reference(function)
         if around is None or reference is None or len(blob) > _KEPT_BYTES // 4:
-            return  # it would never be found, or leave no room for others
+            return  # it could never be found again, or would leave no room for others
         template = _KeptTemplate(reference, around, blob)
         self._kept.keep((id(function), order), template, len(blob))
 
@@ -131,7 +131,7 @@ class Calls:
         if keys is None or isinstance(keys, str):
             keys = self._make_keys(function, rows, keywords, keys, pure)
         if type(function) is partial and _holds_task([function.args, function.keywords]):
-            # Its futures are arguments like any other.
+            # Its futures become arguments like any others.
             given = function.args
             keywords = {**function.keywords, **keywords}
             rows = [(*given, *row) for row in rows]

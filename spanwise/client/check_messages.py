@@ -22,11 +22,31 @@ def check_from_scheduler(message: Message) -> None:
     elif kind == "runResult":
         if message.fields["ok"]:
             check_blob(message, "ok", 0)
+    elif kind == "pluginDone":
+        failed, nbytes = len(message.fields["failed"]), len(message.blobs)
+        if failed != nbytes:
+            raise broken(message, "failed", f"{failed} workers, and errors of {nbytes}")
+    elif kind == "events":
+        check_sizes(message, "events.length", column(message, "events", "length"))
+        _check_events(message)
+    elif kind == "event":
+        check_moments(message, "t", [message.fields["t"]])
+        check_blob(message, "t", 0)
     elif kind == "located":
         check_sizes(message, "where.nbytes", column(message, "where", "nbytes"))
     elif kind == "memoryRunEnded":
         check_moments(message, "samples.t", column(message, "samples", "t"))
         check_sizes(message, "samples.bytes", column(message, "samples", "bytes"))
+
+
+def _check_events(message: Message) -> None:
+    lengths, nbytes = column(message, "events", "length"), sum(map(len, message.blobs[:1]))
+    if sum(lengths) != nbytes:
+        raise broken(message, "events.length", f"{sum(lengths)} bytes, in {nbytes}")
+    topics = len(message.fields["topics"])
+    if any(topic >= topics for topic in column(message, "events", "topic")):
+        raise broken(message, "events.topic", f"there are {topics}")
+    check_moments(message, "events.t", column(message, "events", "t"))
 
 
 def check_rows(message: Message, status: Sequence[float], nbytes: Sequence[float]) -> None:

@@ -5,58 +5,68 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask
 
+from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.calls import Calls
+from spanwise.client.closed_session import ClosedSession
+from spanwise.client.cluster_control import ClusterControl
 from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
     compute_collections,
-    is_collection,
     nested,
     persist_collections,
     rebuild_nested,
     split_collections,
 )
 from spanwise.client.entries import ERROR, Entry
-from spanwise.client.forked import stay_out_of_forks
+from spanwise.client.events import EventMethods
 from spanwise.client.future import Future, _seconds, wait_async
+from spanwise.client.futures_of import futures_of, is_collection
 from spanwise.client.gathering import open_result
-from spanwise.client.html import client_html
-from spanwise.client.launch import worker_ttl_seconds
+from spanwise.client.html import cluster_facts_html
+from spanwise.client.keywords import take_keywords
+from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.memory_sampler import ClusterMemoryRun
 from spanwise.client.observed import Observed
+from spanwise.client.plugins import PluginMethods
+from spanwise.client.private_cluster import PrivateCluster
+from spanwise.client.queries import Queries, scheduler_info
 from spanwise.client.reason import open_error
 from spanwise.client.scatter import scatter
 from spanwise.client.session import Session, dump
-from spanwise.client.start_scheduler import start_scheduler
-from spanwise.errors import ClusterError
+from spanwise.errors import ClusterError, SchedulerLost
 from spanwise.graph.spans import span as _span  # noqa: F401  (re-exported by the package)
 from spanwise.graph.task_options import TaskOptions
-from spanwise.observed.find_observer import find_observer
+from spanwise.notices import tell
 from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import FineMetrics, SpanInfo, level_of_asker
-from spanwise.processes.abandoned import remove_spilled
-from spanwise.processes.node import NodeNotFound
 from spanwise.processes.node_process import NodeProcess
 from spanwise.wire import payload
-from spanwise.wire.link import dial
+from spanwise.wire.tracebacks import leave_tasks_frames
 
 #: Time that the results of `run` may take to come back after the call itself.
 _NO_LIMIT = None
+#: How long questions that workers answer wait for one that does not.
+_ANSWER_SECONDS = 30.0
+#: What a client that is given a cluster leaves to it.
+_AS_IT_IS = (None, None, "auto")
 
 
-class Client:
+class Client(Queries, EventMethods, PluginMethods, ClusterControl):
     """A private cluster on this machine, and the way to use it.
 
     Parameters
     ----------
+    address
+        A :class:`LocalCluster` to use; without one a cluster is started.
     n_workers, threads_per_worker
         Default: as many threads in all (processes × threads of each) as there are cores: one
         per process up to 4 cores, beyond that about as many processes as threads of each.
@@ -68,15 +78,22 @@ class Client:
     asynchronous
         Methods that wait return coroutines; use ``async with`` or ``await``.
     set_as_default
-        Let every ``compute()`` of Dask use this client until it is closed. Of an asynchronous
-        one it cannot: it says so, and what does is ``await client.compute(x)``.
+        Let every ``compute()`` of Dask use this client until it is closed. ``compute()``
+        cannot use an asynchronous client and says so: use ``await client.compute(x)``.
     timeout
         Seconds to wait for the workers.
+    scheduler_file
+        Refused, as the address of a cluster that runs elsewhere.
+    **kwargs
+        Other keywords of `distributed`'s clients and clusters: one warning says what happens
+        instead.
 
     Raises
     ------
     ClusterError
         The cluster could not be started; the message says why and what to do.
+    TypeError
+        A keyword that nobody knows.
 
     Examples
     --------
@@ -90,7 +107,7 @@ class Client:
 
     def __init__(
         self,
-        address: str | None = None,
+        address: Any = None,
         *,
         n_workers: int | None = None,
         threads_per_worker: int | None = None,
@@ -99,20 +116,31 @@ class Client:
         asynchronous: bool = False,
         set_as_default: bool = True,
         timeout: float | str = 30,
+        scheduler_file: str | None = None,
+        **kwargs: Any,
     ) -> None:
-        if address is not None:
+        cluster = address if isinstance(address, LocalCluster) else None
+        if scheduler_file is not None or (address is not None and cluster is None):
             raise NotImplementedError(
                 "Client(address) is not there yet: call Client() for a private cluster, or "
                 "use distributed.Client for a remote one"
             )
+        own = ("n_workers", "threads_per_worker", "memory_limit", "name", "asynchronous")
+        take_keywords("Client", kwargs, (*own, "set_as_default", "timeout"))
+        if cluster is not None and (n_workers, threads_per_worker, memory_limit) != _AS_IT_IS:
+            raise TypeError(
+                "Client(cluster) takes the cluster as it is: give n_workers, threads_per_worker "
+                "and memory_limit to LocalCluster()"
+            )
         self.asynchronous = asynchronous
         self.status = "starting"
         self._timeout = _seconds(timeout)
+        self._made_from = cluster
+        self._own_handle: LocalCluster | None = None
+        self._private: PrivateCluster | None = None
         self._options = (n_workers, threads_per_worker, memory_limit, name)
         self._set_as_default = set_as_default
         self._current: CurrentClient | None = None
-        self._observer: ObserverAddress | None = None
-        self._scheduler: NodeProcess | None = None
         self._memory_runs = itertools.count(1)
         self._session: Session
         if not asynchronous:
@@ -122,70 +150,44 @@ class Client:
     # -- starting and ending ----------------------------------------------
 
     def _start(self) -> None:
-        try:
-            recording = bool(dask.config.get("spanwise.recording", True))
-            self._observer = self._find_observer() if recording else None
-            self._scheduler, count = start_scheduler(
-                *self._options, self._observer, recording, worker_ttl_seconds()
-            )
-        except NodeNotFound as error:
-            raise ClusterError(str(error)) from None
-        except BaseException:
-            self._end_processes()
-            raise
-        try:
-            launch = self._launch()
-            link = dial(
-                self._scheduler.address,
-                self._scheduler.secret,
-                "client",
-                {"name": "client", "launch": launch},
-            )
-            lost = partial(remove_spilled, self._scheduler.folder)
-            self._session = Session(link, self._scheduler.secret, lost)
-            stay_out_of_forks(self._session)
-            self._calls = Calls(self._session)
-            self._observed = Observed(self._session, lambda: self._observer)
-            self._session.wait_for_workers(count, self._timeout)
-        except BaseException as error:
-            error.add_note(self._scheduler.log_tail())
-            self._end_processes()
-            raise
+        if self._made_from is None:
+            cluster = self._private = PrivateCluster(*self._options)
+            cluster.start(self._timeout)
+        else:
+            cluster = self._private = self._made_from._lend(self)
+        self._session = cluster.session
+        self._calls = Calls(self._session)
+        # Not through the client: one that is forgotten is to go at once.
+        self._observed = Observed(self._session, lambda: cluster.observer)
         self.status = "running"
 
-    @staticmethod
-    def _find_observer() -> ObserverAddress | None:
-        """The observer, or None with a warning: computing does not need it."""
-        try:
-            return find_observer()
-        except NodeNotFound:
-            raise
-        except ClusterError as error:
-            warnings.warn(
-                f"Nothing will be recorded for the panels: {error}", RuntimeWarning, stacklevel=4
-            )
-            return None
+    @property
+    def _scheduler(self) -> NodeProcess | None:
+        return None if self._private is None else self._private.scheduler
 
-    @staticmethod
-    def _launch() -> dict[str, Any]:
-        from spanwise.client.launch import launch_spec
+    @property
+    def _observer(self) -> ObserverAddress | None:
+        return None if self._private is None else self._private.observer
 
-        launch = launch_spec()
-        del launch["env"]  # the workers have it; the link does not need it
-        return launch
+    @property
+    def cluster(self) -> LocalCluster | None:
+        """The cluster that it was made from, or that it started."""
+        if self._made_from is not None:
+            return self._made_from
+        if self._own_handle is None and self._private is not None:
+            self._own_handle = LocalCluster._of(self, self._private)
+        return self._own_handle
 
     def _activate(self) -> None:
+        advise_beside_distributed()
         if self._set_as_default:
             self._current = CurrentClient(self)
 
-    def _end_processes(self) -> None:
-        if self._scheduler is not None:
-            self._scheduler.close()
-        if self._observer is not None:
-            self._observer.close()
-
     def close(self, timeout: float | str | None = None) -> Any:
-        """End the cluster. Panels keep its history. Twice is safe."""
+        """Let go of all results, and end the cluster unless the client was made from one.
+
+        Panels keep its history. Twice is safe.
+        """
         return self._call(self._close)
 
     def _close(self) -> None:
@@ -195,14 +197,29 @@ class Client:
         if self._current is not None:
             self._current.undo()
         self._observed.close()
-        self._session.close(self._kill_stopped)
-        self._end_processes()
+        if self._made_from is not None:
+            self._leave()
+        elif self._private is not None:
+            self._private.close()
+        else:
+            self._session.close()
 
-    def _kill_stopped(self) -> None:
-        """Stopped processes read no goodbye, and the scheduler would wait for its observer."""
-        for owned in (self._scheduler, self._observer):
-            if owned is not None:
-                owned.kill_if_stopped()
+    def _leave(self) -> None:
+        """Give the cluster back as it was."""
+        with suppress(SchedulerLost):
+            self._session.subscriptions.remove_all()
+            self._session.cancel_all("Its client was closed.")
+        closed: Any = ClosedSession(self._session)
+        self._session = self._calls = closed
+
+    def shutdown(self) -> Any:
+        """End the cluster too, whoever made it. Twice is safe."""
+        return self._call(self._shutdown)
+
+    def _shutdown(self) -> None:
+        self._close()
+        if self._made_from is not None:
+            self._made_from._close()
 
     def __enter__(self) -> Client:
         return self
@@ -333,7 +350,8 @@ class Client:
                 raise ValueError(f"{len(key)} keys for {len(rows)} calls")
             keys = key
         else:
-            # Not numbered: another map of the same name would get the results of this one.
+            # Keys are not numbered: another map of the same name would then get the
+            # results of this one.
             keys = None if key is None else str(key)
         options = self._task_options(resources, retries, priority, workers, allow_other_workers)
         entries = self._calls.submit(func, rows, kwargs, keys, pure, options)
@@ -420,13 +438,18 @@ class Client:
             return rebuild_nested(layout, [Future(entry, self) for entry in entries])
         if self.asynchronous:
             return self._get_async(entries, layout)
-        return self._get(entries, layout)
+        try:
+            return self._get(entries, layout)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def _get(self, entries: list[Any], layout: Any) -> Any:
         try:
             return rebuild_nested(layout, self._session.gather(entries))
         except KeyboardInterrupt:
-            # Without the other keys that a future or a persisted collection holds.
+            # The keys that a future or a persisted collection holds are taken from
+            # there.
             here = Counter(entries)
             own = [entry for entry, count in here.items() if entry.count == count]
             with suppress(ClusterError):  # it has ended, and nothing runs any more
@@ -441,7 +464,11 @@ class Client:
         except BaseException:
             self._session.drop(entries)
             raise
-        return await asyncio.to_thread(self._get, entries, layout)
+        try:
+            return await asyncio.to_thread(self._get, entries, layout)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def compute(
         self,
@@ -517,22 +544,28 @@ class Client:
         Parameters
         ----------
         futures
-            A future, or containers holding futures.
+            A future, or containers holding futures. Of an iterator the answer is one too,
+            which waits for one item at a time.
         errors
-            ``"raise"``, or ``"skip"``: leave failed ones out of lists.
+            ``"raise"``, or ``"skip"``: leave failed ones out of lists and sets, and put None
+            for them elsewhere.
         direct
             Accepted for compatibility; results always come straight from the workers.
         """
         if errors not in ("raise", "skip"):
             raise ValueError(f"errors is 'raise' or 'skip', not {errors!r}")
         if isinstance(futures, Iterator):
-            futures = list(futures)
+            return (self.gather(each, errors, direct) for each in futures)
         found: dict[int, Future] = {}
         _collect(futures, found)
         entries = {number: future._alive() for number, future in found.items()}
         if self.asynchronous:
             return self._gather_async(futures, entries, errors)
-        return self._gather(futures, entries, errors)
+        try:
+            return self._gather(futures, entries, errors)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def _gather(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
         """Put values in the places of futures; `entries` has them by the futures' id()."""
@@ -542,7 +575,11 @@ class Client:
 
     async def _gather_async(self, futures: Any, entries: dict[int, Entry], errors: str) -> Any:
         await wait_async(self._session, list(entries.values()), None)
-        return await asyncio.to_thread(self._gather, futures, entries, errors)
+        try:
+            return await asyncio.to_thread(self._gather, futures, entries, errors)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def scatter(
         self,
@@ -590,22 +627,28 @@ class Client:
         Parameters
         ----------
         futures
-            A future, or containers of futures.
+            A future, a persisted collection, or containers of those.
         reason, msg
             Shown in the error that their callers get.
         """
-        found: dict[int, Future] = {}
-        _collect(futures, found)
-        entries = [future._alive() for future in found.values()]
+        entries = [future._alive() for future in futures_of(futures)]
         why = " ".join(each for each in (reason, msg) if each)
         return self._call(self._session.cancel, entries, force, why)
 
     def retry(self, futures: Any, asynchronous: bool | None = None) -> Any:
         """Run failed tasks again."""
-        found: dict[int, Future] = {}
-        _collect(futures, found)
-        entries = [f._alive() for f in found.values() if f.status == ERROR]
+        entries = [each._alive() for each in futures_of(futures) if each.status == ERROR]
         return self._call(self._session.retry, entries)
+
+    def futures_of(self, futures: Any) -> list[Future]:
+        """Return the futures in collections and containers; see :func:`spanwise.futures_of`.
+
+        Raises
+        ------
+        CancelledError
+            Of the first one that was cancelled.
+        """
+        return futures_of(futures, self)
 
     def run(
         self,
@@ -618,6 +661,19 @@ class Client:
         **kwargs: Any,
     ) -> Any:
         """Run a function once on every worker, outside the graph.
+
+        Parameters
+        ----------
+        function
+            What it returns is awaited there if it can be: so it may be a coroutine function. A
+            parameter `dask_worker` gets the worker, as ``get_worker()`` returns it.
+        workers
+            Numbers, names, hosts or addresses of workers; default: all.
+        wait
+            Wait for the results.
+        on_error
+            ``"raise"`` the first error, ``"return"`` errors in the places of results, or
+            ``"ignore"``: leave those workers out.
 
         Returns
         -------
@@ -632,9 +688,44 @@ class Client:
             else self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
         )
         blob = dump((function, args, kwargs))
-        return self._call(self._run, blob, chosen, wait, on_error)
+        try:
+            return self._call(self._run, blob, chosen, wait, on_error)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
-    def _run(self, blob: bytes, chosen: list[int] | None, wait: bool, on_error: str) -> Any:
+    def run_coroutine(
+        self, function: Callable[..., Any], *args: Any, wait: bool = True, **kwargs: Any
+    ) -> Any:
+        """Run a coroutine function once on every worker: the same as :meth:`run`."""
+        return self.run(function, *args, wait=wait, **kwargs)
+
+    def _run_everywhere(self, function: Callable[..., Any], *args: Any) -> dict[str, Any]:
+        """On all workers that run; a stopped one does not answer."""
+        rows = self._session.running_workers()
+        chosen = [row["id"] for row in rows if row["state"] in ("running", "paused")]
+        return self._run(dump((function, args, {})), chosen, True, "ignore", _ANSWER_SECONDS)
+
+    def _futures_in(self, given: Any) -> list[Future]:
+        """Futures, also those of persisted collections, in containers."""
+        found: dict[int, Future] = {}
+        _collect(given, found)
+        several = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
+        for one in several:
+            if is_collection(one):
+                _collect(dict(one.__dask_graph__()), found)
+        return [*found.values()]
+
+    def _run(
+        self,
+        blob: bytes,
+        chosen: list[int] | None,
+        wait: bool,
+        on_error: str,
+        limit: float | None = _NO_LIMIT,
+    ) -> Any:
+        """`limit`: workers that do not answer in so many seconds are left out, with a warning."""
+        end = None if limit is None else time.monotonic() + limit
         session = self._session
         waiting = {row["id"] for row in session.running_workers()}
         if chosen is not None:
@@ -648,7 +739,13 @@ class Client:
             if not wait:
                 return None
             while waiting:
-                answer = session.next_answer(answers, "run", _NO_LIMIT)
+                try:
+                    left = None if end is None else max(0.0, end - time.monotonic())
+                    answer = session.next_answer(answers, "run", left)
+                except TimeoutError:
+                    silent = ", ".join(f"worker-{each}" for each in sorted(waiting))
+                    tell(f"{silent} did not answer within {limit:g} s, and is left out.")
+                    break
                 worker = answer.fields["worker"]
                 if worker not in waiting:
                     continue
@@ -674,31 +771,17 @@ class Client:
         """Wait until this many workers run."""
         return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
 
-    def scheduler_info(self) -> dict[str, Any]:
-        """The cluster and its workers, by address."""
-        session = self._session
-        return {
-            "type": "Scheduler",
-            "id": session.cluster_id,
-            "address": self._scheduler.address if self._scheduler else "",
-            "started": session.wall_epoch,
-            "workers": {
-                row["address"]: {
-                    "type": "Worker",
-                    "id": row["id"],
-                    "name": session.place_of(row),
-                    "host": row["host"],
-                    "pid": row["pid"],
-                    "nthreads": row["threads"],
-                    "memory_limit": row["memoryLimit"],
-                    "status": row["state"],
-                    "last_seen": session.last_seen(row),
-                }
-                for row in session.running_workers()
-            },
-        }
+    def scheduler_info(self, n_workers: int = -1, **kwargs: Any) -> dict[str, Any]:
+        """The cluster, and its first workers by address.
 
-    def nthreads(self, workers: Any = None) -> dict[str, int]:
+        Parameters
+        ----------
+        n_workers
+            How many workers; -1: all.
+        """
+        return scheduler_info(self._session, self.address, n_workers)
+
+    def nthreads(self, workers: Any = None, **kwargs: Any) -> dict[str, int]:
         """Worker address to its number of threads; of all, or of those named."""
         rows = self._session.running_workers()
         if workers is not None:
@@ -711,7 +794,7 @@ class Client:
     @property
     def address(self) -> str:
         """Where the scheduler listens."""
-        return self._scheduler.address if self._scheduler else ""
+        return "" if self._private is None else self._private.address
 
     @property
     def name(self) -> str:
@@ -784,7 +867,8 @@ class Client:
         ----------
         start, stop
             Wall clock, seconds since the epoch, or a text such as ``"500 ms"``: that long ago.
-            Of runs whose last part ended at `start` or later, and before `stop`.
+            Only runs whose last part ended at `start` or later, and before `stop`, are
+            given.
         count
             At most this many: the first ones from `start` on, or without `start` the last
             ones (before `stop`). With both it has no effect.
@@ -821,7 +905,7 @@ class Client:
     def _repr_html_(self) -> str:
         if self.status == "starting":
             return "<p>The client is starting.</p>"
-        return client_html(self)
+        return cluster_facts_html(self._session, self.status)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("A client cannot be sent to workers; give tasks futures instead")
@@ -829,10 +913,13 @@ class Client:
     if not TYPE_CHECKING:  # the type checker finds names that exist nowhere
 
         def __getattr__(self, name: str) -> Any:
-            """Say what to use instead of what `distributed`'s clients have."""
+            """Raise an error; for a name of `distributed`'s clients it says what to use."""
             from spanwise.client.distributed_names import absent_attribute
 
             raise absent_attribute(name)
+
+
+LocalCluster._make_client = Client
 
 
 def _no_actors() -> NotImplementedError:
@@ -862,16 +949,13 @@ def _replace(value: Any, values: dict[int, Any], skip: bool) -> Any:
     if isinstance(value, Future):
         return values.get(id(value))
     if isinstance(value, dict):
-        return {
-            key: _replace(each, values, skip)
-            for key, each in value.items()
-            if not (skip and isinstance(each, Future) and id(each) not in values)
-        }
+        return {key: _replace(each, values, skip) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
+        leaves_out = skip and not isinstance(value, tuple)
         kept = [
             _replace(each, values, skip)
             for each in value
-            if not (skip and isinstance(each, Future) and id(each) not in values)
+            if not (leaves_out and isinstance(each, Future) and id(each) not in values)
         ]
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*kept)

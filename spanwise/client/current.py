@@ -12,6 +12,8 @@ from typing import Any
 import dask
 from dask.callbacks import Callback
 
+from spanwise.client.elsewhere import stand_in_elsewhere
+
 #: Settings while a client is current: without a distributed client the shuffle would
 #: go through a shared local file, and p2p needs distributed's workers.
 SETTINGS = {
@@ -27,6 +29,7 @@ class CurrentClient:
 
     def __init__(self, client: Any) -> None:
         self._client = client
+        stand_in_elsewhere(type(client))
         self._before = {
             name: dask.config.get(name, default=_UNSET) for name in ("scheduler", *SETTINGS)
         }
@@ -91,7 +94,7 @@ def sampled(c: Any = None) -> Any:
     observations = [each for each in owners if hasattr(each, "_begin_memory_run")]
     if not observations:
         raise ValueError(
-            "Nothing is there whose memory could be sampled: make a client with "
+            "There is nothing whose memory could be sampled: make a client with "
             "spanwise.Client(), or observe Dask's own schedulers with spanwise.observe()"
         )
     return max(observations, key=lambda each: each.began)

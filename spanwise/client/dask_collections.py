@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dask.base import collections_to_expr, is_dask_collection
+from dask.base import collections_to_expr
 from dask.core import flatten
 
 from spanwise.client.entries import Entry
 from spanwise.client.future import Future
+from spanwise.client.futures_of import is_collection
 from spanwise.client.session import Session
 from spanwise.graph.private_dask import FinalizeCompute
 from spanwise.graph.task_options import TaskOptions
-
-
-def is_collection(value: Any) -> bool:
-    """Whether Dask can compute a value."""
-    return bool(is_dask_collection(value))
 
 
 def split_collections(values: list[Any]) -> tuple[list[int], list[Any]]:

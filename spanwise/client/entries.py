@@ -14,7 +14,7 @@ ERROR = "error"
 CANCELLED = "cancelled"
 LOST = "lost"
 
-#: No value is here.
+#: Stands for: no value is here.
 NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
 
 
@@ -34,7 +34,7 @@ class Entry:
     value
         The type of the value once it was brought here, else NOTHING.
     reason
-        Why there is no value, of a task that failed or was cancelled.
+        Why a task that failed or was cancelled has no value.
     count
         Futures alive, plus calls that wait for it.
     waiters

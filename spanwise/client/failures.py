@@ -11,8 +11,8 @@ from spanwise.wire.frame import Message
 
 #: Reasons that are kept; dependents of an older failure only learn that they failed.
 KEPT = 10_000
-#: Bytes of pickled exceptions that are kept unopened; of older ones type, message and
-#: traceback are left.
+#: Bytes of pickled exceptions that are kept unopened. Older exceptions keep type,
+#: message and traceback only.
 KEPT_BYTES = 64 << 20
 
 
@@ -30,7 +30,7 @@ class Failures:
     def learn(self, message: Message) -> None:
         """Keep the errors of a report."""
         for told in message.fields["errors"]:
-            # A copy: the rest of the message need not stay.
+            # A copy, so that the rest of the message can be freed.
             blob = bytes(message.blobs[told["blob"]]) if told["blob"] >= 0 else None
             reason = Told(told["type"], told["message"], told["text"], blob)
             self._known.keep(told["cause"], reason)
@@ -44,5 +44,5 @@ class Failures:
             entry.status = CANCELLED
             return
         # Before the status, by which other threads know that there is one.
-        entry.reason = self._known.get(cause) or FoundHere(lambda: RemoteTaskError(_FORGOTTEN))
+        entry.reason = self._known.get(cause) or FoundHere(lambda: RemoteTaskError("", _FORGOTTEN))
         entry.status = ERROR

@@ -1,9 +1,9 @@
 """What is left of a session in a fork of its process: refusals.
 
-A fork has the connections, locks and tables of its parent, but none of the threads: what
-it sent would come out in the middle of the parent's messages, and what it waited for
-would never come. So a fork's session becomes another class, at the moment of the fork and
-at no cost to anybody else.
+A fork has the connections, locks and tables of its parent, but none of the threads:
+anything it sent would land in the middle of the parent's messages, and no answer would
+ever come. So a fork's session becomes another class, at the moment of the fork and at no
+cost to anybody else.
 """
 
 from __future__ import annotations
@@ -77,3 +77,4 @@ class ForkedSession(Session):
     drop: Any = _nothing
     drop_later: Any = _nothing
     close: Any = _nothing
+    cancel_all: Any = _nothing

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Generator
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from spanwise.client.entries import CANCELLED, ERROR, NOTHING, PENDING, Entry
 from spanwise.client.reason import Failure
 from spanwise.graph.private_dask import TaskRef
+from spanwise.wire.tracebacks import leave_tasks_frames
 
 if TYPE_CHECKING:
     from spanwise.client.needs import Holder
@@ -35,7 +37,8 @@ class Future(TaskRef):
     def __init__(self, entry: Entry, client: Holder) -> None:
         self.key = entry.key  # type: ignore[misc]  # a slot of TaskRef
         self._entry: Entry | None = entry
-        #: What it raised, to raise the same again. The session must not hold it: reason.py.
+        #: The error that it raised, to raise the same object again. The session must not
+        #: hold it: see reason.py.
         self._failure: Failure | None = None
         self.client = client
 
@@ -110,18 +113,23 @@ class Future(TaskRef):
         TimeoutError
             Not done after `timeout` seconds, or its worker stalls.
         BaseException
-            What the task raised, with the worker's traceback as its cause.
+            What the task raised, with the task's frames in its traceback.
         """
         seconds = _seconds(timeout)
         if self.client.asynchronous:
             return self._await(seconds)
-        return self._value(self._alive(), seconds)
+        try:
+            return self._value(self._alive(), seconds)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def _value(self, entry: Entry, timeout: float | None = None) -> Any:
         try:
             return self.client._session.gather_one(entry, timeout)
         except BaseException:
-            # A frame that the exception passed holds its failure.
+            # The future keeps the failure: otherwise the next call would raise another
+            # object.
             self._failure = None if entry.reason is None else entry.reason.opened
             raise
 
@@ -136,13 +144,19 @@ class Future(TaskRef):
         return failure.error
 
     def traceback(self, timeout: float | str | None = None) -> Any:
-        """Wait and return the worker's traceback as text, or None."""
+        """Wait and return the traceback of what the task raised, or None.
+
+        Its frames are the task's, without locals: `traceback.format_tb` takes it. There is none
+        of an exception that no task raised (:class:`KilledWorker`), nor of a stand-in for one
+        that could not be unpickled here.
+        """
         return self._once_done(self._traceback, _seconds(timeout))
 
-    @staticmethod
-    def _traceback(entry: Entry) -> str | None:
-        reason = entry.reason
-        return reason.text if reason is not None and entry.status == ERROR else None
+    def _traceback(self, entry: Entry) -> TracebackType | None:
+        if entry.status != ERROR:
+            return None
+        failure = self._failure = entry.failure()
+        return failure.trace
 
     def _once_done(self, look: Callable[[Entry], Any], timeout: float | None) -> Any:
         entry = self._alive()
@@ -188,7 +202,11 @@ class Future(TaskRef):
         session = self.client._session
         entry = self._alive()
         await wait_async(session, [entry], timeout)
-        return await asyncio.to_thread(self._value, entry, timeout)
+        try:
+            return await asyncio.to_thread(self._value, entry, timeout)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
 
 class CancelledFuture(RuntimeError):

@@ -1,7 +1,7 @@
 """Brings results to the client: inline payloads, or straight from the workers.
 
-A result may move (stealing, replication) or be lost with its worker and computed again;
-so what is not where the last report said is asked for at the scheduler.
+A result may move (stealing, replication) or be lost with its worker and computed again.
+So the scheduler is asked for results that are not where the last report said.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class Gathering:
 
         `until`: when the caller's patience ends, in seconds of the monotonic clock.
         """
-        # Counted from the first missing result: a transfer may take longer, and so may a stalled
-        # worker, before it is known that its results have to be asked for elsewhere.
+        # The time is counted from the first missing result. A transfer may take longer than
+        # this, and so may a stalled worker, before its results have to be asked for elsewhere.
         give_up: float | None = None
         pause = 0.01
         while entries:
@@ -126,7 +126,8 @@ class Gathering:
                 )
             time.sleep(pause)
             pause = min(1.0, pause * 2)
-            # While it is computed again it is not lost, however long that takes.
+            # A result that is being computed again is not lost, however long that
+            # takes.
             begin = time.monotonic()
             self._session.wait_for(again, None if until is None else max(0.0, until - begin))
             give_up += time.monotonic() - begin
@@ -152,7 +153,7 @@ class Gathering:
                 missing.append(entry)
             elif status == ITEM_NOT_PICKLED:
                 if errors == "raise":
-                    stand_in = RemoteTaskError(f"{entry.key!r} cannot leave its worker.")
+                    stand_in = RemoteTaskError("", f"{entry.key!r} cannot leave its worker.")
                     raise open_error(blob, stand_in)
                 del values[entry]
             else:
@@ -217,7 +218,7 @@ def open_result(opens: Callable[[Any], Any], blob: Any, key: Any) -> Any:
         if is_ctrl_c(error):
             raise
         raise RemoteTaskError(
-            f"The result of {key!r} could not be unpickled here ({said(error)})."
+            "", f"The result of {key!r} could not be unpickled here ({said(error)})."
         ) from None
 
 

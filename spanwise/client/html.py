@@ -9,13 +9,12 @@ from dask.utils import format_bytes
 from spanwise.observed.html import cluster_html
 
 
-def client_html(client: Any) -> str:
+def cluster_facts_html(session: Any, status: str) -> str:
     """The cluster's name, state, workers, threads, memory, and a button for the panels."""
-    session = client._session
     workers = session.running_workers()
     threads = sum(worker["threads"] for worker in workers)
     limit = sum(worker["memoryLimit"] for worker in workers)
-    state = client.status if session.dead is None else "ended"
+    state = status if session.dead is None else "ended"
     memory = format_bytes(int(limit)) if limit else "no limit"
     facts = [
         f"{len(workers)} {'worker' if len(workers) == 1 else 'workers'}",

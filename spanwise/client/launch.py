@@ -15,7 +15,7 @@ from dask.utils import parse_bytes, parse_timedelta
 from spanwise.client.imported import FIRST, is_wanted
 from spanwise.processes.this_process import versions
 
-#: As the settings say that name it; see docs/scheduler.md.
+#: The default of the settings for it; see docs/scheduler.md.
 WORKER_TTL_SECONDS = 60.0
 _UNSET = object()
 
@@ -33,7 +33,7 @@ _OWN_VARIABLES = (
 HASH_SEED = "6640"
 
 #: As distributed: libraries with threads of their own would start a pool per worker
-#: thread, and a machine of 4 cores would run 16 threads. What the user sets wins.
+#: thread, and a machine of 4 cores would run 16 threads. The user's settings win.
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

@@ -1,4 +1,4 @@
-"""What the parts of a client need of each other, so that none imports what is made of it.
+"""What the parts of a client need of each other, so that no part imports its users.
 
 For type checkers only.
 """
@@ -30,6 +30,25 @@ class Locating(Protocol):
         blobs: Sequence[Any] = (),
         timeout: float | None = 30.0,
     ) -> Message: ...
+
+
+class Asking(Protocol):
+    """A session, as those see it who ask the scheduler for what it keeps."""
+
+    def send(
+        self, kind: str, fields: Any = None, tables: Any = None, blobs: Sequence[Any] = ()
+    ) -> None: ...
+
+    def ask(
+        self,
+        kind: str,
+        fields: dict[str, Any],
+        tables: Any = None,
+        blobs: Sequence[Any] = (),
+        timeout: float | None = 30.0,
+    ) -> Message: ...
+
+    def wall_time(self, t: float) -> float: ...
 
 
 class Awaited(Protocol):

@@ -1,4 +1,4 @@
-"""Questions about one cluster: its scheduler sends what it holds, then the observer is asked."""
+"""Questions about one cluster: its scheduler sends what it measured, then the observer is asked."""
 
 from __future__ import annotations
 

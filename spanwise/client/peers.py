@@ -35,10 +35,13 @@ class Peers:
     ----------
     secret
         The cluster's.
+    client
+        The client's number in the cluster: data that it puts goes by it.
     """
 
-    def __init__(self, secret: bytes) -> None:
+    def __init__(self, secret: bytes, client: int = 0) -> None:
         self._secret = secret
+        self._intro = {"worker": None, "client": client}
         self._peers: dict[str, _Peer] = {}
         self._requests = itertools.count(1)
         self._lock = threading.Lock()
@@ -84,7 +87,8 @@ class Peers:
                     raise TimeoutError(f"{len(task_ids)} results have not come in time.") from error
                 raise Unreachable(f"{address} does not answer: {error}") from error
             except BaseException:
-                # Ctrl-C: part of an answer may be read, and the next would begin within it.
+                # Ctrl-C: part of an answer may have been read, and the next one would begin
+                # within it.
                 self._drop(peer)
                 raise
         return found
@@ -142,7 +146,7 @@ class Peers:
             def opening(link: Link) -> None:
                 peer.link = link  # so that a waiting thread can be woken
 
-            return dial(address, self._secret, "peer", {"worker": None}, limit, opening=opening)
+            return dial(address, self._secret, "peer", self._intro, limit, opening=opening)
         return peer.link
 
     @staticmethod

@@ -47,9 +47,9 @@ def _are_plain(arguments: tuple[Any, ...]) -> bool:
 def surroundings(function: Callable[..., Any]) -> tuple[Any, ...] | None:
     """What a function's result may depend on besides its code, or None if unknown.
 
-    Two equal answers mean that the function has not changed in between. What workers
-    import by its name is taken not to change; a bound method or a callable object does
-    whenever its object does.
+    Two equal answers mean that the function has not changed in between. Functions that
+    workers import by name are taken not to change; a bound method or a callable object
+    changes whenever its object does.
     """
     if _is_imported(function):
         return ()
@@ -93,7 +93,7 @@ def _is_imported(value: Any) -> bool:
 
 
 def weak_reference(function: Callable[..., Any]) -> weakref.ref[Any] | None:
-    """What tells a function from a later one in its place, and does not keep it alive."""
+    """Tells a function from a later one with the same id, without keeping it alive."""
     try:
         return weakref.ref(function)
     except TypeError:

@@ -5,7 +5,8 @@ An exception that was raised holds the frames it passed, and they hold the calle
     session ─▶ entry ─▶ reason ┄┄▶ failure ─▶ exception ─▶ frames ─▶ future ─▶ entry
                       (weakly)
 
-So whoever asked holds the failure, and the session does not: the futures would never be let go.
+So the caller's future holds the failure. The session does not, or the futures would never be
+released.
 
 The exception of a task is a pickle, and opening it runs user code: the thread that asks for it
 opens it, never the thread that reads the scheduler's messages.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 from spanwise.errors import (
@@ -27,16 +29,27 @@ from spanwise.errors import (
     with_remote_traceback,
 )
 from spanwise.wire import payload
+from spanwise.wire.exceptions import tie
 from spanwise.wire.foreign import is_ctrl_c, said
+from spanwise.wire.tracebacks import TRACEBACK
 
 
 class Failure:
-    """Holds the exception of a reason, for as long as somebody needs the same one again."""
+    """Holds the exception of a reason, for as long as somebody needs the same one again.
 
-    __slots__ = ("__weakref__", "error")
+    Attributes
+    ----------
+    error
+        The exception.
+    trace
+        The traceback that it came with, of the task's frames; None if it came with none.
+    """
+
+    __slots__ = ("__weakref__", "error", "trace")
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
+        self.trace: TracebackType | None = TRACEBACK.__get__(error)
 
 
 class Reason(ABC):
@@ -60,25 +73,29 @@ class Reason(ABC):
 
     @property
     def opened(self) -> Failure | None:
-        """What somebody holds."""
+        """The failure that somebody still holds."""
         return None if self._opened is None else self._opened()
 
     def open(self) -> Failure:
         """The exception to raise: the same object while somebody holds its failure.
 
-        It comes without the tracebacks of earlier raises, which would grow. Never called under
-        a lock. Two threads that are the first to ask may get two; neither waits for the other.
+        It comes with the task's frames, without those of earlier raises, which would grow. Never
+        called under a lock. Two threads that are the first to ask may get two; neither waits for
+        the other.
         """
         failure = self.opened
         if failure is None:
             failure = Failure(self._make())
             self._opened = weakref.ref(failure)
-        with_remote_traceback(failure.error.with_traceback(None), self.text)
+        # (It may forbid the plain way.)
+        BaseException.with_traceback(failure.error, failure.trace)
+        if failure.trace is None:
+            with_remote_traceback(failure.error, self.text)
         return failure
 
 
 class FoundHere(Reason):
-    """What the client found out itself.
+    """A reason that the client found out itself.
 
     Parameters
     ----------
@@ -118,7 +135,7 @@ class Told(Reason):
     text
         As a reason's.
     blob
-        Payload of ``{"exception": BaseException, …}``, or None.
+        As :func:`open_error` takes it, or None.
     """
 
     __slots__ = ("_blob", "kind", "message")
@@ -148,15 +165,16 @@ class Told(Reason):
         elif self.kind == "TooManyTasks":
             stand_in = TooManyTasks(self.message)
         else:
-            stand_in = RemoteTaskError(
-                f"{self.kind}: {self.message}" if self.kind else self.message
-            )
+            stand_in = RemoteTaskError(self.kind, self.message)
         blob = self._blob  # another thread may drop it
         return stand_in if blob is None else open_error(blob, stand_in)
 
 
 def open_error(blob: Any, stand_in: BaseException) -> BaseException:
-    """The exception in an error's payload ``{"exception": …, "text": …}``, or `stand_in`.
+    """The exception in an error's payload, or `stand_in`.
+
+    That is ``{"exception": BaseException, "links": …, "text": str}``; without links, which are
+    those of `spanwise.wire.exceptions`, the exception gets the text instead of a traceback.
 
     Raises
     ------
@@ -166,16 +184,16 @@ def open_error(blob: Any, stand_in: BaseException) -> BaseException:
     try:
         opened = payload.loads(blob)
         found = opened["exception"]
-        text = opened.get("text", "")
         # SystemExit and its like would end the caller's program.
-        return with_remote_traceback(found, text) if _is_exception(found) else stand_in
+        if not issubclass(type(found), Exception):
+            return stand_in
+        tie(opened.get("links", ()))
+        if TRACEBACK.__get__(found) is None:
+            with_remote_traceback(found, opened.get("text", ""))
+        return found  # type: ignore[no-any-return]
     except BaseException as failure:
         # User code, which may even say sys.exit.
         if is_ctrl_c(failure):
             raise
         stand_in.add_note(f"(The exception itself could not be unpickled: {said(failure)})")
         return stand_in
-
-
-def _is_exception(found: Any) -> bool:
-    return issubclass(type(found), Exception)

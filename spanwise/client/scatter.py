@@ -58,7 +58,8 @@ def _entries(
 ) -> list[Entry]:
     """One entry per key, counted once for each."""
     session = client._session
-    # One at a time: of two threads that scatter the same value the second finds the first's.
+    # One scatter at a time: if two threads scatter the same value, the second finds the
+    # first one's.
     with session.scattering:
         rows = _targets(session, workers)
         found, fresh = _held(session, keys, values)
@@ -109,7 +110,8 @@ def _scatter_fresh(
 ) -> dict[Any, Entry]:
     """Move values to workers, then announce them; each entry is counted once.
 
-    The entries are not found earlier: a task that named one would reach the scheduler first.
+    Entries cannot be found before that: a task that named one would reach the scheduler
+    first.
     """
     with session.lock:
         first = session.reserve_ids(len(fresh))
@@ -147,7 +149,8 @@ def _give_up(session: Any, first: int, count: int, tried: list[tuple[int, int]])
     """Let go of data that was given to workers in vain, and of `count` ids from `first` on."""
     try:
         if tried and count:
-            # At Ctrl-C the announcement may have gone out; without it these ids mean nothing.
+            # After Ctrl-C the announcement may have gone out or not; if not, these ids mean
+            # nothing to the scheduler.
             session.send("release", {}, {"ids": {"id": array("I", range(first, first + count))}})
         _have_dropped(session, first, tried)
     except ClusterError:
@@ -155,7 +158,7 @@ def _give_up(session: Any, first: int, count: int, tried: list[tuple[int, int]])
 
 
 def _have_dropped(session: Any, first: int, tried: Collection[tuple[int, int]]) -> None:
-    """Have workers drop (number, worker), or not keep it when it comes."""
+    """Have workers drop the data (number, worker), or not keep it when it comes."""
     if tried:
         items = [(first + number, worker) for number, worker in tried]
         session.send("discard", {}, {"items": items})
@@ -200,7 +203,7 @@ def _put(
         except Unreachable as error:
             left.remove(row)
             if not left:
-                raise ClusterError(f"No worker takes what is scattered: {error}") from error
+                raise ClusterError(f"No worker took the scattered data: {error}") from error
             if not broadcast:
                 puts.setdefault(left[0]["id"], []).extend(numbers)
             continue

@@ -31,6 +31,7 @@ from spanwise.client.entries import (
     Entry,
     Waiter,
 )
+from spanwise.client.events import Subscriptions
 from spanwise.client.failures import Failures
 from spanwise.client.gathering import Gathering
 from spanwise.client.imported import imported_modules
@@ -58,13 +59,20 @@ from spanwise.wire.schema import link_type
 Key = Any
 
 #: Request → the message that answers it.
-ANSWER_TO = {"locate": "located", "flush": "flushed"}
+ANSWER_TO = {
+    "locate": "located",
+    "flush": "flushed",
+    "question": "answer",
+    "askEvents": "events",
+    "command": "done",
+    "plugin": "pluginDone",
+}
 
 #: Dropped futures are collected for this long before the scheduler is told: a loop
 #: of submit and result would otherwise pay one message per task for it.
 RELEASE_PAUSE_SECONDS = 0.005
 CLOSE_SECONDS = 10.0
-#: How often the scheduler is looked at meanwhile: it may have been stopped.
+#: While closing, time between two looks whether the scheduler was stopped.
 _LOOK_SECONDS = 0.25
 
 #: Up to here the codec packs rows into one buffer.
@@ -108,8 +116,9 @@ class Session:
         self.names = Names()
         self.spans = Spans(self._span_closed, link.clock_offset)
         self.packer = Packer(dump, self.names, self.spans)
-        self.peers = Peers(secret)
+        self.peers = Peers(secret, welcome.get("client", 0))
         self._gathering = Gathering(self)
+        self.subscriptions = Subscriptions(self)
         self._link = link
         self.sending = threading.Lock()
         #: Around whole scatters, taken before the others; pickling may scatter again.
@@ -124,7 +133,8 @@ class Session:
         #: Request → the type of its answers, and where they go.
         self._answers: dict[int, tuple[str, SimpleQueue[Any]]] = {}
         self._launch: tuple[list[str], str] | None = None
-        #: What workers were told to import while they wait, and how many modules there were then.
+        #: The modules that workers were told to import while they wait, and how many were
+        #: imported here then.
         self._modules: list[str] = []
         self._module_count = -1
         self._dropped: SimpleQueue[Any] | _Nowhere = SimpleQueue()
@@ -180,7 +190,8 @@ class Session:
                         return self._submit_prepared(graph, keys, external, options)
                     finally:
                         self.drop_later(list(external.values()))
-            # Once more: what the graph can make is made again.
+            # A result has gone. It is tried once more: results that the graph can make
+            # are made again.
             for key in graph.external:
                 if key in graph.known:
                     continue
@@ -196,7 +207,8 @@ class Session:
     def _pin(self, graph: PreparedGraph) -> dict[Key, Entry] | None:
         """Hold results that a graph needs; None if one of them has gone meanwhile.
 
-        What failed, and the graph cannot make, fails its users in the scheduler.
+        A failed result that the graph cannot make is held too: the scheduler then fails
+        its users.
         """
         with self.lock:
             self._check_alive()
@@ -273,8 +285,8 @@ class Session:
     def withdraw(self, made: list[Entry], error: BaseException) -> None:
         """Fail entries whose tasks the scheduler was not told of.
 
-        The error itself is the caller's, with the frames that it passes; another thread that
-        has asked for one of the keys meanwhile gets what it says.
+        The caller gets the error itself, which holds the frames that it passes. Another
+        thread that asked for one of the keys meanwhile gets its message only.
         """
         why = f"Another thread could not submit it: {said(error)}"
         reason = FoundHere(lambda: ClusterError(why))
@@ -284,7 +296,7 @@ class Session:
                 if self.by_key.get(entry.key) is entry:
                     del self.by_key[entry.key]
                 entry.id = -1  # which another entry may get from now on
-                entry.reason = reason  # before the status, by which others know that there is one
+                entry.reason = reason  # before the status, which tells others of it
                 entry.status = ERROR
                 self._done(entry)
 
@@ -328,6 +340,10 @@ class Session:
             {"tasks": tasks, "dependencies": dependencies},
             message.blobs,
         )
+
+    def entry_of(self, task_id: int) -> Entry | None:
+        """What is held under one of the client's ids."""
+        return self._by_id.get(task_id)
 
     def reserve_ids(self, count: int) -> int:
         """Take ids for entries that are made later; under the lock."""
@@ -393,7 +409,7 @@ class Session:
             except Exception:
                 raise  # it would fail again
             except BaseException:
-                # Ctrl-C: it may not have gone out, and nobody else would say that the span closed.
+                # Ctrl-C: it may not have gone out, and nothing else reports that the span closed.
                 self.packer.announce_again(mark)
                 self._dropped.put(row)
                 raise
@@ -492,8 +508,8 @@ class Session:
     def _is_waiting(self) -> bool:
         """Whether any caller waits for a task.
 
-        Looked up only while nothing moves on a cluster that is full, so that waits need not
-        be counted. Not under the lock: a million entries take tenths of a second.
+        It is asked only while the cluster is stalled, so waits need not be counted. Not
+        under the lock: a million entries take tenths of a second.
         """
         with self.lock:
             entries = list(self._by_id.values())
@@ -552,6 +568,12 @@ class Session:
             if ids:
                 self.send("cancel", {"force": force}, {"ids": {"id": ids}})
                 self.send("release", {}, {"ids": {"id": ids}})
+
+    def cancel_all(self, why: str) -> None:
+        """Give up all that is held."""
+        with self.lock:
+            entries = list(self._by_id.values())
+        self.cancel(entries, True, why)
 
     def retry(self, entries: Sequence[Entry]) -> None:
         """Run failed tasks again."""
@@ -643,7 +665,7 @@ class Session:
             self._dropped = _NOWHERE
 
     def _let_go_next(self) -> bool:
-        """Wait for what is dropped, and let go of it; False: nothing more comes."""
+        """Wait for dropped entries, and let go of them; False: nothing more comes."""
         queue = self._dropped
         assert not isinstance(queue, _Nowhere)
         batch = [queue.get()]
@@ -680,7 +702,7 @@ class Session:
             if ids and self.dead is None and not self._closing:
                 self.send("release", {}, {"ids": {"id": ids}})
             if not ended and stalled and self.dead is None and not self._closing:
-                # After the releases: they may be what lets things move.
+                # Sent after the releases, which may end the stall.
                 self.send("waiting", {"waiting": self._is_waiting()})
         except SchedulerLost:
             return False  # the reader reports it
@@ -727,24 +749,29 @@ class Session:
             "located": self._on_answer,
             "runResult": self._on_answer,
             "flushed": self._on_answer,
+            "answer": self._on_answer,
+            "done": self._on_answer,
             "memoryRunEnded": self._on_memory_run,
             "problem": self._on_problem,
             "closed": self._on_closed,
             "unused": self._on_unused,
             "stalled": self._on_stalled,
+            "events": self._on_answer,
+            "pluginDone": self._on_answer,
+            "event": self.subscriptions.came,
         }
         try:
             self._link.look_over(check_from_scheduler)
             while True:
-                # While this waits it holds no message: the result of `run` may be large.
+                # No message is held while this waits: the result of `run` may be large.
                 self._handle(self._link.read_batch(), handlers)
         except BrokenFrame as error:
-            # It lives, and cleans up behind itself when this connection ends.
+            # The scheduler lives, and cleans up when this connection ends.
             self._link.refuse("broken-frame", str(error))
             self._end(
-                f"The scheduler of cluster {self.name!r} said what cannot be ({error}), which is "
-                "a bug of Spanwise. The connection to it was closed, and its results are gone; "
-                "make a new cluster with Client() and compute again."
+                f"The scheduler of cluster {self.name!r} sent an impossible message ({error}). "
+                "This is a bug of Spanwise. The connection to it was closed, and its results are "
+                "gone; make a new cluster with Client() and compute again."
             )
         except LinkError as error:
             self._end(self._lost_sentence(error))
@@ -755,7 +782,8 @@ class Session:
             self._end(f"The client could not understand its scheduler: {error!r}")
             raise
         finally:
-            # Also of a client that was forgotten: the releaser would keep it for ever.
+            self.subscriptions.close()
+            # Ends the releaser, which would otherwise keep a forgotten client for ever.
             self._dropped.put(None)
 
     @staticmethod
@@ -813,7 +841,8 @@ class Session:
             self.peers.gone(gone)
 
     def _on_unused(self, message: Message) -> None:
-        # Not here: a thread that packs a graph may wait for this one to empty the socket.
+        # The releaser answers: a thread that packs a graph may be waiting for this one to
+        # empty the socket.
         self._dropped.put(_Unused(message.fields["generation"], message.fields["templates"]))
 
     def _on_stalled(self, message: Message) -> None:
@@ -871,7 +900,8 @@ class Session:
             for _, answers in list(self._answers.values()):  # other threads remove items meanwhile
                 answers.put(SchedulerLost(sentence))
             self._changed.notify_all()
-            # Nobody counts any more, and a client that has ended may be kept for long.
+            # Futures are no longer counted, and an ended client may be kept for long:
+            # results are dropped now.
             gone = self._by_id, self.by_key
             self._by_id, self.by_key = {}, {}
         del gone  # not under the lock: the last holders of results
@@ -910,7 +940,11 @@ class Session:
         """
         if row["state"] in ("running", "paused"):
             return time.time()
-        return float(row["lastSeen"]) - self.scheduler_start + self.wall_epoch
+        return self.wall_time(row["lastSeen"])
+
+    def wall_time(self, t: float) -> float:
+        """Seconds of the wall clock, of seconds of the scheduler's clock."""
+        return float(t) - self.scheduler_start + self.wall_epoch
 
     def wait_for_workers(self, count: int, timeout: float | None) -> None:
         """Sleep until this many workers run.
@@ -935,7 +969,7 @@ class Session:
         return sum(row["state"] in ("running", "paused") for row in rows)
 
     def abandon_links(self) -> None:
-        """In a fork: let go of the parent's connections without a word to the other side."""
+        """In a fork: let go of the parent's connections without telling the other side."""
         self._link.abandon()
         self.peers.abandon()
 
@@ -970,7 +1004,7 @@ class Session:
 
 
 class _Nowhere:
-    """In place of the queue of what is dropped, once nobody empties it."""
+    """Replaces the queue of dropped entries, once nobody empties it."""
 
     def put(self, dropped: object) -> None:
         """Keep nothing."""

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from spanwise.client.entries import ERROR, PENDING
 from spanwise.client.future import Future, _seconds, wait_async
+from spanwise.client.futures_of import awaited, is_collection, refuse_cancelled
+from spanwise.wire.tracebacks import leave_tasks_frames
 
 ALL_COMPLETED = "ALL_COMPLETED"
 FIRST_COMPLETED = "FIRST_COMPLETED"
@@ -42,7 +44,7 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     Parameters
     ----------
     fs
-        A future, or an iterable of futures.
+        A future, a persisted collection, or containers of those, in each other.
     timeout
         Seconds, or a text such as ``"2s"``.
     return_when
@@ -56,10 +58,19 @@ def wait(fs: Any, timeout: float | str | None = None, return_when: str = ALL_COM
     Raises
     ------
     TimeoutError
+    CancelledError
+        One of those that are done was cancelled.
     """
-    futures = [fs] if isinstance(fs, Future) else list(fs)
+    if not (timeout is None or isinstance(timeout, (int, float, str))):
+        raise TypeError(
+            f"timeout= is a number of seconds, not {type(timeout).__name__}: several futures are "
+            "given in a list, wait([x, y])"
+        )
     if return_when not in (ALL_COMPLETED, FIRST_COMPLETED):
-        raise ValueError(f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}")
+        raise NotImplementedError(
+            f"return_when is ALL_COMPLETED or FIRST_COMPLETED, not {return_when!r}"
+        )
+    futures = awaited(fs)
     if not futures:
         return _NothingToWaitFor(set(), set())
     client = futures[0].client
@@ -86,6 +97,7 @@ async def _wait_async(futures: list[Future], timeout: float | None, first: bool)
 
 
 def _parted(futures: list[Future]) -> DoneAndNotDone:
+    refuse_cancelled(futures)
     done = {future for future in futures if future.status != PENDING}
     return DoneAndNotDone(done, set(futures) - done)
 
@@ -125,14 +137,16 @@ class as_completed:
         self._give_up = None if seconds is None else time.monotonic() + seconds
         self._done: SimpleQueue[Future] = SimpleQueue()
         self._pending = 0
-        #: By a number: held here alone, and let go of with this object.
+        #: Futures by a number. Only this object holds them, so they are released with
+        #: it.
         self._coming: dict[int, Future] = {}
         self._numbers = itertools.count()
         #: How many threads sleep until the next is done.
         self._waiting = 0
         #: Wakes the coroutine that waits for the next, if one does.
         self._wake: Callable[[], None] | None = None
-        # The session keeps these until the last task is done, which may be never.
+        # The session keeps these callbacks until the last task is done, which may be
+        # never, so they hold this object weakly.
         self._found = found = weakref.ref(self)
         self._waits = partial(_is_waiting, found)
         if futures is not None:
@@ -140,6 +154,8 @@ class as_completed:
 
     def add(self, future: Future) -> None:
         """Add one future."""
+        if not isinstance(future, Future):
+            raise _no_future(future)
         entry = future._alive()
         self._pending += 1
         if entry.status != PENDING:
@@ -158,6 +174,8 @@ class as_completed:
 
     def update(self, futures: Iterable[Future]) -> None:
         """Add several futures."""
+        if isinstance(futures, (str, Future)) or is_collection(futures):
+            raise _no_future(futures)
         for future in futures:
             self.add(future)
 
@@ -206,7 +224,11 @@ class as_completed:
         entry = future._alive()
         if entry.status == ERROR and not self.raise_errors:
             return future, future._exception(entry)
-        return future, future._value(entry)
+        try:
+            return future, future._value(entry)
+        except BaseException as error:
+            leave_tasks_frames(error)
+            raise
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -241,6 +263,16 @@ class as_completed:
                 raise TimeoutError(f"{self._pending} tasks not done in time") from None
             finally:
                 self._waiting -= 1
+
+
+def _no_future(given: Any) -> TypeError:
+    kind = type(given).__name__
+    if isinstance(given, Future):
+        return TypeError("as_completed() takes several futures in a list: as_completed([future])")
+    return TypeError(
+        f"as_completed() takes futures, not {kind}: futures_of(…) gives those within persisted "
+        "collections and containers"
+    )
 
 
 def _has_come(found: weakref.ref[as_completed], number: int) -> None:

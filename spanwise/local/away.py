@@ -39,7 +39,8 @@ NAMES, DONE, PROFILE, RUNNING = 0, 1, 2, 3
 
 #: The watching thread ends when the process has run nothing for so long.
 _IDLE_SECONDS = 1.0
-#: Then the next file is begun; the one before can be removed when it has been read.
+#: At this size the next file is begun; the one before can be removed when it has been
+#: read.
 FILE_BYTES = 4 * 2**20
 
 
@@ -49,7 +50,7 @@ def remote_work(work: Work, place: str) -> tuple[Any, ...]:
     Parameters
     ----------
     place
-        What the paths of the processes' files begin with.
+        The beginning of the paths of the processes' files.
     """
     taken = work.taken
     what = work.node if taken is None else (taken.opened.template, taken.literals, taken.inputs)
@@ -91,7 +92,7 @@ def _arrived(
 
 
 class RemoteWork:
-    """What a measured node is in a process of a pool: something to be called."""
+    """Takes the place of a measured node in a process of a pool."""
 
     def __init__(self, away: Away, work: Work) -> None:
         self._away = away
@@ -102,7 +103,7 @@ class RemoteWork:
 
 
 class _Whole:
-    """Runs a fused task without measuring its parts: it is no longer observed."""
+    """Runs a fused task without measuring its parts, once nothing is observed."""
 
     def __init__(self, template: Any, literals: list[Any], inputs: list[Any]) -> None:
         self._template = template
@@ -119,7 +120,7 @@ def _away(place: str, pid: int) -> Away:
 
     A pool starts its processes itself, so there is no other place to keep it.
     """
-    # (numbers of processes come again)
+    # (process numbers are used again)
     return Away(f"{place}-{pid}-{secrets.token_hex(8)}")
 
 
@@ -129,8 +130,8 @@ class Away:
     Parameters
     ----------
     stem
-        Of the paths of its files. If none can be made, the observation is over and nothing
-        is measured.
+        The beginning of the paths of its files. If none can be made, the observation is
+        over and nothing is measured.
     """
 
     def __init__(self, stem: str) -> None:
@@ -149,7 +150,7 @@ class Away:
         self._begin_file()
 
     def _begin_file(self) -> None:
-        """Write to the next file from now on; nothing more to the one before."""
+        """Write to the next file from now on; the one before is complete."""
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         before = self._file
         try:
@@ -192,7 +193,8 @@ class Away:
     def _done(self, done: Done) -> None:
         self._worked = perf_counter()
         with self._writing:
-            # With what the sampler saw: the process may end before the thread's next turn.
+            # Sent together with the sampler's data: the process may end before the
+            # thread's next turn.
             self._write([DONE, *done], *self._profile())
 
     def _profile(self) -> list[list[Any]]:
@@ -217,8 +219,8 @@ class Away:
         except OSError:
             written = 0
         if written < len(data):
-            # No room on the disk: what is missing is missing, the computation goes on. Nothing
-            # may follow half a record.
+            # The disk is full: these records are lost and the computation goes on. Nothing may
+            # be written after half a record.
             self._meter.closed = True
             return
         self._written += written

@@ -51,7 +51,7 @@ class LaneWatch(ThreadSampler):
         return busy, moved
 
     def running(self, now: float) -> list[Running]:
-        """What to say of tasks that run for long, or do so no more."""
+        """Rows for tasks that run for long now, and for the end of such tasks."""
         said = self._said
         rows: list[Running] = []
         for each in self._lanes:
@@ -69,7 +69,7 @@ class LaneWatch(ThreadSampler):
         return rows
 
     def forget_ended(self) -> None:
-        """Look no more at threads that have ended, when that has been said."""
+        """Forget threads that have ended, once the end of their tasks was reported."""
         for each in list(self._lanes):
             lane = each.executor
             assert isinstance(lane, Lane)

@@ -98,11 +98,11 @@ class ProcessSlot:
     worker
         Its number in the log.
     pid
-        Of the process that has the slot; None: it has not said a word yet.
+        Of the process that has the slot; None: it has written nothing yet.
     since
         When that process started; None: that is not known.
     pool
-        Whose process it is; None: the slot is free.
+        The pool that the process belongs to; None: the slot is free.
     """
 
     def __init__(self, worker: int) -> None:
@@ -179,13 +179,14 @@ class ProcessSlots:
             if slot.pid is None:
                 break
         else:
-            # One more than was announced, or one that speaks when its pool is gone.
+            # The pool has more processes than it said, or has gone before this one
+            # wrote.
             slot = self._give(self._pool(number))
         slot.pid = pid
         return slot
 
     def ended(self, slot: ProcessSlot) -> None:
-        """Its process is no more; while the pool is used, another one may follow."""
+        """Its process has ended; while the pool is used, another may take its place."""
         slot.pid = slot.since = None
         if slot.pool is not None and not slot.pool.users:
             self._free(slot)

@@ -70,8 +70,8 @@ class LocalLog:
         self._next_stack = self._next_frame = 0
         self._span(0, 0, "default", 0.0, _NAN, 3)
         self._writer.add("header", 0.0, json.dumps(self.description()))
-        # It has as many threads as have worked at a time: Dask's own number of threads says
-        # nothing of a run that is given another one, or is in sync.
+        # It has as many threads as have worked at a time: Dask's own number of threads does
+        # not hold for a run that is given another number, or is in sync.
         self.worker(HOME, os.getpid(), 1, "this process", self.start)
         self.capacity(HOME, 0, self.start)
 
@@ -277,7 +277,7 @@ class LocalLog:
         lanes: Callable[[int], int],
         ids: ProcessIds,
     ) -> None:
-        """What a process's sampler has seen."""
+        """The samples of a process."""
         with self.lock:
             for frame, function, file, line in frames:
                 ids.frames[frame] = self._next_frame

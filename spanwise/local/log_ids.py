@@ -1,4 +1,4 @@
-"""What ids of other processes mean in the log."""
+"""Translates ids of other processes into ids of the log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from spanwise.measure.names import OWN
 
 
 class ProcessIds:
-    """What ids of one process mean in the log: names, stacks, frames, threads."""
+    """The log's ids for one process's ids of names, stacks, frames and threads."""
 
     def __init__(self) -> None:
         self.names: list[int] = []

@@ -28,7 +28,8 @@ class MeasuredNode:
     if TYPE_CHECKING:
         _spanwise_work: Work
         _spanwise_meter: Meter
-        #: Where a process tells what it measured, while the task is handed to one.
+        #: Where a process writes its measurements, while the task is being handed to
+        #: one.
         _spanwise_place: str | None
 
     def __call__(self, values: Any = ()) -> Any:
@@ -80,7 +81,8 @@ def measured(node: GraphNode, work: Work, meter: Meter, place: str | None) -> An
     Parameters
     ----------
     place
-        Where processes tell what they measured; None if threads of this one run the task.
+        Where processes write their measurements; None if threads of this process run the
+        task.
     """
     cls = _measured_class(node.__class__)
     made = cls.__new__(cls)

@@ -26,7 +26,8 @@ from spanwise.measure.steps import LONG_SECONDS, run_parts, tell_end
 from spanwise.notices import tell
 from spanwise.records.enumerations import KIND_COMPUTE, NONE_U16, RUN_FAILED, RUN_OK
 
-#: Of a traceback; the beginning says where it was called, the end what went wrong.
+#: Length of a traceback; its beginning says where the task was called, its end what
+#: went wrong.
 _TRACEBACK_CHARACTERS = 3000
 
 #: A task as the sampler reads it: [1] is its work, [5] its function, [6] its span.
@@ -58,7 +59,7 @@ class Lane:
         "watched",
     )
 
-    #: Nothing is sent from here: when a task has ended there is no row.
+    #: Never set: this thread sends nothing, and has no row when its task has ended.
     reporting = False
 
     def __init__(self, number: int) -> None:
@@ -156,8 +157,8 @@ class Meter:
             self._done(_done(lane, work, RUN_FAILED, start, stop, cpu, 0.0, parts, _text_of(error)))
             raise
         else:
-            # Before the row goes: telling lets the interpreter lock go, and a look that found no
-            # row there would think that the task had been given back.
+            # Told before the row is taken away: telling lets the interpreter lock go, and a look
+            # that found no row would take the task for given back.
             stop = perf_counter()
             cpu = thread_time() - begin
             if lane.watched:
@@ -219,7 +220,7 @@ def _done(
 
 
 def _text_of(error: BaseException) -> str:
-    """The traceback as text; an error that cannot be shown must not hide itself."""
+    """The traceback as text; an error whose text cannot be made is still reported."""
     try:
         text = "".join(traceback.format_exception(error))
     except Exception as broken:  # noqa: BLE001 (said in the text)

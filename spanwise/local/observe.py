@@ -51,7 +51,7 @@ class Observation:
         self._written: WrittenGraphs | None = None
         #: Why nothing is observed.
         self._why_off = ""
-        #: Around the end: several threads may bring it about.
+        #: Held while ending: several threads may cause the end.
         self._ending = threading.RLock()
         _end_switch(self.name)
         if not dask.config.get("spanwise.recording", True):
@@ -211,7 +211,7 @@ _OBSERVING: ForkHook[Observation] = ForkHook(Observation._let_go)
 
 
 class RecordedLog:
-    """A recorder as questions need it.
+    """A recorder, in the form that questions need.
 
     Parameters
     ----------

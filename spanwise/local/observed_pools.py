@@ -54,7 +54,7 @@ class ObservedPools:
             return pool
 
     def place_of(self, pool: Processes) -> str:
-        """What the paths of the files begin with that the pool's processes write."""
+        """The beginning of the paths of the files that the pool's processes write."""
         return f"{self.folder}{os.sep}{pool.number}"
 
     def end(self, pool: Processes, now: float) -> None:
@@ -68,7 +68,8 @@ class ObservedPools:
             for slot in slots:
                 self._log.capacity(slot.worker, 0, now)
                 if slot.pid is None:
-                    # Whether it lives is not to be seen: nobody knows which process it was.
+                    # The start of the process is not known, so another with its number
+                    # could not be told from it.
                     self._write(slot, now, "Its pool gave it no task.")
 
     def read(self, now: float) -> None:
@@ -81,8 +82,8 @@ class ObservedPools:
         there = self._files.there()
         new = self._files.new(there)
         if new:
-            # Those whose place the new ones have taken had ended before these began, and so have
-            # some of the new ones themselves: their places are for the others.
+            # A new process may take the place of one that has ended. Some of the new ones may
+            # have ended too: their places are for the others.
             self._forget_ended(now)
             for each in sorted(new, key=lambda each: lives(each.pid)):
                 self._begin(each, now)
@@ -90,7 +91,7 @@ class ObservedPools:
 
     def _begin(self, new: NewProcess, now: float) -> None:
         slot = self._files.begin(new)
-        # By it the process is told from a later one with its number.
+        # It tells the process from a later one with its number.
         with suppress(psutil.Error, OSError):
             slot.since = started(new.pid)
         self._write(slot, now)
@@ -103,13 +104,14 @@ class ObservedPools:
         with self._lock:
             self._forget_ended(now)
             for slot in self._slots.all:
-                # Those that are left live: to look once more takes longer than the reading.
+                # The rest live. Looking once more would take longer than reading their
+                # memory.
                 nbytes = _memory_of(slot.pid)
                 if not isnan(nbytes):
                     self._log.memory(slot.worker, nbytes, now)
 
     def memory_use(self) -> float:
-        """Bytes that all processes hold together, of which that is known."""
+        """Bytes that the processes hold together, as far as they are known."""
         with self._lock:
             found = [
                 _memory_of(slot.pid)
@@ -128,7 +130,7 @@ class ObservedPools:
         self._files.finish(slot.pid)
         is_used = slot.pool is not None and slot.pool.users > 0
         self._write(slot, now, "It has ended." if is_used else "Its pool has ended.")
-        # The panel adds up the newest figures: those of the dead are nothing.
+        # The panel adds up the newest figures, so a process that has ended gets 0.
         self._log.memory(slot.worker, 0.0, now)
         self._slots.ended(slot)
 
@@ -142,7 +144,7 @@ class ObservedPools:
 
 
 def _memory_of(pid: int | None) -> float:
-    """Bytes of a slot's process; NaN if that is not to be known, or the slot has none."""
+    """Bytes of a slot's process; NaN if it has none, or they cannot be known."""
     if pid is None:
         return nan
     memory = ProcessMemory(pid)

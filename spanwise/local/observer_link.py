@@ -27,7 +27,7 @@ from spanwise.wire.errors import BrokenFrame, LinkClosed, LinkError
 from spanwise.wire.frame import Message
 from spanwise.wire.link import Link, dial
 
-#: Of blocks in one message.
+#: Bytes of blocks in one message.
 _MESSAGE_BYTES = 4 * 2**20
 _DIAL_SECONDS = 10.0
 #: An observer that has opened its door says at once what it has.
@@ -44,7 +44,8 @@ class ObserverLink:
     describe
         Returns the fields of ``open``.
     on_gap
-        Told what left the ring before this observer had it; writes it into the log.
+        Gets what left the ring before this observer had it, and writes that into the
+        log.
     ring
         What is kept for replay.
     resume_seconds
@@ -138,7 +139,7 @@ class ObserverLink:
         self._ringer.close()
 
     def _wake(self) -> None:
-        # A full pipe wakes as well as one byte more; a closed one belongs to a closed link.
+        # A full pipe wakes the thread anyway; the pipe is closed once the link is.
         with suppress(OSError):
             self._ringer.send(b"\0")
 
@@ -190,7 +191,7 @@ class ObserverLink:
             selector.register(self._bell, selectors.EVENT_READ)
             resume_until = monotonic() + self._resume_seconds
             while not self._closing.is_set():
-                # Open once it has said what it has.
+                # The link is open once the observer has said what it has.
                 left = None if self._is_open else resume_until - monotonic()
                 if left is not None and left <= 0:
                     raise LinkClosed("The observer did not say in time from where to go on.")
@@ -209,15 +210,15 @@ class ObserverLink:
                     self._pump(link)
 
     def _take(self, message: Message) -> None:
-        """Raise BrokenFrame if the observer says that it has what there is not.
+        """Raise BrokenFrame if the observer says that it has a block that was never sent.
 
-        It says once what it has, and that first: with each ``resume`` it is sent all again.
+        It says ``resume`` once, before all else: each makes this side send all blocks again.
         """
         kind, fields = message.type, message.fields
         with self._changed:
             if kind == "resume":
                 if self._is_open:
-                    raise broken(message, "haveSeq", "what it has has been said before")
+                    raise broken(message, "haveSeq", "the observer has already said what it has")
                 have = int(fields["haveSeq"])
                 _check_seq(message, "haveSeq", have, self._ring.most_sent)
                 self._ring.resume(have)
@@ -228,7 +229,7 @@ class ObserverLink:
                 self._end_sent = False
             elif kind == "ack":
                 if not self._is_open:
-                    raise broken(message, "seq", "what it has has not been said")
+                    raise broken(message, "seq", "the observer has not yet said what it has")
                 seq = int(fields["seq"])
                 _check_seq(message, "seq", seq, self._ring.sent)
                 if seq > self._acknowledged:
@@ -246,7 +247,8 @@ class ObserverLink:
             if blocks:
                 link.send("block", {}, {}, [block.data for block in blocks])
             if gaps:
-                # Not with the lock: the log pushes its blocks while it holds its own.
+                # Called without the lock: the log holds its own lock while it pushes
+                # blocks.
                 self._on_gap(gaps)
             if blocks or gaps:
                 continue

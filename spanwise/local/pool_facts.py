@@ -1,8 +1,8 @@
 """What Dask's loop does not tell its callbacks: which pool a run uses, of what size.
 
-Both are local variables of the function that calls the callbacks. They are read and
-nothing else; where they are not found, the run is not observed, which is said once.
-So is the set of callbacks that the run will put back.
+Both are local variables of the function that calls the callbacks. They are only read.
+Where they are not found, the run is not observed, and the user is told once. The set of
+callbacks that the run will put back is found in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from dask.local import MultiprocessingPoolExecutor, SynchronousExecutor
 
-#: From a callback's method up to Dask's loop there are so many frames at most.
+#: At most so many frames lie between a callback's method and Dask's loop.
 _FRAMES = 8
 
 
@@ -40,7 +40,7 @@ class PoolFacts(NamedTuple):
 
 
 class UnknownPool(Exception):
-    """The run's pool is none that can be observed; the text says which and why."""
+    """The run's pool cannot be observed; the text says which pool and why."""
 
 
 def pool_facts() -> PoolFacts:
@@ -56,7 +56,7 @@ def pool_facts() -> PoolFacts:
     submit, size = variables.get("submit"), variables.get("num_workers")
     owner = getattr(submit, "__self__", None)
     if owner is None or not isinstance(size, int):
-        raise UnknownPool("the pool of this run is not to be seen")
+        raise UnknownPool("the pool of this run cannot be found")
     if isinstance(owner, SynchronousExecutor):
         return PoolFacts(threading.current_thread(), 1, False)
     if isinstance(owner, MultiprocessingPoolExecutor):
@@ -71,7 +71,7 @@ def pool_facts() -> PoolFacts:
 
 
 def loop_variables(frame: FrameType | None) -> Mapping[str, Any] | None:
-    """The variables of Dask's loop that has called, not for long, the code of `frame`."""
+    """The variables of Dask's loop, which has called the code of `frame` a few frames up."""
     for _ in range(_FRAMES):
         if frame is None:
             return None

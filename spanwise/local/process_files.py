@@ -27,7 +27,7 @@ from spanwise.notices import tell
 _READ_BYTES = 1 << 20
 #: A file has about 4 MiB, a record is less: what goes on longer never ends.
 _MOST_RECORD_BYTES = 64 << 20
-#: What comes of values that no process of ours writes: numbers that fit no column among them.
+#: The errors of values that no process of ours writes, such as numbers that fit no column.
 _SENSELESS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
 _NAME = re.compile(r"((\d+)-(\d+)-[0-9a-f]+)\.(\d+)")
 
@@ -35,7 +35,7 @@ _NAME = re.compile(r"((\d+)-(\d+)-[0-9a-f]+)\.(\d+)")
 class NewProcess(NamedTuple):
     """A process that has begun to write."""
 
-    #: What the names of its files begin with.
+    #: The beginning of the names of its files.
     stem: str
     #: Number of its pool.
     pool: int
@@ -49,7 +49,7 @@ class _ProcessFile:
         self.pid = pid
         self.slot = slot
         self.ids = ProcessIds()
-        #: What it says makes no sense: it is read no further.
+        #: It holds something that is no record: it is read no further.
         self.is_broken = False
         self._folder = folder
         self._stem = stem
@@ -65,12 +65,13 @@ class _ProcessFile:
         return self._folder / f"{self._stem}.{self._number}"
 
     def records(self, there: set[str]) -> list[list[Any]]:
-        """What has come since the last time; the beginning of a record waits for its rest.
+        """Read what has come since the last call; part of a record waits for its rest.
 
         Parameters
         ----------
         there
-            Names of files. If the next one is among them, this one is complete.
+            Names of the files in the folder. If the next one is among them, this one is
+            complete.
         """
         found: list[list[Any]] = []
         try:
@@ -116,7 +117,7 @@ class _ProcessFile:
         """Read no further, and say so."""
         self.is_broken = True
         tell(
-            f"What process {self.pid} of a pool has measured cannot be read any further; "
+            f"The measurements of process {self.pid} of a pool cannot be read any further; "
             f"its tasks go on unobserved ({type(error).__name__}: {error}).",
         )
 
@@ -175,7 +176,7 @@ class ProcessFiles:
 
     @staticmethod
     def _stems(there: set[str]) -> list[NewProcess]:
-        """Those who have begun; other files are nobody's."""
+        """The processes that have begun to write; other files are ignored."""
         matches = filter(None, map(_NAME.fullmatch, there))
         return [
             NewProcess(each[1], int(each[2]), int(each[3])) for each in matches if each[4] == "0"

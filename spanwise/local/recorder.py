@@ -77,12 +77,14 @@ class Recorder:
         self._turn = threading.Lock()
         self._thread_lanes = ThreadLanes()
         self.pools = ObservedPools(self._folder, self.log)
-        #: For tasks of processes that are run once more in this one, to be debugged.
+        #: Lanes for tasks of pools of processes that run once more in this process, to
+        #: be debugged.
         self._elsewhere = Threads()
         self._home_memory = ProcessMemory()
         self._home_ids = ProcessIds()
         self._watch = LaneWatch(self.locked_names, self.log.start)
-        #: Called now and then: runs take callbacks away and may not bring them back.
+        #: Called now and then: runs take callbacks out of Dask's set and may not put
+        #: them back.
         self.keep_registered: Callable[[], None] = lambda: None
         self._runs = 0
         self._memory_runs: list[LocalMemoryRun] = []
@@ -90,7 +92,7 @@ class Recorder:
         self._wake = threading.Event()
         self._ending = False
         self._ended = False
-        #: It could not go on, which was said.
+        #: It could not go on, and the user was told.
         self.failed = False
         self._link = ObserverLink(place, self.log.description, self._gaps)
         self._thread = threading.Thread(target=self._turns, name="spanwise-watch", daemon=True)
@@ -252,7 +254,7 @@ class Recorder:
         for gap in gaps:
             self.log.gap(gap.table, gap.start, gap.stop, gap.rows)
         if self._ended:
-            # The watch thread, which seals, is gone.
+            # The watch thread, which would seal, has ended.
             self.log.seal()
 
     def flush(self) -> int:
@@ -279,7 +281,7 @@ class Recorder:
         Takes at most ten seconds if the observer does not answer.
         """
         if os.getpid() != self._pid:
-            # A fork: locks may have been taken by threads that are not here.
+            # In a fork, locks may be held by threads that do not exist here.
             return
         with self._lock:
             if self._ending:

@@ -22,9 +22,10 @@ from spanwise.records.tables import record_tables
 
 RING_BYTES = 64 * 2**20
 LASTING_BYTES = 16 * 2**20
-#: An observer may take blocks for days and acknowledge none.
+#: Bound for an observer that takes blocks for days and acknowledges none.
 MOST_UNCERTAIN = 1000
-#: What other rows refer to, or what holds until a later row says otherwise.
+#: Tables of rows that other rows refer to, or that hold until a later row replaces
+#: them.
 _LASTING = (
     "header",
     "names",
@@ -60,15 +61,17 @@ class ReplayRing:
     ring_bytes, lasting_bytes
         How much is kept.
     most_uncertain
-        Of so many losses it is kept apart whether they are any. When there are more, those of
-        one table become one: an observer that comes back with some is told that it lacks all.
+        At most so many uncertain losses are kept apart. When there are more, those of one
+        table become one: an observer that comes back with some of these blocks is told that
+        it lacks all.
 
     Attributes
     ----------
     sent
         Number of the last block that was taken for the observer.
     most_sent
-        The same for all observers that there were: none can have a later block.
+        The newest block that was taken for any observer so far: none can have a later
+        one.
     """
 
     def __init__(
@@ -89,9 +92,10 @@ class ReplayRing:
         self._acknowledged = 0
         #: All that is gone, by table.
         self._gone: dict[int, LogGap] = {}
-        #: Of these, what this observer lacks and has not been told about.
+        #: Those of them that this observer lacks and has not been told about.
         self._untold: dict[int, LogGap] = {}
-        #: Lost after it was sent, before it was acknowledged: whether it arrived is known later.
+        #: Losses of blocks that left the ring after they were sent and before they were
+        #: acknowledged: whether they arrived is known later.
         self._uncertain: list[_Lost] = []
         self._most_uncertain = most_uncertain
         #: Gaps that are rows of the log, in a block behind the number.
@@ -122,7 +126,8 @@ class ReplayRing:
     def _lose(self, kept: _Kept) -> None:
         block, at = kept
         if block.table == self._gap_table:
-            # Its gaps have to be told again to observers that did not receive this block.
+            # Observers that did not receive this block of `gaps` have to be told its gaps
+            # again.
             lacked = [gap for number, gaps in self._told if number < block.seq for gap in gaps]
             self._told = [told for told in self._told if told[0] >= block.seq]
         else:
@@ -186,9 +191,9 @@ class ReplayRing:
         return found
 
     def take_gaps(self) -> list[LogGap]:
-        """Return what the observer lacks, to be written into the log by the caller.
+        """Return the gaps that the observer has to be told of; the caller writes them into the log.
 
-        Nothing before all else was taken: the rows may push others out of the ring.
+        Empty until all blocks were taken: these rows may push others out of the ring.
         """
         if self.sent < self._newest or not self._untold:
             return []
@@ -207,7 +212,7 @@ class _Lost:
 
 
 def _older_half_by_table(losses: list[_Lost]) -> list[_Lost]:
-    """One loss for each table in place of the older half; certain when its newest block is."""
+    """Replace the older half by one loss per table, certain when its newest block is."""
     half = len(losses) // 2
     gaps: dict[int, LogGap] = {}
     newest: dict[int, int] = {}

@@ -102,14 +102,14 @@ class ObservedRuns(Callback):
     # -- registering ------------------------------------------------------
 
     def stay_registered(self) -> None:
-        """Be among the active callbacks, also after a run has taken them for itself.
+        """Be among the active callbacks, even after a run has taken them out.
 
-        Dask gives its callbacks to the run that begins first and to no run beside it; and a
-        run that ends last may restore an empty set. The set is replaced, never changed: some
-        run may be going through it.
+        Dask gives its callbacks to the run that begins first, and to no run at the same
+        time; and the run that ends last may restore an empty set. The set is replaced and
+        never changed, since a run may be iterating over it.
         """
-        # Found first: between reading the set and replacing it no other thread may have a turn,
-        # which it gets where Python code is called.
+        # Looked up first: no other thread may have a turn between reading the set and replacing
+        # it, and calls of Python code give it one.
         mine = self._callback
         if not self.closed and mine not in Callback.active:
             Callback.active = {*Callback.active, mine}
@@ -132,7 +132,7 @@ class ObservedRuns(Callback):
         variables = loop_variables(sys._getframe(1))
         taken = None if variables is None else variables.get("callbacks")
         if isinstance(taken, set):
-            # (its callbacks have been listed; Dask no longer goes through it)
+            # (Dask has listed its callbacks and iterates over it no more)
             taken.discard(self._callback)
 
     def give_up(self, error: Exception) -> None:
@@ -155,7 +155,7 @@ class ObservedRuns(Callback):
         self.stay_registered()
         attribution = self._written.take(dsk)
         meter = self._recorder.meter
-        # (closed: it could not go on, which was said)
+        # (closed: it could not go on, and the user was told)
         if meter.closed or meter.is_busy_here():
             return
         try:

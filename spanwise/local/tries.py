@@ -7,8 +7,8 @@ The twin of what ``src/link/observer-link.ts`` does for clusters::
 
 Refusals are counted until a link ends that nobody refused, however long each held.
 
-An observer that takes a link up and refuses it is none: with the shortest pause, each try would
-send it all blocks again.
+An observer that opens each link and soon refuses it does not reset the pause: each new link
+sends it all blocks again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from spanwise.wire.errors import BrokenFrame, HandshakeRefused, RefusedThere
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
-#: A link that was refused after so long was a good one: panels show the log meanwhile.
+#: A link that held this long before it was refused was a good one: panels showed the
+#: log meanwhile.
 GOOD_SECONDS = 60.0
-#: Refusals that do not pass by themselves.
+#: The codes of refusals that do not pass by themselves.
 LASTING_REFUSALS = frozenset(("secret", "protocol"))
-#: Of others (a busy machine, a broken frame) the user is told after so many.
+#: Other refusals (a busy machine, a broken frame) are told the user after so many.
 PASSING_REFUSALS = 5
 
 
@@ -51,9 +52,10 @@ class Tries:
 
     def __init__(self) -> None:
         self._next_pause = FIRST_PAUSE_SECONDS
-        #: One after another.
+        #: Refusals in a row.
         self._refusals = 0
-        #: The kind of the last that was given; a sentence may hold numbers that grow.
+        #: The kind of the refusal that was told last; its sentence may hold numbers
+        #: that grow.
         self._told: tuple[bool, str] | None = None
         self._opened_at: float | None = None
         self._is_believed = False

@@ -1,4 +1,4 @@
-"""One task of an observed run: what it calls, and to whom it is counted."""
+"""One task of an observed run: what it calls, and where it is counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spanwise.measure.parts import Part
 from spanwise.measure.stacks import TextIds
 from spanwise.records.enumerations import ORIGIN_DEFAULT
 
-#: So many templates of a run are kept for tasks that are like those before them.
+#: So many templates of a run are kept, for later tasks of the same shape.
 TEMPLATES = 1_000
 
 
@@ -71,7 +71,7 @@ class Taken:
 
 
 class Work:
-    """What a measured node stands for.
+    """The task that a measured node stands for.
 
     Attributes
     ----------

@@ -15,7 +15,8 @@ from spanwise.processes.node_process import READY_SECONDS
 from spanwise.wire.errors import LinkError
 from spanwise.wire.link import dial
 
-#: The server may have to start its observer first, and says itself when that takes too long.
+#: The server may have to start its observer first, and reports itself when that takes too
+#: long.
 ANSWER_SECONDS = READY_SECONDS + 10.0
 
 

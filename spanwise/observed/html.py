@@ -14,7 +14,7 @@ COMMAND = "spanwise:open-layout"
 def cluster_html(
     cluster_id: str | None, name: str, state: str, facts: list[str], problem: str = ""
 ) -> str:
-    """Name, state and facts; a button for the panels if there is a cluster; what is wrong."""
+    """Name, state and facts; a button for the panels if there is a cluster; problems."""
     button = ""
     if cluster_id is not None:
         # The page may not have heard of the cluster yet when the button is clicked.

@@ -31,7 +31,7 @@ class ObserverAddress:
             return self.address
 
     def address_to_ask(self) -> str:
-        """The same for a question, whose asker can be told why it cannot be answered.
+        """The same for a question, whose caller can be told why there is no answer.
 
         Raises
         ------
@@ -42,7 +42,7 @@ class ObserverAddress:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process starts another when it dies."""
+        """Whether this process starts another observer when this one dies."""
         return False
 
     def kill_if_stopped(self) -> None:

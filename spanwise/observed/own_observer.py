@@ -27,10 +27,11 @@ from spanwise.wire.private_folder import write_private
 from spanwise.wire.schema import PROTOCOL
 
 OBSERVER_BUDGET_BYTES = 1 << 30
-#: So often in a row; then it dies of something that another start does not mend. With the
-#: pauses between them (0.2 + 0.4 + … + 12.8 s) that takes 25 s and the starts' own time.
+#: After so many deaths in a row, it dies of something that another start does not mend.
+#: With the pauses between them (0.2 + 0.4 + … + 12.8 s) that takes 25 s and the starts'
+#: own time.
 MOST_QUICK_DEATHS = 8
-#: A start that is under way when the owner closes is waited for so long. One that takes
+#: When the owner closes, it waits so long for a start under way. A start that takes
 #: longer is ended by the thread that began it.
 _START_ENDS_SECONDS = 2.0
 
@@ -64,7 +65,7 @@ class OwnObserver(ObserverAddress):
         self.process = _start(secret)
         super().__init__(self.process.address, secret, str(self.process.folder / "secret"))
         self._settled.set()
-        # A pause in which this is forgotten ends at once, and so does one at the interpreter's end.
+        # A pause ends at once if this object is forgotten, or the interpreter ends.
         weakref.finalize(self, self._closing.set)
         self._watch()
 
@@ -139,8 +140,8 @@ class OwnObserver(ObserverAddress):
             return pause
         self._given_up = (
             f"The observer ended {deaths} times soon after its start and is not started again: "
-            "nothing more can be asked of this cluster's measurements. Your computation goes on, "
-            f"and the next one that is begun gets a new observer. At last: {why}"
+            "nobody can be asked what was measured any more. Your computation goes on; a new "
+            f"Client() or observe() gets a new observer. The last error: {why}"
         )
         self._settled.set()
         return None

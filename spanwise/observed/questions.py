@@ -1,4 +1,4 @@
-"""What was measured, asked from the observer: spans, fine metrics, the task stream.
+"""Asks the observer for what was measured: spans, fine metrics, the task stream.
 
 The same queries that the panels make (``src/wire/panel-link.ts``), each answered once
 and only after everything that had been measured when the question was asked is in.
@@ -26,16 +26,16 @@ from spanwise.wire.link import Link, dial
 
 #: Longest wait for the measurements made so far, and for an answer.
 QUERY_SECONDS = 30.0
-#: So long a question is asked again if the observer dies of something else meanwhile.
+#: For so long the successor of an observer that died is looked for.
 SUCCESSOR_SECONDS = 10.0
 _TRY_SECONDS = 0.1
 #: Modules between a question's asker and us.
 _OWN = ("spanwise.client.", "spanwise.observed.")
 
-#: Its entries divide seconds that other contexts hold already.
+#: The context whose entries divide seconds that other contexts hold already.
 DIVIDING_CONTEXT = "noncpu"
 
-#: In which the view adds up.
+#: The units in which the view can add up.
 VIEW_UNITS = ("seconds", "bytes", "count")
 
 FineKey = tuple[str, str, str, str]
@@ -214,14 +214,14 @@ class Questions:
             except ClusterError:
                 raise  # that was its answer
             except BaseException:
-                self.close()  # Ctrl-C: the rest of the answer must not be read as the next
+                self.close()  # Ctrl-C: the rest of this answer must not be read as the next answer
                 raise
 
     def _ask_again_if_it_dies(self, *question: Any) -> dict[str, Any]:
-        """Ask; if the observer dies, ask the one that is started in its place.
+        """Ask; if the observer dies, ask its successor.
 
-        Once, for it may have died of the question; it is looked for as long as it takes to
-        start one, if there was one before.
+        Once only, for the observer may have died of the question. The successor is looked for
+        if there was an observer before.
         """
         give_up = monotonic() + SUCCESSOR_SECONDS
         may_return = self._link is not None

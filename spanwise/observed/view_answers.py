@@ -1,4 +1,4 @@
-"""What the observer's views answer the client, as far as the client reads it.
+"""The answers of the observer's views, as far as the client reads them.
 
 ``src/wire/panel-link.ts`` describes the views; on the wire a result is a map of anything, for
 most of what is in it is the panels' own.

@@ -17,7 +17,8 @@ from spanwise.wire.schema import link_type
 
 #: Jupyter takes the latest of all settings whose name ends so.
 SETTING = "spanwise_last_activity"
-#: While the same tasks run on, the observer has nothing new to say.
+#: While the same tasks go on, the observer sends nothing new, so activity is noted by
+#: this timer.
 _TICK_SECONDS = 30.0
 
 
@@ -55,7 +56,7 @@ class ActivityWatch:
             finally:
                 stream.close()
         except LinkError as error:
-            # The supervisor starts another one, which is followed in turn.
+            # The supervisor starts another observer, which is then followed.
             self._log.debug("Spanwise: the observer's clusters are not heard: %s", error)
         finally:
             self._tasks_running = False

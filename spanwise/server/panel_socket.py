@@ -1,4 +1,4 @@
-"""The WebSocket of a page: bytes to the observer and back, opened by nobody in between."""
+"""The WebSocket of a page: bytes go unread to the observer and back."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _POLICY_VIOLATION = 1008
 
 _RESOURCE = "spanwise"
 
-#: What a page may say whose user has the permission `read`: all of it asks, none of it
-#: changes a cluster or starts anything. Whatever else there will be needs `execute`.
+#: The messages that a page may send if its user has the permission `read`: they ask,
+#: and neither change a cluster nor start anything. All other messages need `execute`.
 READING = frozenset({"watch", "change", "tiles", "detail", "ack", "unwatch"})
 
 
@@ -56,7 +56,7 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
     async def get(  # type: ignore[override]
         self, *args: Any, **kwargs: Any
     ) -> None:
-        """Upgrade to a WebSocket; 403 for whom Jupyter does not know or let read."""
+        """Upgrade to a WebSocket; 403 for users whom Jupyter does not know or let read."""
         self._may_execute = await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, "execute", _RESOURCE)
         )
@@ -69,7 +69,7 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         self._pump = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        """From here on everything that ends the page's link ends here."""
+        """From here on, every end of the page's link is handled here."""
         try:
             self._check_page()
             observer = await self._find_observer()
@@ -133,7 +133,7 @@ class PanelSocket(WebSocketMixin, WebSocketHandler, JupyterHandler):  # type: ig
         if not self._may_execute and not _is_reading(message):
             await self._say(
                 "refused",
-                "On this server you may watch and nothing else: that message needs the permission "
+                "On this server you may only watch: this message needs the permission "
                 '"execute" on "spanwise".',
             )
             self.close(_POLICY_VIOLATION, "not permitted")

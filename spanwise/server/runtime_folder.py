@@ -64,7 +64,7 @@ class RuntimeFolder:
 
 
 def sweep(runtime_dir: Path) -> None:
-    """Remove what servers left behind that were killed."""
+    """Remove the folders and files of servers that were killed."""
     for file in runtime_dir.glob(_FILE_PATTERN):
         try:
             described = json.loads(file.read_text("utf-8"))
@@ -74,7 +74,7 @@ def sweep(runtime_dir: Path) -> None:
         if _is_alive(pid):
             continue
         file.unlink(missing_ok=True)
-        # Only ever a folder that one of us made.
+        # It is removed only if a Spanwise server made it.
         if folder.name.startswith("spanwise-server-") and not folder.is_symlink():
             shutil.rmtree(folder, ignore_errors=True)
 

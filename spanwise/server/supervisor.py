@@ -22,7 +22,7 @@ from spanwise.processes.restarts import Restarts
 from spanwise.server.observer_process import ObserverFailed, ObserverProcess
 from spanwise.wire.handshake import new_secret
 
-#: After a start that failed, answer with the same sentence for so long before trying again.
+#: For so long after a failed start, the answer is the same sentence, and no start is tried.
 _RETRY_SECONDS = 2.0
 
 #: Starts an observer, blocking; raises NodeNotFound or ObserverFailed.
@@ -71,7 +71,8 @@ class Supervisor:
         self._watching: asyncio.Task[None] | None = None
         self._failure: ObserverUnavailable | None = None
         self._failed_at = 0.0
-        # One that keeps dying is not started before its pause is over, however many pages ask.
+        # An observer that keeps dying is not started before its pause is over, however many
+        # pages ask.
         self._restarts = Restarts()
         self._stopped = False
 

@@ -1,0 +1,32 @@
+"""What a closed client has in place of its session, which its cluster goes on using."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spanwise.errors import ClusterError
+
+#: What the client may still ask: how it looks, and futures that are let go of.
+_HARMLESS = frozenset({"name", "cluster_id", "log_id", "wall_epoch", "dead", "drop_later"})
+
+
+class ClosedSession:
+    """Refuses everything that is asked of the cluster.
+
+    Parameters
+    ----------
+    session
+        The cluster's.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._known = {name: getattr(session, name) for name in _HARMLESS}
+
+    def running_workers(self) -> list[dict[str, Any]]:
+        """None that this client could use."""
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _HARMLESS:
+            return self._known[name]
+        raise ClusterError("This client is closed; make a new one with Client().")

@@ -1,0 +1,222 @@
+"""More workers, fewer, others: what a client, or a cluster, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from spanwise.client.future import _seconds
+from spanwise.client.queries import info_of_workers, tasks_seen
+from spanwise.client.session import Session
+from spanwise.notices import tell
+from spanwise.records.enumerations import LARGEST_U16
+
+#: The scheduler gives up moving results after a minute, and ends what still runs there ten
+#: seconds after it was asked to.
+_RETIRE_SECONDS = 180.0
+
+
+def command(
+    session: Session, what: str, timeout: float | None = 30.0, **fields: Any
+) -> tuple[list[int], str]:
+    """The numbers of the workers that it was done to, and why not to others."""
+    answer = session.ask("command", {"what": what, **fields}, timeout=timeout)
+    return answer.fields["workers"], answer.fields["sentence"]
+
+
+def scale(session: Session, count: Any) -> None:
+    """Have so many workers; returns before they have come or gone."""
+    command(session, "scale", count=_count("n", count))
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_U16:
+        raise ValueError(f"{name} is a number of workers from 0 to {LARGEST_U16}, not {value!r}")
+    return value
+
+
+class Adaptive:
+    """The range in which the number of workers follows the work.
+
+    Attributes
+    ----------
+    minimum, maximum
+        Fewest and most workers.
+    """
+
+    def __init__(self, session: Session, minimum: Any, maximum: Any) -> None:
+        self._session = session
+        self.minimum = _count("minimum", minimum)
+        self.maximum = _count("maximum", maximum)
+        if self.minimum > self.maximum:
+            raise ValueError(f"minimum={minimum} is more than maximum={maximum}")
+        command(session, "adapt", minimum=self.minimum, maximum=self.maximum)
+
+    def stop(self) -> None:
+        """Leave the number of workers as it is."""
+        command(self._session, "adapt", maximum=None)
+
+    def __repr__(self) -> str:
+        return f"<Adaptive: {self.minimum} to {self.maximum} workers>"
+
+
+def adapt(session: Session, minimum: Any, maximum: Any) -> Adaptive:
+    """Adapt within a range; most is twice the workers that there are, if nothing is said."""
+    most = 2 * max(1, len(session.running_workers())) if maximum is None else maximum
+    return Adaptive(session, minimum, most)
+
+
+class ClusterControl:
+    """Commands of a client; mixed into :class:`Client`."""
+
+    _session: Session
+    _timeout: float | None
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        raise NotImplementedError
+
+    def _worker_ids(self, named: Iterable[Any]) -> list[int]:
+        raise NotImplementedError
+
+    def scale(self, n: int) -> Any:
+        """Have `n` workers; returns before they have come or gone.
+
+        Those that go hand their results to the others first. With 0 nobody can take them: they
+        are computed again when there are workers, and data of `scatter` is lost.
+        """
+        return self._call(scale, self._session, n)
+
+    def adapt(self, minimum: int = 0, maximum: int | None = None) -> Any:
+        """Have as many workers as the work is worth.
+
+        Looked at each second: so many that the tasks that wait and run would end in five
+        seconds, as far as their durations are known, and no more than they can fill. More come at
+        once; only idle ones go, after three looks in a row.
+
+        Parameters
+        ----------
+        minimum, maximum
+            Fewest and most workers; default of the most: twice as many as there are.
+
+        Returns
+        -------
+        Adaptive
+            Its ``stop()`` ends that, as :meth:`scale` does.
+        """
+        return self._call(adapt, self._session, minimum, maximum)
+
+    def retire_workers(self, workers: Any = None, close_workers: bool = True, **kwargs: Any) -> Any:
+        """Let workers go when others have copies of the results that they alone hold.
+
+        They get no more tasks; what runs there may end for ten seconds, and then runs again
+        elsewhere.
+
+        Parameters
+        ----------
+        workers
+            Addresses, names or numbers; default: those without work, without the last one.
+        close_workers
+            False: they stay, without tasks.
+
+        Returns
+        -------
+        dict
+            Address of each worker that has gone to what was known of it. A warning says why others
+            stay: nobody could take their results.
+        """
+        return self._call(self._retire_workers, workers, close_workers)
+
+    def _retire_workers(self, workers: Any, close: bool) -> dict[str, dict[str, Any]]:
+        session = self._session
+        if workers is None:
+            busy = {task.worker for task in tasks_seen(session, states=["processing"])}
+            rows = session.running_workers()
+            chosen = [row["id"] for row in rows if row["id"] not in busy]
+            chosen = chosen[1:] if len(chosen) == len(rows) else chosen
+        else:
+            chosen = self._worker_ids([workers] if isinstance(workers, (str, int)) else workers)
+        infos = info_of_workers(session)
+        known = {info["id"]: address for address, info in infos.items()}
+        gone, sentence = command(
+            session, "retire", _RETIRE_SECONDS, workers=chosen, closes=bool(close)
+        )
+        if sentence:
+            tell(sentence)
+        return {known[each]: infos[known[each]] for each in gone if each in known}
+
+    def restart(self, timeout: float | str | None = None, wait_for_workers: bool = True) -> Any:
+        """Give up all tasks and results, and put new workers in the place of all.
+
+        All futures are cancelled.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait for the workers; default: four times the client's.
+        wait_for_workers
+            Return when the new ones run.
+
+        Raises
+        ------
+        TimeoutError
+        """
+        return self._call(self._restart, _seconds(timeout), wait_for_workers)
+
+    def _restart(self, timeout: float | None, wait: bool) -> None:
+        session = self._session
+        session.cancel_all("The cluster was restarted.")
+        rows = session.running_workers()
+        done, _ = command(session, "restart", workers=[row["id"] for row in rows])
+        if wait:
+            session.wait_for_workers(len(done), self._patience(timeout))
+
+    def restart_workers(
+        self,
+        workers: Sequence[Any],
+        timeout: float | str | None = None,
+        raise_for_error: bool = True,
+    ) -> Any:
+        """Put new workers in the place of these; what they held is computed again.
+
+        Parameters
+        ----------
+        workers
+            Addresses, names or numbers.
+        timeout
+            Seconds to wait for the new ones; default: four times the client's.
+        raise_for_error
+            False: what did not come in time is said in the answer.
+
+        Returns
+        -------
+        dict
+            Each of `workers` to ``"OK"`` or ``"timed out"``.
+
+        Raises
+        ------
+        ValueError
+            No worker is called so.
+        TimeoutError
+        """
+        return self._call(self._restart_workers, workers, _seconds(timeout), raise_for_error)
+
+    def _restart_workers(
+        self, workers: Sequence[Any], timeout: float | None, raise_for_error: bool
+    ) -> dict[Any, str]:
+        session = self._session
+        workers = [workers] if isinstance(workers, (str, int)) else list(workers)
+        chosen = self._worker_ids(workers)
+        count = len(session.running_workers())
+        command(session, "restart", workers=chosen)
+        try:
+            session.wait_for_workers(count, self._patience(timeout))
+        except TimeoutError:
+            if raise_for_error:
+                raise
+            return dict.fromkeys(workers, "timed out")
+        return dict.fromkeys(workers, "OK")
+
+    def _patience(self, timeout: float | None) -> float | None:
+        if timeout is not None:
+            return timeout
+        return None if self._timeout is None else 4 * self._timeout

@@ -1,0 +1,93 @@
+"""Finds futures in what users hold: containers and persisted collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dask.base import is_dask_collection as _is_dask_collection
+
+from spanwise.client.entries import CANCELLED
+from spanwise.client.future import Future
+
+
+def futures_of(o: Any, client: Any = None) -> list[Future]:
+    """Return the futures in an object, each once.
+
+    Parameters
+    ----------
+    o
+        A future, a collection that `persist` returned or that was made of one, or lists, tuples,
+        sets and dicts of those, in each other.
+    client
+        Look for cancelled ones.
+
+    Raises
+    ------
+    CancelledError
+        Of the first one that was cancelled, if a client is given.
+    """
+    found: dict[int, Future] = {}
+    # Held meanwhile: the number of one that is gone would be given again.
+    opened: dict[int, Any] = {}
+    pending = [o]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Future):
+            found.setdefault(id(one), one)
+            continue
+        inside = _inside(one)
+        if inside is not None and id(one) not in opened:
+            opened[id(one)] = one
+            pending += reversed(inside)
+    futures = list(found.values())
+    if client is not None:
+        refuse_cancelled(futures)
+    return futures
+
+
+def is_collection(value: Any) -> bool:
+    """Whether Dask can compute a value."""
+    return bool(_is_dask_collection(value))
+
+
+def _inside(one: Any) -> list[Any] | None:
+    """What a container or a collection holds; None for anything else."""
+    if isinstance(one, (list, tuple, set, frozenset)):
+        return list(one)
+    if isinstance(one, dict):
+        return list(one.values())
+    if is_collection(one):
+        return list(one.__dask_graph__().values())
+    return None
+
+
+def awaited(fs: Any) -> list[Future]:
+    """The futures that a caller waits for; also those that an iterator or a view gives.
+
+    Raises
+    ------
+    TypeError
+        It is neither future nor collection, and holds none.
+    """
+    if isinstance(fs, Future):
+        return [fs]
+    if isinstance(fs, (list, set)) and all(isinstance(each, Future) for each in fs):
+        return list(fs)
+    if not is_collection(fs) and not isinstance(fs, (list, tuple, set, frozenset, dict)):
+        if isinstance(fs, (str, bytes)) or not isinstance(fs, Iterable):
+            raise TypeError(
+                "wait() takes futures, persisted collections, and containers of them, "
+                f"not {type(fs).__name__}"
+            )
+        fs = list(fs)
+    return futures_of(fs)
+
+
+def refuse_cancelled(futures: Iterable[Future]) -> None:
+    """Raise the error of the first future that was cancelled."""
+    for future in futures:
+        entry = future._entry
+        if entry is not None and entry.status == CANCELLED:
+            failure = entry.failure()
+            raise failure.error

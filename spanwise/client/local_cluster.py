@@ -1,0 +1,242 @@
+"""A cluster on this machine, made before its client: `LocalCluster`."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable, Generator
+from typing import Any, ClassVar
+
+from spanwise.client.cluster_control import adapt, scale
+from spanwise.client.future import _seconds
+from spanwise.client.html import cluster_facts_html
+from spanwise.client.keywords import take_keywords
+from spanwise.client.private_cluster import PrivateCluster
+from spanwise.client.queries import info_of_workers, scheduler_info
+from spanwise.client.session import Session
+from spanwise.errors import ClusterError
+
+
+class LocalCluster:
+    """A scheduler and workers on this machine, which a client then uses.
+
+    It ends when it is closed, or when nothing refers to it any more; a client that was made from
+    it does not end it. It has one client at a time.
+
+    Parameters
+    ----------
+    name, n_workers, threads_per_worker, memory_limit
+        As of :class:`Client`.
+    processes
+        Workers are processes; False says so in a warning.
+    asynchronous
+        Methods that wait return coroutines; use ``async with`` or ``await``.
+    timeout
+        Seconds to wait for the workers.
+    **kwargs
+        Other keywords of `distributed`'s clusters: one warning says what happens instead.
+
+    Raises
+    ------
+    ClusterError
+        The cluster could not be started; the message says why and what to do.
+    TypeError
+        A keyword that nobody knows.
+
+    Examples
+    --------
+    >>> with LocalCluster(n_workers=2) as cluster, Client(cluster) as client:  # doctest: +SKIP
+    ...     client.submit(sum, [1, 2, 3]).result()
+    6
+    """
+
+    #: Makes a client: the file of clients imports this one, and says how.
+    _make_client: ClassVar[Callable[..., Any]]
+
+    asynchronous: bool = False
+
+    def __init__(
+        self,
+        name: str | None = None,
+        n_workers: int | None = None,
+        threads_per_worker: int | None = None,
+        processes: bool | None = None,
+        *,
+        memory_limit: Any = "auto",
+        asynchronous: bool = False,
+        timeout: float | str = 30,
+        **kwargs: Any,
+    ) -> None:
+        own = ("name", "n_workers", "threads_per_worker", "memory_limit", "timeout")
+        take_keywords("LocalCluster", {"processes": processes, **kwargs}, own)
+        self._begin(PrivateCluster(n_workers, threads_per_worker, memory_limit, name), asynchronous)
+        self._timeout = _seconds(timeout)
+        if not asynchronous:
+            self._start()
+
+    def _begin(self, cluster: PrivateCluster, asynchronous: bool) -> None:
+        self._cluster = cluster
+        self.asynchronous = asynchronous
+        self._has_started = False
+        self._client: weakref.ref[Any] | None = None
+
+    def _start(self) -> None:
+        self._cluster.start(self._timeout)
+        self._has_started = True
+
+    @classmethod
+    def _of(cls, client: Any, cluster: PrivateCluster) -> LocalCluster:
+        """The cluster that a client started for itself."""
+        made = cls.__new__(cls)
+        made._begin(cluster, client.asynchronous)
+        made._has_started = True
+        made._client = weakref.ref(client)
+        return made
+
+    # -- its client -------------------------------------------------------
+
+    def get_client(self) -> Any:
+        """Return the client that is open, or a new one."""
+        client = self._open_client()
+        return type(self)._make_client(self) if client is None else client
+
+    def _open_client(self) -> Any:
+        client = None if self._client is None else self._client()
+        return None if client is None or client.status == "closed" else client
+
+    def _lend(self, client: Any) -> PrivateCluster:
+        """Give what a new client needs.
+
+        Raises
+        ------
+        ClusterError
+            It is closed, has not started, or has a client.
+        """
+        if self.status != "running":
+            what = "has not started: await it first" if self.status == "starting" else "is closed"
+            raise ClusterError(f"The cluster {what}; Client() starts one of its own.")
+        if self._open_client() is not None:
+            raise ClusterError(
+                f"The cluster {self.name!r} has a client already, and one at a time: close that "
+                "one first, or use it, as cluster.get_client() returns it."
+            )
+        self._client = weakref.ref(client)
+        return self._cluster
+
+    # -- ending -----------------------------------------------------------
+
+    def close(self, timeout: float | str | None = None) -> Any:
+        """End the cluster, and close its client. Panels keep its history. Twice is safe."""
+        return self._call(self._close)
+
+    def _close(self) -> None:
+        if self.status != "running":
+            self._cluster.is_closed = True
+            return
+        client = self._open_client()
+        if client is not None:
+            client._close()
+        self._cluster.close()
+
+    def __enter__(self) -> LocalCluster:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._close()
+
+    def __await__(self) -> Generator[Any, None, LocalCluster]:
+        return self._started().__await__()
+
+    async def _started(self) -> LocalCluster:
+        if self.status == "starting":
+            await asyncio.to_thread(self._start)
+        return self
+
+    async def __aenter__(self) -> LocalCluster:
+        return await self._started()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await asyncio.to_thread(self._close)
+
+    def _call(self, function: Callable[..., Any], *args: Any) -> Any:
+        if self.asynchronous:
+            return asyncio.to_thread(function, *args)
+        return function(*args)
+
+    # -- its workers ------------------------------------------------------
+
+    def scale(self, n: int = 0) -> Any:
+        """Have `n` workers, as :meth:`Client.scale`."""
+        return self._call(scale, self._session, n)
+
+    def adapt(self, minimum: int = 0, maximum: int | None = None) -> Any:
+        """Have as many workers as the work is worth, as :meth:`Client.adapt`."""
+        return self._call(adapt, self._session, minimum, maximum)
+
+    # -- what it is -------------------------------------------------------
+
+    @property
+    def status(self) -> str:
+        """``starting``, ``running`` or ``closed``."""
+        if self._cluster.is_closed:
+            return "closed"
+        return "running" if self._has_started else "starting"
+
+    @property
+    def _session(self) -> Session:
+        if not self._has_started:
+            raise ClusterError("The cluster has not started: await it first.")
+        return self._cluster.session
+
+    def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
+        """Wait until this many workers run."""
+        return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
+
+    @property
+    def scheduler_info(self) -> dict[str, Any]:
+        """The scheduler and all workers, as :meth:`Client.scheduler_info` tells them."""
+        return scheduler_info(self._session, self._cluster.address, -1)
+
+    @property
+    def workers(self) -> dict[int, dict[str, Any]]:
+        """What is known of each worker, by the number of its place."""
+        return {each["name"]: each for each in info_of_workers(self._session).values()}
+
+    @property
+    def scheduler_address(self) -> str:
+        """Where the scheduler listens."""
+        return self._cluster.address
+
+    @property
+    def dashboard_link(self) -> str:
+        """Empty: the panels are in JupyterLab, and have no address of their own."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """As panels show it."""
+        return self._session.name
+
+    def __repr__(self) -> str:
+        if not self._has_started:
+            return f"<LocalCluster: {self.status}>"
+        workers = self._session.running_workers()
+        threads = sum(row["threads"] for row in workers)
+        return (
+            f"<LocalCluster: {self.name!r} {self.status}, workers={len(workers)}, "
+            f"threads={threads}>"
+        )
+
+    def _repr_html_(self) -> str:
+        if not self._has_started:
+            return f"<p>The cluster is {self.status}.</p>"
+        return cluster_facts_html(self._session, self.status)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("A cluster cannot be sent to workers")
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what to use instead of what `distributed`'s clusters have."""
+        from spanwise.client.distributed_names import absent_attribute
+
+        raise absent_attribute(name, "LocalCluster")

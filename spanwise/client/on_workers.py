@@ -1,0 +1,82 @@
+"""Functions that queries run on the workers; they import nothing that a worker would not."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import platform
+import struct
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from types import FrameType
+from typing import Any
+
+#: As `distributed` lists them; those that are not installed have None.
+PACKAGES = (
+    "spanwise",
+    "dask",
+    "distributed",
+    "msgpack",
+    "cloudpickle",
+    "toolz",
+    "numpy",
+    "pandas",
+)
+
+
+def versions_here(packages: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """System and packages of this process, as `distributed` tells them."""
+    system = platform.uname()
+    return {
+        "host": {
+            "python": ".".join(map(str, sys.version_info)),
+            "python-bits": struct.calcsize("P") * 8,
+            "OS": system.system,
+            "OS-release": system.release,
+            "machine": system.machine,
+            "processor": system.processor,
+            "byteorder": sys.byteorder,
+            "LC_ALL": os.environ.get("LC_ALL", "None"),
+            "LANG": os.environ.get("LANG", "None"),
+        },
+        "packages": {
+            "python": ".".join(map(str, sys.version_info)),
+            **{name: _version(name) for name in (*PACKAGES, *packages)},
+        },
+    }
+
+
+def _version(name: str) -> str | None:
+    # A module that is imported tells what runs, also when another was installed since.
+    said = getattr(sys.modules.get(name), "__version__", None)
+    if isinstance(said, str):
+        return said
+    try:
+        return version(name)
+    except Exception:  # noqa: BLE001 (not installed, or its metadata is broken)
+        return None
+
+
+def stacks_here() -> dict[int, list[str]]:
+    """What runs here: the scheduler's id of each task to its frames, the outermost first."""
+    frames: Mapping[int, FrameType] = sys._current_frames()
+    found = {}
+    for thread in threading.enumerate():
+        # Only threads that run tasks have these.
+        row, frame = getattr(thread, "row", None), frames.get(thread.ident or 0)
+        if row is not None and frame is not None and not getattr(thread, "reporting", False):
+            found[row[0]] = _lines(frame)
+    return found
+
+
+def _lines(frame: FrameType | None) -> list[str]:
+    lines: list[str] = []
+    while frame is not None:
+        code = frame.f_code
+        source = linecache.getline(code.co_filename, frame.f_lineno or 0, frame.f_globals).lstrip()
+        place = f'  File "{code.co_filename}", line {frame.f_lineno}, in {code.co_name}'
+        lines.append(f"{place}\n\t{source}")
+        frame = frame.f_back
+    return lines[::-1]

@@ -1,0 +1,188 @@
+"""Plugins: registered with the scheduler, which sends them to all workers, present and future."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from spanwise.client.reason import open_error
+from spanwise.client.session import dump
+from spanwise.errors import ClusterError
+from spanwise.observed.questions import level_of_asker
+from spanwise.plugins import UploadFile, WorkerCallback, WorkerPlugin
+
+if TYPE_CHECKING:
+    from spanwise.client.session import Session
+
+
+class PluginMethods:
+    """What a client does with plugins."""
+
+    if TYPE_CHECKING:
+        _session: Any
+
+        def _call(self, function: Callable[..., Any], *args: Any) -> Any: ...
+
+    def register_plugin(
+        self, plugin: WorkerPlugin, name: str | None = None, idempotent: bool | None = None
+    ) -> Any:
+        """Set up a plugin on all workers, and on each that joins before its first task.
+
+        Parameters
+        ----------
+        plugin
+            A :class:`WorkerPlugin`.
+        name
+            Default: the plugin's `name`, or one of its class and a random number. A plugin that
+            has the name already is torn down first.
+        idempotent
+            Do nothing if there is one of this name; default: what the plugin says.
+
+        Returns
+        -------
+        dict
+            Worker address to ``{"status": "OK"}``.
+
+        Raises
+        ------
+        BaseException
+            What `setup` raised on a worker; the plugin is torn down everywhere then.
+        ClusterError
+            There is no room for it: 1,000 plugins of 256 MiB together.
+        """
+        _check_plugin(plugin)
+        if idempotent is None:
+            idempotent = bool(getattr(plugin, "idempotent", False))
+        if name is None:
+            name = getattr(plugin, "name", None)
+        if name is None:
+            name = f"{type(plugin).__name__}-{uuid.uuid4()}"
+        return self._call(_register, self._session, dump(plugin), str(name), idempotent)
+
+    def register_worker_plugin(
+        self, plugin: WorkerPlugin, name: str | None = None, nanny: bool | None = None
+    ) -> Any:
+        """Deprecated: use :meth:`register_plugin`."""
+        warnings.warn(
+            "register_worker_plugin() is deprecated: use register_plugin()",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if nanny:
+            raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
+        return self.register_plugin(plugin, name)
+
+    def unregister_worker_plugin(self, name: str, nanny: bool | None = None) -> Any:
+        """Tear a plugin down on all workers; later ones do without it.
+
+        Returns
+        -------
+        dict
+            Worker address to ``{"status": "OK"}``.
+
+        Raises
+        ------
+        ValueError
+            There is no plugin of this name.
+        BaseException
+            What `teardown` raised on a worker.
+        """
+        if nanny:
+            raise NotImplementedError("Spanwise workers have no nanny: the scheduler watches them")
+        return self._call(_unregister, self._session, str(name))
+
+    def register_worker_callbacks(self, setup: Callable[..., Any] | None = None) -> Any:
+        """Call a function on all workers, and on each that joins before its first task.
+
+        Parameters
+        ----------
+        setup
+            A parameter `dask_worker` gets the worker.
+        """
+        if not callable(setup):
+            raise TypeError("register_worker_callbacks() takes a function")
+        return self.register_plugin(WorkerCallback(setup))
+
+    def upload_file(self, filename: str, load: bool = True) -> Any:
+        """Bring a module to all workers, and to each that joins.
+
+        It lies in the worker's `local_directory`, where modules are looked for first. A file of
+        the same name takes its place.
+
+        Parameters
+        ----------
+        filename
+            A ``.py``, ``.egg``, ``.zip`` or ``.pyz`` file; with ``load=False`` any file. With
+            all plugins at most 256 MiB.
+        load
+            Import what is in it, again if it was imported before.
+
+        Returns
+        -------
+        dict
+            Worker address to ``{"status": "OK"}``.
+        """
+        return self.register_plugin(UploadFile(filename, load))
+
+
+def _check_plugin(plugin: Any) -> None:
+    if isinstance(plugin, WorkerPlugin):
+        if type(plugin).transition is not WorkerPlugin.transition:
+            warnings.warn(
+                f"{type(plugin).__name__}.transition() is never called: Spanwise's workers are "
+                "not told the keys of their tasks. get_task_stream() tells what ran.",
+                RuntimeWarning,
+                stacklevel=level_of_asker(),
+            )
+        return
+    bases = {base.__name__ for base in type(plugin).__mro__}
+    for other in bases & {"SchedulerPlugin", "NannyPlugin"}:
+        raise NotImplementedError(
+            f"Spanwise has no {other}: its scheduler is no Python process, and watches the "
+            "workers itself. Use WorkerPlugin."
+        )
+    raise TypeError(
+        f"register_plugin() takes an instance of a subclass of spanwise.WorkerPlugin, not "
+        f"{plugin!r}. Registering duck-typed plugins is not allowed."
+    )
+
+
+def _register(session: Session, blob: bytes, name: str, idempotent: bool) -> dict[str, Any]:
+    try:
+        return _ask(session, name, blob, idempotent)
+    except _Failed as failed:
+        # Else workers that join later would fail likewise, one after another.
+        try:
+            _ask(session, name, None)
+        except _Failed:
+            pass  # where it was not set up there is nothing to tear down
+        raise failed.error from None
+
+
+def _unregister(session: Session, name: str) -> dict[str, Any]:
+    try:
+        return _ask(session, name, None)
+    except _Failed as failed:
+        raise failed.error from None
+
+
+class _Failed(Exception):
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _ask(
+    session: Session, name: str, blob: bytes | None, idempotent: bool = False
+) -> dict[str, Any]:
+    fields = {"name": name, "setUp": blob is not None, "idempotent": idempotent}
+    answer = session.ask("plugin", fields, None, [] if blob is None else [blob], timeout=None)
+    if answer.fields["why"]:
+        raise ClusterError(answer.fields["why"])
+    if blob is None and not answer.fields["known"]:
+        raise ValueError(f"There is no plugin {name!r}")
+    for each, error in zip(answer.fields["failed"], answer.blobs, strict=True):
+        stand_in = ClusterError(f"Plugin {name!r} failed on worker-{each['worker']}: {each['why']}")
+        raise _Failed(open_error(bytes(error), stand_in))
+    return {row["address"]: {"status": "OK"} for row in session.running_workers()}

@@ -1,0 +1,134 @@
+"""A cluster that this process starts and owns: its scheduler, its observer, the session."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any
+
+import dask
+
+from spanwise.client.forked import stay_out_of_forks
+from spanwise.client.launch import launch_spec, worker_ttl_seconds
+from spanwise.client.session import Session
+from spanwise.client.start_scheduler import start_scheduler
+from spanwise.errors import ClusterError
+from spanwise.observed.find_observer import find_observer
+from spanwise.observed.observer_address import ObserverAddress
+from spanwise.processes.abandoned import remove_spilled
+from spanwise.processes.node import NodeNotFound
+from spanwise.processes.node_process import NodeProcess
+from spanwise.wire.link import dial
+
+
+class PrivateCluster:
+    """The processes of a cluster; the last holder, or the one that closes it, ends them.
+
+    Parameters
+    ----------
+    n_workers, threads_per_worker, memory_limit, name
+        As of `Client`.
+
+    Attributes
+    ----------
+    scheduler, observer
+        Processes, once it has started; the observer may be somebody else's.
+    session
+        The connection to the scheduler, once it has started.
+    """
+
+    def __init__(
+        self,
+        n_workers: int | None,
+        threads_per_worker: int | None,
+        memory_limit: Any,
+        name: str | None,
+    ) -> None:
+        self._options = (n_workers, threads_per_worker, memory_limit, name)
+        self.scheduler: NodeProcess | None = None
+        self.observer: ObserverAddress | None = None
+        self.session: Session
+        self.is_closed = False
+
+    def start(self, timeout: float | None) -> None:
+        """Start the processes and wait for the workers.
+
+        Raises
+        ------
+        ClusterError
+            It could not be started; the message says why and what to do.
+        TimeoutError
+        """
+        try:
+            recording = bool(dask.config.get("spanwise.recording", True))
+            self.observer = _find_observer() if recording else None
+            self.scheduler, count = start_scheduler(
+                *self._options, self.observer, recording, worker_ttl_seconds()
+            )
+        except NodeNotFound as error:
+            raise ClusterError(str(error)) from None
+        except BaseException:
+            self.end_processes()
+            raise
+        try:
+            link = dial(
+                self.scheduler.address,
+                self.scheduler.secret,
+                "client",
+                {"name": "client", "launch": launch_of_client()},
+            )
+            lost = partial(remove_spilled, self.scheduler.folder)
+            self.session = Session(link, self.scheduler.secret, lost)
+            stay_out_of_forks(self.session)
+            self.session.wait_for_workers(count, timeout)
+        except BaseException as error:
+            error.add_note(self.scheduler.log_tail())
+            self.end_processes()
+            raise
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler listens."""
+        return self.scheduler.address if self.scheduler else ""
+
+    def close(self) -> None:
+        """End it; the observer keeps its history if it is somebody else's. Twice is safe."""
+        self.is_closed = True
+        self.session.close(self._kill_stopped)
+        self.end_processes()
+
+    def end_processes(self) -> None:
+        """End what was started, without a word to it."""
+        if self.scheduler is not None:
+            self.scheduler.close()
+        if self.observer is not None:
+            self.observer.close()
+
+    def _kill_stopped(self) -> None:
+        """Stopped processes read no goodbye, and the scheduler would wait for its observer."""
+        for owned in (self.scheduler, self.observer):
+            if owned is not None:
+                owned.kill_if_stopped()
+
+
+def launch_of_client() -> dict[str, Any]:
+    """What a client says of itself when it connects."""
+    launch = launch_spec()
+    del launch["env"]  # the workers have it; the link does not need it
+    return launch
+
+
+def _find_observer() -> ObserverAddress | None:
+    """The observer, or None with a warning: computing does not need it."""
+    try:
+        return find_observer()
+    except NodeNotFound:
+        raise
+    except ClusterError as error:
+        warnings.warn(
+            # Where the cluster is made: beyond `start`, its caller and their constructor.
+            f"Nothing will be recorded for the panels: {error}",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+        return None
