@@ -1,0 +1,216 @@
+"""JupyterLab, the two extensions in it, the servers that run, and the kernels they offer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from spanwise.command.findings import Finding, bad, good, note
+from spanwise.processes.process_state import lives
+from spanwise.version import read_version
+from spanwise.wire.errors import LinkError
+from spanwise.wire.link import dial
+from spanwise.wire.schema import PROTOCOL
+
+LAB_EXTENSION = "@spanwise/lab"
+SERVER_EXTENSION = "spanwise.server"
+#: As install.json and `pyproject.toml` have it.
+JUPYTERLAB = ">=4.6,<5"
+_KERNEL_SECONDS = 60
+_DIAL_SECONDS = 5.0
+#: Asked of each kernel's interpreter.
+_ASK = (
+    "import json; from spanwise.version import read_version; "
+    "from spanwise.wire.schema import PROTOCOL; print(json.dumps([read_version(), PROTOCOL]))"
+)
+
+
+def look_at_jupyterlab() -> Iterator[Finding]:
+    """Its version, and whether it would load the panels and the server's part."""
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        version = metadata.version("jupyterlab")
+    except metadata.PackageNotFoundError:
+        yield note(
+            "JupyterLab",
+            "not installed in this environment: the panels need it, computing does not",
+            f'{sys.executable} -m pip install "jupyterlab{JUPYTERLAB}"',
+        )
+        return
+    if not SpecifierSet(JUPYTERLAB).contains(version, prereleases=True):
+        yield bad(
+            "JupyterLab",
+            f"{version} is installed; the panels need {JUPYTERLAB}",
+            f'{sys.executable} -m pip install "jupyterlab{JUPYTERLAB}"',
+        )
+        return
+    yield good("JupyterLab", version)
+    yield _panels()
+    yield _server_extension()
+
+
+def _panels() -> Finding:
+    from jupyter_core.paths import jupyter_path
+    from jupyterlab_server.config import get_page_config
+
+    folders = jupyter_path("labextensions")
+    reinstall = f"{sys.executable} -m pip install --force-reinstall spanwise"
+    found = next((path for path in folders if (Path(path) / LAB_EXTENSION).is_dir()), None)
+    if found is None:
+        return bad("panels", f"{LAB_EXTENSION} is in none of {', '.join(folders)}", reinstall)
+    described = json.loads((Path(found) / LAB_EXTENSION / "package.json").read_text("utf-8"))
+    if described["version"] != read_version():
+        return bad(
+            "panels",
+            f"those in {found} are of {described['version']}, Spanwise itself is {read_version()}",
+            reinstall,
+        )
+    disabled = get_page_config(folders).get("disabledExtensions", {})
+    if _is_named(disabled, LAB_EXTENSION):
+        return bad(
+            "panels",
+            "installed, but disabled in JupyterLab's settings",
+            f"jupyter labextension enable {LAB_EXTENSION}",
+        )
+    return good("panels", f"in {found}")
+
+
+def _is_named(disabled: Any, extension: str) -> bool:
+    """Whether page settings name it: a list, or a mapping to true and false."""
+    if isinstance(disabled, dict):
+        return bool(disabled.get(extension))
+    return extension in disabled
+
+
+def _server_extension() -> Finding:
+    from jupyter_core.paths import jupyter_config_path
+    from jupyter_server.extension.config import ExtensionConfigManager
+
+    manager = ExtensionConfigManager(read_config_path=jupyter_config_path())
+    enabled = manager.get_jpserver_extensions().get(SERVER_EXTENSION)
+    if enabled:
+        return good("server part", "enabled")
+    return bad(
+        "server part",
+        "disabled in Jupyter's settings" if enabled is False else "Jupyter's settings lack it",
+        f"jupyter server extension enable {SERVER_EXTENSION}",
+    )
+
+
+def look_at_servers() -> Iterator[Finding]:
+    """Jupyter servers of this user that run, and whether kernels can reach Spanwise in them."""
+    try:
+        from jupyter_core.paths import jupyter_runtime_dir
+        from jupyter_server.serverapp import list_running_servers
+    except ImportError:
+        return  # `look_at_jupyterlab` has said it
+    runtime = Path(jupyter_runtime_dir())
+    without = {each["pid"]: each["url"] for each in list_running_servers(str(runtime))}
+    files = set(runtime.glob("spanwise-*.json"))
+    named = os.environ.get("SPANWISE_CONNECTION")
+    if named:
+        files.add(Path(named))
+    for file in sorted(files):
+        try:
+            connection = json.loads(file.read_text("utf-8"))
+            pid, url = connection["pid"], without.pop(connection["pid"], "")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            yield bad(
+                "server",
+                f"{file} cannot be read: {error}",
+                "restart the Jupyter server that wrote it, or remove the file",
+            )
+            continue
+        if lives(pid):
+            yield _server(connection, f"process {pid}{url and f', {url}'}")
+        elif named == str(file):
+            yield bad(
+                "server",
+                f"SPANWISE_CONNECTION names {file}, whose server (process {pid}) has ended",
+                "unset SPANWISE_CONNECTION, or start this program from the new server",
+            )
+    for pid, url in without.items():
+        yield note(
+            "server",
+            f"the Jupyter server at {url} (process {pid}) runs without Spanwise",
+            "if it is of this environment, restart it: it started before Spanwise was installed",
+        )
+
+
+def _server(connection: dict[str, Any], name: str) -> Finding:
+    restart = "restart the Jupyter server, then the kernels"
+    if connection.get("protocol") != PROTOCOL:
+        return bad(
+            "server",
+            f"{name} speaks protocol {connection.get('protocol')}, this Spanwise {PROTOCOL}",
+            "install the same version of Spanwise for both; " + restart,
+        )
+    try:
+        secret = bytes.fromhex(Path(connection["secretFile"]).read_text("ascii"))
+        dial(connection["doorbell"], secret, "doorbell", timeout=_DIAL_SECONDS).close()
+    except (OSError, ValueError, KeyError, LinkError) as error:
+        return bad("server", f"{name} does not answer: {error}", restart)
+    return good("server", f"{name} answers")
+
+
+def look_at_kernels() -> Iterator[Finding]:
+    """Whether each Python kernel can import Spanwise, and which."""
+    try:
+        from jupyter_client.kernelspec import KernelSpecManager
+    except ImportError:
+        return
+    for name, described in sorted(KernelSpecManager().get_all_specs().items()):
+        spec = described["spec"]
+        if spec.get("language", "").lower() == "python" and spec.get("argv"):
+            yield _kernel(name, spec)
+
+
+def _kernel(name: str, spec: dict[str, Any]) -> Finding:
+    # As the kernel manager does it: a bare name is this environment's.
+    program = spec["argv"][0]
+    if program in ("python", "python3"):
+        program = sys.executable
+    path = shutil.which(program)
+    label = f"{name} ({program})"
+    if path is None:
+        return note(
+            "kernel",
+            f"{label}: its program is not there",
+            f"jupyter kernelspec remove {name}, or make that environment again",
+        )
+    try:
+        answer = subprocess.run(
+            [path, "-c", _ASK],
+            capture_output=True,
+            text=True,
+            timeout=_KERNEL_SECONDS,
+            check=False,
+            env={**os.environ, **spec.get("env", {})},
+            cwd="/",
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return note("kernel", f"{label}: its program does not answer: {error}")
+    if answer.returncode != 0:
+        last = (answer.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        return note(
+            "kernel",
+            f"{label} cannot import Spanwise ({last}): its notebooks cannot use it",
+            f"{path} -m pip install spanwise",
+        )
+    version, protocol = json.loads(answer.stdout.splitlines()[-1])
+    if protocol != PROTOCOL:
+        return bad(
+            "kernel",
+            f"{label} has Spanwise {version} of protocol {protocol}, here it is "
+            f"{read_version()} of protocol {PROTOCOL}: they cannot talk",
+            f"{path} -m pip install spanwise=={read_version()}",
+        )
+    return good("kernel", f"{label}: Spanwise {version}")
