@@ -10,7 +10,7 @@ import { type ISignal, Signal } from '@lumino/signaling';
 import { REFUSED_CLUSTER, type ClusterInfo } from '../wire/panel-link';
 import type { IFeed } from './feed-types';
 
-/** Nothing given: the first cluster there is, and from then on that cluster's notebook or name. */
+/** What a panel belongs to. An empty target becomes that of the first cluster that there is: its notebook or name. */
 export type ClusterTarget = {
   /** Path of the notebook, as the contents service writes it. */
   readonly notebook?: string;
@@ -89,12 +89,12 @@ export class ClusterRef implements IDisposable {
     this._changed.emit();
   }
 
-  /** A cluster of this target is on its way. */
+  /** Whether a requested cluster has not been heard of yet. */
   get isAwaiting(): boolean {
     return this._awaited !== null;
   }
 
-  /** While there is no current one: a cluster of another target that has not ended. */
+  /** If there is no current cluster: one of another target that has not ended. */
   get elsewhere(): ClusterInfo | null {
     return this._elsewhere;
   }
@@ -209,7 +209,8 @@ export class ClusterRef implements IDisposable {
       this._missingSince = Date.now();
       this._mayReturn = true;
       clearTimeout(this._returnTimer);
-      // Not by the clock: a timer may be a millisecond early, and nothing would look again.
+      // The end of the wait is kept as a flag and not compared with the clock: a timer may be a millisecond early, and nothing would look
+      // again.
       this._returnTimer = setTimeout(() => {
         this._mayReturn = false;
         this._refresh();
@@ -230,7 +231,10 @@ function isNewer(info: ClusterInfo, than: ClusterInfo | null): boolean {
   return than === null || info.startedAt > than.startedAt;
 }
 
-/** The lasting description of a cluster: its notebook if it has one, else its name. If none was let in, the next cluster. */
+/**
+ * The lasting description of a cluster: its notebook if it has one, else its name. For the entry of refused clusters it is empty, which
+ * means the next cluster.
+ */
 export function targetOf(
   info: ClusterInfo,
   notebookOf: NotebookOf

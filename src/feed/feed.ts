@@ -167,7 +167,10 @@ export class Feed implements IFeed {
     }
   }
 
-  /** The observer keeps every watch, also one that it cannot answer yet; but of more than so many, it had no place for some. */
+  /**
+   * The observer keeps MOST_WATCHES watches and refuses the rest. When one of this page goes, a refused watch may find a place: all that
+   * failed ask again.
+   */
   private _fillPlace(): void {
     if (this._isDisposed || this._watches.size < MOST_WATCHES) {
       return;

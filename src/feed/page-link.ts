@@ -211,7 +211,7 @@ export class PageLink implements IDisposable {
 
 export namespace PageLink {
   export interface IOptions {
-    /** For what the page itself says of its link. */
+    /** Translates the page's own sentences about its link. */
     readonly trans: Trans;
     /** Starts a new socket to the relay. */
     readonly open: () => ISocket;

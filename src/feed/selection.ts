@@ -30,9 +30,9 @@ export type Condition =
       readonly kind:
         SpanMatch | 'function' | 'not function' | 'worker' | 'status';
       readonly value: string;
-      /** Of a span by path: the beginning of the value, "Alice › ". */
+      /** For a span by path, the beginning of the value: "Alice › ". */
       readonly within?: string;
-      /** Every span of this tag, wherever it is. */
+      /** True: every span of this tag, wherever it is. */
       readonly isTag?: true;
     }
   | {
@@ -101,7 +101,7 @@ export class SelectionModel implements IDisposable {
     this._step({ ...this._state, time });
   }
 
-  /** Select an item or, with null, nothing. No undo step: nothing is lost by it. */
+  /** Select an item or, with null, nothing. It is no undo step, since it loses nothing. */
   select(selected: Selected | null): void {
     this._set({ ...this._state, selected });
   }

@@ -1,7 +1,7 @@
 /**
- * Tiles of the task stream that are here, least recently used thrown away first. Settled ones stay right unless rows come late; each is
- * shown until a newer one comes, so that nothing flickers while the run goes on. One cache per page; a *scope* (log and filter) keeps
- * tiles of different watches apart, and lets equal watches share them.
+ * Tiles of the task stream that the page has; the least recently used are thrown away first. Settled ones stay right unless rows come late;
+ * each is shown until a newer one comes, so that nothing flickers while the run goes on. One cache per page; a *scope* (log and filter)
+ * keeps tiles of different watches apart, and lets equal watches share them.
  */
 import { BoundedMap } from '../base/bounded-map';
 import type { TileData } from './feed-types';
@@ -10,7 +10,7 @@ import type { TileData } from './feed-types';
 const BYTES_PER_BOX = 23;
 const BYTES_PER_TILE = 200;
 
-/** Logs and filters whose tiles are told apart; of more, those used longest ago are asked for again. */
+/** How many scopes are remembered; tiles of a scope that was forgotten are asked for again. */
 const SCOPES_KEPT = 256;
 
 /** A 4 K wide view at 8 lanes is some 16 tiles; 48 MiB hold a few hundred full ones. */

@@ -25,7 +25,7 @@ export class Watch implements IWatch {
   private _id: number;
   private _spec: WatchSpec;
   private _snapshot: Snapshot | null = null;
-  /** Of the tiles; null until the log and the filter of the answer are known. */
+  /** The scope of the watch's tiles; null until the log and the filter of an answer are known. */
   private _scope: number | null = null;
   /** An observer has told of the cluster. */
   private _isExpected = false;
@@ -34,7 +34,7 @@ export class Watch implements IWatch {
   private _tilesFailure: string | null = null;
   private _isAsking = true;
   private _isDisposed = false;
-  /** The observer makes no tiles before it has answered: those asked for meanwhile may never come. */
+  /** True until the first answer: the observer makes no tiles before it, so those asked for meanwhile may never come. */
   private _mayLackTiles = true;
   /** Tiles on their way, and since when. */
   private readonly _asked = new Map<string, number>();
@@ -87,7 +87,7 @@ export class Watch implements IWatch {
       part => JSON.stringify(after[part]) !== JSON.stringify(before[part])
     );
     if (!filter && !time && !params) {
-      // It would have no answer.
+      // The question stays the same, so there would be no answer.
       return;
     }
     this._spec = after;
@@ -160,7 +160,7 @@ export class Watch implements IWatch {
     const tile: TileData = { ...fields, ...tables.boxes };
     this._host.tiles.put(this._scope, tile);
     if (this._tilesFailure !== null) {
-      // It works again, and of a run that is over no other snapshot would tell so.
+      // Tiles come again. A run that is over brings no other snapshot that would remove the sentence.
       this._tilesFailure = null;
       this._listener(this);
     }

@@ -8,7 +8,7 @@ import type { IndexedBy } from '../base/typed-arrays';
 import { DEFAULT_SPAN, type LaneId, type SpanId } from '../records/ids';
 import { STATUS_REPLACED, type LogStore } from './store/log-store';
 
-/** By the filter's word. A run that was given back for want of an input has no status: it runs again, and that run has one. */
+/** Statuses by the word in a filter. A run that was given back for want of an input has none: its task runs again, and that run has one. */
 const STATUS_OF: Readonly<Record<FilteredStatus, RunStatus>> = {
   ok: RunStatus.Ok,
   failed: RunStatus.Failed,
@@ -27,10 +27,10 @@ export type CompiledFilter = {
   readonly isOpen: boolean;
   /** By span id, 65,536 bytes. */
   readonly spans: IndexedBy<SpanId, Uint8Array>;
-  /** By function name id; ids beyond it pass as `otherFunctions` says. */
+  /** By function name id; `otherFunctions` holds for ids beyond its end. */
   readonly functions: Uint8Array;
   readonly otherFunctions: 0 | 1;
-  /** Whether what belongs to no span and no function passes: what workers do outside tasks. */
+  /** Whether work outside tasks passes, which belongs to no span and no function. */
   readonly outsideTasks: 0 | 1;
   /** By worker, 65,536 bytes. */
   readonly workers: Uint8Array;
@@ -44,7 +44,7 @@ export type CompiledFilter = {
   readonly byStatus: boolean;
 };
 
-/** Each tile asks for the key of its watch's filter, which may be 64 Ki characters long. */
+/** Keys are kept, because each tile asks for the key of its filter, which may be 64 Ki characters long. */
 const filterKeys = new WeakMap<Filter, string>();
 
 export function filterKey(filter: Filter): string {
@@ -233,7 +233,10 @@ export function allStatuses(): Uint8Array {
   return table;
 }
 
-/** Whether a row of `fine` passes; workers and time are another matter. No function: it was outside tasks, whatever its span says. */
+/**
+ * Whether a row of `fine` passes by span and function; its callers check worker and time. A row without a function is work outside tasks,
+ * whatever its span says.
+ */
 export function passesFineRow(
   filter: CompiledFilter,
   row: { readonly span: SpanId; readonly function: number }

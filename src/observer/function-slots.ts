@@ -4,7 +4,7 @@ const SLOTS = 12;
 const ROUNDS = 3;
 /** The first two dozen go to the functions that appear first; the third is kept for functions that turn out to matter. */
 const FIRST_COME = 24;
-/** Share of all thread time from which a function matters: below it, its bar is a line. */
+/** From this share of all thread time a function matters: below it, its bar is a line. */
 const NOTABLE_SHARE = 0.005;
 /** 5 and 12 have no common divisor: stepping by 5 visits every slot. */
 const STEP = 5;

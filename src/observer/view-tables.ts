@@ -25,7 +25,7 @@ const TABLES_OF_VIEW: Readonly<Record<ViewName, readonly TableName[]>> = {
   memory: ['memory', 'stored', 'memoryRuns', 'memorySamples', 'workers']
 };
 
-/** Equal as long as the view's answer would be. */
+/** Stays equal as long as the view's answer does. */
 export function viewVersion(log: LogStore, view: ViewName): string {
   return TABLES_OF_VIEW[view]
     .map(table => log.blocks.get(table) ?? 0)

@@ -11,12 +11,12 @@ import { makeTile } from './tiles/tile';
 const BLOCKS = 24;
 const ROWS = 1024;
 const LANES = 4;
-/** Of a run, in seconds; every 16th is a hundred times as long, so that both kinds of boxes are drawn. */
+/** Seconds of a run; every 16th is a hundred times as long, so that both kinds of boxes are drawn. */
 const DURATION = 4e-4;
 
 /**
- * One for each way that tiles are drawn. Compiled code that reaches a branch for the first time is discarded and compiled again, while the
- * user waits for the tile: without the last of these, the first tile by function or span took half as long again.
+ * One for each way that tiles are drawn. Compiled code that meets a branch for the first time is discarded and compiled again while the
+ * user waits: without the last of these filters, the first tile by function or span took half as long again.
  */
 export const WARM_UP_FILTERS: readonly Filter[] = [
   {},
@@ -51,7 +51,7 @@ export function* warmUpBlocks(): Generator<BlockRows, void> {
   }
 }
 
-/** Of every 16 runs one waits for a transfer and one is fused of two. */
+/** One of every 16 runs waits for a transfer, and one is fused of two tasks. */
 function partsBlock(block: number): BlockRows {
   const rows = (ROWS / 16) * 3;
   const columns = {

@@ -74,7 +74,7 @@ describe('a plane of cells', () => {
                 expect([at, plane.category[at]]).toEqual([at, value]);
               }
             }
-            // What takes no time shows where nothing else is.
+            // A run that takes no time shows where nothing else is.
             const only = own.filter(({ from }) => from >= begin && from < end);
             if (busy === 0 && only.length === 1) {
               expect(plane.category[at]).toBe(only[0]!.value);
@@ -113,35 +113,6 @@ describe('a plane of cells', () => {
         }
       }),
       { numRuns: 20 }
-    );
-  });
-
-  it('lets what has more than half of a cell win, in whatever order', () => {
-    fc.assert(
-      fc.property(
-        fc.array(
-          fc.tuple(fc.constantFrom(1, 2, 3), fc.integer({ min: 1, max: 9 }))
-        ),
-        votes => {
-          const plane = new CellPlane(1);
-          const weights = new Map<number, number>();
-          for (const [value, weight] of votes) {
-            plane.vote(5, value, weight);
-            weights.set(value, (weights.get(value) ?? 0) + weight);
-          }
-          const all = votes.reduce((sum, [, weight]) => sum + weight, 0);
-          for (const [value, weight] of weights) {
-            if (weight > all / 2) {
-              expect(plane.category[5]).toBe(value);
-              // It is left with what the others could not outweigh.
-              expect(plane.weight[5]).toBeGreaterThanOrEqual(2 * weight - all);
-            }
-          }
-          if (votes.length > 0) {
-            expect([...weights.keys()]).toContain(plane.category[5]);
-          }
-        }
-      )
     );
   });
 
@@ -249,6 +220,9 @@ describe('cells of runs that were dropped', () => {
     const shared = 375 * SECONDS;
     cells.add(lane(1), 7, shared, SECONDS / 2);
     cells.add(lane(1), 8, shared + SECONDS / 2, SECONDS / 2);
+    // One that takes no time, and one that reaches over three cells.
+    cells.add(lane(1), 9, 100.5 * SECONDS, 0);
+    cells.add(lane(1), 9, 200.5 * SECONDS, 2 * SECONDS);
     // One in each page of one lane: each covers a quarter of the 5th cell.
     for (let page = 0; page < runs; page++) {
       const start = page * pageSeconds + 5 * SECONDS;
@@ -258,8 +232,13 @@ describe('cells of runs that were dropped', () => {
     const first = cells.page(lane(1), 0)!;
     // The 5th of 512 is the 2nd of 256, and that of the other page lies 256 behind it.
     const filled = [...first.runs.keys()].filter(cell => first.runs[cell]! > 0);
-    expect(filled).toEqual([2, 187, 258]);
-    expect([...first.runs].reduce((sum, each) => sum + each)).toBe(4);
+    expect(filled).toEqual([2, 50, 100, 187, 258]);
+    expect([...first.runs].reduce((sum, each) => sum + each)).toBe(6);
+    const covered = [50, 100, 101].map(cell => first.busy[cell]! / 2 ** 12);
+    covered.forEach((each, i) =>
+      expect(each).toBeCloseTo([0, 1.5, 0.5][i]!, 2)
+    );
+    expect([50, 100, 101].map(cell => first.function[cell])).toEqual([9, 9, 9]);
     expect([7, 8]).toContain(first.function[187]);
     expect(first.function[2]).toBe(7);
     expect(first.busy[258]! / 2 ** 12).toBeCloseTo(1 / 4, 2);

@@ -49,6 +49,41 @@ describe('a table of the log', () => {
     );
   });
 
+  it('tells its text columns apart', () => {
+    const rows = [1, 2].map(worker => ({
+      worker,
+      name: `name ${worker}`,
+      address: worker === 1 ? '' : 'tcp://2',
+      host: 'box',
+      why: `why ${worker}`
+    }));
+    const table = new ColumnTable('workers');
+    table.append(rowsToBlock(1, 'workers', rows));
+    table.append(rowsToBlock(2, 'workers', rows));
+    for (const [row, { name, address, host, why }] of [
+      ...rows,
+      ...rows
+    ].entries()) {
+      expect(
+        (['name', 'address', 'host', 'why'] as const).map(column =>
+          table.text(column, row)
+        )
+      ).toEqual([name, address, host, why]);
+    }
+    // Rows that no block brought may leave out where texts begin.
+    const {
+      rows: count,
+      columns,
+      text
+    } = rowsToBlock(1, 'nodes', [{ suffix: 'one' }, { suffix: 'two' }]);
+    const nodes = new ColumnTable('nodes');
+    nodes.append({ rows: count, columns, text });
+    expect([0, 1].map(row => nodes.text('suffix', row))).toEqual([
+      'one',
+      'two'
+    ]);
+  });
+
   it('drops its oldest chunk at its bound, and numbers go on', () => {
     const table = new ColumnTable('names', {}, CHUNK);
     const rows = Array.from({ length: 3 * CHUNK + 5 }, (_, id) => ({
@@ -58,6 +93,9 @@ describe('a table of the log', () => {
     // Begins amid a chunk, and ends in the one after the next.
     table.append(rowsToBlock(1, 'names', rows.slice(0, 9)));
     table.append(rowsToBlock(2, 'names', rows.slice(9)));
+    for (const { id } of rows.filter(row => (row.id + 2) % CHUNK < 4)) {
+      expect([id, table.text('text', id)]).toEqual([id, `${id % 10}`]);
+    }
     expect(table.chunks.map(chunk => [chunk.firstRow, chunk.rows])).toEqual([
       [0, CHUNK],
       [CHUNK, CHUNK],

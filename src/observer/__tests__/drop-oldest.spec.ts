@@ -28,6 +28,9 @@ describe('runs beyond the bound', () => {
     c['duration']![11] = NaN;
     c['status']![12] = RunStatus.Missing;
     c['waitThread']![12] = NaN;
+    // One that was given back after it began.
+    c['status']![13] = RunStatus.Missing;
+    c['duration']![13] = 2;
     c['run']![21] = 20;
     ingestBlock(log, block);
     expect([log.droppedRuns, log.retired.isEmpty]).toEqual([0, true]);
@@ -46,7 +49,7 @@ describe('runs beyond the bound', () => {
       busy += page?.busy.reduce((sum, each) => sum + each) ?? 0;
     }
     expect(runs).toBe(CHUNK - 2);
-    expect(busy / 1e6).toBeCloseTo(400, 3);
+    expect(busy / 1e6).toBeCloseTo(402, 3);
     expect(new Set(log.retired.functions())).toEqual(new Set([3]));
     expect(log.gaps).toEqual([
       {
@@ -66,6 +69,23 @@ describe('runs beyond the bound', () => {
   });
 });
 
+describe('a run whose row was dropped', () => {
+  it('counts again if it is said again, and takes no part', () => {
+    const log = new LogStore('log', { runs: CHUNK });
+    const block = blockOfZeros(1, 'runs', CHUNK);
+    block.columns['run']!.forEach((_, i, runs) => (runs[i] = i));
+    ingestBlock(log, block);
+    // It keeps the numbers beside it, though their rows go.
+    ingestBlock(log, rowsToBlock(2, 'runs', [{ run: 4 }]));
+    expect([log.runs.firstRow, log.runCount]).toEqual([CHUNK, CHUNK]);
+    ingestBlock(log, rowsToBlock(3, 'runs', [{ run: 3 }]));
+    expect(log.runCount).toBe(CHUNK + 1);
+    const part = { kind: PartKind.Transfer, duration: 1 };
+    ingestBlock(log, rowsToBlock(4, 'parts', [{ ...part, run: 6 }]));
+    expect(log.parts.chunkOf(0)!.columns.runRow[0]).toBe(0);
+  });
+});
+
 describe('parts beyond the bound', () => {
   it('are told, and found no more', () => {
     const log = new LogStore('log', { parts: CHUNK });
@@ -76,8 +96,10 @@ describe('parts beyond the bound', () => {
     block.columns['kind']!.fill(PartKind.Compute);
     block.columns['held']!.fill(1);
     block.columns['function']!.fill(8);
+    block.columns['run']![5] = 70_000;
     ingestBlock(log, block);
     expect(log.fusedRuns.get(0)).toBe(CHUNK - 1);
+    expect(log.partRows(70_000)).toEqual([5]);
     expect(log.partClasses.of(0).isEmpty).toBe(false);
     const last = blockOfZeros(4, 'parts', 1);
     last.columns['run']![0] = 70_000;
@@ -89,6 +111,8 @@ describe('parts beyond the bound', () => {
     ]);
     expect(log.fusedRuns.get(0)).toBe(-1);
     expect(log.partClasses.of(0).count(-1, 9)).toBe(1);
+    // A run of which some parts are left has those.
+    expect(log.partRows(70_000)).toEqual([CHUNK]);
     expect(log.gaps).toEqual([
       {
         table: TABLES.parts.number,
@@ -97,6 +121,20 @@ describe('parts beyond the bound', () => {
         rows: CHUNK,
         why: 'oldest parts are kept only as totals'
       }
+    ]);
+  });
+});
+
+describe('rows without a time beyond the bound', () => {
+  it('are told as gone until now', () => {
+    const log = new LogStore('log');
+    ingestBlock(log, rowsToBlock(1, 'memory', [{ t: 9 }]));
+    for (let seq = 2; seq <= 5; seq++) {
+      ingestBlock(log, blockOfZeros(seq, 'totals', CHUNK));
+    }
+    expect(log.totals.firstRow).toBe(CHUNK);
+    expect(log.gaps).toMatchObject([
+      { table: TABLES.totals.number, to: 9, rows: CHUNK }
     ]);
   });
 });
@@ -160,14 +198,14 @@ describe('a name of a group', () => {
         return log;
       })()
     ],
-    [
-      'sums of rows that were dropped',
-      (() => {
-        const log = new LogStore('log');
-        log.fineSums.add(1, 2, 3, 0 as never, USED, 1);
-        return log;
-      })()
-    ]
+    ...[0, 1, 2, 3].map(place => {
+      const log = new LogStore('log');
+      const [context, activity, unit, fn] = [1, 2, 3, 4].map((id, i) =>
+        i === place ? USED : id
+      ) as [number, number, number, number];
+      log.fineSums.add(context, activity, unit, 0 as never, fn, 1);
+      return [`sums of rows that were dropped, ${place}`, log] as const;
+    })
   ] as const)('stays while it is used: %s', (_, log) => {
     for (const name of [UNUSED, USED, UNUSED + 1]) {
       log.names.set(name, 'name');
@@ -196,11 +234,24 @@ describe('a name of a group', () => {
     expect([...log.names.keys()]).toEqual([6, 7, 8, 9, 10]);
   });
 
+  it('is looked for in a log of a single run', () => {
+    const log = new LogStore('log');
+    ingestBlock(log, rowsToBlock(1, 'runs', [{ function: 1 }]));
+    log.names.set(2, 'unused');
+    log.groupNames.add(2);
+    expect(makeRoomForName(log, 1)).toBe(true);
+    log.names.set(3, 'unused');
+    log.groupNames.add(3);
+    expect(makeRoomForName(log, 1)).toBe(true);
+    expect(log.names.size).toBe(0);
+  });
+
   it('is not looked for again until something has run', () => {
     const log = new LogStore('log');
     ingestBlock(log, rowsToBlock(1, 'nodes', [{ group: 1 }]));
     log.names.set(1, 'used');
     expect(makeRoomForName(log, 1)).toBe(false);
+    expect([log.namesVersion, log.gaps]).toEqual([0, []]);
     // It would find this one.
     log.names.set(2, 'unused');
     log.groupNames.add(2);

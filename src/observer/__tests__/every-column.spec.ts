@@ -20,10 +20,10 @@ import {
   TICKS,
   toldToSource,
   type ClusterFacts,
-  type PartFact,
   type RunFact,
   type SpanFact
 } from '../../testing/drawn-cluster';
+import { computed, isComputing } from '../../testing/drawn-computing';
 import type { Filter } from '../../wire/panel-link';
 import { runDetail } from '../folds/run-detail';
 import { blockRows } from '../store/block-rows';
@@ -210,10 +210,6 @@ function isBegun({ status }: RunFact): boolean {
   return status !== RunStatus.Missing;
 }
 
-function isComputing({ held, kind }: PartFact): boolean {
-  return held && kind === PartKind.Compute;
-}
-
 /** One use of a thread: a held part, or what the run's parts leave of it. */
 type Stretch = {
   readonly span: number;
@@ -221,26 +217,6 @@ type Stretch = {
   /** What it goes to; computing goes to more than one. */
   readonly seconds: readonly (readonly [activity: string, seconds: number])[];
 };
-
-/** What is computed: on a core, then waiting for one, then blocked. */
-function computed(
-  duration: number,
-  cpu: number,
-  coreWait: number
-): Stretch['seconds'] {
-  const off = duration - cpu;
-  const core = Math.min(coreWait, off);
-  return Number.isNaN(coreWait)
-    ? [
-        ['thread-cpu', cpu],
-        ['thread-noncpu', off]
-      ]
-    : [
-        ['thread-cpu', cpu],
-        ['core', core],
-        ['blocked', off - core]
-      ];
-}
 
 function stretchesOf(run: RunFact): Stretch[] {
   const { function: fn, span } = run.task;

@@ -175,7 +175,7 @@ describe('executions', () => {
             const each = (columns - (hasTransfer ? 1 : 0)) / calls.length;
             const of = calls.filter(one => passes(one, filter)).length;
             count += of;
-            // What is not fused is drawn whole, with the transfer that it waited for.
+            // A task that is not fused is drawn whole, with the transfer that it waited for.
             seconds += calls.length === 1 ? of * columns : of * each;
           }
           // Exact boxes; cells of half a second and of 16 s, in which all of it is covered.
@@ -187,7 +187,7 @@ describe('executions', () => {
               expect(shown.count).toBe(count);
             }
           }
-          // What all workers did, by the headers of the lanes, is what Fine Metrics adds up.
+          // The sum over the headers of the lanes is the sum of Fine Metrics.
           const { workers } = ask(log, 'task-stream', { filter });
           const busy = workers.reduce((sum, each) => sum + each.busy, 0);
           const { attributedNanoseconds } = ask(log, 'fine-metrics', {

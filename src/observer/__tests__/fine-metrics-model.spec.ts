@@ -7,9 +7,9 @@ import {
   TICK,
   TICKS,
   type ClusterFacts,
-  type PartFact,
   type RunFact
 } from '../../testing/drawn-cluster';
+import { computed, isComputing } from '../../testing/drawn-computing';
 import {
   DRAWN_SELECTIONS,
   type DrawnSelection
@@ -31,34 +31,16 @@ type Fact = {
 };
 type Unit = 'seconds' | 'bytes' | 'count';
 
-function isComputing({ held, kind }: PartFact): boolean {
-  return held && kind === PartKind.Compute;
-}
-
 /** Computing by what the thread did meanwhile. */
-function computed(
+function computedBy(
   of: { readonly function: string; readonly span: number },
-  duration: number,
-  cpu: number,
-  coreWait: number
+  ...[duration, cpu, coreWait]: Parameters<typeof computed>
 ): Fact[] {
-  const off = duration - cpu;
-  const core = Math.min(coreWait, off);
-  const seconds: readonly (readonly [string, number])[] = Number.isNaN(coreWait)
-    ? [
-        ['thread-cpu', cpu],
-        ['thread-noncpu', off]
-      ]
-    : [
-        ['thread-cpu', cpu],
-        ['core', core],
-        ['blocked', off - core]
-      ];
-  return seconds.map(([activity, value]) => ({
+  return computed(duration, cpu, coreWait).map(([activity, seconds]) => ({
     function: of.function,
     span: of.span,
     activity,
-    seconds: value,
+    seconds,
     bytes: 0,
     count: 0
   }));
@@ -77,7 +59,7 @@ function factsOf(run: RunFact): Fact[] {
   }
   const held = run.parts.filter(part => part.held);
   if (held.length === 0) {
-    return [execution, ...computed(task, duration, cpu, NaN)];
+    return [execution, ...computedBy(task, duration, cpu, NaN)];
   }
   const explained = held.reduce((sum, part) => sum + part.duration, 0);
   return [
@@ -87,7 +69,7 @@ function factsOf(run: RunFact): Fact[] {
       isComputing(part)
         ? [
             { ...execution, function: part.function, span: part.span },
-            ...computed(part, part.duration, part.cpu, part.coreWait)
+            ...computedBy(part, part.duration, part.cpu, part.coreWait)
           ]
         : [
             {

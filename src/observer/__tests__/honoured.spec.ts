@@ -215,7 +215,7 @@ const checks: Readonly<
       result.byActivity.find(row => row.activity === activity)?.value ?? 0;
     expect(rowOf('thread-cpu')).toBeCloseTo(cpu, 6);
     expect(sum(result.byFunction.map(row => row.executions))).toBe(executions);
-    // What workers do outside tasks belongs to them, and to no span, function or status.
+    // Work outside tasks belongs to workers, and to no span, function or status.
     const outside = used.some(each => each !== 'worker')
       ? 0
       : sum(
@@ -409,7 +409,7 @@ describe('a view that says "exact"', () => {
     ['parts', 'task-stream', NARROW.span, /parts of the oldest tasks/],
     ['parts', 'tasks', NARROW.span, /parts of the oldest tasks/],
     ['parts', 'records', {}, /parts of the oldest tasks/],
-    ['fine', 'fine-metrics', NARROW.worker, /workers measured/],
+    ['fine', 'fine-metrics', NARROW.worker, /measurements of workers/],
     ['samples', 'profile', NARROW.span, /oldest samples/],
     ['memory', 'memory', NARROW.worker, /measurements of memory/],
     ['memorySamples', 'memory', {}, /samples of recorded runs/]

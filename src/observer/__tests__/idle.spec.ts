@@ -89,6 +89,31 @@ describe('idle', () => {
     expect(ask(log, 'summary')).toEqual(ask(inOrder, 'summary'));
   });
 
+  it('is there as often as some task runs elsewhere', () => {
+    const log = drawRuns(`
+      0/0  aa........a
+      1/0  bb.b.b.b.bb
+    `);
+    // Between two runs of one lane the other ran thrice.
+    expect(ask(log, 'summary')).toMatchObject({
+      wallSeconds: 7,
+      capacitySeconds: 14,
+      executeSeconds: 10,
+      idleSeconds: 4
+    });
+  });
+
+  it('is of threads that never ran anything, of each worker', () => {
+    const log = drawRuns('0/0 aaaa');
+    const row = { joined: 0, left: NaN };
+    const rows = [
+      { ...row, worker: 1, threads: 2 },
+      { ...row, worker: 2, threads: 3 }
+    ];
+    ingestBlock(log, rowsToBlock(50, 'workers', rows));
+    expect(ask(log, 'summary').idleSeconds).toBe((2 + 3) * 4);
+  });
+
   it('is of the lanes of the workers that are chosen, and adds up over them', () => {
     const log = drawRuns(
       `

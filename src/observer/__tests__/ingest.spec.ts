@@ -1,6 +1,7 @@
 import { blockRows } from '../store/block-rows';
 import type { BlockRows } from '../store/column-table';
 import { ingestBlock, ingestBroken } from '../store/ingest';
+import { TRANSFER } from '../store/activity-cells';
 import { LogStore, STATUS_REPLACED } from '../store/log-store';
 import { NONE_U32, PartKind } from '../../records/enumerations';
 import type { LaneIndex, SpanId } from '../../records/ids';
@@ -195,6 +196,7 @@ describe('runs and their parts', () => {
       [9, 10],
       [18, 20]
     ]);
+    expect([log.firstStart, log.lastStop, log.now]).toEqual([10, 22, 22]);
     const index = 0 as LaneIndex;
     expect(log.laneStops[index]).toBe(22);
     expect(log.laneDisorder[index]).toBeUndefined();
@@ -206,6 +208,63 @@ describe('runs and their parts', () => {
     expect(log.laneStops[index]).toBe(25);
     add(log, ['runs', [{ ...run, run: 7, start: 1 }]]);
     expect(log.laneStops[index]).toBe(25);
+    // What it waited for is not known.
+    add(log, ['runs', [{ ...run, run: 8, start: 40, waitThread: NaN }]]);
+    expect(listed(log.active)).toContainEqual([40, 42]);
+  });
+
+  it('find disorder however long the log is', () => {
+    const log = logWith([
+      'runs',
+      [0, 1.5].map((from, i) => ({ run: i, start: 1e6 + from, duration: 2 }))
+    ]);
+    expect(log.laneDisorder[0 as LaneIndex]).toBe(true);
+  });
+
+  it('take no time while that is not known', () => {
+    const part = { run: 7, kind: PartKind.Transfer, duration: 0.25 };
+    const log = logWith(
+      ['runs', [{ run: 7, duration: NaN }]],
+      ['parts', [{ ...part, held: 1 }]],
+      ['runs', [{ run: 7, duration: 1 }]]
+    );
+    expect(log.totalNanoseconds).toBe(1e9);
+    expect(log.held.totalNanoseconds(0)).toBe(1e9);
+  });
+
+  it('are tied together if parts of a run that is here come with those of one that is not', () => {
+    const runs = [1, 2].map(id => ({ run: id, start: id, duration: 1 }));
+    const parts = [2, 1, 2, 1].map((id, i) => ({
+      run: id,
+      kind: PartKind.Transfer,
+      offset: i / 8,
+      duration: 1 / 8,
+      bytes: 2 ** i
+    }));
+    const [ahead, between] = [
+      logWith(['runs', runs], ['parts', parts]),
+      logWith(
+        ['runs', runs.slice(0, 1)],
+        ['parts', parts],
+        ['runs', runs.slice(1)]
+      )
+    ];
+    const of = ({
+      background,
+      partClasses,
+      parts: table
+    }: LogStore): unknown => {
+      const cell = background.cell(idOf<SpanId>(0), 0);
+      return [
+        background.events(cell, TRANSFER),
+        background.bytes(cell, TRANSFER),
+        background.totalNanoseconds(cell),
+        [1, 1.5, 2, 2.5, 3].map(to => partClasses.of(16).count(to - 0.5, to)),
+        [...table.chunkOf(0)!.columns.runRow.subarray(0, 4)]
+      ];
+    };
+    expect(of(between)).toEqual(of(ahead));
+    expect(between.parts.chunkOf(0)!.columns.runRow[0]).toBe(2);
   });
 });
 
@@ -250,10 +309,28 @@ describe('a block', () => {
     expect(log.name(1)).toBe('a');
     ingestBlock(log, rowsToBlock(9, 'names', [{ id: 1, text: 'later' }]));
     expect([log.seq, log.name(1)]).toEqual([9, 'later']);
+    expect(log.namesVersion).toBe(3);
     expect([...log.blocks]).toEqual([
       ['names', 3],
       ['lanes', 1]
     ]);
+  });
+
+  it('of names leaves out those for which there is no room', () => {
+    const log = logWith(['names', [{ id: 1, text: 'a' }]]);
+    for (let id = 1; id <= TABLES.names.bound.rows; id++) {
+      log.names.set(id, 'f');
+    }
+    const { size } = log.names;
+    add(log, [
+      'names',
+      [
+        { id: size + 1, text: 'no room' },
+        { id: 2, text: 'known' }
+      ]
+    ]);
+    expect(log.names.size).toBe(size);
+    expect([log.name(2), log.name(size + 1)]).toEqual(['known', 'other']);
   });
 
   it('that cannot be read is a gap, and counts as its place if it is the next', () => {
@@ -319,7 +396,7 @@ describe('the rows of a table', () => {
       ['running', { started: 5 }]
     ] as const) {
       const log = logWith([table, [row]]);
-      expect([table, log.now]).toEqual([table, 5]);
+      expect([table, log.now, log.gaps]).toEqual([table, 5, []]);
       const earlier = Object.fromEntries(
         Object.entries(row).map(([name, value]) => [name, value - 1])
       );
@@ -367,9 +444,39 @@ describe('the rows of a table', () => {
       ]
     );
     expect([log.failureRows.get(5), log.failureRows.get(6)]).toEqual([0, -1]);
+    expect(log.failureRows.get(NONE_U32)).toBe(-1);
     expect([...log.pauseRows]).toEqual([[2, 4]]);
     add(log, ['events', [{ kind: 1, run: NONE_U32, worker: 2 }]]);
     expect([...log.pauseRows]).toEqual([[2, 6]]);
+    add(log, ['events', [{ kind: 3, run: NONE_U32, worker: 2 }]]);
+    expect([...log.pauseRows]).toEqual([[2, 6]]);
+  });
+
+  it('are appended where folds look for them', () => {
+    for (const table of [
+      'nodes',
+      'edges',
+      'runs',
+      'parts',
+      'fine',
+      'totals',
+      'stacks',
+      'frames',
+      'samples',
+      'memory',
+      'stored',
+      'memorySamples',
+      'transfers',
+      'events'
+    ] as const) {
+      const log = logWith([table, [{}, {}]], [table, [{}]]);
+      expect([table, log[table].length]).toEqual([table, 3]);
+    }
+    const log = logWith(
+      ['stacks', [{ stack: 7 }, { stack: 9 }]],
+      ['frames', [{ frame: 4 }, { frame: 3 }]]
+    );
+    expect([log.stackRows.get(9), log.frameRows.get(3)]).toEqual([1, 1]);
   });
 
   it('of nodes name groups, and begin the run', () => {

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { LogStore } from '../store/log-store';
 import { ingestBlock } from '../store/ingest';
+import { idOf } from '../../testing/ids';
 import { rowsToBlock } from '../../testing/rows-to-block';
+import type { SpanId } from '../../records/ids';
 import { TABLES, type TableName } from '../../records/tables';
 
 describe('the gaps of a log', () => {
@@ -178,6 +180,14 @@ describe('a log', () => {
     expect(log.name(4)).toBe('#4');
     log.names.set(5, '');
     expect([log.name(4), log.name(3)]).toEqual(['other', 'inc']);
+  });
+
+  it('gives a function its colour when it is met', () => {
+    const log = new LogStore('log');
+    log.names.set(3, 'inc');
+    expect(log.slots.of('inc').slot).toBe(-1);
+    log.held.cell(idOf<SpanId>(0), 3);
+    expect(log.slots.of('inc').slot).toBeGreaterThanOrEqual(0);
   });
 
   it('has the key of a node from its group and its own end', () => {

@@ -280,3 +280,153 @@ describe('memory', () => {
     expect(honoured.why).toContain('whole cluster');
   });
 });
+
+describe('memory of workers that have left', () => {
+  const log = new LogStore('left');
+  const kept = { span: 1, function: 0 };
+  [
+    rowsToBlock(1, 'names', [{ id: 1, text: 'x' }]),
+    rowsToBlock(2, 'spans', [{ id: 1, parent: 0, tag: 1, closed: NaN }]),
+    rowsToBlock(3, 'workers', [
+      { worker: 0, memoryLimit: 1000, left: NaN },
+      { worker: 1, memoryLimit: 100, left: 5 },
+      { worker: 2, memoryLimit: 10, left: 3 },
+      { worker: 3, memoryLimit: 500, left: 8 },
+      { worker: 4, memoryLimit: 50, left: NaN }
+    ]),
+    rowsToBlock(4, 'memory', [
+      { t: 1, worker: 0, process: 100, unmanagedOld: 6 },
+      { t: 1, worker: 1, process: 10 },
+      { t: 1, worker: 2, process: 1 },
+      // As it leaves, and afterwards.
+      { t: 3, worker: 2, process: 5 },
+      { t: 4, worker: 1, process: 20 },
+      { t: 8, worker: 1, process: 40 },
+      { t: 9, worker: 0, process: 200, unmanagedOld: 7 }
+    ]),
+    rowsToBlock(5, 'stored', [
+      { ...kept, t: 1, worker: 1, change: 50 },
+      { ...kept, t: 1, worker: 2, change: 7 },
+      { ...kept, t: 6, worker: 0, change: 1000 },
+      { ...kept, t: 7, worker: 3, change: 3 }
+    ])
+  ].forEach(block => ingestBlock(log, block));
+  const span = { spans: { any: [{ path: ['x'] }] } };
+
+  it('counts until they leave, whatever they say later', () => {
+    const [line] = ask(log, 'memory').series;
+    expect([2, 3, 4, 5, 8.5, 9].map(time => at(line!, time))).toEqual([
+      111, 110, 120, 100, 100, 200
+    ]);
+  });
+
+  it('counts for a selection until they leave, in whatever order they do', () => {
+    const selection = (filter: Parameters<typeof ask>[2] & object) =>
+      ask(log, 'memory', {
+        params: { measure: 'managed' },
+        ...filter
+      }).series.at(-1)!;
+    const all = selection({ filter: span });
+    expect([2, 3, 5, 6, 7, 8].map(time => at(all, time))).toEqual([
+      57, 50, 0, 1000, 1003, 1000
+    ]);
+    const one = selection({ filter: { ...span, workers: [1] } });
+    expect([2, 3, 5, 8].map(time => at(one, time))).toEqual([50, 50, 0, 0]);
+  });
+
+  it('is drawn of the workers that are chosen, and no selection of what has no owner', () => {
+    const { series } = ask(log, 'memory', {
+      filter: { ...span, workers: [0, 2] }
+    });
+    expect(series).toHaveLength(1);
+    expect([2, 3, 9].map(time => at(series[0]!, time))).toEqual([
+      101, 100, 200
+    ]);
+    const params = { measure: 'managed' };
+    const { honoured } = answer(log, 'memory', { params });
+    expect(honoured).toEqual({ how: 'exact' });
+  });
+
+  it('has no share in limits and newest figures, nor has that of other workers', () => {
+    const { limits, now } = ask(log, 'memory');
+    expect(limits!.memoryLimit).toBe(1050);
+    expect(now).toMatchObject({ process: 200, unmanagedOld: 7 });
+    const own = ask(log, 'memory', { filter: { workers: [4] } });
+    expect(own.limits!.memoryLimit).toBe(50);
+    expect(own.now).toMatchObject({ process: 0 });
+  });
+});
+
+describe('memory of a worker that no row describes', () => {
+  it('is drawn from its first sample, which may be before the first run', () => {
+    const log = new LogStore('bare');
+    const samples = [2, 3, 7].map(t => ({ t, worker: 9, process: t }));
+    ingestBlock(log, rowsToBlock(1, 'memory', samples));
+    ingestBlock(log, rowsToBlock(2, 'runs', [{ start: 5, duration: 1 }]));
+    const { series, now } = ask(log, 'memory');
+    expect(series[0]!.t).toEqual([2, 3, 7]);
+    expect(now).toMatchObject({ process: 7 });
+  });
+});
+
+describe('lines of memory', () => {
+  const many = (count: number, each: number): LogStore => {
+    const log = new LogStore('many');
+    const of = Array.from({ length: count }, (_, i) => i);
+    const rows = Array.from({ length: count * each }, (_, i) => ({
+      t: 1 + Math.floor(i / count),
+      worker: i % count,
+      run: i % count,
+      process: i,
+      bytes: i
+    }));
+    [
+      rowsToBlock(
+        1,
+        'workers',
+        of.map(worker => ({ worker, left: NaN }))
+      ),
+      rowsToBlock(
+        2,
+        'memoryRuns',
+        // One of them has no sample.
+        [...of, count].toReversed().map(run => ({ run, start: 1.5 }))
+      ),
+      rowsToBlock(3, 'memory', rows),
+      rowsToBlock(4, 'memorySamples', rows)
+    ].forEach(block => ingestBlock(log, block));
+    return log;
+  };
+
+  it('have fewer points if there are many of them', () => {
+    const params = { show: 'workers' };
+    const few = ask(many(1, 3000), 'memory', { params });
+    const lot = ask(many(300, 70), 'memory', { params });
+    expect(few.series[1]!.t.length).toBeGreaterThan(1000);
+    expect(few.series[1]!.t.length).toBeLessThanOrEqual(1200);
+    expect(few.runs[0]!.t.length).toBeGreaterThan(1000);
+    expect(few.runs[0]!.t.length).toBeLessThanOrEqual(1200);
+    for (const { t } of lot.series.slice(1)) {
+      expect(t.length).toBeGreaterThan(16);
+      expect(t.length).toBeLessThanOrEqual(66);
+    }
+    for (const { t } of lot.runs.slice(0, -1)) {
+      expect(t.length).toBeGreaterThan(16);
+      expect(t.length).toBeLessThanOrEqual(33);
+    }
+  });
+
+  it('are of the recorded runs by their number, also of one without a sample', () => {
+    const { runs } = ask(many(3, 2), 'memory');
+    expect(runs.map(({ run }) => run)).toEqual([0, 1, 2, 3]);
+    expect(runs[3]).toMatchObject({ samples: 0, first: null, t: [] });
+    // The peak of nothing but zeros is the first of them.
+    expect(runs[0]).toMatchObject({ peak: 3, peakAt: 2 });
+    expect(runs[0]!.t).toEqual([1, 2]);
+    const zeros = new LogStore('zeros');
+    const samples = [4, 5].map(t => ({ t, run: 0, bytes: 0 }));
+    ingestBlock(zeros, rowsToBlock(1, 'memoryRuns', [{ run: 0 }]));
+    ingestBlock(zeros, rowsToBlock(2, 'memorySamples', samples));
+    expect(ask(zeros, 'memory').runs[0]).toMatchObject({ peak: 0, peakAt: 4 });
+  });
+});

@@ -294,7 +294,28 @@ describe('the profile of drawn samples', () => {
           expect(nodes.n[0]).toBe(whole.nodes.n[0]);
         }
       ),
-      { numRuns: 60 }
+      {
+        numRuns: 60,
+        // Two of 4 samples, of which one has room, come before one of 5.
+        examples: [
+          [
+            [
+              [7, 4],
+              [1, 5],
+              [3, 5]
+            ].map(([stack, n]) => ({
+              second: 0,
+              lane: 3,
+              span: 0,
+              function: id('load'),
+              stack: stack!,
+              state: 0,
+              n: n!
+            })),
+            5
+          ]
+        ]
+      }
     );
   });
 

@@ -180,6 +180,7 @@ describe('the profile', () => {
     expect(nodes.gil[0]).toBeCloseTo(20, 1);
     expect(nodes.blocked[0]).toBeCloseTo(10 + 7, 1);
     expect(activity.gil[0]! + activity.gil[1]!).toBeCloseTo(20, 1);
+    expect(activity.blocked[0]! + activity.blocked[1]!).toBeCloseTo(17, 1);
     expect(nodes.gil[nodes.name.indexOf('fit')]).toBe(0);
     expect(nodes.gil[nodes.name.indexOf('read')]).toBeCloseTo(20 / 3, 1);
     nodes.n.forEach((n, i) =>
@@ -215,6 +216,30 @@ describe('the profile', () => {
     expect(ask(log, 'profile').rateHz).toBeNull();
     ingestBlock(log, rowsToBlock(7, 'runs', [{ run: 1, duration: 4 }]));
     expect(ask(log, 'profile').rateHz).toBe(2.5);
+  });
+
+  it('counts the work of tasks that run, until the log has ended', () => {
+    const log = sampled();
+    ingestBlock(log, rowsToBlock(7, 'runs', [{ run: 1, duration: 4 }]));
+    ingestBlock(log, rowsToBlock(8, 'running', [{ lane: 1, started: 2 }]));
+    expect(ask(log, 'profile', { now: 8 }).rateHz).toBe(10 / (4 + 6));
+    // A clock that is behind takes nothing away.
+    expect(ask(log, 'profile', { now: 1 }).rateHz).toBe(2.5);
+    expect(ask(log, 'profile', { now: 8, ended: true }).rateHz).toBe(2.5);
+    const none = new LogStore('none');
+    ingestBlock(none, rowsToBlock(1, 'runs', [{ run: 1, duration: 4 }]));
+    expect(ask(none, 'profile').rateHz).toBeNull();
+  });
+
+  it('has frames of as many samples by name', () => {
+    const log = sampled();
+    const load = { second: 0, function: 2, stack: 1, n: 2 };
+    ingestBlock(log, rowsToBlock(7, 'samples', [load]));
+    expect(drawn(log).slice(2)).toEqual([
+      '    fit 6',
+      '    load 6',
+      '      read 3'
+    ]);
   });
 
   it('ends on a ring of stacks', () => {

@@ -174,6 +174,68 @@ describe('records of runs', () => {
     );
   });
 
+  it('have each column, with texts and spans once', () => {
+    const of = drawRuns('4/0 aa.\n6/1 .bb', {
+      tasks: {
+        a: { function: 'one', span: 'x/y', bytes: 7 },
+        b: {
+          function: 'two',
+          span: 'x/y',
+          status: RunStatus.Failed,
+          bytes: NaN,
+          parts: [
+            { kind: 4, offset: 0.5, duration: 1.25, function: 'one', span: 'x' }
+          ]
+        }
+      }
+    });
+    const { names, spans, ...page } = ask(of, 'records');
+    const named = (at: readonly number[]) => at.map(index => names[index]);
+    const spanned = (at: readonly number[]) => at.map(index => spans[index]);
+    expect({
+      ...page,
+      function: named(page.function),
+      worker: named(page.worker),
+      status: named(page.status),
+      partKind: named(page.partKind),
+      partFunction: named(page.partFunction),
+      span: spanned(page.span),
+      partSpan: spanned(page.partSpan)
+    }).toEqual({
+      view: 'records',
+      end: 2,
+      next: null,
+      run: [0, 1],
+      key: ['one-a', 'two-b'],
+      function: ['one', 'two'],
+      span: [
+        ['x', 'y'],
+        ['x', 'y']
+      ],
+      worker: ['worker-4', 'worker-6'],
+      thread: [0, 1],
+      status: ['ok', 'failed'],
+      attempt: [0, 0],
+      start: [0, 1],
+      duration: [2, 2],
+      nbytes: [7, null],
+      parts: [0, 1],
+      partKind: ['compute'],
+      partFunction: ['one'],
+      partSpan: [['x']],
+      partOffset: [0.5],
+      partDuration: [1.25]
+    });
+    expect([...names].sort()).toEqual([...new Set(names)].sort());
+    expect(spans).toEqual([['x', 'y'], ['x']]);
+  });
+
+  it('fill pages that fit in a message with runs that have no parts, too', () => {
+    const pages = pagesOf(fused(new Array<number>(14_000).fill(0)));
+    expect(pages.flatMap(({ run }) => run)).toHaveLength(14_000);
+    pages.forEach(({ run }) => expect(run.length).toBeLessThan(7_000));
+  });
+
   it('stand anything that a viewer may send', () => {
     for (const after of ['x', [1], [-1, 0], [NaN, 0], [2 ** 60, 0], {}]) {
       expect(() => ask(log, 'records', { params: { after } })).not.toThrow();

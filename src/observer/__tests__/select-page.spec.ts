@@ -49,6 +49,28 @@ describe('a page of a sorted list', () => {
     );
   });
 
+  it.each([false, true])(
+    'is no more work where the list is sorted already (descending: %s)',
+    descending => {
+      const count = 4096;
+      for (const sign of [1, -1]) {
+        let looks = 0;
+        const ranks = new Proxy(
+          Float64Array.from({ length: count }, (_, i) => sign * i),
+          {
+            get: (target, name) => {
+              looks += 1;
+              return Reflect.get(target, name) as unknown;
+            }
+          }
+        );
+        const rows = Uint32Array.from({ length: count }, (_, i) => i);
+        selectPage(rows, ranks, descending, 1000, 20);
+        expect(looks).toBeLessThan(30 * count);
+      }
+    }
+  );
+
   it('is the same when rows go by that are too many to be kept', () => {
     fc.assert(
       fc.property(

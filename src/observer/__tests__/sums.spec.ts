@@ -150,6 +150,18 @@ describe('sums of fine rows', () => {
     );
   });
 
+  it('are bounded by their own number, not by that of the rows', () => {
+    const sums = new FineSums();
+    for (let row = 0; row < 200_000; row++) {
+      sums.add(0, 0, 0, 1 as SpanId, 5, 1);
+    }
+    sums.add(0, 0, 0, 1 as SpanId, 6, 3);
+    expect([...sums.all()].map(sum => [sum.function, sum.value])).toEqual([
+      [5, 200_000],
+      [6, 3]
+    ]);
+  });
+
   it('are one for all functions beyond the bound; those that are known go on', () => {
     const sums = new FineSums();
     for (let fn = 0; fn < 200_000; fn++) {

@@ -11,6 +11,7 @@ import {
   type RunFact,
   type SpanFact
 } from '../../testing/drawn-cluster';
+import { isComputing } from '../../testing/drawn-computing';
 import {
   DRAWN_SELECTIONS,
   type DrawnSelection
@@ -47,7 +48,7 @@ type Use = {
   readonly to: number;
 };
 
-/** What of a run's time on its thread passes. */
+/** The part of a run's time on its thread that passes. */
 function usesOf(run: RunFact, { isOwn }: DrawnSelection): Use[] {
   const { start, task } = run;
   const held = run.parts.filter(part => part.held);
@@ -60,7 +61,7 @@ function usesOf(run: RunFact, { isOwn }: DrawnSelection): Use[] {
       from: start + part.offset,
       to: start + part.offset + part.duration
     })),
-    // What no part explains; all of it, if there are none.
+    // The time of a run that no part explains; all of it, if there are no parts.
     ...(isOwn(task)
       ? [
           {
@@ -82,10 +83,6 @@ function isShown(run: RunFact, { isOwn }: DrawnSelection): boolean {
     run.status !== RunStatus.Missing &&
     (isOwn(run.task) || run.parts.some(part => part.held && isOwn(part)))
   );
-}
-
-function isComputing({ held, kind }: RunFact['parts'][number]): boolean {
-  return held && kind === PartKind.Compute;
 }
 
 function expectedStrip(uses: readonly Use[]): Record<Series, number[]> {
@@ -344,7 +341,7 @@ describe('the Task Stream of a drawn cluster', () => {
       running: [],
       othersRunning: 0
     });
-    // What ran is known by its span's ended tasks alone.
+    // Only ended tasks of the span show what ran.
     const { going, ...ended } = facts;
     expect(going.length).toBeGreaterThan(0);
     expect(result.bands).toEqual(

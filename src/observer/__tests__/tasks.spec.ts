@@ -37,6 +37,24 @@ describe('the tasks table', () => {
     expect(keys({ sort, descending })).toBe(expected);
   });
 
+  it('sorts spans tag by tag', () => {
+    const of = drawRuns('0/0 abc', {
+      tasks: { a: { span: 'p!' }, b: { span: 'p/q' }, c: { span: 'p' } }
+    });
+    const { rows } = ask(of, 'tasks', { params: { sort: 'span' } });
+    expect(rows.map(({ key }) => key.at(-1)).join('')).toBe('cba');
+  });
+
+  it('shows the longest parts alone', () => {
+    const parts = Array.from({ length: 6 }, (_, i) => ({
+      kind: 1,
+      offset: i / 10,
+      duration: i / 100
+    }));
+    const of = drawRuns('0/0 a', { tasks: { a: { parts } } });
+    expect(ask(of, 'tasks').rows[0]!.parts).toHaveLength(4);
+  });
+
   it('gives a page and how many there are', () => {
     const result = ask(log, 'tasks', {
       params: { sort: 'start', offset: 1, limit: 2 }

@@ -1,5 +1,5 @@
 /**
- * What tiles show of a drawn log is worked out twice: by pages, classes and zones, and here, from each drawn run and part. All cells of all
+ * The tiles of a drawn log are worked out twice: by pages, classes and zones, and here, from each drawn run and part. All cells of all
  * layers and all columns of the boxes are compared.
  */
 import fc from 'fast-check';
@@ -14,12 +14,15 @@ import { blockOfZeros, rowsToBlock } from '../../testing/rows-to-block';
 import type { Filter } from '../../wire/panel-link';
 import { compileFilter } from '../filter';
 import { complete } from '../folds/context';
+import { CHUNK_MASK } from '../store/column-table';
 import { ingestBlock } from '../store/ingest';
 import { LogStore } from '../store/log-store';
 import {
   category,
+  emptyPage,
   functionOf,
   kindOf,
+  pageBytes,
   TILE_CELLS,
   type CellPage
 } from '../tiles/cell-page';
@@ -35,11 +38,12 @@ const LANES = [
   { lane: 5, worker: 1, thread: 1 }
 ];
 const COMPUTING = PartKind.Compute;
+const CHUNK = CHUNK_MASK + 1;
 
-/** The last has no name. */
-const FUNCTIONS: readonly number[] = [1, 2, 3, 40];
+/** The last two have no name; 13 is the first id behind all that have one. */
+const FUNCTIONS: readonly number[] = [1, 2, 3, 13, 40];
 const anyFunction = fc.constantFrom(...FUNCTIONS);
-const nameOf = (fn: number): string => (fn === 40 ? '#40' : `f${fn}`);
+const nameOf = (fn: number): string => (fn > 3 ? `#${fn}` : `f${fn}`);
 
 const anyPart = fc.record({
   kind: fc.oneof(fc.constant(COMPUTING), fc.integer({ min: 1, max: 7 })),
@@ -126,7 +130,7 @@ function placed(drawn: readonly DrawnRun[]) {
     free[run.laneIndex] = start + duration;
     let offset = 0;
     const parts = run.parts.map(part => {
-      // What computes holds the thread.
+      // Compute parts hold the thread.
       const held = part.held || part.kind === COMPUTING;
       const length = Math.floor((units * part.sixteenths) / 16) * UNIT;
       const from = held ? offset : -length;
@@ -399,7 +403,7 @@ function expectCells(
           ? log.name(functionOf(value))
           : undefined
       );
-      // What could be one box with the one before is one.
+      // A box that could be joined with the one before is joined.
       const before = c.from[i]! > 0 ? boxOf[cells + c.from[i]! - 1]! - 1 : -1;
       if (before >= 0 && busy[0]! > 0) {
         const first = cells + c.from[before]!;
@@ -487,6 +491,40 @@ describe('tiles of runs, parts and executions', () => {
       const tile = complete(makeTile(log, pyramid, 4, 0, 0));
       expect(exactBoxes(tile)).toEqual(expectedBoxes(shapes, 4, 0));
       expect([...tile.columns.tasks]).toEqual([1, 1, 0]);
+      // The run reaches over several finer tiles, each execution over fewer.
+      for (let index = 0; index < 9; index++) {
+        const finer = complete(makeTile(log, pyramid, 0, index, 0));
+        const expected = expectedBoxes(shapes, 0, index);
+        expect([index, exactBoxes(finer)]).toEqual([index, expected]);
+      }
+    }
+  });
+});
+
+describe('a run whose one execution is itself', () => {
+  it('is drawn whole where its function is chosen, whatever stands beside it', () => {
+    const own = { function: 1, span: 0 };
+    const part = { ...own, held: true, sixteenths: 4 };
+    const computing = { ...part, kind: COMPUTING };
+    const transfer = { ...part, function: 2, kind: PartKind.Transfer };
+    const drawn = [[computing], [computing], [transfer, computing]].map(
+      parts => ({
+        ...own,
+        gap: 1,
+        units: 4096,
+        isUnknown: false,
+        status: 0,
+        laneIndex: 0,
+        parts
+      })
+    );
+    for (const partsFirst of [false, true]) {
+      const log = logOf(drawn, partsFirst);
+      const pyramid = new Pyramid(log, compileFilter(CHOSEN[1]!.filter, log));
+      const tile = complete(makeTile(log, pyramid, 5, 0, 0));
+      const shapes = shapesOf(drawn, CHOSEN[1]!);
+      expect(shapes).toHaveLength(3);
+      expect(exactBoxes(tile)).toEqual(expectedBoxes(shapes, 5, 0));
     }
   });
 });
@@ -539,6 +577,14 @@ describe('a tile with more boxes than a message takes', () => {
     }
     expect(of(1).columns.run).toHaveLength(0);
     expect(of(2).columns.run).toHaveLength(0);
+    const end = 3 * pageSeconds(level);
+    for (const [before, settled] of [
+      [end, true],
+      [end - 1e-9, false]
+    ] as const) {
+      const own = complete(makeTile(log, pyramid, level, 2, before));
+      expect([before, own.settled]).toEqual([before, settled]);
+    }
   });
 });
 
@@ -560,7 +606,17 @@ describe('cells that are joined', () => {
       start: at * cell,
       duration: 0
     }));
-    const rows = [...runs, ...marks].map((row, run) => ({ ...row, run }));
+    // Two functions side by side.
+    const unlike = [7, 8].map(at => ({
+      lane: 3,
+      function: at,
+      start: (at + 0.25) * cell,
+      duration: cell / 2
+    }));
+    const rows = [...runs, ...marks, ...unlike].map((row, run) => ({
+      ...row,
+      run
+    }));
     ingestBlock(log, rowsToBlock(1, 'runs', rows));
     const pyramid = new Pyramid(log, compileFilter({}, log));
     const { columns: c } = complete(makeTile(log, pyramid, level, 0, 0));
@@ -570,12 +626,105 @@ describe('cells that are joined', () => {
       [0, 0, TILE_CELLS],
       [1, 0, TILE_CELLS],
       [2, 7, 8],
-      [2, 8, 9]
+      [2, 8, 9],
+      [3, 7, 8],
+      [3, 8, 9]
     ]);
   });
 });
 
 describe('a tile', () => {
+  it('shows a run of two months as a box', () => {
+    const log = new LogStore('long');
+    const run = { run: 7, start: 3, duration: 5e6 };
+    ingestBlock(log, rowsToBlock(1, 'runs', [run]));
+    const pyramid = new Pyramid(log, compileFilter({}, log));
+    const { columns } = complete(makeTile(log, pyramid, 35, 0, 0));
+    expect([...columns.run]).toEqual([7]);
+  });
+
+  it.each([
+    [1000, false],
+    [700, true],
+    [0, true]
+  ])(
+    'looks through all rows in order if %i of a thousand are others: %s',
+    (others, inOrder) => {
+      const log = new LogStore('mixed');
+      const rows = Array.from({ length: 1010 }, (_, run) => ({
+        run,
+        duration: run < others ? 1 : 1e-5
+      }));
+      ingestBlock(log, rowsToBlock(1, 'runs', rows));
+      const zones = jest.spyOn(log.runZones, 'zones');
+      const pyramid = new Pyramid(log, compileFilter({}, log));
+      const page = complete(pyramid.page(8, 0, 0));
+      expect(page.runs!.count[0]).toBe(1010 - others);
+      expect(zones).toHaveBeenCalledTimes(inOrder ? 1 : 0);
+    }
+  );
+
+  it('shows nothing of rows that were dropped, while others of their zone are there', () => {
+    const log = new LogStore('dropped', { runs: CHUNK, parts: CHUNK });
+    const [runs, parts] = [
+      blockOfZeros(1, 'runs', CHUNK),
+      blockOfZeros(2, 'parts', CHUNK)
+    ];
+    for (const { columns } of [runs, parts]) {
+      columns['run']!.forEach((_, i) => (columns['run']![i] = i));
+      columns['duration']!.fill(1e-5);
+      columns['duration']!.fill(1, 0, 100);
+    }
+    parts.columns['kind']!.fill(PartKind.Transfer);
+    ingestBlock(log, runs);
+    ingestBlock(log, parts);
+    const part = { kind: PartKind.Transfer, duration: 1 };
+    ingestBlock(log, rowsToBlock(3, 'parts', [{ ...part, run: 5 }]));
+    const later = Array.from({ length: 601 }, (_, i) => ({
+      run: CHUNK + i,
+      duration: i < 600 ? 1e-5 : 1
+    }));
+    ingestBlock(log, rowsToBlock(4, 'runs', later));
+    ingestBlock(log, rowsToBlock(5, 'parts', [{ ...part, run: CHUNK + 600 }]));
+    expect([log.runs.firstRow, log.parts.firstRow]).toEqual([CHUNK, CHUNK]);
+    const pyramid = new Pyramid(log, compileFilter({}, log));
+    const { columns: c } = complete(makeTile(log, pyramid, 10, 0, 0));
+    const own = [...c.run.keys()].filter(i => c.run[i] !== NONE_U32);
+    expect(own.map(i => [c.run[i], c.strip[i], c.tasks[i]])).toEqual([
+      [CHUNK + 600, 0, 1],
+      [CHUNK + 600, 1, 0]
+    ]);
+    // Cells of dropped runs know no worker, so that these are of the rows alone.
+    ingestBlock(log, rowsToBlock(6, 'lanes', [{ lane: 0, worker: 2 }]));
+    const chosen = new Pyramid(log, compileFilter({ workers: [2] }, log));
+    const { runs: cells } = complete(chosen.page(10, 0, 0));
+    expect(cells!.count.reduce((sum, each) => sum + each)).toBe(600);
+  });
+
+  it('shows the executions that are left of a run whose other parts were dropped', () => {
+    const log = new LogStore('dropped', { parts: CHUNK });
+    ingestBlock(log, rowsToBlock(1, 'names', [{ id: 1, text: 'f1' }]));
+    const run = { run: 7, function: 1, duration: 4e-3 };
+    ingestBlock(log, rowsToBlock(2, 'runs', [run]));
+    const part = { run: 7, kind: COMPUTING, held: 1, function: 1 };
+    ingestBlock(log, rowsToBlock(3, 'parts', [{ ...part, duration: 1e-3 }]));
+    ingestBlock(log, blockOfZeros(4, 'parts', CHUNK - 1));
+    const left = [1, 2].map(fn => ({
+      ...part,
+      function: fn,
+      offset: fn * 1e-3,
+      duration: 1e-3
+    }));
+    ingestBlock(log, rowsToBlock(5, 'parts', left));
+    expect(log.parts.firstRow).toBe(CHUNK);
+    const filter = compileFilter({ functions: ['f1'] }, log);
+    const pyramid = new Pyramid(log, filter);
+    const { columns: c } = complete(makeTile(log, pyramid, 4, 0, 0));
+    expect([...c.run.keys()].map(i => [c.run[i], c.from[i]])).toEqual([
+      [7, expect.closeTo(62.5, 2)]
+    ]);
+  });
+
   it.each(['runs', 'parts'] as const)(
     'leaves out %s of a lane that appeared while it was made',
     table => {
@@ -634,24 +783,90 @@ describe('pages', () => {
     const filter = compileFilter({}, log);
     const one = new Pyramid(log, filter);
     pageOf(one, 8, 0);
-    const pageBytes = one.nbytes;
-    expect(pageBytes).toBeGreaterThan(0);
+    const ofOne = one.nbytes;
+    expect(ofOne).toBeGreaterThan(0);
     // All three have a run: it is in the first page of each level.
-    const pyramid = new Pyramid(log, filter, 2 * pageBytes);
+    const pyramid = new Pyramid(log, filter, 2 * ofOne);
     const [a, b] = [8, 9].map(level => pageOf(pyramid, level, 0));
-    expect(pyramid.nbytes).toBe(2 * pageBytes);
+    expect(pyramid.nbytes).toBe(2 * ofOne);
     expect(pageOf(pyramid, 8, 0)).toBe(a);
     const c = pageOf(pyramid, 10, 0);
-    expect(pyramid.nbytes).toBe(2 * pageBytes);
+    expect(pyramid.nbytes).toBe(2 * ofOne);
     expect(pageOf(pyramid, 8, 0)).toBe(a);
     expect(pageOf(pyramid, 10, 0)).toBe(c);
     expect(pageOf(pyramid, 9, 0)).not.toBe(b);
-    expect(pyramid.nbytes).toBe(2 * pageBytes);
+    expect(pyramid.nbytes).toBe(2 * ofOne);
     // The newest is kept, even if it alone is more than there is room for.
     const small = new Pyramid(log, filter, 1);
     const kept = pageOf(small, 8, 0);
     expect(pageOf(small, 8, 0)).toBe(kept);
-    expect(small.nbytes).toBe(pageBytes);
+    expect(small.nbytes).toBe(ofOne);
+  });
+
+  it('are kept if nothing that they show can change, however much above them can', () => {
+    const log = busyLog(2);
+    const pyramid = new Pyramid(log, compileFilter({}, log), 2 ** 26, 1);
+    const end = pageSeconds(9);
+    pageOf(pyramid, 9, 0, pageSeconds(4) - 1e-9);
+    expect(pyramid.nbytes).toBe(0);
+    const page = pageOf(pyramid, 9, 0, end - 1e-9);
+    // The first of the two below it, and those below that one.
+    const finer = pageOf(pyramid, 8, 0);
+    const { nbytes } = pyramid;
+    expect(pageOf(pyramid, 8, 0)).toBe(finer);
+    const again = pageOf(pyramid, 9, 0, end);
+    expect(again).not.toBe(page);
+    expect(pageOf(pyramid, 9, 0)).toBe(again);
+    const empty = pageBytes(emptyPage(1));
+    expect(pyramid.nbytes).toBe(nbytes + pageBytes(again) + empty);
+  });
+
+  it('are made of finer ones where many rows lie, down to the shortest of them', () => {
+    const log = busyLog(2);
+    const pyramid = new Pyramid(log, compileFilter({}, log), 2 ** 26, 1);
+    const page = pageOf(pyramid, 10, 0);
+    // 10 µs are less than a cell from level 4 on. Of each level below the tenth there is a page with both runs, and an empty one beside it.
+    const empty = pageBytes(emptyPage(1));
+    expect(pyramid.nbytes).toBe(7 * pageBytes(page) + 6 * empty);
+    // Two rows are few here.
+    const few = new Pyramid(log, pyramid.filter, 2 ** 26, 2);
+    expect(pageBytes(pageOf(few, 10, 0))).toBe(few.nbytes);
+    // Parts are rows as well: two of them and two runs are more than three.
+    const rows = [0, 1].map(id => ({
+      run: id,
+      kind: PartKind.Transfer,
+      duration: 1e-5
+    }));
+    ingestBlock(log, rowsToBlock(2, 'parts', rows));
+    for (const [most, isMore] of [
+      [3, true],
+      [4, false]
+    ] as const) {
+      const some = new Pyramid(log, pyramid.filter, 2 ** 26, most);
+      const own = pageBytes(pageOf(some, 10, 0));
+      expect([most, some.nbytes > own]).toEqual([most, isMore]);
+    }
+  });
+
+  it('are made of finer ones only where those take less room than their rows do', () => {
+    const log = new LogStore('crowd');
+    const block = blockOfZeros(1, 'runs', 140_000);
+    block.columns['run']!.forEach((_, i, runs) => (runs[i] = i));
+    block.columns['duration']!.fill(1e-5);
+    ingestBlock(log, block);
+    const filter = compileFilter({}, log);
+    const narrow = new Pyramid(log, filter);
+    expect(pageBytes(pageOf(narrow, 5, 0))).toBeLessThan(narrow.nbytes);
+    const lanes = Array.from({ length: 140 }, (_, lane) => ({
+      lane,
+      worker: 0,
+      thread: lane
+    }));
+    ingestBlock(log, rowsToBlock(2, 'lanes', lanes));
+    const wide = new Pyramid(log, filter);
+    const page = pageOf(wide, 5, 0);
+    expect(page.lanes).toBe(140);
+    expect(pageBytes(page)).toBe(wide.nbytes);
   });
 
   it('are made again after rows came late, or were dropped', () => {
@@ -789,7 +1004,11 @@ describe('what is left of dropped runs', () => {
           }
         }
       ),
-      { numRuns: 25 }
+      {
+        numRuns: 25,
+        // A run that took no time, alone in its cell.
+        examples: [[[{ laneIndex: 1, fn: 2, start: 6, length: 0 }], 11, 0]]
+      }
     );
   });
 });

@@ -13,7 +13,7 @@ export type FoldContext = {
   readonly ended: boolean;
 };
 
-/** How a view could honour the filter; shown at the right of the chips. */
+/** How exactly a view honours the filter; shown at the right of the chips. */
 export type Honoured = {
   readonly how: 'exact' | 'approximate' | 'not filtered';
   readonly why?: string;
@@ -22,7 +22,7 @@ export const EXACT: Honoured = { how: 'exact' };
 
 /**
  * A fold in slices: it yields every few thousand rows, so that its caller can take new rows in between (ingest has priority over
- * queries). Rows that arrive meanwhile are seen or not seen; the answer says up to which block it counts for certain.
+ * queries). The answer may or may not count rows that arrive meanwhile; it names the newest block that it counts for certain.
  */
 export type Slices<R> = Generator<void, R>;
 

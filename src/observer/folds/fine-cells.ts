@@ -26,7 +26,7 @@ import {
 export type FineCells = {
   readonly held: ActivityCells;
   readonly background: ActivityCells;
-  /** Of all runs of the filter's workers in the range, whatever else the filter says. */
+  /** Time of all runs in the range on the filter's workers, whatever their span, function and status. */
   readonly totalNanoseconds: number;
 };
 

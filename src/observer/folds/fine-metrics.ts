@@ -53,7 +53,8 @@ export function* foldFineMetrics(
   const idle = yield* accountIdle({ log, range, filter, perSpan: false });
   const fine = yield* fineSums(context);
   const known = new LockWaits(log, fine);
-  // Workers report it for all runs together: the share of one status is not known, so its blocked time stays whole.
+  // Workers report waits for the GIL for all runs together: the share of one status is not known, so under a filter by status blocked time
+  // is not divided.
   const waits = filter.byStatus ? new LockWaits(log, new FineSums()) : known;
   const byFunction = sumByFunction(context, cells.held, waits, unit);
   const byActivity = new Float64Array(ACTIVITIES.length);
@@ -147,7 +148,7 @@ function valueOf(
   }
 }
 
-/** Parts, and of computing executions: a run that is not divided is one without a part. */
+/** How often an activity occurred: its parts. For computing, executions: a run that is not divided is one execution and has no part. */
 function countOf(cells: ActivityCells, cell: number, activity: number): number {
   return activity === COMPUTE
     ? cells.executions(cell)
@@ -257,14 +258,14 @@ function backgroundOf(
     return {
       activity: activity as string,
       seconds: ns / 1e9,
-      // A part of 0 bytes is one whose bytes were not counted.
+      // 0 bytes means that bytes were not counted.
       bytes: bytes > 0 ? bytes : null,
       count
     };
   }).filter(({ count }) => count > 0);
 }
 
-/** What is `thread-noncpu` to Dask, and in context `noncpu` what of it is known. */
+/** The activities that Dask calls `thread-noncpu`; context `noncpu` lists them one by one. */
 const OFF_CORE: readonly number[] = [CORE, GIL, BLOCKED];
 
 /**
@@ -324,7 +325,7 @@ function entriesOf(
 
 type EntryKey = readonly [string, string, string, string];
 
-/** What was measured outside tasks, or by the user's own meters, as it was given. */
+/** Sums that workers measured outside tasks, or users with meters of their own, unchanged. */
 function fineEntries(
   { log, filter }: FoldContext,
   fine: FineSums

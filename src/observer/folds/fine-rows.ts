@@ -9,8 +9,8 @@ import {
 /**
  * The rows of `fine` that the filter's workers and the range let pass, added up; spans and functions are told apart by the sums.
  *
- * The whole run is what the log keeps up to date anyway, and forgets nothing; a range of time or workers need a scan of the rows that are
- * kept. They are per whole second: those count whose second reaches into the range.
+ * For the whole run there are the log's own sums, which forget nothing; a range of time or a choice of workers needs a scan of the rows
+ * that are kept. Rows are per whole second: a row counts if its second reaches into the range.
  */
 export function* fineSums(context: FoldContext): Slices<FineSums> {
   const { log, filter, time } = context;
@@ -20,7 +20,8 @@ export function* fineSums(context: FoldContext): Slices<FineSums> {
   const { from, to } =
     time === 'all' ? { from: -Infinity, to: Infinity } : resolveRange(context);
   const sums = new FineSums();
-  // Rows that come or go between two slices change nothing: the newest chunk may get larger columns meanwhile.
+  // The list of chunks and each chunk's columns are fetched once: rows that come or go between two slices then make no difference, though
+  // the newest chunk may get larger columns meanwhile.
   for (const chunk of [...log.fine.chunks]) {
     const { second, worker, context, activity, unit, span, value, ...rest } =
       chunk.columns;

@@ -36,7 +36,7 @@ export const HONOURED: Readonly<
 > = {
   'fine-metrics': {
     time: approximate(
-      'Of what the range cuts, CPU time counts in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
+      'CPU time of what the range cuts counts in proportion; waiting for the GIL and work outside tasks count by whole seconds.'
     ),
     span: WHOLLY,
     function: WHOLLY,
@@ -105,12 +105,12 @@ export const HONOURED: Readonly<
   }
 };
 
-/** What the log itself leaves open: by table, the rows that are gone. Each view adds its own limits. */
+/** Why figures are not exact: rows of a table are gone, or a view has a limit of its own. */
 const EXCEPTIONS = {
   runs: approximate('The oldest tasks are kept only as totals.'),
   parts: approximate('The parts of the oldest tasks are kept only as totals.'),
   fine: approximate(
-    'The oldest of what workers measured is kept only as totals.'
+    'The oldest measurements of workers are kept only as totals.'
   ),
   samples: approximate('The oldest samples are forgotten.'),
   memory: approximate('The oldest measurements of memory are forgotten.'),
@@ -132,7 +132,7 @@ export type Exception = Exclude<keyof typeof EXCEPTIONS, BoundedTable>;
 type BoundedTable =
   'runs' | 'parts' | 'fine' | 'samples' | 'memory' | 'memorySamples';
 
-/** Tables whose rows a view's figures come from, always or under any condition. What comes from totals, which forget nothing, is not named. */
+/** The tables whose rows a view reads, always or under any condition. Totals forget nothing, so they are not listed. */
 const FROM_ROWS: Readonly<
   Record<
     keyof typeof HONOURED,
@@ -202,7 +202,7 @@ export function honouredBy(
   };
 }
 
-/** Whether tasks have measured something themselves: rows of `fine` with a function that are no estimates of waits. */
+/** Whether tasks have measured something themselves: rows of `fine` that have a function and are no estimates of waits. */
 export function hasMeters({ log }: FoldContext): boolean {
   for (const row of log.fineSums.all()) {
     if (row.function !== NONE_U32 && !isLockWait(log, row.context)) {

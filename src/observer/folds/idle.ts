@@ -25,7 +25,7 @@ const INPUTS_IN_FLIGHT = 1;
 const HELD_ELSEWHERE = 2;
 const NOT_ANSWERED = 5;
 const NOT_KNOWN = 6;
-/** By what held the worker. */
+/** The cause of a gap, by what held the worker. */
 const HELD = {
   paused: IDLE_CAUSES.indexOf('paused'),
   stopped: IDLE_CAUSES.indexOf('stopped')
@@ -44,7 +44,7 @@ export type IdleAccount = {
   readonly executeSeconds: number;
   /** Idle seconds by cause, of all lanes of the filter's workers. */
   readonly idle: readonly number[];
-  /** The same, and of these the share of the selected tasks. */
+  /** The selected tasks' share of these seconds, by cause. */
   readonly selectedIdle: readonly number[];
   /** Idle seconds by span id: the share of the span's own tasks, without its children's. Empty unless asked for. */
   readonly idleOfSpan: ReadonlyMap<SpanId, number>;
@@ -158,7 +158,7 @@ function addInOrder(log: LogStore, rows: number[], gaps: GapWalk): void {
   }
 }
 
-/** A task that runs now is unfinished since its start at least. */
+/** When some task was unfinished: a task that runs now has been so at least since its start. */
 export function activeWithRunning(log: LogStore, to: number): IntervalUnion {
   if (log.shape.running.size === 0) {
     return log.active;
@@ -179,7 +179,7 @@ function binsFor(question: IdleQuestion): number {
 class LaneWalk {
   /** Up to here the lane is accounted for. */
   cursor: number;
-  /** First stretch of capacity, and first active interval, that may still matter. */
+  /** The first stretch of capacity and the first active interval that later calls may need. */
   stretch = 0;
   interval = 0;
 
@@ -191,7 +191,7 @@ class LaneWalk {
   }
 }
 
-/** Walks the lanes run by run and books what lies between. */
+/** Walks the lanes run by run and books the gaps between runs. */
 class GapWalk {
   private readonly _lanes = new Map<LaneId, LaneWalk>();
   private readonly _unseen: LaneWalk[] = [];
@@ -244,7 +244,7 @@ class GapWalk {
     }
   }
 
-  /** Books what is left of each lane. One that ran nothing has the whole time left, so this takes turns too. */
+  /** Books the rest of each lane. For a lane that ran nothing that is the whole time, so this yields too. */
   *finish(shares: Shares): Slices<IdleAccount> {
     const { from, to } = this._range;
     let capacitySeconds = 0;
@@ -313,7 +313,7 @@ class GapWalk {
     }
   }
 
-  /** The same for a gap, whose parts go to their causes. `row` −1: no run came after it. */
+  /** Books the same seconds of a gap, each part to its cause. `row` −1: no run came after the gap. */
   private _gap(
     lane: LaneWalk,
     from: number,
@@ -355,7 +355,7 @@ class GapWalk {
     }
   }
 
-  /** Skips what ends before `from`: later calls for the lane ask for later times. */
+  /** Skips stretches and intervals that end before `from`: later calls for the lane ask for later times. */
   private _forward(lane: LaneWalk, from: number): void {
     const { stretches } = lane.capacity;
     while (
@@ -367,7 +367,7 @@ class GapWalk {
     lane.interval = this._nextInterval(lane.interval, from);
   }
 
-  /** The first active interval, from `index` on, that ends after `t`: stretches stand one behind the other, too. */
+  /** The first active interval, from `index` on, that ends after `t`. */
   private _nextInterval(index: number, t: number): number {
     let next = index;
     while (next < this._active.length && this._active.to(next) <= t) {
@@ -400,7 +400,9 @@ class GapWalk {
     }
   }
 
-  /** No task for this lane was runnable; whether one waited for a thread elsewhere tells the two causes apart. */
+  /**
+   * Books time in which no task for this lane was runnable: held elsewhere while a task waited for another thread, else nothing runnable.
+   */
   private _unrunnable(from: number, to: number, threads: number): void {
     const { waiting } = this._log;
     let at = from;
@@ -441,14 +443,14 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(high, Math.max(low, value));
 }
 
-/** When there were unfinished tasks: of all, of the selection, of each span. */
+/** When tasks were unfinished: all tasks, those of the selection, those of each span. */
 class Shares {
   private readonly _all: Coverage;
   private readonly _selected: Coverage;
   private readonly _bySpan: (Coverage | undefined)[] = [];
   private _allBins: Float64Array | undefined;
   private readonly _hasParts: boolean;
-  /** All idle time belongs to the selection: the filter chooses by workers at most. */
+  /** True: the filter chooses by workers at most, so all idle time belongs to the selection. */
   private readonly _isUndivided: boolean;
 
   constructor(

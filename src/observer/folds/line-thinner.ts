@@ -31,7 +31,7 @@ export class LineThinner {
   private _before: number | null = null;
   private readonly _bins: (Bin | undefined)[];
 
-  /** @param points - drawn at the most. */
+  /** @param points - how many are drawn at most. */
   constructor(
     private readonly _range: Range,
     private readonly _points: number
@@ -41,7 +41,7 @@ export class LineThinner {
     ).fill(undefined);
   }
 
-  /** In order of time. What was before the range holds where it begins; NaN: not known. */
+  /** Adds a sample; samples come in order of time. The newest one before the range holds at the range's begin. NaN: not known. */
   add(t: number, bytes: number): void {
     const { from, to } = this._range;
     if (t > to) {

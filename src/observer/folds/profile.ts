@@ -24,9 +24,9 @@ const MOST_NODES = 5000;
 const MOST_TEXT = 600_000;
 /** Frames deeper than this are cut: a stack table with a ring in it must not hang the fold. */
 const DEEPEST = 512;
-/** No state of a sample: divided from those that are blocked. */
+/** Waiting for the GIL: no state that samples have, but a share of the blocked ones. */
 const LOCK = SampleState.Unknown + 1;
-/** What one sample stands for. */
+/** The thread time that one sample stands for. */
 const SAMPLE_SECONDS = 0.01;
 
 /** A frame in the merged tree. Own figures are the subtree's: a frame's samples include those of the frames that it called. */
@@ -208,7 +208,7 @@ function samplePasses(
   );
 }
 
-/** Samples per second and busy thread, as taken: idle threads are not sampled. Unknown below a second of work. */
+/** Samples per second of a busy thread, as measured: idle threads are not sampled. Unknown for less than a second of work. */
 function rateOf(context: FoldContext, samples: number): number | null {
   const { log, now, ended } = context;
   let seconds = log.totalNanoseconds / 1e9;
@@ -366,7 +366,8 @@ function listNodes(
   order: string,
   most: number
 ): { readonly nodes: ProfileResult['nodes']; readonly dropped: number } {
-  const smallest = smallestKept(root, most);
+  const least = leastSamples(root, most);
+  let { room } = least;
   const nodes = {
     parent: [] as number[],
     name: [] as string[],
@@ -382,10 +383,12 @@ function listNodes(
   let dropped = 0;
   const visit = (node: Node, parent: number): void => {
     const own = nodes.parent.length;
-    if (own >= most || (own > 0 && node.n < smallest)) {
+    const isLeast = node.n === least.samples;
+    if (own > 0 && (node.n < least.samples || (isLeast && room === 0))) {
       dropped += 1;
       return;
     }
+    room -= isLeast ? 1 : 0;
     nodes.parent.push(parent);
     nodes.name.push(node.name);
     nodes.file.push(node.file);
@@ -417,8 +420,14 @@ function textLength(nodes: ProfileResult['nodes']): number {
   );
 }
 
-/** How many samples a frame must have so that at most `most` frames do. A frame has at least as many as each of its children. */
-function smallestKept(root: Node, most: number): number {
+/**
+ * How many samples a frame must have so that at most `most` frames do, and how many of those with just as many have room beside the larger
+ * ones. A frame has at least as many as each of its children.
+ */
+function leastSamples(
+  root: Node,
+  most: number
+): { readonly samples: number; readonly room: number } {
   const counts: number[] = [];
   const collect = (node: Node): void => {
     counts.push(node.n);
@@ -428,8 +437,9 @@ function smallestKept(root: Node, most: number): number {
   };
   collect(root);
   if (counts.length <= most) {
-    return 0;
+    return { samples: 0, room: Infinity };
   }
   counts.sort((a, b) => b - a);
-  return counts[most - 1]!;
+  const samples = counts[most - 1]!;
+  return { samples, room: most - counts.indexOf(samples) };
 }

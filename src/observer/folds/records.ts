@@ -22,8 +22,8 @@ const BYTES_PER_RUN = 80;
 const BYTES_PER_PART = 36;
 
 /**
- * Runs that count, in the order in which the log has them, which is that of their ends as the scheduler heard of them, whole, with all their parts; as
- * many as one message holds, and where the next answer goes on. Asked on and on, they go through the log once.
+ * Whole runs with all their parts, in the order of the log: the order in which the scheduler heard of their ends. An answer has as many as
+ * one message holds, and says where the next answer goes on, so that a series of questions goes through the log once.
  *
  * The time range is one of *ends*: a run is in it when the last of its parts ends at `from` or later, and before `to`.
  */
@@ -72,7 +72,7 @@ export function* foldRecords(
   };
 }
 
-/** Back from the newest until there are enough. */
+/** The row at which the newest `limit` runs begin. */
 function* firstOfNewest(
   log: LogStore,
   isWanted: (row: number) => boolean,
@@ -110,7 +110,7 @@ function endsIn(log: LogStore, { from, to }: Range, row: number): boolean {
   const i = row & CHUNK_MASK;
   const start = columns.start[i]!;
   const end = start + columns.duration[i]!;
-  // No part ends after its run, so that most rows need no look at their parts.
+  // No part ends after its run, so most rows need no look at their parts.
   if (end < from || start >= to) {
     return false;
   }
@@ -118,7 +118,7 @@ function endsIn(log: LogStore, { from, to }: Range, row: number): boolean {
   return last >= from && last < to;
 }
 
-/** When the last part of a run ended, if its computing is among its parts; else it is the run that ended last. */
+/** When the last part of a run ended. Null: its computing is not among its parts, so the run's own end counts. */
 function lastPartEnd(log: LogStore, run: number, start: number): number | null {
   let last = -Infinity;
   let hasComputed = false;
@@ -168,7 +168,7 @@ class RecordsPage {
     return this._bytes >= MOST_BYTES;
   }
 
-  /** @returns the part with which the run goes on in the next answer, 0: it is whole. */
+  /** @returns the part with which the run goes on in the next answer; 0: the run is complete. */
   add(row: number, firstPart: number): number {
     const { columns, _log: log } = this;
     const runs = log.runs.chunkOf(row)!.columns;

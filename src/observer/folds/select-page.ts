@@ -64,7 +64,7 @@ export class PageCandidates {
   }
 
   add(row: number, rank: number): void {
-    // Of equals the earlier row comes first: a later one that is as good as the worst is behind it.
+    // Among equals the earlier row comes first: a later row that is as good as the worst kept row comes after it.
     const isBehind = this._descending
       ? rank <= this._worst
       : rank >= this._worst;

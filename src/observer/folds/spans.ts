@@ -24,7 +24,7 @@ class SpanSums {
   failed = 0;
   nanoseconds = 0;
   cpuNanoseconds = 0;
-  /** Seconds of which the CPU share is not known. */
+  /** Thread time whose CPU share is not known. */
   unknownNanoseconds = 0;
   transferNanoseconds = 0;
   idleSeconds = 0;
@@ -176,8 +176,8 @@ function parentsFirst(log: LogStore): SpanId[] {
 }
 
 /**
- * All spans, or the largest 1,500: what the smaller ones did themselves is then shown as their parents' own, so that the sums stay. A
- * span's subtree is at least as large as its child's, so the parent of a shown span is shown.
+ * All spans, or the largest 1,500: the smaller ones' own figures are then added to their parents' own, so that the sums stay. A span's
+ * subtree is at least as large as its child's, so the parent of a shown span is shown.
  */
 function shownSpans(
   log: LogStore,

@@ -20,10 +20,10 @@ import { honouredBy } from './honoured';
 import { activeWithRunning } from './idle';
 
 const STRIP_BINS = 240;
-/** Beyond the third dozen colours are grey anyway. */
+/** Functions in the legend; those beyond the third dozen are grey anyway. */
 const MOST_FUNCTIONS = 200;
 const MOST_BANDS = 300;
-/** {@link BoxKind} of a part → series of the strip, and what is counted of it. */
+/** {@link BoxKind} of a part → its series in the whole-run strip, and the count that it adds to. */
 const STRIP_OF_BOX: Readonly<
   Record<
     BoxKind,
@@ -40,7 +40,7 @@ const STRIP_OF_BOX: Readonly<
   [BoxKind.Failed]: ['other'],
   [BoxKind.Import]: ['other', 'import']
 };
-/** A newer worker's kind of part. */
+/** For kinds of parts that only newer workers know. */
 const UNKNOWN_PART = ['other', undefined] as const;
 
 /** All of the task stream but the boxes: extent, lanes, legend, what runs now, whole-run strip, span bands. */
@@ -180,7 +180,10 @@ function* scanStrip(
   };
 }
 
-/** What held the thread, by series; what no part explains is `other`, and the run's own. Returns the seconds that pass, and whether any part does. */
+/**
+ * Adds the time that held the thread to its series. Time that no part explains is `other` and belongs to the run. Returns the seconds that
+ * pass, and whether any part passes.
+ */
 function addParts(
   context: FoldContext,
   run: number,
@@ -245,7 +248,10 @@ function ownPasses(context: FoldContext, span: SpanId, fn: number): boolean {
   return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
-/** Seconds of its threads while some task was unfinished, from its joining to its leaving: what "busy" and Fine Metrics are shares of. */
+/**
+ * Each worker's thread seconds while some task was unfinished, from its joining to its leaving: the whole of which "busy" and Fine Metrics
+ * show shares.
+ */
 function capacityByWorker(log: LogStore, to: number): Map<number, number> {
   const active = activeWithRunning(log, to);
   const capacity = new Map<number, number>();

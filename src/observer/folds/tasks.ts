@@ -109,7 +109,7 @@ function passesOwn(context: FoldContext, span: SpanId, fn: number): boolean {
   return context.filter.spans[span] === 1 && passesFunction(context.filter, fn);
 }
 
-/** A fused task is in every span that one of its parts is in. */
+/** A fused task is in the span of each of its parts. */
 function somePartPasses(context: FoldContext, run: number): boolean {
   const { log } = context;
   return (
@@ -194,7 +194,7 @@ function rankOf(log: LogStore, sort: string): (row: number) => number {
 
 const WAITS = ['waitReady', 'waitInputs', 'waitThread'] as const;
 
-/** All that is known of a run's waiting; where nothing is, it comes last when the longest come first. */
+/** The known waits of a run, added up. Runs without any come last when the longest come first. */
 function waitedSeconds(waits: readonly number[]): number {
   const known = waits.filter(seconds => !Number.isNaN(seconds));
   return known.length === 0

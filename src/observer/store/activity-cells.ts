@@ -1,5 +1,5 @@
 /**
- * What the seconds of tasks went to, in the order in which they are drawn. Computing off a core is divided into waiting for a core, for the
+ * The uses of tasks' seconds, in the order in which they are drawn. Computing off a core is divided into waiting for a core, for the
  * interpreter lock, and blocked, or is `thread-noncpu` where that is not known; `compute` is computing of which the CPU share is not known;
  * `lost` is all of a run that ended with its worker.
  *
@@ -157,7 +157,7 @@ export class ActivityCells {
     this._executions[cell]! += count;
   }
 
-  /** Negative to take back what was booked before more was known. */
+  /** Negative: takes an earlier booking back. */
   addNanoseconds(cell: number, activity: number, ns: Nanoseconds): void {
     this._ns[cell * ACTIVITY_COUNT + activity]! += ns;
   }

@@ -4,7 +4,7 @@ import type { BlockRows } from './column-table';
 /** No log lasts 30 years: a time beyond that is broken, and would stretch every axis and every walk over time. */
 const MOST_SECONDS = 1e9;
 
-/** Times that are always known: without them the log would not have the row. */
+/** Times that every row has. */
 const TIMES: Partial<Record<TableName, readonly string[]>> = {
   header: ['t'],
   spans: ['opened'],
@@ -22,7 +22,7 @@ const TIMES: Partial<Record<TableName, readonly string[]>> = {
   events: ['t'],
   gaps: ['from', 'to']
 };
-/** Times and durations that are NaN where they are not known, or not over. */
+/** Times and durations; NaN: not known, or not over yet. */
 const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   spans: ['closed'],
   workers: ['left'],
@@ -32,7 +32,7 @@ const TIMES_OR_NAN: Partial<Record<TableName, readonly string[]>> = {
   memoryRuns: ['stopped'],
   transfers: ['duration']
 };
-/** Sizes and sums; NaN where they are not known. They are added up, and an infinite one would stay in the sum for good. */
+/** Sizes and sums; NaN: not known. They are added up, and an infinite one would stay in the sum for good. */
 const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   workers: ['memoryLimit'],
   runs: ['nbytes'],
@@ -44,15 +44,15 @@ const AMOUNTS: Partial<Record<TableName, readonly string[]>> = {
   memorySamples: ['bytes'],
   transfers: ['bytes']
 };
-/** 2^80: more bytes or nanoseconds than can be; their sums stay finite. */
+/** 2^80: more bytes or nanoseconds than there can be, and few enough that sums stay finite. */
 const MOST_AMOUNT = 2 ** 80;
 
-/** A block that can be read but cannot be true. */
+/** A block can be read, but its values are impossible. */
 export class ImplausibleBlock extends Error {
   override readonly name = 'ImplausibleBlock';
 }
 
-/** Why a block cannot be true, or undefined: looked at before anything of it is taken in. */
+/** Why a block is impossible, or undefined. Asked before anything of the block is taken in. */
 export function implausible(block: BlockRows): string | undefined {
   return (
     beyond(block, TIMES[block.table], MOST_SECONDS, false) ??

@@ -42,7 +42,7 @@ type RunningRow = {
 };
 export const NO_LANE = -1;
 
-/** When one thread of one worker could have worked, or several threads that could at the same times. */
+/** When a thread of a worker could have worked; or several threads, if they could at the same times. */
 export type LaneCapacity = {
   readonly worker: number;
   /** The first of them. */
@@ -54,12 +54,12 @@ export type LaneCapacity = {
   readonly stretches: readonly {
     readonly from: number;
     readonly to: number;
-    /** Why it began no task then: its memory was full, or it was stopped. */
+    /** Why the worker began no task then: its memory was full, or it was stopped. */
     readonly heldBy: 'paused' | 'stopped' | null;
   }[];
 };
 
-/** Numbers of threads that one worker may have had: each makes groups of threads of its own. */
+/** How many different numbers of threads one worker may have had: each makes groups of threads of its own. */
 const MOST_LEVELS = 64;
 
 /** The cluster's workers, lanes, capacity over time and running tasks. */
@@ -69,7 +69,7 @@ export class ClusterShape {
   private readonly _lanes: LaneRow[] = [];
   private readonly _laneIndex = new Map<LaneId, LaneIndex>();
   private readonly _laneOf = new Map<number, LaneId>();
-  /** Per worker, and the numbers of threads that it has had. */
+  /** By worker its steps of capacity, and the numbers of threads that it has had. */
   private readonly _capacity = new Map<
     number,
     { readonly steps: CapacityStep[]; readonly levels: Set<number> }
@@ -256,10 +256,10 @@ export class ClusterShape {
 }
 
 /**
- * Drops at least a quarter of the steps, many at a time, since each drop moves all others: those that change nothing if they are so many, else
- * the oldest but the first.
+ * Drops at least a quarter of the steps at a time, since each drop moves all others: the steps that change nothing if there are enough of
+ * them, else the oldest except the first.
  *
- * Steps that change nothing are kept till then: one that comes late may lie between two of them.
+ * Steps that change nothing are kept till then: a late step may lie between two of them.
  *
  * @returns how many are gone.
  */

@@ -32,7 +32,7 @@ export type ColumnsOf<T extends TableName> = ArraysOf<
   (typeof TABLES)[T]['columns']
 >;
 
-/** What a chunk is filled from: a decoded block, or rows that a fold coins. */
+/** The source of a chunk's rows: a decoded block, or rows that a fold makes. */
 type Rows = {
   readonly rows: number;
   readonly columns: Readonly<Record<string, AnyColumn>>;

@@ -2,7 +2,7 @@ import { RunStatus } from '../../records/enumerations';
 import { STATUS_REPLACED, type LogStore } from './log-store';
 
 /**
- * Keeps the bound of `runs`: the oldest rows go, and what the task stream shows of them stays as cells. Their seconds, counts and extents
+ * Keeps the bound of `runs`: the oldest rows go, and the task stream shows them as cells from then on. Their seconds, counts and extents
  * are in the totals already, which forget nothing.
  */
 export function dropOverdueRuns(log: LogStore): void {
@@ -18,7 +18,7 @@ export function dropOverdueRuns(log: LogStore): void {
         continue;
       }
       const length = duration[i]! > 0 ? duration[i]! : 0;
-      // A run that was given back before it began is not drawn while its row is here either.
+      // A run that was given back before it began is never drawn.
       if (status[i] !== RunStatus.Missing || length > 0) {
         const index = log.shape.laneIndex(lane[i]!);
         log.retired.add(index, fn[i]!, start[i]!, length);

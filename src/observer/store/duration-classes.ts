@@ -34,7 +34,10 @@ export class ZonedRows {
     return this._firstZone * ZONE_ROWS >= this._length;
   }
 
-  /** A row whose time is not known lies in no range, and is left out: a zone whose extent is unknown would hide all of its rows. */
+  /**
+   * A row whose time is not known lies in no range and is left out: its zone's extent would be unknown, which would hide all rows of the
+   * zone.
+   */
   push(row: number, from: number, to: number): void {
     if (Number.isNaN(from) || Number.isNaN(to)) {
       return;
@@ -61,7 +64,7 @@ export class ZonedRows {
     }
   }
 
-  /** How many rows {@link forEachZone} would show at most. */
+  /** At most how many rows the zones of {@link ZonedRows.zones} hold. */
   count(from: number, to: number): number {
     let count = 0;
     const zones = Math.ceil(this._length / ZONE_ROWS);

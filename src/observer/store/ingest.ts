@@ -55,7 +55,7 @@ export function ingestBroken(log: LogStore, seq: number, why: string): void {
   if (seq === log.seq + 1) {
     log.seq = seq;
   }
-  // The source believes that the observer has it, so only the observer can tell. Its table is not known.
+  // The source believes that the observer has the block, so only the observer can record the loss. The block's table is not known.
   log.addGap({ table: 0, from: log.now, to: log.now, rows: 0, why });
   log.lostBefore = Math.max(log.lostBefore, log.now);
 }
@@ -331,8 +331,8 @@ function ingestRuns(log: LogStore, block: RowsOf<'runs'>): void {
 const NO_PARTS: readonly PartFigures[] = [];
 
 /**
- * Parts may come before or after their run: the later one ties them together. A run that is here is booked again once per block, not for
- * each of its parts: it may have thousands, among those of other runs.
+ * Parts may come before or after their run: the later one ties them together. A run that is here is rebooked once per block, not for each
+ * of its parts: it may have thousands, mixed with those of other runs.
  */
 function ingestParts(log: LogStore, block: RowsOf<'parts'>): void {
   const first = appended(log, log.parts, block);
@@ -424,7 +424,7 @@ function attachPart(
   );
 }
 
-/** Whether a part of the run that came earlier, from `row` back, computes too: no part is passed twice on the way to it. */
+/** Whether an earlier part of the run, from `row` back, computes too. The walk stops at the first one, so it passes no part twice. */
 function followsExecution(log: LogStore, row: number): boolean {
   for (let at = row; log.parts.has(at);) {
     const columns = log.parts.chunkOf(at)!.columns;
@@ -499,7 +499,7 @@ function sinkInto(cells: ActivityCells): NanosecondSink {
     cells.addNanoseconds(cells.cell(span, fn), activity, ns);
 }
 
-/** A microsecond and what float32 durations lose: runs that merely touch are in order. */
+/** A microsecond and the rounding of float32 durations: runs that merely touch are in order. */
 function noteLane(
   log: LogStore,
   laneIndex: LaneIndex,
@@ -513,7 +513,7 @@ function noteLane(
   log.laneStops[laneIndex] = Math.max(stop, end);
 }
 
-/** Here the log's numbers become what the table says that they are. */
+/** Here the log's numbers get the types that the table declares. */
 function column<T extends TableName, C extends keyof ColumnsOf<T> & string>(
   block: RowsOf<T>,
   name: C

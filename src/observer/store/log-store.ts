@@ -50,7 +50,7 @@ export class LogStore {
   readonly nodes = new ColumnTable('nodes');
   readonly edges = new ColumnTable('edges');
   readonly runs: ColumnTable<'runs'>;
-  /** previous: the run's part before this one, one higher (0 = none); runRow: one higher (0 = the run is not here yet). */
+  /** previous: 1 + the row of the run's part before this one (0: none). runRow: 1 + the row of the run (0: it is not here yet). */
   readonly parts: ColumnTable<'parts', { previous: 'u32'; runRow: 'u32' }>;
   readonly fine: ColumnTable<'fine'>;
   readonly totals = new ColumnTable('totals');
@@ -64,11 +64,11 @@ export class LogStore {
   readonly events = new ColumnTable('events');
 
   readonly names = new Map<number, string>();
-  /** Names of groups: the only kind of which every graph brings new ones. */
+  /** Names of groups: the only kind of name that every graph adds to. */
   readonly groupNames = new Set<number>();
   /** Grows when a name comes or goes. */
   namesVersion = 0;
-  /** How many runs there were when all names were found to be in use; −1: never. */
+  /** How many runs there were when all names were last found to be in use; −1: never. */
   namesSpared = -1;
   readonly spans = new SpanTree();
   readonly shape = new ClusterShape();
@@ -109,9 +109,9 @@ export class LogStore {
 
   readonly runZones = new ZonedRows();
   readonly runClasses = new DurationClasses();
-  /** Parts that are drawn: the compute of a run that has other parts is its run once more. */
+  /** Parts that are drawn. A compute part of the run's own function and span is left out: the run's box shows it. */
   readonly partClasses = new DurationClasses();
-  /** What the task stream still shows of runs that were dropped. */
+  /** What the task stream still shows of dropped runs. */
   readonly retired = new RetiredCells();
   /** When some task was submitted and not finished. */
   readonly active = new IntervalUnion();
@@ -136,7 +136,7 @@ export class LogStore {
   /** Runs that the source could no longer send, and the time before which rows are missing; −∞: none are. */
   lostRuns = 0;
   lostBefore = -Infinity;
-  /** Grows when a row arrives that lies in a stretch of time which was said to be settled. */
+  /** Counts rows that arrived for a stretch of time after it was declared settled. */
   lateRows = 0;
   /** The block that brought the newest such row: tiles made before it may lack rows. */
   lateSeq = 0;
@@ -254,7 +254,7 @@ export class LogStore {
     return this._settledBefore;
   }
 
-  /** The log was believed to have ended and goes on: tiles that were settled by its end are not. */
+  /** The log seemed to have ended and goes on: tiles that its end settled are not settled any more. */
   reopen(): void {
     if (this._settledBefore === Infinity) {
       this._settledBefore = -Infinity;

@@ -3,9 +3,9 @@ import type { ActivityCells } from './activity-cells';
 import type { LogStore } from './log-store';
 
 /**
- * Makes room for a name: at the bound, names of groups that no row speaks of any more go, the oldest first, until half of the room is free. A
- * log that lives long brings new ones with every graph, while the rows that used the old ones are dropped at their own bounds. Names of other
- * kinds are few, and rows that are still to come may use them again.
+ * Makes room for a name: at the bound, names of groups that no row uses any more are forgotten, the oldest first, until half of the room is
+ * free. In a long log every graph adds group names, while the rows that used the old ones are dropped at their own bounds. Other names are
+ * few, and later rows may use them again.
  *
  * @returns false: all names are in use, there is no room.
  */
@@ -17,7 +17,7 @@ export function makeRoomForName(
     return true;
   }
   if (log.namesSpared === log.runCount) {
-    // Nothing has run since all were found to be in use.
+    // No run has come since all names were found to be in use.
     return false;
   }
   const used = usedNames(log);

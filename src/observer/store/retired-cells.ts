@@ -1,4 +1,5 @@
 import type { LaneIndex } from '../../records/ids';
+import { majorityVote } from './majority-vote';
 
 /** Cells of one page: 512, as in a tile. */
 const PAGE_CELLS = 512;
@@ -16,7 +17,7 @@ type RetiredPage = {
 
 /**
  * What the task stream shows of runs whose rows were dropped: per lane index and cell of 2^level µs the time covered, the function that took
- * most of it (majority vote) and the number of runs.
+ * most of it ({@link majorityVote}) and the number of runs.
  *
  * Cells begin at 4.1 ms wide. When there are too many pages, neighbouring cells are joined and the level rises by one: memory stays
  * bounded for a log of any length, and the oldest part of a long log gets coarser, never empty.
@@ -50,13 +51,10 @@ export class RetiredCells {
         Math.max(from, cell * cellMicroseconds);
       const index = Math.floor(cell / PAGE_CELLS);
       const page = this._made(laneIndex, index);
-      vote(
-        page,
-        cell - index * PAGE_CELLS,
-        fn,
-        covered,
-        cell === first ? 1 : 0
-      );
+      const at = cell - index * PAGE_CELLS;
+      page.busy[at]! += covered;
+      page.runs[at]! += cell === first ? 1 : 0;
+      majorityVote(page.function, page.weight, at, fn, covered);
     }
     while (this._pages.size > MOST_PAGES) {
       this._coarsen();
@@ -102,7 +100,13 @@ export class RetiredCells {
         const target = half + (cell >> 1);
         coarse.busy[target]! += page.busy[cell]!;
         coarse.runs[target]! += page.runs[cell]!;
-        mergeVote(coarse, target, page.function[cell]!, page.weight[cell]!);
+        majorityVote(
+          coarse.function,
+          coarse.weight,
+          target,
+          page.function[cell]!,
+          page.weight[cell]!
+        );
       }
     }
   }
@@ -115,39 +119,4 @@ function emptyPage(): RetiredPage {
     weight: new Float32Array(PAGE_CELLS),
     runs: new Uint32Array(PAGE_CELLS)
   };
-}
-
-function vote(
-  page: RetiredPage,
-  cell: number,
-  fn: number,
-  covered: number,
-  runs: number
-): void {
-  page.busy[cell]! += covered;
-  page.runs[cell]! += runs;
-  mergeVote(page, cell, fn, covered);
-}
-
-/**
- * Majority vote by weight: a function with more than half of all weight wins, in whatever order the votes come. A vote without weight wins where
- * nothing is, and only there: a finer cell may end in a tie, and a run that took no time is not shown over others that did.
- */
-function mergeVote(
-  page: RetiredPage,
-  cell: number,
-  fn: number,
-  weight: number
-): void {
-  if (weight === 0 && page.function[cell] !== 0) {
-    return;
-  }
-  if (page.function[cell] === fn) {
-    page.weight[cell]! += weight;
-  } else if (page.weight[cell]! >= weight && page.weight[cell]! > 0) {
-    page.weight[cell]! -= weight;
-  } else {
-    page.function[cell] = fn;
-    page.weight[cell] = weight - page.weight[cell]!;
-  }
 }

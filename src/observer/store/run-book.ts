@@ -38,8 +38,8 @@ export type PartFigures = {
   readonly coreWait: Seconds;
 };
 /**
- * Executions of a run's own function that no part of it stands for: a run that is not divided is one. Where its computing is told by parts, each
- * of these is one of its own function, which is how inner tasks of fused ones count; a task that was given back has not run at all.
+ * The executions of a run that its parts do not count: 1 for a run that is not divided. If it has compute parts, as fused tasks have, each
+ * of these is an execution of the part's function, and this is 0; so it is for a run that was given back, which never ran.
  */
 export function undividedExecutions(
   status: number,

@@ -134,7 +134,7 @@ export class SpanTree {
     return depth + this._height(span) > DEEPEST ? null : parent;
   }
 
-  /** Levels below this span. */
+  /** How many levels there are below this span. */
   private _height(span: SpanId): number {
     let height = 0;
     for (const child of this.childrenOf(span)) {

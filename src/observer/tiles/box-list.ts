@@ -4,7 +4,7 @@ import { grownColumn, nextCapacity } from '../../base/growable-columns';
 import type { TileColumns } from '../../wire/panel-link';
 import { SEVERAL_FUNCTIONS } from './cell-page';
 
-/** In the function column: no one function (cells of one kind, several functions). */
+/** In the function column: no single function (cells of one kind, several functions). */
 const NO_FUNCTION = NONE_U16;
 /** How many cells a box may reach beyond the tile's borders: there float32 still resolves 1/16 of a cell. */
 const REACH = 2 ** 19;

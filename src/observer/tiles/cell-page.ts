@@ -1,5 +1,6 @@
 import type { LaneIndex } from '../../records/ids';
 import { BoxKind, membersOf, PartKind } from '../../records/enumerations';
+import { majorityVote } from '../store/majority-vote';
 
 /** Cells of a tile, and of a page. */
 export const TILE_CELLS = 512;
@@ -20,7 +21,7 @@ export const BOX_OF_PART: readonly (BoxKind | undefined)[] = Array.from(
   (_, kind) => BOX_OF_PART_KIND[kind as PartKind]
 );
 
-/** In a category: several functions, or one with an id that does not fit. */
+/** In place of a function's id in a category: several functions, or an id that does not fit. */
 export const SEVERAL_FUNCTIONS = 0x0fffffff;
 
 /**
@@ -53,8 +54,8 @@ export function* laneIndices(lanes: number): Generator<LaneIndex> {
 /**
  * One value per (lane index, cell); index l has cells [l * 512, (l + 1) * 512).
  *
- * category and weight are a majority vote by time: a category that fills more than half of a cell's covered time always wins it, in
- * whatever order runs are added and cells joined; otherwise one of those that are there wins.
+ * category and weight are a {@link majorityVote} by time: a category that fills more than half of a cell's covered time always wins it, in
+ * whatever order runs are added and cells joined; otherwise one of the cell's categories wins.
  */
 export class CellPlane {
   /** Microseconds covered. */
@@ -72,22 +73,9 @@ export class CellPlane {
     this.count = new Uint32Array(cells);
   }
 
-  /**
-   * A vote without weight wins where nothing is, and only there: a finer cell may end in a tie, and a run that took no time shows its colour
-   * where nothing else is.
-   */
+  /** Adds so many microseconds of a category to a cell's vote. */
   vote(cell: number, value: number, weight: number): void {
-    if (weight === 0 && this.category[cell] !== 0) {
-      return;
-    }
-    if (this.category[cell] === value) {
-      this.weight[cell]! += weight;
-    } else if (this.weight[cell]! >= weight && this.weight[cell]! > 0) {
-      this.weight[cell]! -= weight;
-    } else {
-      this.category[cell] = value;
-      this.weight[cell] = weight - this.weight[cell]!;
-    }
+    majorityVote(this.category, this.weight, cell, value, weight);
   }
 
   /**

@@ -116,7 +116,7 @@ export class Pyramid {
       }
       this._addRetired(page, level, from, to);
     }
-    // Made in slices: meanwhile late rows may have come, or the same page may have been made for another asker.
+    // The page was made in slices: meanwhile late rows may have come, or another watch may have made the same page.
     this._forgetIfOutdated();
     if (
       to <= settledBefore &&

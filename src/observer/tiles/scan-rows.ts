@@ -47,8 +47,8 @@ export const atLeast = (level: number): ClassSpan =>
   classesBetween(level, CLASS_COUNT);
 
 /**
- * Whether executions are shown instead of runs: where spans or functions are chosen, of a fused task those parts are drawn that
- * pass, whosever run it is.
+ * Whether executions are shown instead of runs: under a filter by span or function, those parts of a fused task are drawn that pass,
+ * whatever the function and span of its run.
  *
  *     a fused task     ├ load ┤── matmul ──┤ sum ┤      run of function "sum"
  *     matmul chosen            ├─ matmul ──┤
@@ -61,7 +61,7 @@ export function showsExecutions({
   return bySpan || byFunction;
 }
 
-/** Shows the runs of these duration classes that reach into [from, to) and pass the filter; of fused tasks, see {@link showsExecutions}. */
+/** Shows the runs of these duration classes that reach into [from, to) and pass the filter; for fused tasks see {@link showsExecutions}. */
 export function* scanRuns(
   log: LogStore,
   filter: CompiledFilter,
@@ -140,8 +140,9 @@ function runGate(
   const known = functions.length;
   const divides = showsExecutions(filter) && log.parts.endRow > 0;
   /**
-   * Shows the executions of a run that are of its own function and span: the others come by their own rows. Returns whether there are any
-   * executions: else the run itself is one. Goes from part to part, for it is asked of every row.
+   * Shows the compute parts of a run that have its own function and span; other parts are shown from their own rows. Returns whether the
+   * run has compute parts: else the run itself is an execution. It walks from part to part, without a list, since it is called for every
+   * row.
    */
   const showExecutions = (
     row: number,
@@ -314,7 +315,7 @@ function partGate(
   };
 }
 
-/** A lane that came while its rows are scanned in slices: what asked has no place for it, and asks again. */
+/** A lane that joined during a scan in slices: the caller has no place for it, and will ask again. */
 const NOT_YET = NONE_U16;
 
 /** Lane id → lane index. */

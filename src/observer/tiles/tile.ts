@@ -13,13 +13,13 @@ import { BoxList } from './box-list';
 import { pageSeconds, type Pyramid } from './pyramid';
 import { atLeast, scanParts, scanRuns } from './scan-rows';
 
-/** 26 bytes a box: a tile stays below the 1 MiB that the relay lets pass. */
+/** 23 bytes a box (the columns of {@link TileColumns}): a tile stays below the 1 MiB that the relay lets pass. */
 const MOST_BOXES = 34_000;
 /** Neighbouring cells of one colour are one box while their cover differs by less than this, in 255ths. */
 const COVER_TOLERANCE = 12;
 const MOST_LEVEL = 40;
 
-/** A tile as it is made: which block of the log is the newest in it, its asker knows. */
+/** A tile as it is made. Its maker's caller adds the newest block that is in it. */
 export type TileAnswer = Omit<TileHeader, 'logSeq'> & {
   readonly columns: TileColumns;
 };
@@ -112,7 +112,7 @@ function* addExact(
     (row, laneIndex, start, duration, value) => {
       const run = log.runs.chunkOf(row)!.columns.run[row & CHUNK_MASK]!;
       const begin = (start - from) * cellsPerSecond;
-      // The function of a failed run is known too: only cells leave it out.
+      // A box keeps the function of a failed run; only cells leave it out.
       const fn = log.runs.chunkOf(row)!.columns.function[row & CHUNK_MASK]!;
       const end = begin + duration * cellsPerSecond;
       boxes.add(laneIndex, begin, end, fn, kindOf(value), 0, 255, run, 1);
@@ -202,7 +202,7 @@ function addCells(
         // 255 says "exact"; 0 would be invisible.
         Math.min(254, Math.max(1, Math.round(sum / (end - first)))),
         NONE_U32,
-        // A run that began in an earlier cell is in this one too: 0 is for parts.
+        // At least 1: a run that began in an earlier cell is in this one too, and 0 means a part.
         countsTasks ? Math.max(1, tasks) : 0
       );
       first = end;
