@@ -53,7 +53,7 @@ export type RasterOptions = {
   readonly stripHeight: number;
   readonly pixelRatio: number;
   readonly patternLine: number;
-  /** By row: kind and function decide. */
+  /** The fill of each row, which depends on its kind and function. */
   fillOf(kind: number, functionIndex: number): BoxFill;
 };
 

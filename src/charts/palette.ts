@@ -33,7 +33,7 @@ export const KIND_PATTERNS = {
   core: 'vertical',
   gil: 'backslash',
   blocked: 'dots',
-  /** Off its core for one of the three reasons above, unknown which. */
+  /** Off its core for one of the three reasons above; which one is not known. */
   noncpu: 'dots',
   other: 'horizontal',
   failed: 'plain'

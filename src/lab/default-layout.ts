@@ -9,13 +9,12 @@
  *   │ Memory   30 % │ Metrics    │            │
  *   └───────────────┴────────────┴────────────┘
  *
- * A panel that is missing leaves its place to its neighbour. Of the left
- * sidebar's tabs Spanwise's is in front.
+ * A panel that is missing leaves its place to its neighbour. In the left sidebar the Spanwise tab is in front.
  */
 import type { DockLayout, Widget } from '@lumino/widgets';
 import type { PanelName } from '../panels/panel-context';
 
-/** Of the widget in the left sidebar. */
+/** The id of the widget in the left sidebar. */
 export const SIDEBAR_ID = 'spanwise-sidebar';
 
 type Area = DockLayout.AreaConfig;

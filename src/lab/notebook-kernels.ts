@@ -1,6 +1,6 @@
 /**
  * Which notebook a cluster belongs to: by the kernel that started it, as the server's sessions say, so that a renamed notebook is found
- * under its new name. What was once known is kept: an ended cluster's kernel has no session any more.
+ * under its new name. A notebook once known is remembered, since the kernel of an ended cluster has no session any more.
  */
 import type { Session } from '@jupyterlab/services';
 import type { IDisposable } from '@lumino/disposable';

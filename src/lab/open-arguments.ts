@@ -109,7 +109,7 @@ function readTarget(value: unknown): ClusterTarget | undefined {
 }
 
 /**
- * What "this cluster" means: that of the panel or notebook in front; else, the newest there is; else, whatever comes first.
+ * What "this cluster" means: the cluster of the panel or notebook in front; else the newest one; if there is none, the first that comes.
  */
 export function targetInFront(options: {
   readonly current: Widget | null;

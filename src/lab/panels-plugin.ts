@@ -234,7 +234,7 @@ export const panelsPlugin: JupyterFrontEndPlugin<IPanels> = {
   }
 };
 
-/** The user who clicked is told; an error of a command goes to the console alone. */
+/** Shows the error to the user who clicked: JupyterLab writes errors of commands to the console only. */
 function orSaidWhyNot(find: () => ClusterTarget): ClusterTarget | null {
   try {
     return find();

@@ -123,7 +123,7 @@ export class SidebarModel implements IDisposable {
     );
   }
 
-  /** Turn to the notebook or panel that came to the front. A notebook without a cluster changes nothing while others have one. */
+  /** Turn to the notebook or panel that came to the front. While other notebooks have a cluster, one without a cluster changes nothing. */
   turnTo(target: ClusterTarget): void {
     this._front = target;
     this._hasChosen = false;
@@ -144,7 +144,7 @@ export class SidebarModel implements IDisposable {
     this._emit();
   }
 
-  /** Where nothing in front has a cluster, one that runs takes the place of one that has ended: a program was started in a terminal. */
+  /** If what is in front has no cluster, a running cluster replaces an ended one: a program was started in a terminal. */
   private _givesWayTo(newest: ClusterInfo): boolean {
     return (
       this.cluster === null ||

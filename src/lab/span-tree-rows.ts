@@ -102,7 +102,7 @@ function byPath(result: SpansResult): readonly SpanNode[] {
   return (childrenOf.get(ROOT) ?? []).flatMap(build);
 }
 
-/** Each tag once. A span inside another of the same tag is counted in that one already. */
+/** Each tag once. A span inside another of the same tag is not added again: the outer one includes it. */
 function byTag(result: SpansResult): readonly SpanNode[] {
   const rowsOf = new Map<string, SpanRow[]>();
   for (const row of result.rows) {
@@ -134,7 +134,7 @@ function figures(rows: readonly SpanRow[], result: SpansResult) {
   };
 }
 
-/** What ran: "40 tasks"; "12 executions" where all of it ran within fused tasks of other spans. */
+/** How much ran: "40 tasks", or "12 executions" if all of them were parts of other spans' fused tasks. */
 export function workText(
   { tasks, executions }: Pick<SpanNode, 'tasks' | 'executions'>,
   trans: TranslationBundle

@@ -43,7 +43,7 @@ export function markOf(
     };
   }
   if (mark.kind === 'running') {
-    // Which kind it will be is not known yet.
+    // A running task may still become any kind.
     const fill = `color-mix(in srgb, var(--sw-kind-cpu) ${RUNNING_FILL * 100}%, var(--jp-layout-color1))`;
     return {
       className: join(className),
@@ -54,7 +54,7 @@ export function markOf(
     return { className: join(className), style: style('--sw-filtered') };
   }
   if (mark.kind === 'rest') {
-    // Neither work nor idle as far as is known: pale as what is idle.
+    // Not known to be work or idle time: pale like idle time.
     return { className: join(className, 'sw-idle', 'cross'), style: {} };
   }
   return {

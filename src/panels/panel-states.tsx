@@ -303,7 +303,7 @@ export function strips(
       icon: warningIcon,
       tone: 'warning',
       sentence: trans.__(
-        'The observer was restarted, and this history ended with the one before: what is shown is what the page has.'
+        'The observer was restarted and no longer has this history. You see the figures that this page still has.'
       )
     });
   } else if (isMissing && options.failure === null) {
@@ -332,7 +332,7 @@ export function strips(
       key: 'awaiting',
       tone: 'neutral',
       sentence: trans.__(
-        'Waiting for the new cluster: the page has not heard of it yet. These figures are of the one before.'
+        'Waiting for the new cluster to appear on this page. These figures are of the previous cluster.'
       )
     });
   }

@@ -146,7 +146,7 @@ export class PanelWatch implements IDisposable {
   }
 
   private _onSelection(): void {
-    // Of a selected run the watch hears too; what is as it was it does not send.
+    // Called when a run is selected, too; the watch sends only what has changed.
     this._watch?.change({ filter: this.filter, time: this.time });
     this._changed.emit();
   }

@@ -128,7 +128,7 @@ export abstract class SpanwisePanel<
     return null;
   }
 
-  /** The chart. Only called with an answer for the present cluster. */
+  /** The chart. It is called only with an answer for the present cluster. */
   protected abstract renderChart(
     result: R,
     snapshot: Snapshot

@@ -38,7 +38,7 @@ export function standings(
   ]);
 }
 
-/** By what the log says of it. That no reason is known of a pause says nothing: rows of `events` are the first to go. */
+/** Decided by the worker's state alone. A paused worker may have no reason: rows of `events` are dropped first. */
 function standingOf({ state }: ClusterWorker): Standing | null {
   return state === 'paused' || state === 'stopped' ? state : null;
 }

@@ -257,7 +257,7 @@ describe('SpanwisePanel', () => {
     expect(made.selection.isFiltered).toBe(false);
     press(document.activeElement!);
     expect(made.selection.filter).toEqual(filter);
-    // What one types has an undo of its own.
+    // Typed text has an undo of its own.
     made.selection.toggleFunction('x');
     const input = panel.node.appendChild(document.createElement('input'));
     press(input);

@@ -1,6 +1,6 @@
 /**
- * What users read, in panels that are answered by the observer's own session over a drawn log. All of it goes through the translator, whose
- * texts are bracketed here: outside the brackets stand the user's own names, and figures with their units.
+ * All texts of panels that are answered by the observer's own session over a drawn log. All of it goes through the translator, whose texts
+ * are bracketed here: outside the brackets stand the user's own names, and figures with their units.
  */
 import { type ITranslator } from '@jupyterlab/translation';
 import { MessageLoop } from '@lumino/messaging';
@@ -38,7 +38,7 @@ class ResizeObserverStub {
 Object.assign(globalThis, { ResizeObserver: ResizeObserverStub });
 
 const run = firstLook(38);
-/** What is not ours: names in the drawn log, and those that source and observer have for what they measure. */
+/** Texts that are not ours: names in the drawn log, and names of source and observer for what they measure. */
 const given = [
   ...run.boxes.map(box => box.function),
   ...run.spans.map(span => span.tag),

@@ -1,4 +1,4 @@
-/** What a worker that begins no task looks like, from the observer's own account of it to the strip above every panel. */
+/** How a worker that begins no task is shown, from the observer's account of it to the strip above every panel. */
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 import { flushSync } from 'react-dom';

@@ -27,7 +27,7 @@ export function stackedBar(parts: readonly Part[], whole: number): BarPart[] {
   });
 }
 
-/** Those that can be seen: what is drawn of a bar, and what the legend has words for. */
+/** The parts that can be seen: those that the bar draws and the legend names. */
 export function seenOf(bar: readonly BarPart[]): BarPart[] {
   return bar.filter(({ width }) => width >= LEAST_PERCENT);
 }

@@ -60,7 +60,7 @@ type Group =
 export type Part = {
   readonly id: string;
   readonly label: string;
-  /** What legend and bar call it, where the lists around have said more. */
+  /** A shorter label, for legend and bar, beside which the lists have the full one. */
   readonly word: string;
   readonly role: { readonly kind: ActivityRole } | { readonly idle: IdleRole };
   readonly group: Group;
@@ -82,7 +82,7 @@ type Meaning = {
 
 // Several activities may be one part of the bar, as reading and writing are "disk".
 const MEANINGS: Readonly<Record<string, Meaning>> = {
-  // The four states of a thread that computes have the words that Profile has for them.
+  // The states of a thread that computes have the same words as in the Profile.
   'thread-cpu': { id: 'cpu', label: 'CPU', kind: 'cpu', group: 'CPU' },
   'thread-noncpu': {
     id: 'noncpu',
@@ -94,7 +94,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
     id: 'compute',
     label: 'compute, CPU not known',
     kind: 'compute',
-    // Most of it may be waiting, as for a promise.
+    // It is not counted to the CPU group: most of it may be waiting, such as for a promise.
     group: 'CPU not known'
   },
   core: {
@@ -163,7 +163,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   }
 };
 
-/** Of bytes and counts: there computing has no CPU share. */
+/** Computing, in bytes and counts, which have no CPU share. */
 const COMPUTING: Meaning = {
   id: 'cpu',
   label: 'compute',
@@ -300,7 +300,7 @@ export function remarkOn(part: Part, trans: Trans): string {
 
 type GroupSum = {
   readonly group: Group;
-  /** The word for what the group is, or mostly is, where that says more than the group's word. */
+  /** The word of the part that makes up the group or most of it; null: the group's own word is used. */
   readonly mostly: string | null;
   readonly isAll: boolean;
   readonly text: string;
@@ -311,7 +311,7 @@ type Headline = {
   readonly parts: readonly Part[];
   /** "CPU 2 min 21 s · 60 %", in drawing order. */
   readonly groups: readonly GroupSum[];
-  /** What the bar's whole length is; in seconds the capacity. */
+  /** What the bar's whole length stands for; in seconds the capacity. */
   readonly total: number;
 };
 
@@ -342,7 +342,7 @@ export function headlineOf(
   const busy = Object.values(activities).reduce((sum, value) => sum + value, 0);
   const idle = result.idle.reduce((sum, item) => sum + item.seconds, 0);
   const hidden = result.otherSpansSeconds + result.otherIdleSeconds;
-  // Measures overlap by rounding at most; the bar is as long as what is in it.
+  // Rounding may lift the parts above the capacity; the bar is then as long as its parts.
   const total = Math.max(result.capacitySeconds, busy + idle + hidden);
   const parts = withError(partsOf(activities, total, unit), result);
   if (hidden > 0) {
@@ -391,7 +391,7 @@ export function headlineOf(
   };
 }
 
-/** The bar's whole length, and what its times are: those of other panels are longer. */
+/** What the bar's whole length stands for, and why it is shorter than the run in other panels. */
 export function footText(result: FineMetricsResult, trans: Trans): string {
   const total = totalText(result, trans);
   return result.unit === 'seconds'
@@ -399,7 +399,7 @@ export function footText(result: FineMetricsResult, trans: Trans): string {
     : total;
 }
 
-/** What the bar's whole length is: "3 min 57 s = wall 29.6 s × 8 threads". */
+/** What the bar's whole length stands for: "3 min 57 s = wall 29.6 s × 8 threads". */
 export function totalText(result: FineMetricsResult, trans: Trans): string {
   if (result.unit !== 'seconds') {
     return formatUnit(headlineOf(result).total, result.unit);
@@ -426,9 +426,9 @@ export function totalText(result: FineMetricsResult, trans: Trans): string {
       );
 }
 
-/** Their parts have causes of different kinds, and each another remedy. */
+/** Groups whose parts differ in cause and remedy. */
 const MIXED_GROUPS: ReadonlySet<Group> = new Set(['not on CPU', 'data']);
-/** From here on a part is what its group mostly is; what is left is half of that at most. */
+/** From this share on a part names its group: the group's other parts take half as much at most. */
 const MOST = 2 / 3;
 
 function groupsOf(
@@ -656,7 +656,7 @@ const MOVED_KINDS: Readonly<Record<string, ActivityRole>> = {
   deserialize: 'serialize'
 };
 
-/** "get-data: network" is "send: network"; of what runs behind tasks, "transfer" is what they receive. */
+/** "get-data: network" becomes "send: network"; "transfer" behind tasks becomes "receive". */
 function movedMeaning(
   activity: string,
   trans: Trans
@@ -679,7 +679,7 @@ function movedMeaning(
   };
 }
 
-/** What ran behind other work; in the unit that is shown, "–" where that was not measured. */
+/** What ran behind other work, in the unit that is shown; "–" stands where that was not measured. */
 export function movedRows(result: FineMetricsResult, trans: Trans): MovedRow[] {
   return result.background
     .map(item => {

@@ -273,7 +273,7 @@ function ByFunction(props: FineMetricsViewProps): JSX.Element {
   );
 }
 
-/** What a function's time went into; beside its row, never over it. */
+/** The uses of a function's time; shown beside its row, never over it. */
 function FunctionCard(props: {
   readonly row: FunctionRow;
   readonly trans: TranslationBundle;

@@ -96,7 +96,7 @@ export function memoryLines(
   return [...series, ...runs].filter(line => !hidden.has(line.key));
 }
 
-/** Of the observer's own lines; workers by their names. */
+/** The names of the observer's own lines; workers have their own names. */
 function seriesLabel(
   { name, worker }: MemoryResult['series'][number],
   trans: Trans
@@ -161,12 +161,12 @@ export function valueAt(line: Line, t: number): number | null {
   return a + ((b - a) * (t - (times[low] ?? 0))) / width;
 }
 
-/** A run that was never higher than when it began: what it shows as its peak was there before it. */
+/** Whether a run was never higher than when it began: its peak is memory from before it. */
 function isPeakFromBefore(run: MemoryResult['runs'][number]): boolean {
   return run.samples > 1 && run.first === run.peak;
 }
 
-/** Of the samples of the bin that `t` lies in: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
+/** The range and mean of the samples in the bin of `t`: "1.20 GiB to 1.52 GiB, mean 1.31 GiB"; null where every sample is drawn. */
 export function binText(line: Line, t: number, trans: Trans): string | null {
   const { bins } = line;
   if (bins === null) {
@@ -183,8 +183,8 @@ export function binText(line: Line, t: number, trans: Trans): string | null {
 }
 
 /**
- * The measure that the title names. Runs keep the one that they were recorded with, whatever is chosen for the cluster's line; null: runs
- * of several measures are drawn and no line of the cluster's, so that each run has to say its own.
+ * The measure that the title names. Runs keep the measure that they were recorded with, whatever is chosen for the cluster's line. Null:
+ * there is no such line, and the runs have several measures, so that each run has to name its own.
  */
 function measureOf(result: MemoryResult, align: Align): string | null {
   const own = new Set(result.runs.map(run => run.measure));

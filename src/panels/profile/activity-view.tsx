@@ -18,7 +18,7 @@ const AXIS_HEIGHT = 16;
 const CHART_HEIGHT = 84;
 
 export function ActivityView(props: {
-  /** What matches the filter, and, faded behind it, the whole run as far as it is known. */
+  /** The activity that matches the filter; faded behind it that of the whole run, as far as it is known. */
   readonly activity: Activity;
   readonly whole: Activity | null;
   readonly time: TimeRange;

@@ -1,4 +1,4 @@
-/** The icicle: a canvas of frames that a pointer or the arrow keys walk through. What is focused is said in words beside it. */
+/** The icicle: a canvas of frames that a pointer or the arrow keys walk through. The focused frame is described in words beside it. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 import {

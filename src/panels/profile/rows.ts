@@ -123,8 +123,8 @@ export function shareOfNode(tree: FrameTree, node: number): number {
 }
 
 /**
- * ipykernel writes no file: it names what a cell defines after its process and a hash of the cell's text. IPython outside a kernel has the
- * cell's number instead.
+ * Code of a cell lies in no file. ipykernel makes its file name of the process and a hash of the cell's text, IPython outside a kernel of
+ * the cell's number.
  */
 const KERNEL_CELL = /[\\/]ipykernel_\d+[\\/](\d+)\.py$/;
 const PROMPT_CELL = /^<ipython-input-(\d+)-/;
@@ -139,7 +139,7 @@ function shortFile(file: string, trans: Trans): string {
       : (file.split(/[\\/]/).at(-1) ?? file);
 }
 
-/** The whole path; of cells, what tells one from another of the same notebook. */
+/** The whole path; for a cell, the text that tells it from other cells of the notebook. */
 function longFile(file: string, trans: Trans): string {
   const cell = KERNEL_CELL.exec(file);
   return cell !== null

@@ -19,8 +19,7 @@ export type FoundBox = {
 
 /**
  * The box at `seconds` in a lane; `slack` widens boxes so that those of a
- * pixel can be hit. Of several the one drawn last wins: strips lie over work,
- * failed over the rest.
+ * pixel can be hit. If there are several, the one drawn last wins: strips lie over work, failed boxes over the rest.
  */
 export function boxAt(
   tile: TileData,

@@ -243,8 +243,8 @@ export class TaskStreamModel implements IDisposable {
   }
 
   /**
-   * The whole run, with the room that a run that goes on is given at its right border: the scale of the strip, and that of the chart while it
-   * follows the whole run, so that both show a moment at the same place.
+   * The whole run, with room at its right border while it goes on. The strip has this scale, and so has the chart while it follows the
+   * whole run: both show a moment at the same place.
    */
   get whole(): Viewport {
     const { from } = this.extent;

@@ -236,7 +236,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     };
   }
 
-  /** A paused view is saved when it has come to rest; answers and tiles, which come all the time, are no moves of it. */
+  /** Saves a paused view when it has come to rest. Answers and tiles come all the time and do not move it. */
   private _onMoved(): void {
     const { isFollowing, view } = this._model;
     if (isFollowing || view === this._lastView) {
@@ -244,7 +244,7 @@ export class TaskStreamPanel extends SpanwisePanel<TaskStreamResult> {
     }
     this._lastView = view;
     this._saving.invoke().catch(() => {
-      // Disposed while it waited: there is nothing left to save.
+      // The panel was disposed meanwhile: there is nothing left to save.
     });
   }
 

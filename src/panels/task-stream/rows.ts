@@ -42,7 +42,7 @@ export function workerHeaders(
 ): WorkerHeader[] {
   return result.workers.map(worker => {
     const { capacity } = worker;
-    // What runs now counts too; a task may reach a hair over the end of what is known.
+    // Running tasks count too; a task may reach slightly beyond the end of the known run.
     const seconds = worker.busy + runningSeconds(result, worker.worker);
     const busy = shareOf(Math.min(seconds, capacity), capacity);
     const parts = [
@@ -430,7 +430,7 @@ export function fusedWith(run: RunDetail): string[] {
   return [...new Set(names)].filter(name => name !== run.function);
 }
 
-/** What a part is for. */
+/** The name of a part and the function for which it was done. */
 function partTitle(
   kind: keyof typeof KIND_WORDS,
   fn: string,

@@ -28,7 +28,7 @@ describe('stacked bars', () => {
       ['transfer', 25],
       ['disk', 5]
     ]);
-    // What does not fit is cut off at the end.
+    // Text that does not fit is cut off at the end.
     expect(widths(stackedBar(threeParts(7, 8, 9), 10))).toEqual([
       ['cpu', 70],
       ['transfer', 30],
@@ -59,7 +59,7 @@ describe('the words for bars', () => {
     const ids = (...bars: Parameters<typeof legendOf>[1][number][]) =>
       legendOf(all, bars).map(({ id }) => id);
     expect(ids(stackedBar(all, 10))).toEqual(['transfer', 'other', 'lost']);
-    // What only a row below has comes last; what is too thin has no word.
+    // Parts that only a row below has come last; too thin ones have no word.
     expect(ids(drawn(), stackedBar([...all].reverse(), 10))).toEqual([
       'transfer',
       'other',

@@ -432,7 +432,7 @@ describe('the rows of memory', () => {
       '+6.00 MiB·s +50 %'
     ]);
     expect(differenceRow(runRows(result, 0, 100))).toBeNull();
-    // What has no sample yet has no figures to compare, and of none there is no share.
+    // A run without samples has no figures to compare, and there is no share of nothing.
     const begun = differenceRow(runRows(withRuns(none, one), 0, 100))!;
     expect(begun.cells.map(text => text.replaceAll('\u00a0', ' '))).toEqual([
       '+7.00 s',

@@ -305,7 +305,7 @@ describe('the strip of the whole run', () => {
     expect(at(1.5)).toEqual(bar);
     expect(at(2.5)).toEqual({ ...bar, transfer });
     expect(at(4.5)).toEqual({ ...bar, disk });
-    // What unpacks holds the thread too.
+    // Unpacking holds the thread too.
     expect(at(5.5)).toEqual({ ...bar, compute: expect.closeTo(0.5, 4) });
     expect(at(6.5)).toEqual({ ...bar, compute: expect.closeTo(1, 4) });
     expect(at(6.001).failed).toBe(2);
@@ -480,7 +480,7 @@ describe('the card of a box', () => {
       'ran: 0.100 s – 0.800 s',
       'duration: 700 ms'
     ]);
-    // What is not known of its waits is left out.
+    // Unknown waits are left out.
     expect(waitText({ ...detail, waitReady: null }, english)).toBe(
       plain('inputs 300\u00a0ms, thread 0\u00a0s').replaceAll(
         / (?=ms|s)/g,
@@ -752,7 +752,7 @@ describe('the parts of a run', () => {
     expect(parts({ function: 'load' })).toEqual([
       ['compute', 'compute', 1, true, null]
     ]);
-    // What runs behind other work is none of its time.
+    // Parts behind other work are none of its time.
     expect(
       parts({
         parts: [

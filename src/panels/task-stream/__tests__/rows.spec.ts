@@ -449,7 +449,7 @@ describe('the table and the details', () => {
             ? values.map(value =>
                 statuses.indexOf(String(value).split(',')[0]!)
               )
-            : // What says "(inferred)" stands with its span.
+            : // "(inferred)" stands beside its span.
               values.map(value =>
                 typeof value === 'string'
                   ? value.replace(' (inferred)', '')
