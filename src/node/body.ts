@@ -1,5 +1,5 @@
 /**
- * Refuses a body that is no function: most likely it is the promise of a run, which began before anything could see it.
+ * Refuses a body that is no function. Most likely it is the promise of a run that has begun already, unseen.
  *
  * @param owner - who would call the body
  * @throws TypeError that shows how it is written.

@@ -190,7 +190,7 @@ describe('mistakes', () => {
     expect(() => new Callback(noFunction)).toThrow(
       'hook pretask must be a function'
     );
-    // What else an object with hooks has is its own business.
+    // Other properties of an object with hooks are its own business.
     const other = { count: 0, pretask() {} };
     expect(new Callback(other)).toBeInstanceOf(Callback);
   });

@@ -82,7 +82,7 @@ function testsOfFile(path: string): readonly WrittenTest[] {
   return tests;
 }
 
-/** What is wrong with a holder; undefined: it is a test that runs and asserts, or a case. */
+/** Why a named test cannot hold a row; undefined: it is a test that runs and asserts, or a case. */
 function wrongWith(holder: string): string | undefined {
   const [, where, title] = /^([^:]+): (.*)$/s.exec(holder)!;
   const [kind, file] = where!.split(' ');

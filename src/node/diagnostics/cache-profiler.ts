@@ -49,7 +49,7 @@ export type CacheProfilerOptions = {
 /**
  * The results of a run in the order of entering, as columns. The run writes three of them; when a result left is worked out at reading.
  *
- * What is released leaves when the last task that needs it has finished, which is in the columns too:
+ * A released result leaves when the last task that needs it has finished, and the columns hold that time too:
  *
  * ```
  *   keys        a  b  c = a + b  d = 2 a        a leaves with d, b with c
@@ -72,7 +72,7 @@ class RunColumns {
 
   constructor(readonly graph: RunGraph) {}
 
-  /** Records of what has left since the last call, in the order of leaving. */
+  /** Records of the results that have left since the last call, in the order of leaving. */
   takeLeft(): CacheData[] {
     this._findLastUses();
     const left: number[] = [];
@@ -128,7 +128,7 @@ class RunColumns {
       task: this.graph.get(key)!,
       metric: this.metrics[at]!,
       cacheTime: this.cacheTimes[at]!,
-      // The metric may have thrown for the last task that used it, which ended the run.
+      // The metric may have thrown for the last task, which ended the run.
       freeTime: lastUse ?? this.end
     };
   }
@@ -159,7 +159,7 @@ class RunColumns {
  * ```
  */
 export class CacheProfiler extends BlockProfiler {
-  /** What `metric` of the records counts. */
+  /** The unit of the records' `metric`. */
   readonly metricName: string;
   private readonly _metric: CacheMetric;
   private readonly _results: CacheData[] = [];
@@ -221,7 +221,7 @@ export class CacheProfiler extends BlockProfiler {
   override finish(graph: RunGraph, state: RunState | EmptyState): void {
     const run = this._runs.end(graph);
     run.end = epochSeconds();
-    // The state itself would keep the values that were asked for.
+    // A copy is kept, since the state itself would keep the requested values in memory.
     run.released = fixedSet((state as Partial<RunState>).released ?? noKeys);
     this._finished.push(run);
   }

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 
-/** What the system says of one process at one moment. */
+/** The system's figures for one process at one moment. */
 export type ProcessReading = {
   /** Different for two processes that had the same pid one after the other. */
   readonly id: string;
@@ -14,11 +14,11 @@ export interface IProcessTree {
   read(): readonly ProcessReading[] | Promise<readonly ProcessReading[]>;
 }
 
-/** Shorter stretches say nothing: CPU time is counted in steps of 10 ms. */
+/** Shorter stretches are too coarse: CPU time is counted in steps of 10 ms. */
 const LEAST_SECONDS = 0.02;
 /** One of those steps: by so much a process may seem to have used more than it did. */
 const STEP_SECONDS = 0.01;
-/** So long after it was last seen, a process counts as gone: the lists of /proc may leave one out while another ends. */
+/** A process counts as gone only this long after it was last seen: the lists of /proc may leave out one process while another ends. */
 const GONE_SECONDS = 60;
 
 /**

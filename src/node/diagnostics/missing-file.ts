@@ -1,4 +1,4 @@
-/** What reading a file of a process says when that process has ended meanwhile, or belongs to someone else. */
+/** The errors of reading a file of a process that has ended meanwhile, or belongs to someone else. */
 const codes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
 
 export function isMissing(error: unknown): boolean {

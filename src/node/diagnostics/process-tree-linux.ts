@@ -66,7 +66,7 @@ export class LinuxProcessTree implements IProcessTree {
       parent: number(1),
       isZombie: fields[0] === 'Z' || fields[0] === 'X',
       reading: {
-        // With the time of its start, in case the pid is given out again.
+        // It includes the time of the process's start, in case the pid is given out again.
         id: `${pid}@${fields[19]}`,
         cpuSeconds: (number(11) + number(12)) / this._ticksPerSecond,
         residentBytes: number(21) * this._pageBytes

@@ -3,7 +3,7 @@ import pidusage from 'pidusage';
 import type { IProcessTree, ProcessReading } from './cpu-meter';
 
 /**
- * A process and everything below it, where there is no /proc: by what the system's own programs say (`ps`, PowerShell), which takes tens to
+ * A process and everything below it, where there is no /proc: from the system's own programs (`ps`, PowerShell), which take tens to
  * hundreds of milliseconds a time.
  */
 export class PortableProcessTree implements IProcessTree {

@@ -23,7 +23,7 @@ class RunColumns {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly workerIds: (number | null)[] = [];
-  /** Of the task that is told next; NaN if it ran nowhere. */
+  /** The times of the task that is reported next; NaN if it ran nowhere. */
   nextStart = NaN;
   nextEnd = NaN;
 
@@ -38,7 +38,7 @@ class RunColumns {
     this.workerIds.length = 0;
   }
 
-  /** The records of what has finished, in the order of handing out. */
+  /** The records of the finished tasks, in the order of handing out. */
   records(): TaskData[] {
     const records: TaskData[] = [];
     const places = this._placesOfDone();

@@ -178,7 +178,7 @@ export class ProgressBar extends Callback {
     run.due = now + this._interval;
     const progress = progressOf(run.state!);
     const isUnderWay = progress.finished < progress.total;
-    // That all is done is drawn by `finish`, once.
+    // `finish` draws the complete bar, once.
     if (isUnderWay && now - run.begin >= this._minimum && isOpen(this._out)) {
       run.output.draw(progress, now - run.begin);
     }

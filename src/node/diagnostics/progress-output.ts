@@ -103,7 +103,7 @@ export class TerminalBar implements IProgressOutput {
     const withoutBar = barText(fraction, seconds, 0).length;
     const width = Math.max(0, Math.min(this._width, room - withoutBar));
     const text = barText(fraction, seconds, width).slice(0, room);
-    // A shorter text covers what is left of a longer one.
+    // Blanks cover the rest of a longer text.
     const covered = text.padEnd(Math.min(this._drawnLetters, room));
     writeHarmlessly(this._out, `\r${covered}`);
     this._drawnLetters = text.length;

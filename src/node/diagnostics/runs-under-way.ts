@@ -1,6 +1,8 @@
 import type { RunGraph } from '../local/state';
 
-/** What a profiler keeps of each run under way, by the run's graph. Runs may be nested or at the same time; mostly the same one asks again. */
+/**
+ * What a profiler keeps for each run under way, by the run's graph. Runs may be nested or at the same time; mostly the same run asks again.
+ */
 export class RunsUnderWay<Columns> {
   private readonly _byGraph = new Map<RunGraph, Columns>();
   private _latestGraph: RunGraph | null = null;
@@ -10,7 +12,7 @@ export class RunsUnderWay<Columns> {
     this._byGraph.set(graph, columns);
   }
 
-  /** Of a run that has begun and not ended. */
+  /** The entry of a run that has begun and not ended. */
   of(graph: RunGraph): Columns {
     if (graph !== this._latestGraph) {
       this._latestGraph = graph;
@@ -19,7 +21,7 @@ export class RunsUnderWay<Columns> {
     return this._latest!;
   }
 
-  /** Forgets the run, and gives what was kept. */
+  /** Forgets the run, and returns what was kept for it. */
   end(graph: RunGraph): Columns {
     const columns = this.of(graph);
     this._byGraph.delete(graph);

@@ -131,7 +131,7 @@ function riseAboveOthers(): void {
     setPriority(constants.priority.PRIORITY_ABOVE_NORMAL);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Only root may on Linux; then it takes its turn like the others.
+    // On Linux only root may do this; otherwise the sampler takes its turn like the others.
     if (code !== 'ERR_SYSTEM_ERROR' && code !== 'EACCES' && code !== 'EPERM') {
       throw error;
     }
@@ -140,7 +140,7 @@ function riseAboveOthers(): void {
 
 async function main(): Promise<void> {
   riseAboveOthers();
-  // Ctrl-C reaches every process of the terminal; what it means is the profiled one's to decide.
+  // Ctrl-C reaches every process of the terminal; the profiled one decides what it means.
   process.on('SIGINT', () => undefined);
   const [pid, interval] = process.argv.slice(2).map(Number);
   const sampler = new Sampler(await processTree(pid!), interval!);

@@ -81,7 +81,7 @@ export class SamplerProcess {
         { cause: error }
       );
     }
-    // Told by the next request, which finds nobody there.
+    // The next request reports it, since it finds nobody there.
     this._child.on('error', () => this._forget());
     // Without descriptors left there is no pipe to it.
     this._child.stdin?.on('error', () => this._forget());
@@ -149,7 +149,7 @@ export class SamplerProcess {
   private _await(number: number, kind: number): void {
     const end = performance.now() + 1000 * LIMIT_SECONDS;
     for (;;) {
-      // Asked before reading: what it wrote before it ended is read still.
+      // Asked before reading, so that records written before the end are still read.
       const isAlive = this.isAlive;
       let isAnswered = false;
       // Samples behind the answer too: they are not read again.
@@ -195,7 +195,7 @@ export class SamplerProcess {
 }
 
 function startSampler(intervalSeconds: number, file: number): ChildProcess {
-  // Options for this process (inspector, loaders) are not meant for it.
+  // Options for this process (inspector, loaders) are not meant for the sampler.
   const env = { ...process.env };
   delete env['NODE_OPTIONS'];
   return spawn(

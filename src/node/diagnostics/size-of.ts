@@ -9,7 +9,7 @@ import { types } from 'node:util';
 const WORD = 8;
 /** Header of an object, an array, a string in V8, rounded. */
 const HEADER = 2 * WORD;
-/** A number that is no whole number of 32 bits lies outside of the place that refers to it; arrays of numbers alone hold them. */
+/** A number that is no 32-bit integer takes memory besides the place that refers to it, except in arrays of numbers only. */
 const BOXED_NUMBER = 2 * WORD;
 /** Elements looked at in one container; the others are taken to be like them. */
 const SAMPLED = 64;
@@ -61,7 +61,7 @@ class SizeWalk {
       case 'object':
         return value === null ? WORD : this._objectSize(value, depth);
       case 'function':
-        // The code is shared and what it closes over cannot be seen.
+        // The code is shared, and the variables that it closes over cannot be seen.
         return 4 * WORD;
       default:
         return WORD;
@@ -77,7 +77,7 @@ class SizeWalk {
       return value.byteLength;
     }
     if (types.isProxy(value)) {
-      // What it would show is the doing of a handler, which may do anything.
+      // A proxy is not looked into: its handler may do anything.
       return HEADER;
     }
     if (isBuffer(value)) {
@@ -153,7 +153,9 @@ function liesInSlot(element: unknown): boolean {
   return element === null || type === 'boolean' || type === 'undefined';
 }
 
-/** Of an array, elements evenly over its length; of other collections, the first ones: reaching the others would mean walking through all. */
+/**
+ * For an array, elements evenly over its length; for other collections, the first ones: reaching the others would mean walking through all.
+ */
 function* sampled(
   elements: Iterable<unknown>,
   count: number
@@ -172,7 +174,7 @@ function* fieldsOf(
   names: readonly string[]
 ): IterableIterator<unknown> {
   for (const name of sampled(names, names.length)) {
-    // Not by reading the field: a getter may compute, load or throw, and what it gives is not held.
+    // The field is not read: a getter may compute, load or throw, and the object does not hold its value.
     yield Reflect.getOwnPropertyDescriptor(value, name as string)?.value;
   }
 }

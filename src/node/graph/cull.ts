@@ -4,10 +4,10 @@ import { type Key, KeyMap } from './key';
 import type { Graph, Node } from './nodes';
 
 /**
- * The part of a graph that some keys need: their nodes and those of all that these need, in the graph's order. Keys that the graph does not
- * have are left out: their values are expected from elsewhere.
+ * The part of a graph that some keys need: their nodes and all nodes on which these depend, in the graph's order. Keys that the graph does
+ * not have are left out: their values are expected from elsewhere.
  *
- * Schedulers run only what is needed anyway. Culling shows what that is, and makes a graph smaller to keep or to send.
+ * Schedulers run only needed tasks anyway. Culling shows which these are, and makes a graph smaller to keep or to send.
  *
  * @throws TypeError if `graph` is no graph or one of its keys no key.
  *

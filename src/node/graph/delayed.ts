@@ -22,7 +22,7 @@ import { noteWritten, writtenAs } from './written-in';
 export type Get = (graph: Graph, keys: Key, options?: never) => unknown;
 
 /**
- * What a delayed function takes where the function itself takes a `T`: the value, or a call that will give it, also within
+ * The type of a delayed function's argument where the function itself takes a `T`: the value, or a call that will give it, also within
  * plain lists, objects, `Map`s and `Set`s.
  *
  * @group Graphs
@@ -139,7 +139,7 @@ export class Delayed<T = unknown> {
   toGraph(): {
     /** The call and all calls that it needs. */
     graph: Graph;
-    /** Of the call itself. */
+    /** The key of the call itself. */
     key: Key;
   } {
     const keys = new Map<Delayed, Key>();

@@ -1,5 +1,5 @@
 /**
- * Which names a function's text takes from around it. A worker gets the text alone, so it would lack them.
+ * Finds the names that a function's text takes from around it. A worker gets the text alone, so it would lack them.
  */
 import * as vm from 'node:vm';
 import { parse, type Token } from 'acorn';
@@ -111,7 +111,7 @@ export function freeVariables(
   const found = new Map<string, string>();
   const note = (name: string, at: number) => {
     if (!found.has(name)) {
-      // Of the expression: the frame is ours.
+      // The line in the expression: the frame around it is ours.
       found.set(name, lineAt(expression, at - text.indexOf(expression)));
     }
   };

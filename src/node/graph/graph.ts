@@ -68,7 +68,7 @@ function isMapLike(graph: object): graph is MapLike {
   );
 }
 
-/** Refuses what would be read otherwise than its owner meant it. */
+/** Refuses graphs that would be read differently from what their owner meant. */
 function refuseUnlikeGraph(graph: object): void {
   const { entries, size } = graph as { entries?: unknown; size?: unknown };
   if (Symbol.iterator in graph) {

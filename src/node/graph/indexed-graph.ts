@@ -4,7 +4,7 @@ import { DataNode, type Node } from './nodes';
 import { visitReferences } from './references';
 
 /**
- * A checked graph by dense ids, so that whatever walks it needs no keys.
+ * A checked graph by dense ids, so that code that walks it needs no keys.
  *
  * Nodes have the ids 0 … `nodeCount` − 1 in the graph's order; keys that are only referred to (or asked for) come after them.
  */
@@ -14,7 +14,7 @@ export class IndexedGraph {
   /** By id, of the nodes alone. */
   readonly nodes: readonly Node[];
   readonly nodeCount: number;
-  /** Of each node, each dependency once. External keys have none. */
+  /** Each node's dependencies, each once. External keys have none. */
   readonly dependencies: Edges;
 
   /** The ids of the keys asked for, in their order. */
@@ -52,7 +52,7 @@ export class IndexedGraph {
   /** The id, or −1 for a key that the graph does not know. */
   idOf(key: Key): number {
     const place = this._graph.placeOf(key);
-    // What a callback adds to the graph during a run has no id in it.
+    // Nodes that a callback adds to the graph during a run have no ids.
     return place >= 0 && place < this.nodeCount
       ? place
       : (this._outside.get(keyId(key)) ?? -1);
@@ -65,7 +65,7 @@ export class IndexedGraph {
   private _findDependencies(): { starts: Int32Array; ids: number[] } {
     const starts = new Int32Array(this.nodeCount + 1);
     const ids: number[] = [];
-    // Of each id the last node that was seen to need it, so that no pair is listed twice.
+    // For each id the last node that was seen to need it, so that no pair is listed twice.
     const neededBy: number[] = new Array<number>(this.nodeCount).fill(-1);
     let node = 0;
     const add = (key: Key) => {

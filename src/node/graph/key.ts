@@ -413,7 +413,7 @@ function describe(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch (error) {
-    // This is for the text of another error: what JSON cannot hold is named by its type.
+    // This makes the text of another error, so a value that JSON cannot hold is named by its type.
     return `${typeof value} (${String(error)})`;
   }
 }

@@ -13,7 +13,7 @@ import { isThenable } from './thenable';
 /** Where {@link callNode} finds the values of a task's dependencies. */
 export type Inputs = {
   get(key: Key): unknown;
-  /** What nested calls gave that were made before. */
+  /** The results of nested calls that were made before. */
   readonly calls?: ReadonlyMap<Task, unknown>;
 };
 
@@ -69,7 +69,7 @@ export function callNode(node: TaskNode, inputs: Inputs): unknown {
   return inputs.get(node.target);
 }
 
-/** Says of a bare promise in a graph that it is not waited for. */
+/** Makes the error for a bare promise in a graph, which would not be waited for. */
 export function promiseError(what: string): TypeError {
   return new TypeError(
     `${what} is a promise: tasks would get the promise and not its value. Either await it, or have a task make it, task(() => …), whose value ref() gives. For the promise itself write data(promise).`
@@ -112,7 +112,10 @@ function callWithContainers(node: Task, inputs: Inputs): unknown {
   );
 }
 
-/** Makes the nested calls one after the other, then the outer one: at once, or when the promise is fulfilled that one of them gave. */
+/**
+ * Makes the nested calls one after the other, then the outer one: at once, or, after a nested call that gives a promise, when that is
+ * fulfilled.
+ */
 function callAfter(
   nested: Iterable<Task>,
   node: Task,
@@ -145,7 +148,7 @@ export function valuesOf(args: readonly unknown[], inputs: Inputs): unknown[] {
   return values;
 }
 
-/** What a value of the user's graph means. */
+/** The node that a value of the user's graph stands for. */
 export function nodeOf(value: unknown): Node {
   if (
     value instanceof Task ||
@@ -249,7 +252,7 @@ function isNode(value: object): boolean {
   );
 }
 
-/** Whether the value is such a one, or a container that holds one at any depth; containers may contain themselves. */
+/** Whether the value is a node, or a container that holds one at any depth; containers may contain themselves. */
 export function holdsAny(
   value: object,
   isSought: (part: object) => boolean

@@ -5,8 +5,8 @@ import { SHOWN, type ShowArgs } from '../graph/shown';
 import type { EmptyState, RunGraph, RunState } from './state';
 
 /**
- * The hooks of a callback: what it may hear of a run, in this order. A plain object with some of them is a callback, too. A hook that throws
- * ends the run with its error; so does one that promises something and fails later. Runs that can wait end when what hooks promised is kept;
+ * The hooks of a callback: the events of a run, in this order. A plain object with some of them is a callback, too. A hook that throws ends
+ * the run with its error; so does one that promises something and fails later. Runs that can wait end when what hooks promised is kept;
  * `getSync` cannot, and the failure is told as a warning.
  *
  * ```
@@ -174,7 +174,7 @@ export class Callback implements CallbackHooks {
     }
   }
 
-  /** What consoles print: what a subclass or its user gave it. @internal */
+  /** What consoles print: the properties that a subclass or its user set. @internal */
   [SHOWN](...[depth, options, show]: ShowArgs): string {
     const own = Object.entries(this).filter(([name]) => !name.startsWith('_'));
     const text = show(Object.fromEntries(own), { ...options, depth });

@@ -12,7 +12,7 @@ export type ComputationFollower = CallbackHooks & {
 };
 
 export type FollowedComputation = {
-  /** What the loop gets instead of the executor. */
+  /** Returns the executor that the loop gets in place of the real one. */
   readonly executor: Executor;
   /** It is over; tasks that it gave up may still be running. */
   ended(): void;

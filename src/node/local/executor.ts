@@ -13,7 +13,7 @@ export type TaskOutcome =
   | TaskValue
   | {
       readonly error: unknown;
-      /** false: the task did not throw it, and calling the task again would tell nothing or do harm. */
+      /** false: the task did not throw the error, and calling the task again would be useless or do harm. */
       readonly isOfTask?: boolean;
     };
 
@@ -22,7 +22,7 @@ export type BatchOutcome = {
   readonly workerId: number | null;
   /** In the order of the batch; nothing after the first error. */
   readonly results: readonly TaskOutcome[];
-  /** Of a batch that is answered in parts: where in it these results begin. Parts come in any order; an error ends its own part only. */
+  /** If the batch is answered in parts: where in it these results begin. Parts come in any order; an error ends its own part only. */
   readonly first?: number;
 };
 
@@ -32,18 +32,18 @@ export type BatchDone = (
   outcome: BatchOutcome
 ) => void;
 
-/** What the scheduling loop needs of threads, processes, or this thread. */
+/** What the scheduling loop needs from threads, processes, or this thread. */
 export type Executor = {
   readonly numWorkers: number;
   /** Whether answers come in the async context of `submit`, as those of promises do; those of sockets and threads do not. */
   readonly answersInContext?: boolean;
   /**
-   * How many tasks it wants to hold at a time, if it keeps a queue of its own: asked again at each hand-out. What is ready, up to that, comes
-   * in one `submit` and is answered in parts; otherwise batches of `chunkSize` come, one per worker. So a worker need not wait for this
-   * thread after each small task.
+   * How many tasks it wants to hold at a time, if it keeps a queue of its own: asked again at each hand-out. Up to that many ready tasks
+   * come in one `submit` and are answered in parts; otherwise batches of `chunkSize` come, one per worker. So a worker need not wait for
+   * this thread after each small task.
    */
   readonly slots?: number | undefined;
-  /** Of executors whose tasks run elsewhere: how to learn when they ran there. */
+  /** For executors whose tasks run elsewhere: how to learn when they ran there. */
   readonly remote?: RemoteWorkers | undefined;
   /** Called before the first task by callers that want to know when tasks ran: outcomes then say it, except for aliases, which run nowhere. */
   stamp?(): void;
@@ -51,7 +51,7 @@ export type Executor = {
   check?(key: Key, node: TaskNode): void;
   /**
    * Runs the tasks one after the other in one worker, stopping at the first error, and calls `done` once (or for each part): later, or
-   * (this thread) before returning. What it throws (a call that cannot be serialised) ends the run.
+   * (this thread) before returning. An error that it throws (for a call that cannot be serialised) ends the run.
    */
   submit(batch: readonly TaskCall[], done: BatchDone): void;
   /**

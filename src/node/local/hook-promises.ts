@@ -2,8 +2,8 @@ import { isThenable } from '../graph/thenable';
 import { warn } from '../warning';
 
 /**
- * What hooks have promised in one run. A hook may be an async function: its rejection ends the run, as an error that it throws does.
- * It never ends the program, as a rejection without a handler would in Node.
+ * The promises of hooks in one run. A hook may be an async function: its rejection ends the run, as an error that it throws does. It never
+ * ends the program, as a rejection without a handler would in Node.
  */
 export class HookPromises {
   private readonly _pending = new Set<Promise<void>>();
@@ -29,7 +29,7 @@ export class HookPromises {
   }
 
   /**
-   * The run is over but for this: waits for what was promised, unless the signal says that it is not wanted any more.
+   * Everything else of the run is over: waits for the promises, unless the signal says that the run is not wanted any more.
    *
    * @returns the first failure; later ones are only told.
    */
@@ -69,7 +69,7 @@ export class HookPromises {
   }
 }
 
-/** For what ends no run any more. */
+/** Reports a failure that can end no run any more. */
 export function tellLate(error: unknown): void {
   const text = error instanceof Error ? (error.stack ?? error) : error;
   warn(

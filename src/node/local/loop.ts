@@ -9,7 +9,7 @@ import type { RunTables } from './tables';
 import { isThenable } from '../graph/thenable';
 import { InputValues, type Values } from './values';
 
-/** What the loop tells its listener, if it has one. What the listener throws ends the run. */
+/** What the loop tells its listener, if it has one. An error of the listener ends the run. */
 export type LoopListener = {
   pretask(key: Key): void;
   /** @param startMs - when the task ran, if its executor stamps tasks */
@@ -83,7 +83,7 @@ export class SchedulingLoop {
     try {
       failure = this._advance();
     } catch (error) {
-      // Of a callback, or of an executor that could not take a batch.
+      // Ends the run with an error of a callback, or of an executor that could not take a batch.
       failure = { error };
     }
     this._pumping = false;
@@ -103,7 +103,7 @@ export class SchedulingLoop {
       if (this._rerunning) {
         return null;
       }
-      // What has come is booked first: it may be what the next tasks wait for.
+      // Answers that have come are booked first: the next tasks may wait for them.
       const arrival = this._arrivals.shift();
       const failure = arrival === undefined ? null : this._book(arrival);
       if (failure !== null) {

@@ -7,7 +7,7 @@ import type { Node } from '../graph/nodes';
 import { orderOf } from '../graph/order';
 
 /**
- * What is fixed about a run, by dense ids: the part of the graph that the request reaches, and in which order ties are broken.
+ * The fixed part of a run, by dense ids: the part of the graph that the request reaches, and the order that breaks ties.
  */
 export class RunPlan {
   readonly graph: IndexedGraph;

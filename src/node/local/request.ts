@@ -3,7 +3,7 @@ import { TaskRef } from '../graph/nodes';
 import { ambiguousRequest, type Request } from './plan';
 
 /**
- * What may be asked for: a key, or keys in lists, nested at will; the answer has the same form.
+ * A request: a key, or keys in lists, nested at will; the answer has the same form.
  *
  * An array is a tuple key if the graph has that tuple or if a number is in it, else a list; `ref([…])` is a key for certain.
  *

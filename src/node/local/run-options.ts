@@ -1,7 +1,8 @@
 import { countOption, type RunOptions } from './run';
 
 /**
- * What only programs without types get wrong. Options that a scheduler does not have are ignored, so that another can take its place.
+ * Checks options for mistakes that only programs without types can make. Options that a scheduler does not have are ignored, so that
+ * another can take its place.
  *
  * @throws TypeError for a cache without one of its methods, or a signal that is none; RangeError for workers that are no count, also from
  * `getSync`, which has one whatever it is told.

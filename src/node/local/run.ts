@@ -318,7 +318,7 @@ class Run {
     return executor;
   }
 
-  /** What cannot run is said before anything does. */
+  /** Errors of tasks that cannot run come before any task runs. */
   private _checkNodes({ graph, reached }: RunPlan): void {
     const executor = this._executor;
     if (executor.check === undefined) {

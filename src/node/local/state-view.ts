@@ -137,7 +137,7 @@ function setOf(plan: RunPlan, holds: Uint8Array, size: number): IdSet {
   );
 }
 
-/** The ids in one list of edges, but for those that do not count any more. */
+/** The ids in one list of edges, except for those that do not count any more. */
 class ListedIds implements ReadonlyKeySet {
   constructor(
     private readonly _plan: RunPlan,

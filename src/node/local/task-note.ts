@@ -5,7 +5,7 @@ import type { RunScope } from './callback';
 import type { TaskCall } from './execution';
 
 /**
- * What a run writes onto an error that a task threw: the error itself is what the caller gets.
+ * The note that a run writes onto an error that a task threw; the caller gets the error itself.
  *
  * @group Errors
  * @example
@@ -31,9 +31,9 @@ export type TaskNote = {
 /** Which task threw something last, and in which run. */
 type Thrown = { readonly key: Key; readonly scope: RunScope | null };
 
-/** Of what can be told apart: errors, frozen ones too, and other objects. */
+/** Notes on values that can be told apart: errors, frozen ones too, and other objects. */
 const thrownBy = new WeakMap<object, Thrown>();
-/** Of thrown texts, numbers and the like, the latest ones: equal ones cannot be told apart. */
+/** Notes on the latest thrown texts, numbers and the like: equal ones cannot be told apart. */
 const bareThrownBy = new BoundedMap<unknown, Thrown>(16);
 /** Longer texts are not kept. */
 const LONGEST_BARE = 10_000;
@@ -95,7 +95,7 @@ function noteBare(value: unknown, thrown: Thrown): void {
 /**
  * The key of the task that threw an error, of nested runs the innermost; undefined if it is not known. If several threw it, that of the last.
  *
- * Frozen errors have one too. Of thrown texts, numbers and the like, which are no objects, the latest ones are known.
+ * Frozen errors have one too. Thrown texts, numbers and the like, which are no objects, are known if they are among the latest ones.
  *
  * @group Errors
  * @example

@@ -1,7 +1,7 @@
 /** Ends all open logs when the process ends. They share one time limit, so that many hold the process no longer than one. */
 import type { LogEnd } from './log-sink';
 
-/** For all logs that are open to arrive. */
+/** Time limit for all open logs to arrive. */
 const EXIT_SECONDS = 5;
 
 export type Leaving = {
@@ -11,7 +11,7 @@ export type Leaving = {
   wait(limitMs: number): void;
 };
 
-// One per process (or thread), as its end is. A listener for each log would be told of as a leak from the eleventh on.
+// One per process (or thread), as its end is. With a listener for each log, Node would warn of a leak from the eleventh on.
 const open = new Set<Leaving>();
 
 function leave(): void {

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import type { Doorbell } from '../../link/ring-doorbell';
 import { jupyterRuntimeFolder } from './jupyter-folders';
 
-/** As kernels and terminals of a Jupyter server have it: the path of its connection file. */
+/** The variable that kernels and terminals of a Jupyter server have: the path of its connection file. */
 const CONNECTION_VARIABLE = 'SPANWISE_CONNECTION';
 
 const FILE_NAME = /^spanwise-.*\.json$/;
@@ -133,7 +133,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-/** What a connection file says; null if it is not there, is no such file, or its server has ended. */
+/** The content of a connection file; null if it is not there, is no such file, or its server has ended. */
 function describedBy(file: string): Described | null {
   try {
     const { text, stats } = readOpened(file);
@@ -154,7 +154,7 @@ function describedBy(file: string): Described | null {
       : null;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Left by a server, being written, or somebody else's by that name.
+    // The file was left by a server, is being written, or belongs to another program.
     if (
       code === 'ENOENT' ||
       code === 'ENOTDIR' ||
@@ -173,7 +173,7 @@ function describedBy(file: string): Described | null {
 
 /**
  * The text of a connection file, and the owner and mode of the very file that it was read from: these are checked, so that nobody can swap
- * the file between reading and checking. A folder, a pipe or a device says nothing.
+ * the file between reading and checking. A folder, a pipe or a device has no such text.
  */
 function readOpened(file: string): { text: string; stats: Stats } {
   // A pipe would be waited for. Windows knows neither flag.

@@ -26,7 +26,10 @@ export class LiveLog {
   /** Seconds of the clock of all links. */
   readonly now = monotonicClock();
   private readonly _spans = new WeakMap<Span, SpanId>();
-  /** By open span, the watcher that writes its end. Removed with the log: a span that is open for days must not hold each log that ended in it. */
+  /**
+   * For each open span, the watcher that writes its end. It is removed with the log, so that a span that is open for days does not hold
+   * each log that ended in it.
+   */
   private readonly _openSpans = new Map<Span, () => void>();
   private readonly _lanes = new Map<number, LaneId>();
   private readonly _workers = new Map<number, LocalWorker>();
@@ -159,8 +162,8 @@ export class LiveLog {
   }
 
   /**
-   * After adding rows: they leave at once if nothing left lately, else soon. A thread that computes may not come to its timers for long, so
-   * most blocks leave here.
+   * Called after adding rows: they are sent at once if nothing was sent lately, else soon. A thread that computes may not come to its
+   * timers for long, so most blocks are sent here.
    */
   commit(): void {
     const now = this.now();
@@ -181,7 +184,7 @@ export class LiveLog {
     }
   }
 
-  /** What was added leaves now. */
+  /** Sends the added rows now. */
   seal(): void {
     this._seal(this.now());
   }
@@ -209,7 +212,7 @@ export class LiveLog {
     notAtExit(this._leaving);
   }
 
-  /** What was added leaves; nothing is added after it. @returns the log's end, in seconds since its start. */
+  /** Sends the added rows; nothing is added after this. @returns the log's end, in seconds since its start. */
   private _leave(): number {
     this.seal();
     this._isEnded = true;
@@ -232,8 +235,8 @@ export class LiveLog {
 }
 
 /**
- * Wall clock, seconds. The profilers' records count on from the process's start, finer than the clock is read; where that has come apart
- * from the clock, which was set or slept since, the clock counts.
+ * Wall clock, seconds. The profilers' records count on from the process's start, finer than the clock is read; if the two have come apart,
+ * because the clock was set or the machine slept, the clock counts.
  */
 function wallSecondsAt(now: number): number {
   // As a `Profiler` tells the same moment.

@@ -25,9 +25,9 @@ import { resultBytes } from './result-bytes';
 import type { RunningBoard } from './running-board';
 import { currentSpan, type Span } from './span';
 
-/** Of executions that have not ended yet, and figures that are not known. */
+/** Stands for the end of executions that have not ended yet, and for unknown figures. */
 const UNKNOWN = NaN;
-/** So many are sent together: a block of a million would push everything else out of what is kept for the observer. */
+/** At most so many are sent together: a block of a million would push everything else out of the ring that is kept for the observer. */
 const NODES_TOGETHER = 512;
 /** Between looks at what workers of pools run. */
 const LOOK_MS = 50;
@@ -43,7 +43,7 @@ type OpenCall = {
   isTold: boolean;
 };
 
-/** What all computations that are followed share. */
+/** The parts that all followed computations share. */
 export interface IFollowing {
   readonly live: LiveLog;
   readonly board: RunningBoard;
@@ -306,7 +306,7 @@ export class ObservedComputation implements FollowedComputation {
     this._write(call, lane, execution, nbytes, failure);
   }
 
-  /** Workers do not report what they begin, so what they should be running is looked up now and then. */
+  /** Workers do not report tasks that they begin, so the tasks that they should be running are looked up now and then. */
   private _lookAtWorkers(remote: RemoteWorkers): void {
     const shown: LaneId[] = [];
     for (const { call, workerId, sinceMs } of remote.running()) {

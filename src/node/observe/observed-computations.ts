@@ -28,7 +28,7 @@ export class ObservedComputations
   readonly slots = new ProcessSlots(HOME + 1);
   readonly keys = new KeyCutter();
   readonly cpuOfThread = threadCpuClock();
-  /** What stands for this thread among the owners of lanes. */
+  /** Stands for this thread among the owners of lanes. */
   private readonly _thisThread = {};
   /** Nothing is followed any more. */
   isClosed = false;
@@ -66,7 +66,7 @@ export class ObservedComputations
     }
   }
 
-  /** Something is wrong with Spanwise itself: it is said, and what runs goes on. */
+  /** A fault of Spanwise itself: it is reported, and the computation goes on. */
   giveUp(error: unknown): void {
     this.isClosed = true;
     warn(

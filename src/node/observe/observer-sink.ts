@@ -10,14 +10,14 @@ import { warn } from '../warning';
 import { orUnobserved, warnUnobserved } from './warning';
 
 /**
- * What a program is started with (`node --import observed.mjs`) is loaded into its threads too. The one that sends must not: if `observed.mjs`
- * calls `observe`, each such thread would start the next one.
+ * Modules that a program is started with (`node --import observed.mjs`) are loaded into its threads too. The sending thread must not load
+ * them: if `observed.mjs` calls `observe`, each such thread would start the next one.
  */
 function withoutPreloads() {
   return { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } };
 }
 
-/** For what was recorded last to arrive. */
+/** Time limit for the last records to arrive. */
 const END_SECONDS = 10;
 /** The same when the process is ending and can do nothing else meanwhile; at-exit.ts waits no longer. */
 const EXIT_SECONDS = 5;
@@ -46,7 +46,7 @@ export type ConnectionOptions = {
 
 /** The sink behind {@link observerSink}. */
 export class ObserverSink implements LogSink {
-  /** What runs now, for panels that are looked at. */
+  /** The tasks that run now, for visible panels. */
   readonly board = new RunningBoard();
   private readonly _doorbells: readonly Doorbell[];
   private readonly _connection: string | undefined;
@@ -190,8 +190,8 @@ export class ObserverSink implements LogSink {
 }
 
 /**
- * The way to the Spanwise panels of a JupyterLab on this machine, for {@link createRecorder}. Without one, a warning says what to do,
- * and what is recorded is dropped.
+ * The way to the Spanwise panels of a JupyterLab on this machine, for {@link createRecorder}. Without one, a warning says what to do, and
+ * the records are dropped.
  *
  * @throws UnsafeConnectionError if others could read what is recorded.
  *

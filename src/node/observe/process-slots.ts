@@ -1,6 +1,6 @@
 /** A process of a pool, as one worker of the log with one lane. */
 export class ProcessSlot {
-  /** null: it has not said a word yet, or has ended. */
+  /** null: the process has reported nothing yet, or has ended. */
   pid: number | null = null;
   /** The pool whose processes it is for; null: any. */
   pool: object | null = null;

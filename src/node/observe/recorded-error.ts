@@ -3,7 +3,7 @@ import { cutInTheMiddle } from '../../sources/cut-text';
 
 /** Causes of causes: deeper ones are left out. */
 const MOST_CAUSES = 8;
-/** Of a message or a stack: what is looked at. Panels show far less; what somebody throws may hold a file's whole text. */
+/** At most so many characters of a message or a stack are read. Panels show far less, and a thrown value may hold a file's whole text. */
 const MOST_CHARACTERS = 20_000;
 /** Fields of a thrown object that are printed; `inspect` would print a million of them. */
 const MOST_FIELDS = 200;
@@ -29,7 +29,7 @@ export function recordedError(thrown: unknown): string {
     } while (error !== undefined && parts.length < MOST_CAUSES);
     return parts.join('\nThat was the cause of:\n');
   } catch {
-    // What an object says of itself may throw; that it failed is still worth a row.
+    // Printing an object may throw; the failure is recorded all the same.
     return 'An error that cannot be printed.';
   }
 }

@@ -13,7 +13,7 @@ import { currentSpan, type Span } from './span';
 const LONG_MS = 100;
 const MOST_LANES = 65_536;
 
-/** What is written of a run when it begins. */
+/** The facts that are written when a run begins. */
 type BegunRun = Pick<
   LocalRun,
   'node' | 'functionId' | 'span' | 'lane' | 'start'
@@ -58,14 +58,14 @@ export type RunFacts = {
   readonly key: Key;
   /** Where it belongs; by default the span that is open. */
   readonly span?: Span | null;
-  /** Which of the places for one run at a time it takes, from 0; by default the first that is free. */
+  /** Its lane, counted from 0: a place for one run at a time; by default the first free one. */
   readonly lane?: number;
   /** When it began, in seconds since the epoch; by default now. */
   readonly startTime?: number;
 };
 
 /**
- * What is known of a run when it has ended. What is left out is unknown, not nothing.
+ * The facts about a run when it has ended. A figure that is left out is unknown, not 0.
  *
  * @group Observing
  * @example
@@ -88,7 +88,7 @@ export type RunOutcome = {
   readonly endTime?: number;
   /** Of its result. */
   readonly nbytes?: number;
-  /** That its thread was on a core for it. */
+  /** Seconds for which its thread was on a core for it. */
   readonly cpuSeconds?: number;
   /** What it failed with. */
   readonly error?: unknown;

@@ -1,5 +1,5 @@
 /**
- * What runs in each lane now, where the sending thread can see it while this one computes. A row per lane:
+ * The task that runs in each lane now, in memory that the sending thread can read while this one computes. A row per lane:
  *
  * ```
  *   Int32    0 … 2   node + 1 (0: nothing), function, span        × lanes

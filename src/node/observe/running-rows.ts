@@ -6,7 +6,7 @@ import type { RunningBoard, RunningTask } from './running-board';
 const LONG_SECONDS = 0.1;
 
 export class RunningRows {
-  /** By lane: what the log says runs there. */
+  /** By lane, the task that runs there according to the log. */
   private readonly _told: (RunningTask | undefined)[] = [];
 
   constructor(private readonly _board: RunningBoard) {}

@@ -25,7 +25,7 @@ import type { FromSender, SenderData, ToSender } from './sender-messages';
 declare const SPANWISE_VERSION: string | undefined;
 
 const BUILD = `npm ${typeof SPANWISE_VERSION === 'string' ? SPANWISE_VERSION : 'unbundled'}`;
-/** Between looks at what runs; at memory, every second time. */
+/** Time between two looks at the running tasks; every second look is also at memory. */
 const LOOK_MS = 100;
 const FLUSH_SECONDS = 10;
 /** How long the end of a log waits for an observer that is being started again. */
@@ -148,7 +148,7 @@ function measureMemory(): void {
     const bytes = processMemory(pid);
     if (bytes === null) {
       processes.delete(worker);
-      // The panel adds up the newest figures: those of the dead are nothing.
+      // The panel adds up the newest figures, so a process that has ended gets 0.
       write(worker, 0);
       say({ type: 'processEnded', worker });
     } else if (!Number.isNaN(bytes)) {

@@ -8,7 +8,7 @@ const storage = new AsyncLocalStorage<Span>();
 const now = monotonicClock();
 
 /**
- * A named stretch of a program. What is written or computed in it counts to it in Spanwise's panels.
+ * A named stretch of a program. Tasks that are written or computed in it count to it in Spanwise's panels.
  *
  * @group Observing
  * @example
@@ -62,7 +62,7 @@ export class Span implements Disposable {
   }
 }
 
-/** Several tags, one inside the other, end together. */
+/** Spans of several tags, one inside the other, end together. */
 class SpanChain extends Span {
   constructor(
     tag: string,

@@ -1,7 +1,7 @@
 import { warn } from '../warning';
 import { NoObserverError } from './connections';
 
-/** What `begin` gives. Null if there is no JupyterLab to show anything: a warning says so, and everything computes as ever. */
+/** The result of `begin`, or null if there is no JupyterLab to show anything: then a warning says so, and everything computes as before. */
 export function orUnobserved<T>(begin: () => T): T | null {
   try {
     return begin();

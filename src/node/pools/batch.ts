@@ -3,7 +3,7 @@ import type { BatchOutcome, TaskOutcome } from '../local/executor';
 import type { TaskCall } from '../local/execution';
 import { Measures } from './task-meter';
 
-/** What the loop submitted together, and what has become of it. */
+/** The tasks that the loop submitted together, and their outcomes. */
 export class Batch {
   /** By place, with holes while some are missing; empty if it is told in parts. */
   private readonly _outcomes: TaskOutcome[] = [];
@@ -38,7 +38,7 @@ export class Batch {
     this._outcomes[at] = outcome;
     this._left -= 1;
     if ('error' in outcome) {
-      // What comes after it does not count any more; what comes before it may still be under way.
+      // Later tasks do not count any more; earlier ones may still be under way.
       for (let later = at + 1; later < this._end; later++) {
         this._left -= this._outcomes[later] === undefined ? 1 : 0;
       }

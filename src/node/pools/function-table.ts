@@ -9,7 +9,7 @@ const NEW_SHARE = 0.25;
 
 /** Characters of all functions that a pool knows; what workers make of them takes a few times as much in each. */
 const MOST_CHARACTERS = 4 << 20;
-/** What a function counts besides its text. */
+/** The characters that a function counts besides its text. */
 const OVERHEAD_CHARACTERS = 200;
 
 /** A function in the table. */
@@ -17,7 +17,7 @@ type Entry = {
   readonly id: number;
   /** Counts on from function to function, also where an id is given again. */
   readonly serial: number;
-  /** What makes functions the same: their text, or their place in a module. */
+  /** The identity of a function: its text, or its place in a module. */
   readonly name: string;
   readonly characters: number;
   /** The message that called it last. */

@@ -61,7 +61,7 @@ export async function getProcesses<R = unknown>(
 }
 
 /**
- * What the request needs of the graph: callbacks see no more, and a mistake elsewhere in it does not matter.
+ * The part of the graph that the request needs: callbacks see no more, and a mistake elsewhere does not matter.
  *
  * @throws UnknownKeyError if a requested key is nowhere, before any callback is called.
  */

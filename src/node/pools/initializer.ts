@@ -10,7 +10,7 @@ import {
 } from './unsendable';
 
 /**
- * What a pool has each new worker do before its first task.
+ * The work of each new worker of a pool before its first task.
  *
  * @param canSend - whether a value can go to the pool's workers
  * @param losses - what the pool's workers would not get

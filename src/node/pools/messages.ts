@@ -36,7 +36,7 @@ export type RunMessage = {
   readonly count: number;
   readonly calls: readonly number[];
   readonly args: readonly unknown[];
-  /** Arguments of several tasks are, or may be, one object: each task is to have its own. */
+  /** Arguments of several tasks are, or may be, one object: each task must get its own copy. */
   readonly isShared: boolean;
 };
 
@@ -71,7 +71,7 @@ export type ResultsMessage = {
   readonly failure?: RemoteFailure;
   /** Per function that ran: its id, how often, milliseconds in all. */
   readonly timings: readonly number[];
-  /** Of a measured pack: the numbers of a {@link TaskMeter} for each task that has ended since the message before. */
+  /** For a measured pack: the numbers of a {@link TaskMeter} for each task that has ended since the message before. */
   readonly measures?: readonly number[];
   /** The worker is done with the pack. */
   readonly ended: boolean;

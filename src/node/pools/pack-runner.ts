@@ -22,7 +22,7 @@ import {
 
 /** Results older than this are sent before the next task runs. */
 const FLUSH_MS = 1;
-/** After so long without a pause, messages are looked at before the next task: one may say that it is not wanted any more. */
+/** After so long without a pause, messages are read before the next task: one may say that it is not wanted any more. */
 const PAUSE_MS = 10;
 
 /** What the runner needs of the thread or process it runs in. */
@@ -129,7 +129,7 @@ class PackRun {
       }
       const id = calls[step * index]!;
       const argCount = calls[step * index + 1]!;
-      // What is done must not wait for a task that may take long.
+      // Finished results must not wait for a task that may take long.
       if (this._values.length > 0 && this._timings.mayTakeLong(id)) {
         if (!(await this._flush(false))) {
           return;
@@ -144,7 +144,7 @@ class PackRun {
         const known = loaded[id];
         const fn = known ?? (await this._functions.load(id));
         const places = argCount === NESTED ? 1 : argCount;
-        // What another task has too it must not see changed; the last one may have the original.
+        // A task must not see another's changes to a shared object, so each gets a copy; the last one may have the original.
         const isOwn = !isShared || isLast;
         const given = isOwn
           ? args

@@ -6,7 +6,7 @@ import { Measures } from './task-meter';
 export class Pack<Owner> {
   /** How many have an outcome; outcomes come in order. */
   received = 0;
-  /** What the worker has measured of tasks that have no outcome yet, in order; see task-meter.ts. */
+  /** The worker's measurements of tasks that have no outcome yet, in order; see task-meter.ts. */
   private _rows: readonly number[] = [];
   /** Tasks of this pack are the entries before this one; those from here on were taken back. */
   end: number;
@@ -43,7 +43,7 @@ export class Pack<Owner> {
   }
 
   /**
-   * The next tasks as they ran, if the pack has asked for all measures. Of the last one it may be known that it failed.
+   * The next tasks as they ran, if the pack has asked for all measures. The last one may be known to have failed.
    *
    * @param rows - what {@link takeRows} gave
    */

@@ -53,8 +53,8 @@ export function freestWorker(
 }
 
 /**
- * What waits in a process stays there. So it waits behind its own run's tasks only, which end or fail together with it, and not while
- * another run could have the process next.
+ * Tasks that wait in a process cannot be taken back. So they wait only behind tasks of their own run, which end or fail together with them,
+ * and not while another run could have the process next.
  */
 function mayWaitIn(
   worker: PoolWorker,

@@ -82,7 +82,7 @@ export class PoolExecutor implements Executor, IPoolRun {
     this._isStamped = true;
   }
 
-  /** What observers and callbacks want measured of tasks. */
+  /** The measures that observers and callbacks want of tasks. */
   private get _measures(): Measures {
     return this._measuring.length > 0
       ? Measures.all
@@ -244,7 +244,7 @@ export class PoolExecutor implements Executor, IPoolRun {
     if (this._isStopped) {
       return;
     }
-    // What the loop submits meanwhile is given out afterwards, all at once.
+    // Tasks that the loop submits meanwhile are given out afterwards, all at once.
     this._isReceiving = true;
     const isOver = () => this._isStopped;
     const results = outcomes(values, rows, pack.measures);
@@ -254,7 +254,7 @@ export class PoolExecutor implements Executor, IPoolRun {
     }
     this._isReceiving = false;
     if (message.ended && !this._isStopped) {
-      // After a failure that was mended: the tasks behind it.
+      // The tasks behind a failed task that succeeded when it was called again.
       const rest = pack.entries.slice(pack.received, pack.end);
       this._requeue(rest);
     }
@@ -415,7 +415,7 @@ export class PoolExecutor implements Executor, IPoolRun {
     }
   }
 
-  /** Looks again in a while, if something could be stuck by then. */
+  /** Looks again after a while, if tasks could be stuck by then. */
   private _watch(): void {
     if (
       this._timer === undefined &&

@@ -78,7 +78,7 @@ export class PoolWorker {
     return false;
   }
 
-  /** What it still runs, or may still begin, of a run that is over. */
+  /** Tasks of a finished run that it still runs, or may still begin. */
   leftOver(): RunPack | undefined {
     for (const pack of this.packs.values()) {
       if (pack.owner.isStopped && pack.left > 0) {

@@ -76,7 +76,7 @@ export function canEncode(value: unknown): boolean {
   }
 }
 
-/** What a value is after the way to another process. @throws as {@link encodeFrame} */
+/** The value as it arrives in another process. @throws as {@link encodeFrame} */
 export function decodedCopy(value: unknown): unknown {
   const serializer = new Serializer();
   serializer.writeHeader();

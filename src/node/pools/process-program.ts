@@ -79,7 +79,7 @@ socket.on('data', chunk => reader.push(chunk));
 // The parent has ended or has let go of this worker.
 socket.on('close', () => process.exit(0));
 socket.on('error', () => process.exit(1));
-// Ctrl-C reaches every process of the terminal; what it means is the parent's to decide.
+// Ctrl-C reaches every process of the terminal; the parent decides what it means.
 process.on('SIGINT', () => undefined);
 
 const watcher = new Worker(

@@ -75,7 +75,7 @@ export function unpackFailure(
   }
 }
 
-/** Runs at the caller, for what an initializer threw; always an error. */
+/** Runs at the caller, for a value that an initializer threw; always gives an error. */
 export function unpackInitializerFailure(
   failure: RemoteFailure,
   where: string

@@ -14,7 +14,7 @@ const MOST_OBJECTS = 10_000;
 /** The same for members of lists, mostly numbers; a sparse list may say that it has thousands of millions. */
 const MOST_MEMBERS = 10_000_000;
 
-/** An object that would arrive as less than it is. */
+/** An object that would lose something on the way. */
 export type Loss = {
   readonly object: object;
   /** Of the methods, getters and setters that would be missing. */
@@ -114,7 +114,7 @@ export class SentValues {
     this._objectsLeft = MOST_OBJECTS;
     this._membersLeft = MOST_MEMBERS;
     if (this.isFull) {
-      // Which of them this task has too is not known any more.
+      // No further objects are compared with those of earlier tasks, so some are taken to be shared.
       this._taskOf.clear();
       this._isShared = true;
     }
@@ -156,7 +156,7 @@ export class SentValues {
         }
       }
       if (isView || types.isNativeError(at)) {
-        // Of an error no more is copied than what every error has.
+        // Copying an error keeps only the properties that every error has.
         continue;
       }
       if (types.isMap(at)) {

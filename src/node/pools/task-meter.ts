@@ -58,7 +58,7 @@ export class TaskMeter {
     return this._offset + ms * 1e-3;
   }
 
-  /** What was measured since the last time, in the order of the tasks. */
+  /** The measurements since the last call, in the order of the tasks. */
   take(): readonly number[] {
     const rows = this._rows;
     this._rows = [];

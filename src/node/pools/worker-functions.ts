@@ -14,7 +14,7 @@ export class WorkerFunctions {
   /** By id; a hole until the first call. Hot: read once per task. */
   readonly loaded: (LoadedFunction | undefined)[] = [];
 
-  /** To be called when all that was sent before has run: an id may have been another function's. */
+  /** To be called when all packs sent before have run: an id may have been another function's. */
   define(definitions: readonly FunctionDefinition[]): void {
     for (const definition of definitions) {
       this._sent[definition.id] = definition;

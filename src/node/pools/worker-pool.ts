@@ -77,7 +77,7 @@ export abstract class WorkerPool implements AsyncDisposable {
   abstract readonly kind: 'threads' | 'processes';
   /** @internal */
   readonly functions = new FunctionTable();
-  /** What its workers would not get of objects with methods. @internal */
+  /** The methods that objects would lose on the way to its workers. @internal */
   readonly losses = new ClassLosses(value => this.arrivalOf(value));
   /** Those that can be given tasks. @internal */
   readonly workers: PoolWorker[] = [];
@@ -137,7 +137,7 @@ export abstract class WorkerPool implements AsyncDisposable {
     [...this.workers, ...this._retired].forEach(
       worker => void this.end(worker)
     );
-    // So that runs fail, too, that have no task in a worker.
+    // So that runs without a task in a worker fail, too.
     this._dispatchAll();
     await Promise.all(this._leaving);
   }
@@ -286,7 +286,7 @@ export abstract class WorkerPool implements AsyncDisposable {
     const how = this._isClosed
       ? 'was ended because its pool was closed'
       : end.how;
-    // Packs run in order, so only the first can have been running. What waits goes to the front of its run's queue, so the last goes first.
+    // Packs run in order, so only the first can have been running. Waiting tasks go to the front of their run's queue, the last one first.
     const [first, ...rest] = worker.packs.values();
     for (const pack of rest.reverse()) {
       pack.owner.lose(worker, pack, { ...end, how }, false);

@@ -28,7 +28,7 @@ const VIRIDIS =
   'd7e219dae218dce218dfe318e1e318e4e318e7e419e9e419ece41aeee51bf1e51cf3e51e' +
   'f6e61ff8e621fae622fde724';
 
-/** Of these sizes there are palettes; more labels than 256 share colours. */
+/** The sizes of palettes that there are; more labels than 256 share colours. */
 const VIRIDIS_SIZES = [3, 4, 5, 6, 7, 8, 9, 10, 11, 256];
 
 /** Seed of the shuffle: any, but always the same, so that two pictures of one computation agree. */

@@ -1,6 +1,6 @@
 /**
- * What a picture is drawn from: columns that are small, plain and independent of zoom, size and theme. They travel inside the HTML file,
- * where the same code draws them again after every zoom. All times are seconds since the figure's time 0.
+ * The data of a picture: columns that are small, plain and independent of zoom, size and theme. They travel inside the HTML file, where the
+ * same code draws them again after every zoom. All times are seconds since the figure's time 0.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** What a picture shows, in one line of words: for those who cannot see it, and for those in a hurry. */
+/** One line of words that says what a picture shows: for readers who cannot see it, or are in a hurry. */
 import { formatDuration } from '../diagnostics/format-duration';
 import type { CachePlot, Plot, ResourcePlot, TaskPlot } from './plots';
 import { stepLines } from './lines';

@@ -1,6 +1,6 @@
 /**
- * Which rectangles can be told apart at a zoom. What is narrower than two cells (a cell is a pixel, or more when there are many lanes) is
- * put together with its neighbours in the same cell; 50,000 tasks become a few thousand rectangles, whatever the zoom.
+ * Which rectangles can be told apart at a zoom. Tasks narrower than two cells (a cell is a pixel, or more when there are many lanes) are
+ * put together with their neighbours in the same cell; 50,000 tasks become a few thousand rectangles, whatever the zoom.
  *
  * ```
  *   tasks   |aaaaaaaaaaa|b|c|b|  |b|        cell = width of one letter and its bar

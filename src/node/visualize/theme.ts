@@ -35,7 +35,7 @@ const LEAST_CONTRAST = 2.5;
 
 /**
  * The colour, moved towards the text's colour as little as is needed to be seen: Viridis goes from nearly black to bright yellow, so one of
- * its ends vanishes on every background. What is no `#rrggbb` (a name) stays as it is.
+ * its ends vanishes on every background. A colour that is no `#rrggbb` (a name) stays as it is.
  */
 export function visibleColour(colour: string, theme: Theme): string {
   const rgb = parseColour(colour);

@@ -145,7 +145,7 @@ describe('CacheProfiler', () => {
     profiler.run(() => {
       getSync({ a: task(make), b: task(list, ref('a')) }, ['a', 'b']);
     });
-    // What the collector takes for a root besides is gone after a few turns.
+    // Other values that the collector takes for roots are gone after a few turns.
     for (let turn = 0; turn < 100 && value!.deref() !== undefined; turn++) {
       await new Promise(resolve => setImmediate(resolve));
       collect();

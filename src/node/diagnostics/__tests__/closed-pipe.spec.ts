@@ -31,7 +31,7 @@ it.each([
        const graph = {};
        for (let at = 0; at < 5; at++) graph['k' + at] = task(spin, 3);
        await bar.run(() => ${get}(graph, Object.keys(graph)));
-       // What is told later has been told.
+       // Errors that come later have come by then.
        await new Promise(resolve => setTimeout(resolve, 20));
      }
      process.stderr.write(' done ' + process.stdout.listenerCount('error'));

@@ -26,7 +26,7 @@ describe('§3.2 CPU per cent', () => {
     meter.prime([reading('p', 0)], 0);
     expect(meter.percent([reading('p', 0.5)], 1)).toBeCloseTo(50, 9);
     expect(meter.percent([reading('p', 0.51)], 1.001)).toBeCloseTo(50, 9);
-    // What was skipped is in the next one.
+    // The CPU time that was skipped counts in the next stretch.
     expect(meter.percent([reading('p', 1)], 2)).toBeCloseTo(50, 9);
   });
 

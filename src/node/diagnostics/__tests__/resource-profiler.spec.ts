@@ -386,7 +386,7 @@ describe('ResourceProfiler', () => {
   });
 
   it('§3.2: the sampler ends with the process that it watches, however that ends', async () => {
-    // What the system does to the pipe when the process at its other end is gone.
+    // The state in which the system leaves the pipe when the process at its other end is gone.
     const sampler = spawn(
       process.execPath,
       [programFile('sampler.mjs'), String(process.pid), '0.05'],
@@ -427,7 +427,7 @@ describe('a sampler', () => {
         name.startsWith('spanwise-sampler-')
       );
     const before = folders();
-    // What no process can be started with.
+    // A path of an executable with which no process can be started.
     process.execPath = 'a\0b';
     try {
       expect(() => new ResourceProfiler().enter()).toThrow(SamplerError);

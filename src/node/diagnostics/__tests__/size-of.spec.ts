@@ -58,7 +58,7 @@ describe('sizeOf', () => {
 
   it('looks at no more of a long array than at a few dozen samples', () => {
     let looks = 0;
-    // What an array has no element for is asked of its prototype.
+    // Reading an element that an array does not have asks its prototype.
     const counted = new Proxy(Array.prototype, {
       get: (target, name, receiver) =>
         typeof name === 'string' && /^\d+$/.test(name)

@@ -28,7 +28,7 @@ const failing = (name: string, ms: number | null): CallbackHooks => ({
   }
 });
 
-/** What Node tells of rejections that nobody heard; jest hears none of its own accord. */
+/** Node's reports of unhandled rejections; jest does not collect them by itself. */
 const unheard: unknown[] = [];
 const hear = (reason: unknown) => void unheard.push(reason);
 beforeEach(() => {

@@ -68,7 +68,7 @@ describe('lanes', () => {
     expect(home.count).toBe(4);
     const three = home.acquire(pool, 2, 4);
     expect([one.base, two.base, three.base, home.count]).toEqual([0, 0, 0, 4]);
-    // What runs beside them does not run in their lanes.
+    // Computations beside them do not run in their lanes.
     expect(home.acquire({}, 1).base).toBe(4);
     const busy = [1, 2, 3, 4].map(id => one.ofWorker(id, 0, 1));
     expect(busy).toEqual([0, 1, 2, 3]);

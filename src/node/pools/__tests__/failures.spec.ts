@@ -158,7 +158,7 @@ describe.each(kinds)('§1.7: with $kind', ({ kind, label, get, makePool }) => {
       /^Task b cannot run in a worker: `anonymous` uses `factor` from outside/
     );
     expect(seen).toEqual(['start', 'finish true']);
-    // What the request does not need does not matter.
+    // Tasks that the request does not need do not matter.
     expect(await get(graph, 'a', { pool })).toBe(2);
   });
 

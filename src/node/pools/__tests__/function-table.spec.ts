@@ -101,7 +101,7 @@ describe('functions that a pool sends', () => {
             );
           const sum = (ats: Iterable<number>) =>
             [...ats].reduce((all, at) => all + weight(at), 0);
-          // What a message calls stays until the next one begins, however much it is.
+          // Functions that a message calls stay until the next one begins, however many there are.
           const calledNow = sum(new Set(called));
           expect(sum(live)).toBeLessThanOrEqual(Math.max(most, calledNow));
           expect(table.size).toBe(live.length);

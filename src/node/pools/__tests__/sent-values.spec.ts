@@ -1,4 +1,4 @@
-/** What arrives of objects: each task's own, and with their methods or not at all. */
+/** How objects arrive: each task gets its own, with their methods or not at all. */
 import fc from 'fast-check';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -74,7 +74,7 @@ async function recorded(
   return { records: profiler.results, stamps, wall };
 }
 
-/** What holds for the records of every run, however busy the machine. */
+/** Checks that hold for the records of every run, however busy the machine is. */
 function expectLawful(
   { records, stamps, wall }: Recorded,
   workers: number
@@ -155,7 +155,7 @@ describe.each(workerKinds)('§3.1: records of $kind', ({ get, makePool }) => {
 
   it('are those of the tasks, whatever they take and however they are handed out', async () => {
     await using pool = makePool({ size: 2 });
-    // What is called for the first time is compiled: that is the task's time, and none of what its own clock sees.
+    // Code that is called for the first time is compiled. That counts as the task's time, and its own clock does not see it.
     await recorded(get, pool, new Array<number>(400).fill(20), {
       chunkSize: 5
     });
