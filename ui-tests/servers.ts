@@ -1,4 +1,4 @@
-/** What the browser tests know of the servers that they start. */
+/** Facts about the servers that the browser tests start. */
 import { randomBytes } from 'node:crypto';
 import * as path from 'node:path';
 
@@ -18,7 +18,7 @@ export function runtimeFolder(server: ServerName): string {
   return path.join(setting('SPANWISE_BROWSER_FOLDER'), 'runtime', server);
 }
 
-/** What one signs in with at the server `guarded`: made for each run of the tests, the same in all their processes. */
+/** The token of the server `guarded`: made for each run of the tests, the same in all their processes. */
 export function token(): string {
   return (process.env['SPANWISE_BROWSER_TOKEN'] ??=
     randomBytes(16).toString('hex'));

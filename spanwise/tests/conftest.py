@@ -45,6 +45,9 @@ hypothesis.settings.load_profile("any machine")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests with the stages of ``scripts/test`` that they belong to."""
     for item in items:
+        if " at 0x" in item.nodeid:
+            # Two processes that share the tests would see two tests.
+            raise pytest.UsageError(f"name the case, its address is of this run: {item.nodeid}")
         module = item.nodeid.split("::")[0].rpartition("/")[2].removesuffix(".py")
         for stage, modules in STAGES.items():
             if module in modules:

@@ -1,4 +1,4 @@
-"""What a program can do that has Dask's small core and no arrays or dataframes.
+"""Checks what works with Dask's small core, without arrays and dataframes.
 
 A script, so that an environment can run it that has no pytest either; prints what it saw as
 JSON, and fails if that is not what it should see.
@@ -17,7 +17,7 @@ from dask.delayed import delayed
 
 import spanwise
 
-#: What an environment of the core does not hold.
+#: Packages that an environment of the core does not have.
 ABSENT = ("numpy", "pandas", "pyarrow", "scipy")
 
 

@@ -1,4 +1,4 @@
-"""What a busy machine took from threads while a test looked: measured, and put into its bound.
+"""Measures the time that a busy machine took from threads during a test, for its bound.
 
 ::
 

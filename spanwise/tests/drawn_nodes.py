@@ -49,7 +49,7 @@ def _told(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def tell(*args: Any, **kwargs: Any) -> str:
-    """What it was called with."""
+    """The arguments that it was called with."""
     return _told("tell", args, kwargs)
 
 
@@ -229,7 +229,7 @@ class Drawing:
         return List(*arguments) if self._chance.random() < 0.5 else Tuple(*arguments)
 
     def _reuse(self, key: Any, known: list[Any]) -> GraphNode:
-        """What Dask wraps so that it is computed again."""
+        """A node that Dask wraps so that it is computed again."""
         draw = self._chance.randrange(3)
         if draw == 0:
             inner: GraphNode = self._call(key, known)
@@ -238,7 +238,8 @@ class Drawing:
         return Task(key, ProhibitReuse._identity, inner)
 
     def _fused(self, key: Any, known: list[Any], depth: int = 0) -> GraphNode:
-        """What linear fusion leaves: each node needs the one before it, and others of outside."""
+        """A chain as linear fusion leaves it: each node needs the one before it, and others from
+        outside."""
         chance = self._chance
         nodes: list[GraphNode] = []
         count = chance.randint(2, 4)

@@ -89,7 +89,7 @@ class JupyterServer:
 
     @property
     def connection_file(self) -> Path:
-        """What kernels are given the path of."""
+        """The file whose path kernels are given."""
         (file,) = self.runtime.glob("spanwise-*.json")
         return file
 

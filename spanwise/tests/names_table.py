@@ -36,7 +36,7 @@ holds its thread meanwhile.
 _MODULE_SKIPPED = {"config", "dask", "widgets"}  # modules
 #: Parameters that only `distributed`'s own machinery gives.
 _OWN = {"self", "cls"}
-#: What these take as keywords goes to the function, and is not ignored.
+#: Keywords of these go to the function, and are not ignored.
 _HANDS_ON = {"Client.submit", "Client.map", "Client.run"}
 
 
@@ -45,6 +45,12 @@ _CLIENT = distributed.Client
 _OWNERS: dict[str, tuple[Any, Any, Mapping[str, str], str]] = {
     "Module": (distributed, spanwise, names.MODULE, ""),
     "Client": (_CLIENT, spanwise.Client, names.CLIENT, "Client."),
+    "LocalCluster": (
+        distributed.LocalCluster,
+        spanwise.LocalCluster,
+        names.LOCAL_CLUSTER,
+        "LocalCluster.",
+    ),
     "Future": (distributed.Future, spanwise.Future, names.FUTURE, "Future."),
     "as_completed": (
         distributed.as_completed,
@@ -134,7 +140,11 @@ def _ignored_by(theirs: Any, ours: Any, full: str) -> list[str]:
 
 
 def _lacking(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    return [name for name in before if name not in now and name != "kwargs"]
+    return [
+        name
+        for name, each in before.items()
+        if name not in now and each.kind is not each.VAR_KEYWORD
+    ]
 
 
 def _unread(function: Any) -> set[str]:

@@ -31,6 +31,7 @@ QUICK = frozenset(
         "test_gathering",
         "test_graph_pieces",
         "test_imports",
+        "test_keywords",
         "test_memory_sampler",
         "test_nested_futures",
         "test_node",

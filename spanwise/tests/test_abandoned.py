@@ -1,4 +1,4 @@
-"""What dead schedulers leave on disk is removed, or the user is told that it stays."""
+"""Files of dead schedulers are removed, or the user is told that they stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever comes through a worker's peer door is answered or refused, and the worker goes on."""
+"""Every message at a worker's peer door is answered or refused, and the worker goes on."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ def test_a_worker_stands_any_frame_of_a_peer(tmp_path: Path) -> None:
             try:
                 # Past the encoder, which would not write it.
                 link._write([struct.pack("<I", len(body)), body])
-                # Who answers a harmless question has taken what came before.
+                # An answer to a harmless question shows that the messages before it
+                # were taken.
                 link.send("get", {"request": 77}, {"ids": [(1,)]})
                 while link.read(answer_seconds=60).fields.get("request") != 77:
                     pass

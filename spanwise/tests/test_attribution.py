@@ -317,12 +317,13 @@ def test_optimised_and_kept_collections(run: PackedRun) -> None:
 
 
 def test_legacy_graph_without_spans(run: PackedRun) -> None:
-    graph = {"x": 1, "y": (operator.add, "x", 10), "z": (sum, ["x", "y"])}
-    assert run.get(graph, ["z", ["y"]]) == [12, [11]]
+    # Keys that no other test gives to a layer.
+    graph = {"one": 1, "eleven": (operator.add, "one", 10), "twelve": (sum, ["one", "eleven"])}
+    assert run.get(graph, ["twelve", ["eleven"]]) == [12, [11]]
     assert all(each.tags == () and each.origin == ORIGIN_DEFAULT for each in run.runs)
     with span("A"):
         run.runs.clear()
-        run.get(graph, ["z"])
+        run.get(graph, ["twelve"])
     assert all(each.tags == ("A",) for each in run.runs)
 
 

@@ -68,7 +68,7 @@ def taken() -> list[tuple[str, float]]:
 
 
 class Part(NamedTuple):
-    """What the cluster says of a stretch of a thread."""
+    """The cluster's account of a stretch of a thread."""
 
     worker: str
     start: float
@@ -88,7 +88,7 @@ def _fresh(client: Client) -> None:
 
 
 def parts_of(client: Client, since: float) -> list[Part]:
-    """What ran since then: parts in which functions of the user's ran."""
+    """The parts since then in which functions of the user's ran."""
     return [
         Part(record["worker"], part["start"], part["stop"], tuple(part["span"]))
         for record in client.get_task_stream(start=since)

@@ -18,18 +18,19 @@ from importlib.metadata import version
 from typing import Any
 
 import dask
+import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 
 from spanwise import span
-from spanwise.records.enumerations import ORIGIN_DEFAULT, ORIGIN_INFERRED
+from spanwise.records.enumerations import ORIGIN_DEFAULT, ORIGIN_INFERRED, ORIGIN_USER
 from spanwise.tests.checkout import CHECKOUT
 from spanwise.tests.packed_run import PackedRun, PartRun
 
 SOURCE = {"make_source", "make_other", "make_meta", "to_string_dtype"}
-#: What `compute` adds: written by nobody.
+#: Tasks that `compute` adds: no user code wrote them.
 FINAL = {"repartitiontofewer", "finalize-hlgfinalizecompute"}
 
 
@@ -213,6 +214,45 @@ def test_persist_fuses_and_keeps_spans(run: PackedRun) -> None:
         if each.name == "make_source" and each.fused:
             assert each.tags == ("A",), each
     assert len(kept) == 80
+
+
+def c_step(part: Any) -> Any:
+    return part
+
+
+#: What a dataframe, and an array, can be handed to.
+HANDED_ON: dict[str, Callable[[Frame, Any], list[Any]]] = {
+    "to_delayed": lambda d, x: [dask.delayed(c_step)(part) for part in d.to_delayed()],
+    "an unfused to_delayed": lambda d, x: [
+        dask.delayed(c_step)(part) for part in d.to_delayed(optimize_graph=False)
+    ],
+    "a delayed call": lambda d, x: [dask.delayed(c_step)(d)],
+    "from_delayed": lambda d, x: [dd.from_delayed(d.to_delayed()).map_partitions(c_step)],
+    "a bag": lambda d, x: [d.to_bag().map(c_step)],
+    "an array": lambda d, x: [d.to_dask_array().map_blocks(c_step)],
+    "a compute of several": lambda d, x: [d.map_partitions(c_step), x],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Computing mixed collections")
+@pytest.mark.parametrize("to", HANDED_ON)
+def test_frames_handed_on_keep_their_spans(run: PackedRun, to: str) -> None:
+    with span("A"):
+        frame = dd.from_map(make_source, range(3))
+    with span("B"):
+        frame = frame.map_partitions(own_step).assign(x=frame.v + 1)[["x"]]
+        beside = da.ones(4, chunks=2) * 2
+    with span("C"):
+        made = HANDED_ON[to](frame, beside)
+    run.runs.clear()
+    with span("D"):
+        dask.compute(*made)
+    truths = {"make_source": "A", "own_step": "B", "add": "B", "assign": "B", "mul": "B"}
+    truths |= {"getitem": "B", "c_step": "C"}
+    found = {(each.name, each.tags, each.origin) for each in run.runs if each.name in truths}
+    assert {name for name, *_ in found} | {"mul"} == truths.keys()
+    for name, tags, origin in found:
+        assert tags == (truths[name],) and origin == ORIGIN_USER, name
 
 
 def test_rerun_of_a_cell_goes_to_its_new_span(run: PackedRun) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import dask
@@ -60,7 +61,8 @@ class TestNames:
         expected = {
             f"sum-{TOKEN}_.0": ("A", "exact"),
             (f"sum-{TOKEN}_.0_.12", 7): ("A", "exact"),
-            # What Dask appends to an array that goes into a delayed call, and both.
+            # The suffix that Dask appends to an array that goes into a delayed call,
+            # and both.
             f"sum-{TOKEN}-{OTHER}": ("A", "exact"),
             f"sum-{TOKEN}_.1-{OTHER}": ("A", "exact"),
             f"load-{TOKEN}": ("A", "inferred"),
@@ -197,13 +199,23 @@ class TestExpressions:
         assert tags(found.of(("shared", 0))) == ("B", "exact")
 
     def test_a_sequence_is_its_parts(self, register: Provenance) -> None:
-        one, two = Leaf("one"), Leaf("two")
+        one, two = Leaf("one"), Of(Leaf("two"), Leaf("three"))
         with span("A"):
             register.note_collection(two)
         graph, found, _ = materialise(_ExprSequence(one, two), register)
-        assert set(graph) == {(one._name, 0), (two._name, 0)}
-        assert tags(found.of((two._name, 0))) == ("A", "exact")
+        assert graph == one.__dask_graph__() | two.__dask_graph__()
+        for name in (two._name, f"part-of-{two._name}"):
+            assert tags(found.of((name, 0))) == ("A", "exact")
         assert tags(found.of((one._name, 0))) == (None, "exact")
+
+    def test_what_is_used_by_several_is_looked_at_once(self, register: Provenance) -> None:
+        """Over all ways to it would take for ever; others are looked at nevertheless."""
+        shared: Expr = Leaf("shared")
+        for _ in range(60):
+            shared = Of(shared, shared)
+        whole = Of(Leaf("other"), shared)
+        graph, _, _ = materialise(whole, register)
+        assert graph == whole.__dask_graph__() and len(graph) == 2 * 61 + 2
 
     def test_what_their_layers_make_is_theirs(
         self, register: Provenance, monkeypatch: pytest.MonkeyPatch
@@ -246,6 +258,14 @@ class TestLayers:
         assert tags(found.of(("x", 0))) == tags(found.of(("inner", 0))) == ("A", "exact")
         assert tags(found.of(("y", 0))) == ("around", "exact")
         assert tags(found.of("other")) == ("B", "inferred")
+
+    def test_what_fusion_makes_of_a_layer_s_name_is_its_too(self, register: Provenance) -> None:
+        # An equal layer was written later.
+        register.note_layers({"load": layer("B", "load")})
+        found = materialise(layered(load=layer("A", "load")), register)[1]
+        assert tags(found.of("load_.3")) == tags(found.of(("load", 7))) == ("A", "exact")
+        # It may have nothing to do with the layer.
+        assert tags(found.of("load_2")) == ("A", "inferred")
 
     def test_but_for_layers_of_an_optimiser_and_delayed_ones(self, register: Provenance) -> None:
         note(register, "A", f"x-{TOKEN}", "value")
@@ -365,8 +385,9 @@ class TestAnnotations:
         assert type(copied) is dict and copied == graph
 
 
-def test_annotations_are_those_that_dask_reads() -> None:
-    with dask.annotate(retries=3), span("A"):
+@pytest.mark.parametrize("tag", ["A", None])
+def test_annotations_are_those_that_dask_reads(tag: str | None) -> None:
+    with dask.annotate(retries=3), span(tag) if tag else nullcontext():
         collection = dask.delayed(len)("text")
     register = Provenance()
     expression = dask.base.collections_to_expr([collection]).optimize()

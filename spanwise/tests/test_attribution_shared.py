@@ -135,7 +135,7 @@ def test_nothing_is_remembered_of_layers_that_are_gone(run: PackedRun) -> None:
 
 
 def test_persisting_writes_nothing() -> None:
-    """What persist() keeps has the old names, and was written where they were."""
+    """Results of persist() keep the old names, and count as written where these were."""
     provenance = remember_provenance()
     scheduler = ClientScheduler()
     with LocalClient(scheduler) as client, span("A"):

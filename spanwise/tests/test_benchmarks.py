@@ -1,4 +1,4 @@
-"""What benchmarks are judged by turns red when it must, and what is published is what was kept."""
+"""The judgement of benchmarks turns red when it must, and published figures are the kept ones."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_times_are_compared_on_the_same_machine_under_about_the_same_load(
 
 
 class Value:
-    """What a client gives for something that is computed at once."""
+    """The value of something that a client computes at once."""
 
     def __init__(self, value: Any) -> None:
         self._value = value

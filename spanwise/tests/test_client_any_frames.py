@@ -63,7 +63,7 @@ def link_pair(role: str) -> tuple[Link, Link]:
 
 @pytest.fixture
 def failures(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """What ended threads of this process, which nobody may."""
+    """Errors that ended threads of this process: there must be none."""
     found: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", found.append)
     yield found
@@ -147,7 +147,17 @@ def frames_to_client(chance: Random, request: int) -> DrawnFrames:
     )
 
 
-KINDS = ["report", "report", "report", "cluster", "located", "runResult", "flushed"]
+KINDS = [
+    "event",
+    "events",
+    "report",
+    "report",
+    "report",
+    "cluster",
+    "located",
+    "runResult",
+    "flushed",
+]
 KINDS += ["memoryRunEnded", "problem", "unused", "closed", "welcome", "challenge", "refused"]
 #: After these there is no more to be said.
 LAST = {"closed", "refused"}
@@ -156,12 +166,12 @@ LAST = {"closed", "refused"}
 def check_frames(chance: Random, seen: dict[str, int]) -> None:
     scheduler = LyingScheduler()
     session = scheduler.session
-    request, _ = session.open_request(chance.choice(["located", "runResult", "flushed"]))
+    request, _ = session.open_request(chance.choice(["located", "runResult", "flushed", "events"]))
     session.open_request("memoryRunEnded", -7)
     frames = frames_to_client(chance, request)
     kind = ""
     for _ in range(FRAMES_EACH):
-        kind = chance.choice(KINDS if chance.random() < 0.1 else KINDS[:10])
+        kind = chance.choice(KINDS if chance.random() < 0.1 else KINDS[:12])
         scheduler.write(frames.framed(kind))
         seen[kind] = seen.get(kind, 0) + 1
         if not scheduler.lives():

@@ -147,7 +147,7 @@ def test_folder_is_private_and_goes_with_the_cluster(monkeypatch: pytest.MonkeyP
     with Client(n_workers=1, threads_per_worker=1) as client:
         folder = client._scheduler.folder
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        # What the user's environment holds reaches the workers, and lies in no file.
+        # The user's environment reaches the workers, and lies in no file.
         assert client.submit(os.getenv, "CLOUD_KEY").result(timeout=LIMIT_SECONDS) == secret
         homes = [folder]
         if client._observer is not None and client._observer.process is not None:

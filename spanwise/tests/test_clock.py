@@ -72,7 +72,7 @@ def test_a_worker_speaks_in_its_schedulers_clock(tmp_path: Path) -> None:
         worker.flush()
         after = scheduler.clock()
         # Found when it said hello, wrong by half of what that took at most; then always the same.
-        offset = worker.call(lambda dask_worker: dask_worker.clock_offset)
+        offset = worker.call(lambda dask_worker: dask_worker._worker.clock_offset)
         wrong = offset - SKEW
         assert abs(wrong) <= (before - started) / 2
         runs = [worker.task_run(number) for number in (0, 1)]
@@ -125,4 +125,4 @@ def test_a_real_scheduler_tells_its_clock() -> None:
         assert before <= link.welcome["schedulerStart"] <= link.welcome["clock"]
         assert link.welcome["clock"] <= time.perf_counter()
         assert link.clock_offset == 0
-        assert client.run(lambda dask_worker: dask_worker.clock_offset).popitem()[1] == 0
+        assert client.run(lambda dask_worker: dask_worker._worker.clock_offset).popitem()[1] == 0

@@ -1,4 +1,4 @@
-"""What a graph must run, and in which order it is submitted, on drawn graphs."""
+"""Which tasks a graph must run, and in which order they are submitted, on drawn graphs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+import dask
 import hypothesis.strategies as st
 import pytest
 from dask._task_spec import (
@@ -232,6 +233,13 @@ class TestPrepare:
         assert all(isinstance(node, GraphNode) for node in nodes.values())
         assert nodes["a"] is graph["a"] and nodes["b"].dependencies == {"a"}
 
+    def test_annotations_are_handed_on(self) -> None:
+        with dask.annotate(retries=3), span("A"):
+            value = dask.delayed(abs)(-1)
+        expression = dask.base.collections_to_expr([value]).optimize()
+        prepared = prepare(expression, [value.key], remember_provenance())
+        assert prepared.annotations == {"retries": {value.key: 3}}
+
     def test_what_is_held_is_not_made_again(self) -> None:
         graph = {"a": Task("a", abs, -1), "b": Task("b", abs, TaskRef("a"))}
         prepared = prepare(graph, ["b"], remember_provenance(), held={"a"})
@@ -243,8 +251,13 @@ class TestPrepare:
         key = "sum-0123456789abcdef0123456789abcdef"
         with span("A"):
             provenance.note_delayed(key)
-        for written_here, expected in ((True, ("B",)), (False, ("A",))):
+        cases: list[tuple[dict[str, bool], Any]] = [
+            ({"written_here": True}, ("B",)),
+            ({"written_here": False}, ("A",)),
+            ({}, ("A",)),
+        ]
+        for options, expected in cases:
             with span("B"):
-                prepared = prepare({key: 1}, [key], provenance, written_here=written_here)
+                prepared = prepare({key: 1}, [key], provenance, **options)  # type: ignore[arg-type]
             found = prepared.attribution.of(key).span
             assert found is not None and found["name"] == expected

@@ -51,7 +51,7 @@ def call(door: Door) -> socket.socket:
 
 
 def all_of(sock: socket.socket) -> bytes:
-    """What is said until the other side closes."""
+    """All messages until the other side closes."""
     said = b""
     try:
         while part := sock.recv(4096):

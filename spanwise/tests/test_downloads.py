@@ -1,4 +1,4 @@
-"""Who waits for `scripts/run` sees which download fails and what may help while it goes on."""
+"""Users of `scripts/run` see which download fails and what may help, while it goes on."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def test_a_nap_does_not_inherit_what_short_parts_waited_for(worker: Worker) -> N
         lost = disturbance.seconds
     assert [part[1] for part in parts[-2:]] == [SHORT, LONG]
     assert parts[-1][6] == parts[-1][6], "NaN: the nap was not asked what it waited for"
-    # Who held the lock when the nap ended may have had no core.
+    # The holder of the lock when the nap ended may have had no core.
     assert for_the_lock(worker.ledger) < 0.005 + lost
 
 
@@ -232,7 +232,7 @@ def test_a_nap_does_not_inherit_what_opening_its_template_waited_for(
     deserialize, compute = worker.report.parts
     assert (deserialize[0], compute[0]) == (KIND_DESERIALIZE, KIND_COMPUTE)
     assert compute[6] == compute[6], "NaN: the nap was not asked what it waited for"
-    # Who held the lock when the nap ended may have had no core.
+    # The holder of the lock when the nap ended may have had no core.
     assert for_the_lock(worker.ledger) < 0.005 + lost
 
 

@@ -85,7 +85,7 @@ def test_what_led_to_an_error_is_in_its_traceback(client: LocalClient, link: str
     with pytest.raises(ValueError, match="the second") as caught:
         future.result(LIMIT)
     shown = "".join(traceback.format_exception(caught.value))
-    for text in (shown, future.traceback()):
+    for text in (shown, future._alive().reason.text):  # type: ignore[union-attr]
         before, _, after = text.partition(LINKS[link])
         assert "in fail_from" in after and "ValueError: the second" in after
         assert ("KeyError: 'the first'" in before) is (link != "nothing")
@@ -116,7 +116,7 @@ def test_an_exception_that_cannot_be_opened_is_shown_as_text(
     assert "could not be unpickled" in caught.value.__notes__[0]
     assert type(error).__name__ in caught.value.__notes__[0]
     assert "in awkward" in str(caught.value.__cause__)
-    assert "in awkward" in future.traceback()
+    assert future.traceback() is None, "its frames travel with it"
     assert client.submit(increment, 1).result(LIMIT) == 2
 
 
@@ -176,7 +176,7 @@ def test_errors_of_run_that_cannot_be_opened(client: LocalClient, on_opening: li
     on_opening.append(lambda: None)
     with pytest.raises(Awkward) as caught:
         client.run(awkward)
-    assert "in awkward" in str(caught.value.__cause__)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "awkward"
 
     def not_here() -> None:
         if threading.current_thread() is threading.main_thread():
@@ -320,13 +320,13 @@ def test_what_needs_a_failed_result_fails_with_it(
     """At once: the graph was prepared again and again, without an end."""
     if failed is ValueError:
         future = client.submit(fail_from, next(iter(LINKS)))
+        wait(future, timeout=LIMIT)
     else:
         future = client.submit(increment, 1)
         number = future._alive().id
         wait(future, timeout=LIMIT)
         client.fake._report([_row(number, REPORT_CANCELLED)])  # with what it was made of
         until(lambda: future.status == "cancelled")
-    wait(future, timeout=LIMIT)
     prepare, left = session.prepare, [None] * 3
 
     def prepare_a_few(*args: Any, **options: Any) -> Any:

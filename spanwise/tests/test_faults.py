@@ -111,7 +111,7 @@ def test_figures_without_a_stuck_worker_say_so(client: Client, tmp_path: Path) -
     stuck = client.submit(keep_the_lock, tmp_path / "mark", pipe)
     wait_until("it is stuck", (tmp_path / "mark").exists)
     try:
-        # Whoever waited for it would wait for ever.
+        # A thread that waited for it would wait for ever.
         with pytest.warns(RuntimeWarning, match=r"worker-\d did not answer within 5 s") as told:
             figures = client.fine_metrics()
     finally:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pandas")
 
-#: Of the columns after the name, from the left.
+#: Numbers of the columns after the name, from the left.
 FIGURES = ("tasks", "elapsed", "cpu", "off", "transfer", "other", "idle")
 
 

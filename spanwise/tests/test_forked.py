@@ -178,9 +178,24 @@ def test_every_method_of_a_session_is_refused_or_deliberately_nothing() -> None:
     here = vars(ForkedSession)
     refused = {name for name in public if here.get(name) is ForkedSession._refuse}
     nothing = {name for name in public if here.get(name) is ForkedSession._nothing}
-    assert nothing == {"withdraw", "close_request", "unwatch", "drop", "drop_later", "close"}
+    assert nothing == {
+        "withdraw",
+        "close_request",
+        "unwatch",
+        "drop",
+        "drop_later",
+        "close",
+        "cancel_all",
+    }
     # These read what was known at the fork, and the last is what the fork itself does.
-    reading = {"running_workers", "workers_called", "place_of", "last_seen"}
+    reading = {
+        "running_workers",
+        "workers_called",
+        "place_of",
+        "last_seen",
+        "entry_of",
+        "wall_time",
+    }
     assert public - refused - nothing == {*reading, "abandon_links"}
 
 

@@ -1,4 +1,4 @@
-"""What is sent with tasks goes with the last task that needs it, in every process."""
+"""Data sent with tasks is freed with the last task that needs it, in every process."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def by_argument(client: Client, i: int) -> Any:
 
 
 def megabytes(process: psutil.Process) -> float:
-    """Of its own: what it shares with nobody."""
+    """Its own memory, which it shares with no other process."""
     return float(process.memory_full_info().uss) / MEGABYTE
 
 
@@ -97,7 +97,7 @@ def with_padding(i: int) -> bytes:
 
 def test_a_worker_takes_more_tables_than_its_memory_holds() -> None:
     known = set(marked_processes())
-    # What other tests have imported here would fill the worker first.
+    # Modules that other tests have imported here would fill the worker first.
     alone = dask.config.set({"spanwise.worker.import-ahead": False})
     limit = 120 * MEGABYTE
     with alone, Client(n_workers=1, threads_per_worker=1, memory_limit=limit) as client:

@@ -6,6 +6,7 @@ import copyreg
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from functools import partial
 from queue import SimpleQueue
@@ -15,11 +16,11 @@ import pytest
 from tblib import pickling_support
 
 from spanwise import Client
-from spanwise.errors import RemoteTaskError
+from spanwise.client.reason import open_error
+from spanwise.errors import RemoteTaskError, TaskError
 from spanwise.tests.processes import LIMIT_SECONDS, wait_until
-from spanwise.wire import payload
 from spanwise.wire.foreign import MESSAGE_LIMIT, is_ctrl_c, said
-from spanwise.worker.errors import BLOB_LIMIT, TEXT_LIMIT, TaskError, describe
+from spanwise.worker.errors import BLOB_LIMIT, TEXT_LIMIT, describe
 
 CLIENT_PID = os.getpid()
 
@@ -255,9 +256,10 @@ def test_texts_are_bounded_and_say_so(client: Client) -> None:
     future = client.submit(throw, Talker, pure=False)
     error = future.exception(timeout=LIMIT_SECONDS)
     assert type(error) is Talker
-    text = future.traceback()
-    assert len(text) < 2 * TEXT_LIMIT
-    assert "199990000 characters" in text
+    reason = future._alive().reason
+    assert reason is not None
+    assert len(reason.text) < 2 * TEXT_LIMIT
+    assert "199990000 characters" in reason.text
 
 
 @pytest.mark.parametrize("function", [throw_group, throw_deep, throw_chain])
@@ -266,8 +268,11 @@ def test_exceptions_of_all_shapes_arrive(client: Client, function: Any) -> None:
     error = future.exception(timeout=LIMIT_SECONDS)
     expected = {throw_group: ExceptionGroup, throw_deep: RecursionError, throw_chain: ValueError}
     assert type(error) is expected[function]
-    assert function.__name__ in future.traceback()
-    assert len(future.traceback()) < 2 * TEXT_LIMIT
+    shown = traceback.format_tb(future.traceback())
+    assert f"in {function.__name__}\n" in shown[0]
+    reason = future._alive().reason
+    assert reason is not None
+    assert function.__name__ in reason.text and len(reason.text) < 2 * TEXT_LIMIT
 
 
 def test_a_payload_that_is_too_large_does_not_travel(client: Client) -> None:
@@ -292,7 +297,7 @@ def test_a_callback_that_exits_harms_nobody(client: Client) -> None:
         sys.exit(3)
 
     client.submit(abs, -1, pure=False).add_done_callback(callback)
-    # What it raises is told when the thread ends, and must not reach the next test.
+    # Its error is told when the thread ends, and must not reach the next test.
     called.get(timeout=LIMIT_SECONDS).join(LIMIT_SECONDS)
 
 
@@ -306,11 +311,12 @@ def test_describe_stands_everything() -> None:
         assert described.blob
 
 
-@pytest.fixture
-def chains_travel() -> Iterator[None]:
-    """Pickles hold causes, contexts and tracebacks, as where distributed was imported."""
+@pytest.fixture(params=[False, True])
+def pickles_hold_chains(request: Any) -> Iterator[None]:
+    """Also where pickles hold causes, contexts and tracebacks: distributed was imported."""
     before = dict(copyreg.dispatch_table)
-    pickling_support.install()
+    if request.param:
+        pickling_support.install()
     yield
     # pickle holds this very dictionary
     copyreg.dispatch_table.clear()
@@ -347,13 +353,13 @@ def raise_after_thousands(raised: Exception) -> None:
     raise_after(cause, raised)
 
 
-@pytest.mark.usefixtures("chains_travel")
+@pytest.mark.usefixtures("pickles_hold_chains")
 @pytest.mark.parametrize(
     ("how", "of_cause"),
     [
         (raise_after_deep, RecursionError),
-        (raise_after_thousands, None),
-        (partial(raise_after, Unpicklable(SystemExit)), None),
+        (raise_after_thousands, KeyError),
+        (partial(raise_after, Unpicklable(SystemExit)), TaskError),
         (partial(raise_after, SystemExit(3)), SystemExit),
     ],
 )
@@ -364,17 +370,18 @@ def test_an_exception_arrives_whatever_led_to_it(how: Any, of_cause: type | None
     led = raised.__cause__
     described = describe(caught.value)
     assert raised.__cause__ is led, "the task's exception is as it was"
-    arrived = payload.loads(described.blob)["exception"]
+    arrived = open_error(described.blob, KeyError("not opened"))
     assert (type(arrived), arrived.args) == (ValueError, ("after it", 7))
-    assert type(arrived.__cause__) is (of_cause or type(None))
+    assert type(arrived.__cause__) is of_cause
     assert described.type == "ValueError"
 
 
-@pytest.mark.usefixtures("chains_travel")
+@pytest.mark.usefixtures("pickles_hold_chains")
 def test_a_group_arrives_whatever_led_to_its_parts() -> None:
     with pytest.raises(ExceptionGroup) as caught:
         raise_in_group_after_deep()
-    arrived = payload.loads(describe(caught.value).blob)["exception"]
+    arrived = open_error(describe(caught.value).blob, KeyError("not opened"))
+    assert isinstance(arrived, ExceptionGroup)
     assert (type(arrived), arrived.exceptions[0].args) == (ExceptionGroup, ("within",))
 
 

@@ -18,7 +18,8 @@ from spanwise.tests.leftover import marked_processes
 from spanwise.tests.processes import wait_until
 
 WORKERS = 2
-#: What nobody waits for: it must be in no figure. Far longer than what runs.
+#: A pause for which no task waits: it must be in no figure. It is far longer than the
+#: tasks.
 PAUSE_SECONDS = 2.5
 #: Each stretch of the cluster lies within one of the test: begun after the test's stamp, and ended
 #: before the next. However slow the machine is, that holds but for the rounding of stamps.
@@ -180,17 +181,17 @@ _spilled: list[float] = []
 
 
 def stamp_spilling(dask_worker: Any) -> None:
-    make_room = dask_worker.spill.make_room
+    make_room = dask_worker._worker.spill.make_room
 
     def stamped(*arguments: Any) -> Any:
         begin = time.perf_counter()
         spent = make_room(*arguments)
         # (the watch thread writes too, beside the one that runs tasks)
-        if spent.disk_bytes and threading.current_thread() in dask_worker.executors:
+        if spent.disk_bytes and threading.current_thread() in dask_worker._worker.executors:
             _spilled.append(time.perf_counter() - begin)
         return spent
 
-    dask_worker.spill.make_room = stamped
+    dask_worker._worker.spill.make_room = stamped
 
 
 def seconds_spilled() -> float:
@@ -199,7 +200,7 @@ def seconds_spilled() -> float:
 
 def test_a_thread_that_spills_is_not_idle() -> None:
     """One thread, results beyond the memory that they may take: between runs there is nothing."""
-    # What other tests have imported here would fill the worker first.
+    # Modules that other tests have imported here would fill the worker first.
     alone = dask.config.set({"spanwise.worker.import-ahead": False})
     with alone, Client(n_workers=1, threads_per_worker=1, memory_limit="200MB") as client:
         client.gather(client.map(hold, [1] * 4, range(4), pure=False))

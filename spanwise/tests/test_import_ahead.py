@@ -107,7 +107,7 @@ def test_a_task_never_gets_a_part_of_a_package_that_is_not_done(
     )
     (package / "part.py").write_text("KINDS = []\ndef kinds():\n    return list(KINDS)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    # What pickle writes for a function of a module.
+    # The pickle of a function of a module.
     by_name = f"c{name}.part\nkinds\n.".encode()
     content = b"".join(payload.framed(by_name))
     library = Library(Names())

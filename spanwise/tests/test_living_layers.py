@@ -63,7 +63,7 @@ def work(count: int) -> int:
 def test_ten_times_as_many_equal_layers_cost_ten_times_as_much() -> None:
     few, many = work(100), work(1_000)
     assert few > 100
-    # One that looked at the others would do 100 times as much.
+    # A test that looked at the others would do 100 times as much.
     assert many <= 11 * few
 
 
@@ -96,3 +96,25 @@ def test_nothing_is_lost_when_layers_end_in_the_middle_of_changes() -> None:
     assert not failed
     assert living.count("x") == 0 and not living.is_shared("x")
     assert not living._awaited and not living._counts
+
+
+def test_a_layer_that_ends_in_the_middle_of_a_change_waits_for_nobody() -> None:
+    """The change may be the same thread's, which would wait for itself."""
+    living = LivingLayers()
+    held = [MaterializedLayer({})]
+    living.add("x", held[0], ("A",))
+    ended = threading.Event()
+
+    def end() -> None:
+        held.clear()
+        ended.set()
+
+    thread = threading.Thread(target=end)
+    with living._lock:
+        thread.start()
+        assert ended.wait(60)
+        assert living.count("x") == 1
+    thread.join(60)
+    other = MaterializedLayer({})
+    living.add("y", other, None)
+    assert living.count("x") == 0 and living.count("y") == 1

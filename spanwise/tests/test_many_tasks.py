@@ -47,7 +47,7 @@ def test_a_graph_that_is_too_large_fails_alone(client: Client) -> None:
             futures[-1].result(LIMIT)
         with pytest.raises(TooManyTasks):
             client.gather(futures)
-        # What was refused ends when it is tried again, too.
+        # A refused task ends when it is tried again, too.
         with pytest.raises(RuntimeError, match="Submit it again"):
             futures[-1].retry()
             futures[-1].result(LIMIT)
@@ -71,7 +71,7 @@ def test_data_too(client: Client) -> None:
     with pytest.raises(TooManyTasks):
         client.scatter([2], broadcast=True)[0].result(LIMIT)
     # The workers are told, too.
-    assert list(client.run(lambda dask_worker: len(dask_worker.puts)).values()) == [0, 0]
+    assert list(client.run(lambda dask_worker: len(dask_worker._worker.puts)).values()) == [0, 0]
     del kept[:10]
     # Futures that are dropped reach the scheduler some milliseconds later, in order.
     wait_until("there is room", lambda: client.scatter([3])[0].exception(LIMIT) is None)

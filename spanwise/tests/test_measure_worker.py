@@ -98,7 +98,7 @@ def process_cpu():
 def executor_cpu(dask_worker):
     """Seconds on core of each executor, as the kernel counts them."""
     found = []
-    for executor in dask_worker.executors:
+    for executor in dask_worker._worker.executors:
         text = Path(f"/proc/self/task/{executor.native_id}/schedstat").read_text()
         found.append(int(text.split()[0]) * 1e-9)
     return found
@@ -355,7 +355,8 @@ class TestState:
         after = single.measured["memory"][-1]
         assert after[1] - before[1] == pytest.approx(nbytes, rel=0.2)
         assert after[2] - before[2] == pytest.approx(nbytes, rel=0.01)
-        # What is kept is managed, so the least unmanaged memory stays as it was.
+        # Kept results are managed memory, so the least unmanaged memory stays as it
+        # was.
         assert after[4] <= before[4] + 5_000_000
         single.send("release", None, {"ids": [(big,)]})
 
@@ -510,13 +511,13 @@ class TestSampling:
         return max(abs(a.get(key, 0) - b.get(key, 0)) for key in {*a, *b})
 
     def test_two_spans_of_python_on_one_thread(self, single):
-        looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks)
+        looks = single.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks)
         with Disturbance(single.process.pid) as disturbance:
             cpu, wall, inside, on_core, samples, functions = self.mix(
                 single, [(101, python_work, 0.023), (102, other_python_work, 0.011)], 5.0
             )
             lost = disturbance.seconds
-        looks = single.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
+        looks = single.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks) - looks
         for found, true in ((on_core, cpu), (samples, wall)):
             assert self.off_by(self.shares(found), self.shares(true)) < self.bound(
                 self.shares(true)[101], looks
@@ -535,13 +536,13 @@ class TestSampling:
     def test_python_and_arrays_on_two_threads(self, double):
         """One thread keeps the lock, the other needs it seldom: neither may be overlooked."""
         pytest.importorskip("numpy")
-        looks = double.call(lambda dask_worker: dask_worker.watch.sampler.looks)
+        looks = double.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks)
         with Disturbance(double.process.pid) as disturbance:
             cpu, wall, inside, on_core, samples, functions = self.mix(
                 double, [(103, python_work, 0.033), (104, array_work, 0.047)], 5.0
             )
             lost = disturbance.seconds
-        looks = double.call(lambda dask_worker: dask_worker.watch.sampler.looks) - looks
+        looks = double.call(lambda dask_worker: dask_worker._worker.watch.sampler.looks) - looks
         for found, true in ((on_core, cpu), (samples, wall)):
             assert self.off_by(self.shares(found), self.shares(true)) < self.bound(
                 self.shares(true)[103], looks
@@ -597,7 +598,7 @@ class TestSampling:
 
 
 def cpu_of_lines(count):
-    """What this machine takes for so many simple lines of Python, now and in this process."""
+    """The time of so many simple lines of Python on this machine, now and in this process."""
     begin = time.thread_time()
     left = count // 2
     while left:

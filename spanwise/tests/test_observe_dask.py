@@ -1,4 +1,4 @@
-"""What Dask's constructors and optimisers tell the register, in a process that begins with it."""
+"""How Dask's constructors and optimisers call the register, in a process that begins with it."""
 
 from __future__ import annotations
 
@@ -54,6 +54,9 @@ class Recorder(Provenance):
     def note_collection(self, root: Expr) -> None:
         self._tell("collection", root)
 
+    def note_graph(self, root: Expr) -> None:
+        self._tell("graph", root)
+
     @contextmanager
     def working_on(self, expression: Expr, lowers: bool = True) -> Iterator[None]:
         self.told.append(("begin", (expression, lowers)))
@@ -64,6 +67,10 @@ class Recorder(Provenance):
 @pytest.fixture
 def unobserved(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As in a process that has opened no span yet; afterwards all is as before."""
+    # The process's own register must not begin to look at dataframes in the middle: what it
+    # puts in Dask's place then would be taken out again.
+    remember_provenance()
+    frame()
     monkeypatch.setattr(observe_dask, "_REGISTERED", [])
     monkeypatch.setattr(observe_dask, "Provenance", Recorder)
     classes = dataframe_classes()
@@ -72,7 +79,7 @@ def unobserved(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         (DelayedAttr, "__init__"),
         (DelayedLeaf, "__init__"),
         (SingletonExpr, "__new__"),
-        (Expr, "__new__", "simplify_once", "rewrite", "lower_once"),
+        (Expr, "__new__", "__dask_graph__", "simplify_once", "rewrite", "lower_once"),
         (classes.FrameBase, "__init__"),
         (classes.FrameExpr, "fuse"),
     ]:
@@ -139,6 +146,8 @@ def test_delayed_leaves_and_attributes_are_told_when_they_are_written(told: Reco
     attribute = function("text").real
     assert told.of("delayed") == [function.key, attribute.key]
     assert attribute.compute(scheduler="sync") == 4
+    pair = delayed(divmod, pure=True, nout=2)
+    assert pair._pure is True and len(pair(7, 4)) == 2
 
 
 def test_expressions_are_told_once_each_and_as_they_are_kept(told: Recorder) -> None:
@@ -157,8 +166,19 @@ def test_collections_are_told_with_their_expressions(told: Recorder) -> None:
     assert told.of("collection")[-1] is summed.expr
 
 
+def test_graphs_are_told_with_their_expressions_once_they_are_made(
+    told: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowered = frame().expr.lower_completely()
+    before = lowered.__dask_graph__.__wrapped__(lowered)
+    assert not told.of("graph")
+    assert lowered.__dask_graph__().keys() == before.keys()
+    assert [root is lowered for root in told.of("graph")] == [True]
+
+
 def begun(told: Recorder, method: Callable[[], Any]) -> list[tuple[Any, bool]]:
-    """What is worked on while `method` runs, and whether it is lowered; each begins and ends."""
+    """The expressions that are worked on while `method` runs, and whether they are lowered; each
+    begins and ends."""
     told.told.clear()
     method()
     nesting: list[Any] = []
@@ -213,7 +233,8 @@ def test_what_is_worked_out_later_is_worked_on_too(told: Recorder, owner: str, n
 def test_results_names_and_descriptions_stay_those_of_dask(unobserved: Any) -> None:
     wrapped: list[tuple[Any, str]] = [
         *((cls, "__init__") for cls in (HighLevelGraph, DelayedAttr, DelayedLeaf)),
-        *((Expr, name) for name in ("__new__", "simplify_once", "rewrite", "lower_once")),
+        *((Expr, name) for name in ("__new__", "__dask_graph__")),
+        *((Expr, name) for name in ("simplify_once", "rewrite", "lower_once")),
         (SingletonExpr, "__new__"),
         (dataframe_classes().FrameBase, "__init__"),
         (dataframe_classes().FrameExpr, "fuse"),
@@ -260,7 +281,7 @@ def test_dask_s_warning_of_annotations_is_not_of_spans(told: Recorder, monkeypat
             frame()
 
 
-@pytest.mark.parametrize("method", ["layers", "delayed", "expression", "collection"])
+@pytest.mark.parametrize("method", ["layers", "delayed", "expression", "collection", "graph"])
 def test_dask_goes_on_where_it_is_built_otherwise(unobserved: Any, method: str) -> None:
     told = remember_provenance()
     assert isinstance(told, Recorder)

@@ -58,7 +58,7 @@ def statuses(seen: Observation) -> dict[str, str]:
 
 
 class Broken(Exception):
-    """What a task of these tests raises."""
+    """The error that a task of these tests raises."""
 
 
 def fail(number: int) -> None:
@@ -125,12 +125,14 @@ def test_ctrl_c_while_threads_compute(seen: Observation) -> None:
 
     def interrupt() -> None:
         begun.wait(60)
-        signal.raise_signal(signal.SIGINT)
+        # As a terminal does it: a signal to another thread would not wake the one that waits.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     task = dask.delayed(wait_until_told)(dask_key_name="first")
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         task.compute(scheduler="threads")
+    assert not seen.get_task_stream(), "the task ended before the interrupt arrived"
     go_on.set()
     assert dask.delayed(rest)(0.0, dask_key_name="next").compute(scheduler="threads") == 0.0
     wait_until("both are there", lambda: set(statuses(seen)) == {"first", "next"})
@@ -488,7 +490,7 @@ def test_panels_keep_it_as_ended(seen: Observation) -> None:
 
 
 def _state_of(seen: Observation) -> tuple[str, str, str | None]:
-    """What pages are told of it."""
+    """The facts that pages are told about it."""
     assert seen._observer is not None
     seen._asked().query("spans")  # so that it is there
     link = dial(seen._observer.current_address(), seen._observer.secret, "panel")

@@ -23,7 +23,7 @@ _serial = itertools.count()
 
 
 class Refused(Exception):
-    """What some tasks raise."""
+    """The error of some tasks."""
 
 
 class OwnWay(Task):
@@ -76,7 +76,7 @@ def graph_of(described: list[tuple[str, list[int]]], fails: bool) -> dict[Any, G
 
 
 class Events(Callback):
-    """What a callback is told, in order."""
+    """The events of a callback, in order."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -40,7 +40,7 @@ def server(
 
 
 def clusters() -> list[dict[str, Any]]:
-    """What pages are told."""
+    """The facts that pages are told."""
     observer = find_observer()
     link = dial(observer.current_address(), observer.secret, "panel")
     try:

@@ -1,4 +1,4 @@
-"""What the client makes of the observer's answers, without one."""
+"""How the client treats an observer's answers, without an observer."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Observer:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the user is told."""
+    """The sentences that the user is told."""
     sentences: list[str] = []
     monkeypatch.setattr(observer_link, "tell", sentences.append)
     return sentences
@@ -74,8 +74,11 @@ IMPOSSIBLE: list[tuple[list[tuple[str, dict[str, int]]], str]] = [
     ([("resume", {"haveSeq": 9})], "block 9 of 0"),
     ([("resume", {"haveSeq": 0}), ("ack", {"seq": 9})], "block 9 of 0"),
     # With each it would be sent all blocks again.
-    ([("resume", {"haveSeq": 0}), ("resume", {"haveSeq": 0})], "what it has has been said before"),
-    ([("ack", {"seq": 0})], "what it has has not been said"),
+    (
+        [("resume", {"haveSeq": 0}), ("resume", {"haveSeq": 0})],
+        "the observer has already said what it has",
+    ),
+    ([("ack", {"seq": 0})], "the observer has not yet said what it has"),
 ]
 
 

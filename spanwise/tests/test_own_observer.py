@@ -103,7 +103,7 @@ def test_one_that_keeps_dying_is_given_up_and_questions_say_so(
         assert len(starts) == own_observer.MOST_QUICK_DEATHS - 1
         pauses = [after - before for before, after in itertools.pairwise(starts)]
         assert pauses[-1] > 0.02 * 2 ** (own_observer.MOST_QUICK_DEATHS - 2)
-        # Who asks is not kept waiting, which would be until the test ends.
+        # The caller does not wait; it would wait until the test ends.
         monkeypatch.setattr(own_observer, "PATIENCE_SECONDS", 1000.0)
         assert told() == sentence
         assert client.submit(abs, -2).result(timeout=LIMIT_SECONDS) == 2
@@ -131,7 +131,7 @@ def test_who_asks_in_a_long_pause_is_told_how_long(
 
     said = re.search(r"started again in (\d+) s", wait_until("it is said", told))
     assert said is not None and 1000 - LIMIT_SECONDS <= int(said[1]) <= 1000
-    # That waits for no pause, which would be until the test ends.
+    # This waits for no pause; it would wait until the test ends.
     observer.close()
     assert not Path(observer.secret_file).parent.exists()
 

@@ -55,6 +55,8 @@ from spanwise.records.enumerations import (
 )
 from spanwise.tests.drawn_nodes import (
     Drawing,
+    HeldByAFuture,
+    Labelled,
     Name,
     OwnWay,
     parts_of,
@@ -63,6 +65,7 @@ from spanwise.tests.drawn_nodes import (
     written_names,
 )
 from spanwise.tests.packed_run import PackedRun
+from spanwise.tests.work import Compared, lines_of
 
 _serial = itertools.count()
 
@@ -205,6 +208,24 @@ class TestMessages:
         for message in run.messages:
             assert message.tasks["firstDependency"].tolist() == [0] * len(message.tasks["id"])
 
+    def test_columns_are_as_wide_as_the_wire_says(self) -> None:
+        expected = {
+            **dict.fromkeys(["id", "group", "suffix", "function", "template", "chunk"], "I"),
+            **dict.fromkeys(["row", "firstDependency"], "I"),
+            **dict.fromkeys(["span", "restriction"], "H"),
+            "userPriority": "i",
+        }
+        options = TaskOptions(lambda _: None, {"priority": -(2**31), "workers": ["w"]})
+        run = Told()
+        graph: dict[Any, Any] = {"x": 1, "y": Task("y", abs, TaskRef("x"))}
+        for given_options in (None, options):
+            prepared = prepare(dict(graph), ["y"], run.provenance)
+            (message,) = run.packer.pack(prepared, {}, (), 2**32 - 2, given_options)
+            arrays = {n: each for n, each in message.tasks.items() if isinstance(each, array)}
+            assert {name: each.typecode for name, each in arrays.items()} == expected
+            assert message.dependencies.typecode == "I"
+            assert arrays["id"].tolist() == [2**32 - 2, 2**32 - 1]
+
     def test_an_empty_graph_is_no_message(self) -> None:
         assert packed({}).messages == []
 
@@ -267,6 +288,8 @@ class TestMessages:
             (long, 4),
             ("a", 5),
             ("a",),
+            (inner, 2),
+            (inner, 3),
         ]
         run = packed({key: Task(key, abs, 1) for key in [*keys, ("b-1", 0), ("b-1", 1, 2, 3), ()]})
         assert [row.key for row in run.rows][: len(keys)] == [str(key) for key in keys]
@@ -333,9 +356,9 @@ def templates_of(run: Told) -> list[int]:
     return [row.template for row in run.rows]
 
 
-def fuse(key: Any, inner: Any, *args: Any) -> GraphNode:
+def fuse(key: Any, inner: Any, *args: Any, function: Any = tell, **kwargs: Any) -> GraphNode:
     """Two calls in one."""
-    first = Task(inner, tell, *args)
+    first = Task(inner, function, *args, **kwargs)
     return GraphNode.fuse(first, Task(key, say, first.ref(), 1))
 
 
@@ -363,9 +386,18 @@ SHAPES: dict[str, Any] = {
     "many in a set": lambda n: Task(n, tell, Set(*[TaskRef(f"in-{k + n}") for k in range(9)])),
     "call in a call": lambda n: Task(n, tell, Task(None, say, n, x=TaskRef(f"in-{n}"))),
     "another call in a call": lambda n: Task(n, tell, Task(None, tell, n, x=TaskRef(f"in-{n}"))),
+    "call in a call with another keyword": lambda n: Task(
+        n, tell, Task(None, say, n, y=TaskRef(f"in-{n}"))
+    ),
+    "list for another function": lambda n: Task(n, say, List(n, TaskRef(f"in-{n}"))),
     "data": lambda n: DataNode(n, n),
     "whole": lambda n: OwnWay(n, tell, TaskRef(f"in-{n}"), n),
     "fused": lambda n: fuse(("out", n), ("inner", n), TaskRef(f"in-{n}"), n),
+    "of another function": lambda n: fuse(
+        ("out", n), ("inner", n), TaskRef(f"in-{n}"), n, function=say
+    ),
+    "with a keyword": lambda n: fuse(("out", n), ("inner", n), n, x=TaskRef(f"in-{n}")),
+    "with another keyword": lambda n: fuse(("out", n), ("inner", n), n, y=TaskRef(f"in-{n}")),
     "of other names": lambda n: fuse(("out", -n), ("other", n), TaskRef(f"in-{n}"), n),
     "with other arguments": lambda n: fuse(("out", n, n), ("inner", -n), n, TaskRef(f"in-{n}")),
 }
@@ -453,6 +485,7 @@ class TestManyInputs:
             "named before, from the second": [*refs[:9], container(*refs[1:9])],
             "named before, reversed": [*refs[:8], container(*refs[7::-1])],
             "named after": [container(*refs[:8]), refs[4], refs[11]],
+            "behind others": [refs[11], refs[9], container(*refs[:8])],
             "twice": [container(*refs[:8]), container(*refs[:8]), container(*refs[2:10])],
             "behind a literal": [container("x", *refs[:8])],
             "before a literal": [container(*refs[:8], "x")],
@@ -467,12 +500,30 @@ class TestManyInputs:
         rows = {row.key: row for row in run.rows}
         for name, node in graph.items():
             assert len(rows[name].dependencies) == len(node.dependencies), "each once"
-        for name in ("all", "eight", "named before, in order", "named after"):
+        for name in ("all", "eight", "named before, in order", "named after", "behind others"):
             template = run.templates[rows[name].template]
             (place,) = [each for each in template.places if not isinstance(each, Slot)]
             if container is not List:
                 (place,) = place.arguments
             assert type(place) is Run
+
+    def test_ten_times_as_many_arguments_cost_ten_times_as_much(self) -> None:
+        def compared(count: int) -> int:
+            run = Told()
+            # No other test has such keys: Dask remembers names, and these equal tuples.
+            keys = [Compared(("compared", n)) for n in range(count)]
+            graph: dict[Any, Any] = {key: DataNode(key, 0) for key in keys}
+            graph["all"] = Task("all", tell, *map(TaskRef, keys))
+            prepared = prepare(graph, ["all"], run.provenance)
+            before = Compared.times
+            (message,) = run.packer.pack(prepared, {}, (), 0)
+            assert message.dependencies.tolist() == list(range(count))
+            return Compared.times - before
+
+        few, many = compared(100), compared(1_000)
+        assert few > 100
+        # Were each looked for among those before it, it would be 100 times as much.
+        assert many <= 11 * few
 
     def test_parts_in_a_list_stay_parts(self) -> None:
         parts = [Task(f"part-{n}", tell, TaskRef("in-0"), n) for n in range(9)]
@@ -546,6 +597,47 @@ class TestFusedTasks:
             later = set().union(*uses[place + 1 :])
             assert sorted(part.drops) == sorted(uses[place] - later)
 
+    def test_inputs_that_only_the_first_part_needs_are_let_go_after_it(self) -> None:
+        refs = [TaskRef(f"in-{n}") for n in range(11)]
+        inputs: dict[Any, Any] = {ref.key: Task(ref.key, str, 1) for ref in refs}
+        first = Task("a", tell, *refs[:2])
+        node = GraphNode.fuse(first, Task("b", say, first.ref(), 3, List(*refs[2:])), key="fused")
+        template, _ = fused_template(inputs | {"fused": node}, "fused")
+        assert template.parts is not None
+        drops = [sorted(part.drops) for part in template.parts]
+        assert drops == [[0, 1], list(range(2, 12))]
+        # Workers call functions of plain places without looking through them.
+        assert [part.order for part in template.parts] == [(0, 1), None]
+        assert [bool(part.places) for part in template.parts] == [False, True]
+
+    def test_what_is_wrapped_to_be_computed_again_is_taken_apart_too(self) -> None:
+        node = Task("y", ProhibitReuse._identity, fuse("y", "inner", TaskRef("x"), 1))
+        template, _ = fused_template({"x": Task("x", str, 1), "y": node}, "y")
+        assert template.parts is not None and [part.name for part in template.parts] == [
+            *("inner", "y"),
+        ]
+
+    def test_one_among_the_arguments_of_a_call_is_sent_without_futures(self) -> None:
+        for others in ((), (2,)):
+            node = Task("y", say, fuse("outer", "inner", HeldByAFuture("x"), 1), *others)
+            run = packed({"x": Task("x", str, 1), "y": node})
+            assert not any(row.flags & FLAG_FUSED for row in run.rows)
+
+    def test_ten_times_as_many_parts_cost_ten_times_as_much(self) -> None:
+        def lines(count: int) -> int:
+            keys = [f"part-{n}" for n in range(count)]
+            nodes = [Task(keys[0], tell, TaskRef("x"))]
+            for key, before in zip(keys[1:], keys, strict=False):
+                nodes.append(Task(key, tell, TaskRef(before), TaskRef("x")))
+            graph = {"x": DataNode("x", 1), keys[-1]: GraphNode.fuse(*nodes)}
+            run = Told()
+            prepared = prepare(graph, [keys[-1]], run.provenance)
+            return lines_of(lambda: list(run.packer.pack(prepared, {}, (), 0)))
+
+        few, many = lines(20), lines(200)
+        # Were each part compared with every value, it would be 100 times as much.
+        assert few > 20 and many <= 11 * few
+
     def test_only_results_that_cross_into_another_span_are_settled(self) -> None:
         for spans, settled in [
             ("AAAA", [False] * 4),
@@ -566,7 +658,7 @@ class TestFusedTasks:
             "input": Task("input", _execute_subgraph, inner, "b", ("__0",), TaskRef("x")),
             "literal": Task("literal", _execute_subgraph, inner, "b", ("__0",), "text"),
             "data": Task("data", _execute_subgraph, {"b": DataNode("b", 3)}, "b", ()),
-            # What is handed on may have to be put together first.
+            # A value that is handed on may have to be put together first.
             "list": Task("list", _execute_subgraph, inner, "b", ("__0",), List(TaskRef("x"), 1)),
             "call": Task("call", _execute_subgraph, inner, "b", ("__0",), Task(None, tell, 2)),
         }
@@ -603,18 +695,89 @@ class TestFusedTasks:
         assert template.parts is not None and [part.name for part in template.parts] == ["b"]
 
     def test_blocks_of_a_layer_share_one_template_whatever_their_keys_sort_like(self) -> None:
-        """Dask sorts the inputs of fused tasks by their hashes."""
+        """Dask sorts the inputs of fused tasks by their hashes, and keeps sets of them."""
         graph: dict[Any, Any] = {}
         for n in range(40):
-            for name in ("left", "right"):
+            for name in ("left", "right", "more"):
                 graph[(name, n)] = Task((name, n), str, f"{name} {n}")
             inner = {("f", n): Task(("f", n), tell, TaskRef("__0"), TaskRef("__1"))}
-            arguments = (List(TaskRef(("left", n)), 1), TaskRef(("right", n)))
+            lists = List(TaskRef(("right", n)), 1, TaskRef(("left", n)))
+            arguments = (TaskRef(("more", n)), lists)
             graph[("f", n)] = Task(
-                ("f", n), _execute_subgraph, inner, ("f", n), ("__0", "__1"), *arguments
+                ("f", n), _execute_subgraph, inner, ("f", n), ("__1", "__0"), *arguments
             )
         run = packed(graph)
-        assert len({row.template for row in run.rows if row.flags & FLAG_FUSED}) == 1
+        rows = [row for row in run.rows if row.flags & FLAG_FUSED]
+        assert len({row.template for row in rows}) == 1
+        keys = {row.id: row.key for row in run.rows}
+        for n, row in enumerate(rows):
+            given = [keys[each] for each in row.dependencies]
+            assert given == [f"('right', {n})", f"('left', {n})", f"('more', {n})"]
+
+    def test_parts_are_in_the_order_of_arguments_in_each_block(self) -> None:
+        """If a node needs several parts, no hash decides which of them is the first."""
+        graph: dict[Any, Any] = {}
+        for n in range(40):
+            keys = [(name, n) for name in ("z", "b", "k", "a", "out")]
+            refs = [TaskRef(key) for key in keys]
+            graph |= {(name, n): Task((name, n), str, n) for name in ("in", "other", "unused")}
+            nodes = [
+                Task(keys[0], tell, TaskRef(("other", n))),
+                Task(keys[1], tell, refs[0], n),
+                Task(keys[2], tell, List(refs[0], TaskRef(("in", n)))),
+                Task(keys[3], tell, Dict({"x": refs[2], "y": refs[0]}), n),
+                Task(keys[4], say, refs[3], List(refs[1], refs[3]), x=refs[0]),
+            ]
+            inner = {node.key: node for node in reversed(nodes)}
+            outside = sorted([("in", n), ("other", n), ("unused", n)], key=hash)
+            graph[keys[4]] = Task(
+                keys[4], _execute_subgraph, inner, keys[4], outside, *map(TaskRef, outside)
+            )
+        run = packed(graph)
+        rows = [row for row in run.rows if row.flags & FLAG_FUSED]
+        (number,) = {row.template for row in rows}
+        parts = run.templates[number].parts
+        assert parts is not None and [part.name for part in parts] == ["z", "k", "a", "b", "out"]
+        keys_of = {row.id: row.key for row in run.rows}
+        for n, row in enumerate(rows):
+            given = [keys_of[each] for each in row.dependencies]
+            assert given == [f"('other', {n})", f"('in', {n})", f"('unused', {n})"]
+
+    @pytest.mark.parametrize(
+        ("a", "message"),
+        [
+            (Task("a", tell, TaskRef("b"), TaskRef("__0")), "Cycle"),
+            (5, "'int' object is not callable"),
+        ],
+    )
+    def test_parts_that_need_each_other_or_are_none_fail_as_in_dask(
+        self, a: Any, message: str
+    ) -> None:
+        inner = {"a": a, "b": Task("b", tell, TaskRef("a"))}
+        graph = {
+            "x": Task("x", str, 1),
+            "y": Task("y", _execute_subgraph, inner, "b", ("__0",), TaskRef("x")),
+        }
+        errors = []
+        for get in (dask.get, Told().get):
+            with pytest.raises((RuntimeError, TypeError), match=message) as caught:
+                get(dict(graph), ["y"])
+            errors.append(type(caught.value))
+        assert errors[0] is errors[1]
+
+
+def test_a_node_with_a_field_more_is_a_call_as_others_are() -> None:
+    graph = {
+        "x": Task("x", str, 1),
+        "labelled": Labelled("labelled", tell, TaskRef("x"), List(1, 2)),
+        "plain": Task("plain", tell, TaskRef("x"), List(1, 2)),
+        "own": OwnWay("own", tell, TaskRef("x"), List(1, 2)),
+    }
+    graph["of plain places"] = Labelled("of plain places", tell, TaskRef("x"), 1)
+    run = packed(graph)
+    templates = {row.key: row.template for row in run.rows}
+    assert templates["labelled"] == templates["plain"] != templates["own"]
+    assert run.templates[templates["of plain places"]].order == (0, -1)
 
 
 def test_a_wrapped_call_of_several_arguments_is_an_ordinary_one() -> None:

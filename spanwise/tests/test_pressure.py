@@ -40,7 +40,8 @@ def cluster(workers: int = 1, stall: str = "60s", memory: float = MEMORY) -> Ite
         dask.config.set(
             {
                 "spanwise.scheduler.stall-timeout": stall,
-                # What other tests have imported here would fill the workers first.
+                # Modules that other tests have imported here would fill the workers
+                # first.
                 "spanwise.worker.import-ahead": False,
             }
         ),
@@ -132,7 +133,7 @@ def test_what_a_paused_worker_has_not_begun_runs_elsewhere(tmp_path: Path) -> No
         begun = [tmp_path / "begun-0", tmp_path / "begun-1"]
         long = [client.submit(until, *each) for each in zip(begun, go, strict=True)]
         wait_until("both to run", lambda: all(f.exists() and f.read_text() for f in begun))
-        # One waits behind each of them, of too little account to be taken back for its length.
+        # One task waits behind each of them, too short to be taken back.
         short = [client.submit(os.getpid, key=f"short-{i}") for i in range(2)]
         fill_up(client, [first])
         on_second = [f.read_text() for f in begun].index(str(pids[second]))

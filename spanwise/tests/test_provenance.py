@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from copy import copy
 from typing import Any, ClassVar
 
+import dask.array as da
 import pytest
 from dask._expr import Expr
 from dask._task_spec import Alias, DataNode, GraphNode, Task, TaskRef
 from dask.highlevelgraph import Layer, MaterializedLayer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spanwise import span
 from spanwise.graph import provenance as rules
@@ -22,6 +26,7 @@ from spanwise.graph.provenance import (
     same_tags,
     without_reuse_suffix,
 )
+from spanwise.tests.work import lines_of
 
 
 class Single(Expr):
@@ -49,6 +54,23 @@ class Leaf(Expr):
     """One without inputs."""
 
     _parameters: ClassVar[list[str]] = ["label"]
+
+
+class Several(Expr):
+    """One of as many operands as it is given; of fused dataframes the first is a list."""
+
+    _parameters: ClassVar[list[str]] = []
+
+
+def again(value: Any) -> Any:
+    """An equal object that is not the same, of numbers and texts."""
+    return type(value)(str(value)) if type(value) in (int, float) else f" {value}"[1:]
+
+
+#: Values that are equal, or the same, in some ways and not in others.
+operands = st.sampled_from(
+    [Leaf("p"), Leaf("p"), Leaf("q"), True, False, None, [1], [1], 1]
+) | st.sampled_from(["some", "text", 1_000, 1_001, 1_000.0, 2.5]).map(again)
 
 
 def tags(source: Source | None) -> Any:
@@ -172,6 +194,23 @@ class TestDescent:
         label, number = inner.operands[1:]
         assert make(register, whole, Add(Leaf("lowered"), label, number), True) == ("A", "exact")
         assert make(register, whole, Add(Leaf("lowered"), label, 8), True) == ("C", "exact")
+        # With an expression for a value, or with fewer or more operands, it is a step.
+        assert make(register, whole, Add(Leaf("lowered"), Leaf("label"), number), True) == (
+            *("C", "exact"),
+        )
+        for count in (1, 3):
+            with register.working_on(Single(Several(inner, inner))):
+                register.note_expression(made := Several(*[Leaf("lowered")] * count))
+            assert found(register, made) == [(None, "inferred")]
+
+    def test_without_a_word_work_lowers(self, register: Provenance) -> None:
+        inner = Add(Leaf("x"), "1")
+        whole = Single(inner)
+        write(register, "A", inner)
+        write(register, "C", whole)
+        with register.working_on(whole):
+            register.note_expression(step := Add(Leaf("y"), "2"))
+        assert found(register, step) == [("C", "exact")]
 
     def test_of_an_unknown_one_the_span_of_the_call_is_taken(self, register: Provenance) -> None:
         with span("around"):
@@ -231,6 +270,38 @@ class TestDescent:
         assert make(register, whole, Add(whole, "left", 2)) == ("A", "inferred")
         assert make(register, whole, Add(base, "neither", 3)) == ("A", "inferred")
 
+    @given(st.lists(operands, min_size=3, max_size=4), st.lists(operands, min_size=3, max_size=4))
+    def test_arguments_are_equal_in_value_and_type(self, one: list[Any], other: list[Any]) -> None:
+        def equal(mine: Any, theirs: Any) -> bool:
+            if isinstance(mine, Expr) or isinstance(theirs, Expr):
+                return type(mine) is type(theirs) and mine._name == theirs._name
+            plain = isinstance(mine, (str, int, float))
+            return mine is theirs or (plain and type(mine) is type(theirs) and mine == theirs)
+
+        expected = sum(map(equal, one, other))
+        assert rules._equal_arguments(Several(*one), Several(*other)) == expected
+
+    def test_what_was_made_is_nearer_than_inputs_unless_it_is_one(
+        self, register: Provenance
+    ) -> None:
+        far, near = Add(Leaf("x"), "far"), Add(Leaf("y"), "near")
+        written = Add(Leaf("z"), "written")
+        for tag, each in (("A", far), ("B", near), ("D", written)):
+            write(register, tag, each)
+        whole = Both(near, Single(far))
+        write(register, "C", whole)
+        with register.working_on(whole, False):
+            # An input of an input is no nearer for being made again.
+            register.note_expression(far)
+            register.note_expression(one := Add(Leaf("new"), "1"))
+        assert found(register, one) == [("B", "exact")]
+        with register.working_on(whole, False):
+            register.note_expression(written)
+            for number in range(2 * rules.SIBLINGS):
+                register.note_expression(Both(Leaf(str(number)), written))
+            register.note_expression(two := Add(Leaf("new"), "2"))
+        assert found(register, two) == [("D", "exact")]
+
     def test_the_nearest_is_meant_and_none_is_beyond_two(self, register: Provenance) -> None:
         far = Add(Leaf("x"), "far")
         near = Add(far, "near")
@@ -260,6 +331,31 @@ class TestDescent:
             register.note_expression(again)
         assert found(register, again) == [("A", "exact")]
 
+    def test_ten_times_as_much_that_is_made_costs_ten_times_as_much(
+        self, register: Provenance
+    ) -> None:
+        """Concatenating makes thousands in one work, all of one class."""
+        whole = Add(Leaf("whole"), "1")
+        write(register, "A", whole)
+
+        def lines(count: int) -> int:
+            made = [Add(Leaf("below"), f"{count} {number}") for number in range(count)]
+
+            def make_all() -> None:
+                with register.working_on(whole, False):
+                    for each in made:
+                        register.note_expression(each)
+
+            cost = lines_of(make_all)
+            assert found(register, *made) == [("A", "exact")] * count
+            return cost
+
+        few, many = lines(100), lines(1_000)
+        assert few > 100
+        # Were each compared with all before it, it would be 100 times as much. (The first few
+        # have fewer before them.)
+        assert many <= 13 * few
+
     def test_what_was_derived_before_users_wrote_more_is_derived_again(
         self, register: Provenance
     ) -> None:
@@ -270,6 +366,11 @@ class TestDescent:
         assert make(register, Leaf("unknown"), made) == ("A", "exact"), "it is known"
         write(register, "B", other)
         assert make(register, other, made) == ("B", "exact")
+        # Written again counts too, however often.
+        step = Both(made, made)
+        for tag, worked_on in (("A", one), ("E", other), ("F", one), ("G", other)):
+            write(register, tag, worked_on)
+            assert make(register, worked_on, step)[0] == tag
         # Written by a user in the end.
         write(register, "C", made)
         assert make(register, one, made) == ("C", "exact")
@@ -301,6 +402,44 @@ class TestDescent:
             assert register.worked_on() is None
 
 
+class TestGraphsOfExpressions:
+    def test_each_known_name_is_kept_when_its_expression_is_gone(
+        self, register: Provenance
+    ) -> None:
+        leaf, inner, unknown = Leaf("x"), Leaf("inner"), Leaf("unknown")
+        write(register, "A", leaf, inner)
+        write(register, None, outside := Leaf("outside"))
+        whole = Both(Several([inner, 7, outside], Single(leaf, "label")), Both(leaf, unknown))
+        register._keep(whole, Source(current_annotation(), False))
+        names = [each._name for each in (leaf, inner, outside, whole, unknown)]
+        assert [register.find_layer(name) for name in names] == [None] * 5
+        register.note_graph(whole)
+        del leaf, inner, outside, whole
+        assert [tags(register.find_layer(name)) for name in names] == [
+            *(("A", "exact"), ("A", "exact"), (None, "exact"), (None, "inferred"), None)
+        ]
+
+    def test_ways_to_an_expression_are_not_gone_one_by_one(self, register: Provenance) -> None:
+        made: Expr = Leaf("below")
+        for _ in range(60):
+            made = Both(made, made)
+        register.note_graph(made)
+
+    def test_a_layer_of_them_is_theirs_whatever_it_is_called(self, register: Provenance) -> None:
+        written = Leaf("written")
+        write(register, "A", written)
+        register.note_graph(written)
+        for name in (77, f"of {written._name}"):
+            made = layer("B", task(written._name))
+            register.note_layers({name: made})
+            assert made.__dict__.get("_spanwise_wrapped") is True
+        unknown = layer("B", task("unknown"))
+        register.note_layers({78: unknown, 79: layer("B", {(79, 0): 1})})
+        assert "_spanwise_wrapped" not in unknown.__dict__
+        assert register.find_layer("unknown") is None
+        assert tags(register.find_layer(written._name)) == ("A", "exact")
+
+
 def layer(tag: str | None, tasks: dict[Any, Any], **annotations: Any) -> Layer:
     """A layer as it is written in a span."""
     if tag is None:
@@ -324,12 +463,27 @@ class TestLayers:
     def test_a_layer_and_what_it_is_made_of(self, register: Provenance) -> None:
         made = layer("A", task("x") | task("part") | {"single": 1, 5: 1})
         bare = layer(None, task("bare"), retries=3)
-        register.note_layers({"x": made, "bare": bare, 7: layer("B", {})})  # type: ignore[dict-item]
+        register.note_layers({"x": made, "bare": bare, 7: layer("B", {})})
         for name in ("x", "part", "single"):
             assert tags(register.find_layer(name)) == ("A", "exact")
         assert tags(register.find_layer("bare")) == (None, "exact")
         assert register.find_layer("nowhere") is None
         assert not register.is_pinned("x") and not register.is_pinned("nowhere")
+
+    def test_outside_all_spans_is_known_too(self, register: Provenance) -> None:
+        register.note_layers({"x": layer(None, task("x"))})
+        register.note_delayed("y")
+        for name in ("x", "y"):
+            assert tags(register.find_layer(name)) == (None, "exact")
+
+    def test_layers_that_are_not_made_yet_are_no_optimiser_s(self, register: Provenance) -> None:
+        x = da.ones(4, chunks=2, name="x") + 1
+        assert not all(each.is_materialized() for each in x.dask.layers.values())
+        layers = [copy(each) for each in x.dask.layers.values()]
+        for each in layers:
+            each.__dict__.pop("_spanwise_seen", None)
+        register.note_layers(dict(zip(x.dask.layers, layers, strict=True)))
+        assert not any("_spanwise_wrapped" in each.__dict__ for each in layers)
 
     def test_each_layer_is_noted_once(self, register: Provenance) -> None:
         first, second = layer("A", task("x")), layer("B", task("x"))
@@ -359,6 +513,10 @@ class TestLayers:
         assert tags(register.find_layer("x")) == ("A", "exact")
         register.note_layers({"y": layer("B", {("y", 0): TaskRef(("y", 0))})})
         assert tags(register.find_layer("y")) == ("B", "exact"), "of another client, say"
+        # The first is looked at: in what persist() keeps all are results.
+        mixed = task("x") | {("x", 1): TaskRef(("x", 1))}
+        register.note_layers({"x": layer("C", mixed)})
+        assert tags(register.find_layer("x")) == ("C", "exact")
 
     def test_what_an_optimiser_left_was_written_before(self, register: Provenance) -> None:
         register.note_layers({"x": layer("A", task("x")), "y": layer("B", task("y"))})
@@ -383,6 +541,15 @@ class TestLayers:
             ({"first": DataNode("first", 1), ("x", 0): fused("x", "inside")}, True),
             ({("x", 0): Alias(("x", 0), "f"), "f": Task("f", max, 1)}, False),
             ({("x", 0): Alias(("x", 0), "elsewhere")}, False),
+            # The first two are looked at.
+            (
+                {
+                    **{("x", n): Alias(("x", n), f"f{n}") for n in range(2)},
+                    **{f"f{n}": fused(f"x{n}", "inside") for n in range(2)},
+                },
+                True,
+            ),
+            ({**task("x"), ("x", 1): DataNode(("x", 1), 1), ("x", 2): fused("x", "in")}, False),
             ({("x", 0): (max, 1)}, False),
             ({}, False),
         ],

@@ -226,7 +226,7 @@ def _short_of_threads(
     patience_seconds: float, memory_seconds: float = 0.2, dask_worker: Any = None
 ) -> None:
     """In a worker: no second thread, less patience, and another time between looks at memory."""
-    watch = dask_worker.watch
+    watch = dask_worker._worker.watch
     watch.memory_seconds = memory_seconds
     measure = watch._measure_memory
     measured = threading.Event()
@@ -253,7 +253,7 @@ def _short_of_threads(
 
 
 def _send_so_much(nbytes: int, dask_worker: Any) -> None:
-    dask_worker._send.__self__._limit = nbytes
+    dask_worker._worker._send.__self__._limit = nbytes
 
 
 def _fail_with(value: bytes) -> None:

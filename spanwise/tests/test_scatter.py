@@ -120,7 +120,7 @@ def test_a_worker_that_does_not_answer_is_passed_over(
     monkeypatch.setattr(client._session.peers, "put", fails)
     futures = client.scatter(list(range(10)), broadcast=broadcast)
     assert client.gather(futures) == list(range(10))
-    with pytest.raises(ClusterError, match="No worker takes"):
+    with pytest.raises(ClusterError, match="No worker took"):
         client.scatter([20], workers=[1], broadcast=broadcast)
     assert client.scatter([20])[0].result(LIMIT) == 20, "what failed leaves nothing behind"
 
@@ -139,7 +139,7 @@ def test_a_value_that_cannot_be_pickled_leaves_nothing_behind(client: LocalClien
 
 def kept(dask_worker: Any) -> tuple[int, int]:
     """How much a worker keeps that was put there, and how many results."""
-    return len(dask_worker.puts), len(dask_worker.table.values)
+    return len(dask_worker._worker.puts), len(dask_worker._worker.table.values)
 
 
 @pytest.fixture(scope="module")

@@ -507,7 +507,7 @@ def test_who_may_only_read_watches_and_starts_nothing(make_server, tmp_path):
             await page.send(b"".join(encode(PANEL.up["refused"], REFUSAL))[4:])
             message = await page.receive()
             assert message.type == "state" and message.fields["state"] == "refused"
-            assert "you may watch and nothing else" in message.fields["sentence"]
+            assert "you may only watch" in message.fields["sentence"]
             assert await page.receive() is None
 
     asyncio.run(run())

@@ -184,7 +184,7 @@ def let_go() -> None:
 
 @pytest.fixture
 def small() -> Iterator[Client]:
-    # What other tests have imported here would fill the workers first.
+    # Modules that other tests have imported here would fill the workers first.
     alone = dask.config.set({"spanwise.worker.import-ahead": False})
     with alone, Client(n_workers=2, threads_per_worker=1, memory_limit=280 * MIB) as client:
         yield client

@@ -37,7 +37,7 @@ def one_process() -> Iterator[Client]:
 
 
 def looks_of(dask_worker: Any) -> int:
-    return int(dask_worker.watch.sampler.looks)
+    return int(dask_worker._worker.watch.sampler.looks)
 
 
 class Looks:

@@ -209,7 +209,7 @@ def test_cpu_of_a_cpu_bound_mix(client: Client, known: set[int]) -> None:
 def cpu_of_executors(dask_worker: Any) -> float:
     """Seconds on a core of the threads that run tasks, as the kernel counts them."""
     found = 0.0
-    for executor in dask_worker.executors:
+    for executor in dask_worker._worker.executors:
         text = Path(f"/proc/self/task/{executor.native_id}/schedstat").read_text()
         found += int(text.split()[0]) * 1e-9
     return found

@@ -116,6 +116,19 @@ def test_round_trip(rows, blobs, names):
     assert [bytes(blob) for blob in message.blobs] == blobs
 
 
+@given(
+    st.sampled_from([0, 1, 3, 64, 65, 200]),
+    st.lists(st.sampled_from(UP["finished"].by_name["runs"].columns)),
+)
+def test_values_are_of_the_columns_named(count, names):
+    columns = UP["finished"].by_name["runs"].columns
+    rows = [tuple(range(i, i + len(columns))) for i in range(count)]
+    message = decode(UP, body_of(encode(UP["finished"], {}, {"runs": rows})))
+    wanted = [columns.index(name) for name in names or columns]
+    found = message.table("runs").values(*names)
+    assert found == [[row[position] for row in rows] for position in wanted]
+
+
 @given(run_rows, blob_lists)
 def test_rows_and_columns_are_the_same_bytes(rows, blobs):
     table = UP["finished"].by_name["runs"]

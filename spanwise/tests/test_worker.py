@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -222,7 +223,7 @@ class TestResults:
 
 
 def _row_of_first_executor(dask_worker):
-    row = dask_worker.executors[0].row
+    row = dask_worker._worker.executors[0].row
     return None if row is None else row[0]
 
 
@@ -295,7 +296,7 @@ class TestErrors:
         assert shared.call(add, 1, 2) == 3
         with pytest.raises(ZeroDivisionError):
             shared.call(lambda: 1 / 0)
-        assert shared.call(lambda dask_worker: dask_worker.number) == shared.number
+        assert shared.call(lambda dask_worker: dask_worker.id) == shared.number
 
 
 def _not_on_workers():
@@ -472,6 +473,17 @@ def _one_more(*values):
     return 1 + sum(values) % 1000
 
 
+def test_a_worker_starts_without_dask():
+    # It takes 100 ms, and reads the settings that the worker makes for it.
+    program = (
+        "import sys, spanwise.worker.__main__; print(sorted({'dask', 'numpy'} & {*sys.modules}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout.strip() == "[]"
+
+
 class TestSurroundings:
     def test_a_module_beside_the_notebook_imports(self, own, tmp_path):
         beside = tmp_path / "notebooks"
@@ -509,7 +521,7 @@ class TestSurroundings:
         def who():
             from spanwise.worker import get_worker
 
-            return get_worker().number
+            return get_worker().id
 
         (a,) = ids()
         shared.assign([task(a, who)])
@@ -620,7 +632,7 @@ class TestSpilling:
 
     @staticmethod
     def on_disk(worker):
-        return worker.call(lambda dask_worker: dask_worker.spill.disk_bytes)
+        return worker.call(lambda dask_worker: dask_worker._worker.spill.disk_bytes)
 
     def test_results_beyond_the_target_are_on_disk_and_come_back(self, own):
         """20 × 20 MiB within 500 MiB: at most 60 % of it in memory."""
@@ -629,7 +641,10 @@ class TestSpilling:
         worker.assign([task(i, _filled, (i, size), wanted=False) for i in range(count)])
         for i in range(count):
             worker.task_run(i)
-        assert worker.call(lambda dask_worker: dask_worker.table.managed) <= 0.61 * 500 * self.MIB
+        assert (
+            worker.call(lambda dask_worker: dask_worker._worker.table.managed)
+            <= 0.61 * 500 * self.MIB
+        )
         files = own.folder / f"spill-{worker.number}"
         end = time.monotonic() + LIMIT
         while sum(file.stat().st_size for file in files.iterdir()) != self.on_disk(worker):

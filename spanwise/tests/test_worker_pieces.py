@@ -12,12 +12,13 @@ from dask.sizeof import sizeof
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanwise.errors import TaskError
 from spanwise.graph.binding import bound
 from spanwise.graph.template import Call, Constant, Run, Slot, Template
 from spanwise.measure.names import OWN, Names
 from spanwise.measure.sizes import Sizes
 from spanwise.records.enumerations import NONE_U32
-from spanwise.worker.errors import CannotOpen, TaskError, describe
+from spanwise.worker.errors import CannotOpen, describe
 from spanwise.worker.held import placed_arrivals
 from spanwise.worker.library import Kept, Library
 from spanwise.worker.report import Report

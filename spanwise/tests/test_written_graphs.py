@@ -15,6 +15,7 @@ from dask._expr import Expr
 from dask._task_spec import Task
 
 from spanwise.graph import observe_get
+from spanwise.graph.attribution import materialise
 from spanwise.graph.observe_get import WrittenGraphs, written_graphs
 from spanwise.graph.spans import span
 
@@ -130,6 +131,7 @@ def test_the_graph_made_last_is_the_one_that_begins(written: WrittenGraphs) -> N
     # Of the span that was open when it was made.
     spans = [taken.of(key).span for key in ("never seen", one.key)]
     assert [found and found["name"] for found in spans] == [("around",), ("A",)]
+    graph_of(one)
     assert tags(written, {}, "never seen") is None
 
 
@@ -168,7 +170,15 @@ def test_each_way_to_make_a_graph_is_followed_once(monkeypatch: pytest.MonkeyPat
     written.begin()
     # Methods that call those of the classes above them are one graph, made once.
     expression = Below(4)
+    read: list[Any] = []
+
+    def reading(dsk: Any, provenance: Any) -> Any:
+        read.append(dsk)
+        return materialise(dsk, provenance)
+
+    monkeypatch.setattr(observe_get, "materialise", reading)
     graph = expression.__dask_graph__()
+    assert len(read) == 1 and read[0] is expression
     assert set(graph) == {"more", "below", (expression._name, 0)}
     noted = written._here.newest.noted
     assert noted is not None and noted[1] == set(graph)

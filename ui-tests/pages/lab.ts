@@ -14,7 +14,7 @@ import { TroubleRecord } from './trouble';
 
 export { expect };
 
-/** What is asked of a terminal's widget in the page. */
+/** The parts of a terminal's widget in the page that are used here. */
 type OpenTerminal = {
   readonly content?: {
     readonly session?: { readonly connectionStatus: string };

@@ -90,18 +90,18 @@ export class NodeProgram {
     return found.stdout.trim().split(/\s+/).map(Number);
   }
 
-  /** Whatever became of the test, nothing of it goes on. */
+  /** Ends all processes of the test, however it ended. */
   stop(): void {
     this.kill();
     this._schedulers.forEach(scheduler => this.enough(scheduler));
   }
 
-  /** What it wrote for people. */
+  /** Its output for people. */
   get complaints(): string {
     return this._complaints;
   }
 
-  /** What it printed, or wrote by {@link command}; empty while there is nothing. */
+  /** Its output, or what it wrote by {@link command}; empty while there is nothing. */
   get output(): string {
     return this._child === null
       ? readFileSync(path.join(this._folder, OUTPUT), 'utf8')

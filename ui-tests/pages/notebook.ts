@@ -4,7 +4,7 @@ import { expect, type Locator, type Page } from '@playwright/test';
 /** A kernel and a cluster start; on a busy machine that takes its time. */
 const RUN_LIMIT = 120_000;
 
-/** What the tests use of a notebook's widget in the page. */
+/** The parts of a notebook's widget in the page that the tests use. */
 type OpenNotebook = {
   readonly id: string;
   readonly content?: {
@@ -240,7 +240,7 @@ export class Notebook {
   }
 }
 
-/** What JupyterLab sends beside its cookie; nothing where the server gives none. */
+/** The token that JupyterLab sends beside its cookie; nothing where the server gives none. */
 async function xsrfHeader(page: Page): Promise<Record<string, string>> {
   const cookies = await page.context().cookies();
   const found = cookies.find(({ name }) => name === '_xsrf');

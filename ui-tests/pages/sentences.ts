@@ -1,4 +1,4 @@
-/** What panels say while a test goes on: sentences may be gone before a test looks. */
+/** Collects the sentences of panels while a test goes on: they may be gone before the test looks. */
 import type { Page } from '@playwright/test';
 
 /** Everything that panels' strips, states and remarks on loading say from now on, a line each: `Profile, orchard: Ended.` */

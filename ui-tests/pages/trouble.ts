@@ -1,4 +1,4 @@
-/** What must not happen in a page: uncaught errors, console errors, dialogs that a text has opened. */
+/** Collects what must not happen in a page: uncaught errors, console errors, dialogs that a text has opened. */
 import type { Page } from '@playwright/test';
 
 /** JupyterLab's debugger asks each new kernel for its state, and complains when a restart comes before the answer. */

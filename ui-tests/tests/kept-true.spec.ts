@@ -96,7 +96,7 @@ test('chips, orders, and the death of observer and scheduler', async ({
     const saidNow = await sentencesFrom(lab.page);
     await notebook.run(3);
     await expect(stream.region).toContainText('The scheduler stopped at');
-    // One whose process is not looked at is waited for: ten seconds long.
+    // A cluster whose process cannot be looked at is waited for, ten seconds long.
     expect(await saidNow()).not.toMatch(/Reconnecting|goes on/);
   });
 });
@@ -131,7 +131,7 @@ test('a button opens its own notebook’s panels, however late the page hears of
   expect(lab.troubles.errors).toEqual([]);
 });
 
-/** What comes from the observer can be held back, in its order. */
+/** Messages of the observer can be held back, in their order. */
 async function slowLink(lab: Lab): Promise<{ hold(): void; release(): void }> {
   let held: (() => void)[] | null = null;
   await lab.page.routeWebSocket(/spanwise\/ws/, (page: WebSocketRoute) => {

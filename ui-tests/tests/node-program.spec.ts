@@ -22,7 +22,7 @@ const WORKERS: Readonly<Record<string, RegExp>> = {
   processes: /^process [12]$/
 };
 const SCHEDULERS = Object.keys(WORKERS);
-/** Of each scheduler: four are read, then put together, then one holds. */
+/** The graph for each scheduler: four tasks read, one puts together, one holds. */
 const TASKS_EACH = 6;
 
 type ProgramRecord = Profiled & { readonly function: string };

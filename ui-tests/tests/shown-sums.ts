@@ -3,7 +3,7 @@ import { expect } from '@playwright/test';
 import type { Panel } from '../pages/panel';
 import { resolutionOf, secondsOf } from './shown-figures';
 
-/** Of the table of Fine Performance Metrics: texts by function, executions and CPU of all. */
+/** Figures of the table of Fine Performance Metrics: texts by function, executions and CPU of all. */
 export async function sumsIn(metrics: Panel) {
   const [header = [], ...rows] = await metrics.rows();
   const column = (name: string) => header.indexOf(name);

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const root = path.resolve(__dirname, '..', '..');
 
-/** What this test asks plotly's element: where a point of the data lies in the window. */
+/** The part of plotly's element that this test uses: where a point of the data lies in the window. */
 type PlotlyAxis = { _offset: number; l2p(value: number): number };
 type PlotlyElement = HTMLElement & {
   _fullLayout: Record<string, PlotlyAxis & { range: [number, number] }>;
@@ -78,7 +78,7 @@ function place(page: Page, yaxis: string, x: number, y: number) {
   );
 }
 
-/** What the page says of a point; asked again while the plot is still being drawn, and the point moves. */
+/** The page's text about a point; asked again while the plot is still being drawn and the point moves. */
 async function expectAt(
   page: Page,
   [yaxis, x, y]: readonly [yaxis: string, x: number, y: number],

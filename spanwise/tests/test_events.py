@@ -1,0 +1,257 @@
+"""Events under topics: what `distributed` does, and what is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import distributed
+import numpy as np
+import pytest
+
+from spanwise import Client, get_worker
+from spanwise.client import events
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.their_client import their_client
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[distributed.Client]:
+    with their_client() as client:
+        yield client
+
+
+def messages(client: Any, topic: str) -> list[Any]:
+    return [message for _, message in client.get_events(topic)]
+
+
+PLAIN = [
+    1,
+    -(2**63),
+    2**64 - 1,
+    1.5,
+    "größer",
+    b"\x00\xff",
+    None,
+    True,
+    [1, [2, 3]],
+    (1, 2),
+    {"a": [1], "größe": {"b": None}},
+    [],
+    {},
+]
+
+
+@pytest.mark.parametrize("msg", PLAIN, ids=repr)
+def test_a_message_arrives_as_with_distributed(
+    cluster: Client, theirs: distributed.Client, msg: Any
+) -> None:
+    got = []
+    for client in (cluster, theirs):
+        assert client.log_event("as-theirs", msg) is None
+        got.append(messages(client, "as-theirs")[-1])
+    assert got[0] == got[1]
+    assert type(got[0]) is type(got[1])
+
+
+OTHER = [{1, 2}, object(), np.arange(3), {"a": object()}, 1j, datetime.date(2026, 1, 1), len]
+
+
+@pytest.mark.parametrize(
+    "msg", OTHER, ids=["set", "object", "array", "object inside", "complex", "date", "function"]
+)
+def test_what_is_not_plain_is_refused_as_by_distributed(
+    cluster: Client, theirs: distributed.Client, msg: Any
+) -> None:
+    for client in (cluster, theirs):
+        with pytest.raises(TypeError, match="must be msgpack serializable"):
+            client.log_event("refused", msg)
+    assert cluster.get_events("refused") == theirs.get_events("refused") == ()
+
+
+def test_several_topics_order_and_times(cluster: Client, theirs: distributed.Client) -> None:
+    for client in (cluster, theirs):
+        before = time.time()
+        for n in range(3):
+            client.log_event(["one", "two"], {"n": n})
+        after = time.time()
+        assert messages(client, "one") == messages(client, "two") == [{"n": n} for n in range(3)]
+        assert client.get_events("nobody") == ()
+        everything = client.get_events()
+        assert everything["one"] == client.get_events("one")
+        times = [t for t, _ in everything["one"]]
+        assert times == sorted(times)
+        # Two clocks of one machine, one of them in milliseconds.
+        assert before - 0.1 <= times[0] and times[-1] <= after + 0.1
+
+
+def log_from_worker(n: int) -> str:
+    worker = get_worker()
+    worker.log_event("from-worker", {"n": n})
+    worker.log_event(worker.address, {"n": n})
+    worker.log_event("from-worker", n)
+    return worker.address
+
+
+def log_from_their_worker(n: int) -> str:
+    worker = distributed.get_worker()
+    worker.log_event("from-worker", {"n": n})
+    worker.log_event(worker.address, {"n": n})
+    worker.log_event("from-worker", n)
+    return str(worker.address)
+
+
+def test_workers_log_too_and_are_named(cluster: Client, theirs: distributed.Client) -> None:
+    cases: list[tuple[Any, Callable[[int], str]]] = [
+        (cluster, log_from_worker),
+        (theirs, log_from_their_worker),
+    ]
+    for client, function in cases:
+        address = client.submit(function, 7, pure=False).result(LIMIT_SECONDS)
+        wait_until("they came", lambda: len(messages(client, "from-worker")) == 2)  # noqa: B023
+        assert messages(client, "from-worker") == [{"n": 7, "worker": address}, 7]
+        wait_until("its own", lambda: messages(client, address)[-1:] == [{"n": 7}])  # noqa: B023
+    with pytest.raises(TypeError, match="msgpack"):
+        cluster.submit(lambda: get_worker().log_event("from-worker", object())).result()
+
+
+def test_a_handler_gets_what_is_logged_from_then_on(
+    cluster: Client, theirs: distributed.Client
+) -> None:
+    for client in (cluster, theirs):
+        client.log_event("watched", "before")
+        came: list[Any] = []
+        later: list[Any] = []
+
+        async def handle_later(event: Any) -> None:
+            await asyncio.sleep(0)
+            later.append(event)  # noqa: B023
+
+        client.subscribe_topic("watched", came.append)
+        for n in range(5):
+            client.log_event("watched", n)
+        client.log_event("unwatched", 9)
+        wait_until("five", lambda: len(came) == 5)  # noqa: B023
+        assert tuple(came) == client.get_events("watched")[1:]
+        client.subscribe_topic("watched", handle_later)
+        client.log_event("watched", "to the newer handler")
+        wait_until("one more", lambda: len(later) == 1)  # noqa: B023
+        assert len(came) == 5
+        client.unsubscribe_topic("watched")
+        client.log_event("watched", "to nobody")
+        assert messages(client, "watched")[-1] == "to nobody"
+        with pytest.raises(ValueError, match="No event handler known for topic"):
+            client.unsubscribe_topic("nobody's")
+        # One that was on its way may still come to theirs.
+        assert client is theirs or (len(came), len(later)) == (5, 1)
+
+
+def test_what_a_handler_raises_is_told_and_the_next_event_comes(cluster: Client) -> None:
+    came: list[Any] = []
+
+    def handle(event: Any) -> None:
+        came.append(event[1])
+        raise SystemExit("no" if event[1] == 0 else "never")
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cluster.subscribe_topic("failing", handle)
+        cluster.log_event("failing", 0)
+        cluster.log_event("failing", 1)
+        wait_until("both are told", lambda: len(told) == 2)
+    assert came == [0, 1]
+    assert "The handler of events of 'failing' failed" in str(told[0].message)
+    cluster.unsubscribe_topic("failing")
+
+
+def test_slow_handlers_are_told_what_they_missed(
+    cluster: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_WAITING", 3)
+    came: list[Any] = []
+    go_on = threading.Event()
+    begun = threading.Event()
+
+    def handle(event: Any) -> None:
+        came.append(event[1])
+        begun.set()
+        assert go_on.wait(LIMIT_SECONDS)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cluster.subscribe_topic("fast", handle)
+        cluster.log_event("fast", 0)
+        assert begun.wait(LIMIT_SECONDS)
+        for n in range(1, 11):
+            cluster.log_event("fast", n)
+        wait_until("they have come", lambda: cluster._session.subscriptions._lost == 7)
+        go_on.set()
+        wait_until("all that were kept", lambda: came == [0, 1, 2, 3])
+    assert [str(each.message)[:27] for each in told] == ["7 events were left out: the"]
+    cluster.unsubscribe_topic("fast")
+
+
+def test_a_topic_is_bounded_and_says_so(cluster: Client) -> None:
+    for n in range(1_005):
+        cluster.log_event("long", n)
+    with pytest.warns(RuntimeWarning, match="No longer kept: 5 older events of 'long'"):
+        assert messages(cluster, "long") == list(range(5, 1_005))
+    with pytest.warns(RuntimeWarning, match="'long'"):
+        assert len(cluster.get_events()["long"]) == 1_000
+
+
+def test_what_is_too_large_is_refused(cluster: Client) -> None:
+    with pytest.raises(ValueError, match="at most 1,048,576 bytes, this one has"):
+        cluster.log_event("large", bytes(2**20))
+    with pytest.raises(TypeError, match="must be msgpack serializable"):
+        cluster.log_event("large", 2**64)
+    with pytest.raises(ValueError, match="at most 1,000 characters"):
+        cluster.log_event("x" * 1_001, 1)
+    with pytest.raises(TypeError, match="A topic is a text"):
+        cluster.log_event(["large", 1], 1)  # type: ignore[list-item]
+    assert cluster.get_events("large") == ()
+
+
+def test_an_asynchronous_client_calls_handlers_in_its_loop() -> None:
+    async def main() -> None:
+        async with Client(n_workers=1, threads_per_worker=1, asynchronous=True) as client:
+            came: asyncio.Queue[Any] = asyncio.Queue()
+            await client.subscribe_topic("topic", came.put_nowait)
+            await client.log_event("topic", 1)
+            assert (await asyncio.wait_for(came.get(), LIMIT_SECONDS))[1] == 1
+            threads: list[int] = []
+
+            async def where(_event: Any) -> None:
+                threads.append(threading.get_ident())
+                came.put_nowait(None)
+
+            await client.subscribe_topic("topic", where)
+            await client.log_event("topic", 2)
+            await asyncio.wait_for(came.get(), LIMIT_SECONDS)
+            assert threads == [threading.get_ident()]
+            assert [message for _, message in await client.get_events("topic")] == [1, 2]
+            await client.unsubscribe_topic("topic")
+
+    asyncio.run(main())
+
+
+def test_a_topic_that_is_no_text_is_refused_and_the_cluster_goes_on(cluster: Client) -> None:
+    for asked in (
+        lambda: cluster.get_events(5),  # type: ignore[arg-type]
+        lambda: cluster.log_event(5, "x"),  # type: ignore[arg-type]
+        lambda: cluster.subscribe_topic(["a", "b"], print),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match="A topic is a text"):
+            asked()
+    assert cluster.submit(abs, -1).result(LIMIT_SECONDS) == 1

@@ -1,0 +1,426 @@
+"""The same calls to a real cluster of `distributed` and to a real one of Spanwise."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import time
+import traceback
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import dask.array as da
+import dask.bag as db
+import dask.dataframe as dd
+import distributed
+import pandas as pd
+import pytest
+from dask import delayed
+
+import spanwise
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.test_exceptions import RAISE, said
+
+Pair = namedtuple("Pair", "first second")
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[spanwise.Client]:
+    with spanwise.Client(n_workers=1, threads_per_worker=2) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def theirs(ours: Any) -> Iterator[distributed.Client]:
+    """A cluster that was started while a client of ours was the current one."""
+    with (
+        distributed.LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=1, threads_per_worker=2, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,  # type: ignore[no-untyped-call]
+    ):
+        yield client
+
+
+def increment(x: Any) -> Any:
+    return x + 1
+
+
+def fail(x: Any) -> None:
+    raise ValueError(x)
+
+
+def array(client: Any) -> Any:
+    return client.persist(da.ones((4,), chunks=2) + 1)
+
+
+def frame(client: Any) -> Any:
+    return client.persist(dd.from_pandas(pd.DataFrame({"a": range(6)}), npartitions=3))
+
+
+def one(client: Any) -> Any:
+    return client.submit(increment, 1, pure=False)
+
+
+def two(client: Any) -> Any:
+    return client.submit(increment, 2, pure=False)
+
+
+#: What holds futures, made by a client; each call makes its own.
+HOLDERS: dict[str, Callable[[Any], Any]] = {
+    "a future": one,
+    "a list": lambda client: [one(client), two(client)],
+    "a set": lambda client: {one(client), two(client)},
+    "twice the same": lambda client: [one(client)] * 2,
+    "in each other": lambda client: {"a": [one(client), (two(client),)], "b": {one(client)}},
+    "an array": array,
+    "a dataframe": frame,
+    "a bag": lambda client: client.persist(db.from_sequence(range(4), npartitions=2)),
+    "a delayed": lambda client: client.persist(delayed(increment)(3)),
+    "persisted together": lambda client: client.persist([da.ones(2), delayed(increment)(3)]),
+    "all together": lambda client: [array(client), {"d": frame(client)}, (one(client), 3)],
+    "made of an array": lambda client: array(client) + 1,
+    "made of a dataframe": lambda client: frame(client).a + 1,
+    "made of a dataframe, summed": lambda client: frame(client).a.sum(),
+    "not persisted": lambda client: da.ones(3),
+    "nothing": lambda client: [],
+    "other things": lambda client: [3, "a", None, {"b": b""}],
+}
+
+
+def outcome(function: Callable[[], Any]) -> Any:
+    """The value of a call, or the name of its error; ours by the name of theirs."""
+    try:
+        return function()
+    except Exception as error:  # noqa: BLE001 (each its own)
+        kinds = [kind.__name__ for kind in type(error).__mro__]
+        return "CancelledError" if "CancelledError" in kinds else kinds[0]
+
+
+def keys_of(futures: Any) -> Any:
+    return sorted({str(future.key).split("-")[0] for future in futures}), len(futures)
+
+
+def use_futures_of(client: Any, package: Any, held: Any) -> Any:
+    return keys_of(package.futures_of(held)), keys_of(client.futures_of(held))
+
+
+def use_wait(client: Any, package: Any, held: Any) -> Any:
+    done, not_done = package.wait(held, LIMIT_SECONDS)
+    return len({future.key for future in done}), len(not_done)
+
+
+def use_as_completed(client: Any, package: Any, held: Any) -> Any:
+    found = package.futures_of(held)
+    return keys_of(list(package.as_completed(found, timeout=LIMIT_SECONDS)))
+
+
+def use_gather(client: Any, package: Any, held: Any) -> Any:
+    found = client.gather(held)
+    if isinstance(found, (list, dict, set)) and not package.futures_of(found):
+        return found
+    return type(found).__name__
+
+
+def use_cancel(client: Any, package: Any, held: Any) -> Any:
+    client.cancel(held)
+    found = package.futures_of(held)
+    statuses = sorted({future.status for future in found})
+    return (
+        statuses,
+        outcome(lambda: len(package.wait(held, LIMIT_SECONDS).done)),
+        outcome(lambda: len(client.futures_of(held))),
+    )
+
+
+@pytest.mark.parametrize(
+    "use", [use_futures_of, use_wait, use_as_completed, use_gather, use_cancel]
+)
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_futures_are_found_in_what_holds_them(
+    theirs: Any, ours: Any, use: Any, holder: str
+) -> None:
+    make = HOLDERS[holder]
+    expected = outcome(lambda: use(theirs, distributed, make(theirs)))
+    assert outcome(lambda: use(ours, spanwise, make(ours))) == expected
+    assert not isinstance(expected, str) or use is use_gather, "a call that works"
+
+
+MISTAKES: dict[str, Callable[[Any, Any], Any]] = {
+    "wait for two arguments": lambda client, package: package.wait(one(client), two(client)),
+    "wait for what": lambda client, package: package.wait([one(client)], return_when="SOME"),
+    "as_completed of texts": lambda client, package: package.as_completed(["a"]),
+    "as_completed of a future": lambda client, package: package.as_completed(one(client)),
+    "as_completed of arrays": lambda client, package: package.as_completed([array(client)]),
+    "as_completed of a delayed": lambda client, package: package.as_completed(
+        client.persist(delayed(increment)(1))
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_the_same_errors(theirs: Any, ours: Any, mistake: str) -> None:
+    expected = outcome(lambda: MISTAKES[mistake](theirs, distributed))
+    with pytest.raises(Exception, match=r"\w+ \w+ \w+ \w+") as caught:
+        MISTAKES[mistake](ours, spanwise)
+    assert type(caught.value).__name__ == expected
+
+
+def test_more_is_found_than_there(ours: Any) -> None:
+    """Where `distributed` looks past futures, and a call does nothing."""
+    pair = Pair(one(ours), two(ours))
+    assert spanwise.futures_of([pair, frozenset([pair.first])]) == [*pair]
+    assert spanwise.wait(each for each in pair).done == {*pair}
+    assert spanwise.wait({"a": pair.first}.values()).done == {pair.first}
+    ring: list[Any] = [pair.first]
+    ring.append(ring)
+    assert spanwise.futures_of(ring) == [pair.first]
+    for nothing in (3, "text", None):
+        with pytest.raises(TypeError, match=r"wait\(\) takes futures, persisted collections"):
+            spanwise.wait(nothing)
+    with pytest.raises(TypeError, match=r"futures_of\(…\) gives those within"):
+        spanwise.as_completed(array(ours))
+
+
+def skipped(client: Any, failed: Any, good: Any) -> list[Any]:
+    return [
+        client.gather(held, errors="skip")
+        for held in ([failed, good], (failed, good), {"a": failed, "b": good}, failed)
+    ]
+
+
+def test_gathering_around_errors_and_out_of_iterators(theirs: Any, ours: Any) -> None:
+    answers = []
+    for client in (theirs, ours):
+        failed, good = client.submit(fail, 1), client.submit(increment, 1)
+        lazily = client.gather(iter([good, [good, 3]]))
+        answers.append([*skipped(client, failed, good), next(lazily), [*lazily]])
+    assert answers[1] == answers[0] == [[2], (None, 2), {"a": None, "b": 2}, None, 2, [[2, 3]]]
+
+
+def test_wait_for_a_persisted_collection_ends_with_it(ours: Any) -> None:
+    waited = ours.persist(delayed(time.sleep)(0.2))
+    assert spanwise.wait(waited, LIMIT_SECONDS).not_done == set()
+    assert [each.status for each in spanwise.futures_of(waited)] == ["finished"]
+    slow = ours.persist([delayed(time.sleep)(30), delayed(increment)(1)])
+    first = spanwise.wait(slow, LIMIT_SECONDS, return_when="FIRST_COMPLETED")
+    assert (len(first.done), len(first.not_done)) == (1, 1)
+    with pytest.raises(TimeoutError):
+        spanwise.wait(slow, timeout="10 ms")
+    ours.cancel(slow)
+
+
+@pytest.mark.asyncio
+async def test_waiting_in_an_event_loop() -> None:
+    async with spanwise.Client(n_workers=1, asynchronous=True) as client:
+        kept = client.persist([da.ones((4,), chunks=2), delayed(increment)(1)])
+        done, not_done = await spanwise.wait(kept)
+        assert (len(done), len(not_done)) == (3, 0)
+        await client.cancel(kept)
+        with pytest.raises(spanwise.CancelledError):
+            await spanwise.wait(kept)
+
+
+def test_what_distributed_carries_is_the_same(theirs: Any, ours: Any) -> None:
+    """Each exception of the table that arrives there as it was raised."""
+    # A client of theirs does not outlive the traceback of a deep recursion.
+    futures = {name: theirs.submit(RAISE[name], pure=False) for name in RAISE if name != "deep"}
+    for name, future in futures.items():
+        told = said(future.exception(timeout=LIMIT_SECONDS))
+        frames = traceback.extract_tb(future.traceback())
+        mine = ours.submit(RAISE[name], pure=False)
+        found = said(mine.exception(LIMIT_SECONDS))
+        assert found == told or name in {"slotted", "of_the_decoder"}, name
+        assert traceback.extract_tb(mine.traceback()) == frames
+
+
+def wait_for_file(path: str) -> None:
+    while not os.path.exists(path):  # noqa: PTH110
+        time.sleep(0.01)
+
+
+def write_file(path: str) -> None:
+    with open(path, "w"):  # noqa: PTH123
+        pass
+
+
+def fire(client: Any, package: Any, folder: Any) -> tuple[list[Any], list[str]]:
+    """Fill both threads, and let go of tasks behind them; the tasks that run and two keys."""
+    # What nobody wants is never begun.
+    busy = [client.submit(wait_for_file, str(folder / "gate"), pure=False) for _ in range(2)]
+    forgotten = client.submit(write_file, str(folder / "one"), pure=False)
+    parts = [delayed(write_file)(str(folder / name)) for name in ("two", "three")]
+    kept = client.persist(parts)
+    unwanted = client.submit(write_file, str(folder / "four"), pure=False)
+    package.fire_and_forget(forgotten)
+    package.fire_and_forget({"kept": kept})
+    return busy, [forgotten.key, unwanted.key]
+
+
+@pytest.mark.parametrize("whose", ["theirs", "ours"])
+def test_what_is_fired_and_forgotten_runs_when_nobody_holds_it(
+    theirs: Any, ours: Any, tmp_path: Any, whose: str
+) -> None:
+    client, package = (theirs, distributed) if whose == "theirs" else (ours, spanwise)
+    busy, (forgotten, unwanted) = fire(client, package, tmp_path)
+    gc.collect()
+    known = ours._session.by_key
+    wait_until("the cluster is told what nobody wants", lambda: unwanted not in known)
+    assert whose == "theirs" or forgotten in known
+    write_file(str(tmp_path / "gate"))
+    wait_until("all have run", lambda: len(list(tmp_path.iterdir())) == 4)
+    package.wait(busy, LIMIT_SECONDS)
+    assert not (tmp_path / "four").exists()
+    wait_until("its result is let go", lambda: forgotten not in known)
+
+
+# ── code that still calls distributed ────────────────────────────────────
+
+
+def current_client() -> Any:
+    return distributed.get_client()
+
+
+def client_of_the_worker() -> Any:
+    with distributed.worker_client() as client:
+        return client
+
+
+def worker() -> Any:
+    return distributed.get_worker()
+
+
+def leave_the_pool() -> Any:
+    return distributed.secede()  # type: ignore[no-untyped-call]
+
+
+def wait_for_futures() -> Any:
+    return distributed.wait([1])  # type: ignore[no-untyped-call]
+
+
+def iterate() -> Any:
+    return distributed.as_completed([1])  # type: ignore[no-untyped-call]
+
+
+def lock() -> Any:
+    return distributed.Lock("name").acquire(timeout=30)  # type: ignore[no-untyped-call]
+
+
+CALLS = {
+    current_client: ("get_client", "Tasks cannot submit tasks here: submit from the process"),
+    client_of_the_worker: ("worker_client", "Tasks cannot submit tasks here"),
+    worker: ("get_worker", "Use spanwise.get_worker()"),
+    leave_the_pool: ("secede", "Leave the call out"),
+    wait_for_futures: ("wait", "Tasks cannot submit tasks here"),
+    iterate: ("as_completed", "Tasks cannot submit tasks here"),
+    lock: ("Lock", "pass what has to be first as an argument"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_of_theirs_in_our_task_says_what_to_do_instead(ours: Any, call: Any) -> None:
+    name, advice = CALLS[call]
+    error = ours.submit(call, pure=False).exception(LIMIT_SECONDS)
+    # Libraries that have another way without a cluster catch these.
+    assert type(error) is (RuntimeError if call is lock else ValueError)
+    (note,) = error.__notes__
+    assert note.startswith(f"({name}() is distributed's") and advice in note
+
+
+def test_an_error_of_theirs_for_another_reason_gets_no_advice(ours: Any, theirs: Any) -> None:
+    def fail_with_a_client_of_theirs(address: str) -> Any:
+        with distributed.Client(address, set_as_default=True) as client:  # type: ignore[no-untyped-call]
+            distributed.wait([client.submit(increment, 1)])  # type: ignore[no-untyped-call]
+            distributed.as_completed([1])  # type: ignore[no-untyped-call]
+
+    def fail() -> None:
+        raise ValueError("No worker found")
+
+    address = theirs.scheduler_info()["address"]
+    for failed in (
+        ours.submit(fail_with_a_client_of_theirs, address, pure=False),
+        ours.submit(fail, pure=False),
+    ):
+        error = failed.exception(LIMIT_SECONDS)
+        assert not hasattr(error, "__notes__") and isinstance(error, (TypeError, ValueError))
+
+
+def compute_here() -> Any:
+    return delayed(increment)(1).compute()
+
+
+def test_a_cluster_of_theirs_starts_and_works_beside_a_client_of_ours(
+    ours: Any, theirs: Any
+) -> None:
+    assert theirs.submit(increment, 1).result(LIMIT_SECONDS) == 2
+    assert theirs.submit(compute_here).result(LIMIT_SECONDS) == 2
+    assert ours.submit(compute_here).result(LIMIT_SECONDS) == 2
+    assert theirs.compute(delayed(increment)(2)).result(LIMIT_SECONDS) == 3
+
+
+def test_a_client_of_another_process_says_that_it_is_one(ours: Any) -> None:
+    elsewhere = pickle.loads(bytes(ForkingPickler.dumps(ours)))
+    assert not elsewhere and not hasattr(elsewhere, "_session")
+    assert not pickle.loads(bytes(ForkingPickler.dumps(elsewhere)))
+    with pytest.raises(AttributeError, match=f"belongs to process {os.getpid()}, which made it"):
+        elsewhere.submit(increment, 1)
+    with pytest.raises(TypeError, match="cannot be sent to workers"):
+        pickle.dumps(ours)
+
+
+BESIDE = """
+import dask, spanwise
+from dask import delayed
+
+with spanwise.Client(n_workers=1, threads_per_worker=1) as client:
+    future = client.submit(abs, -1)
+    kept = client.persist(delayed(abs)(-1))
+    assert "distributed" not in __import__("sys").modules
+    from dask.distributed import as_completed, default_client, fire_and_forget, futures_of, wait
+    import distributed, inspect
+    for call in (
+        lambda: wait(future), lambda: wait([kept]), lambda: as_completed([future]),
+        default_client, distributed.get_client, distributed.Client.current,
+        lambda: distributed.progress(future), lambda: futures_of([future]),
+        lambda: fire_and_forget(kept),
+    ):
+        try:
+            call()
+        except (ValueError, TypeError) as error:
+            said = [str(error), *getattr(error, "__notes__", [])]
+            print(type(error).__name__, "from spanwise import wait" in said[-1])
+        else:
+            print("nothing said")
+    # Their own code goes on as it is.
+    assert "def default_client" in inspect.getsource(distributed.client)
+    assert distributed.client.__spec__.loader.get_filename() == distributed.client.__file__
+    print(client.gather(future))
+    assert client.compute(delayed(abs)(-2)).result() == 2
+"""
+
+
+def test_their_functions_say_of_our_futures_where_ours_are() -> None:
+    """In a process that imports distributed last, and has no client of theirs."""
+    ran = subprocess.run(
+        [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.stdout.splitlines() == [*["ValueError True"] * 6, *["TypeError True"] * 3, "1"], (
+        ran.stdout + ran.stderr
+    )
+
+
+def test_nor_does_their_client_look_past_our_futures(ours: Any, theirs: Any) -> None:
+    mine = one(ours)
+    for held in (mine, [mine], {"a": (mine,)}, array(ours)):
+        for call in (distributed.wait, distributed.futures_of, theirs.cancel):
+            with pytest.raises(TypeError, match="These are futures of Spanwise"):
+                call(held)
+    # Of theirs, and of what holds none, they answer as before.
+    assert distributed.wait(one(theirs)).not_done == set()  # type: ignore[no-untyped-call]
+    assert distributed.futures_of([3, da.ones(2)]) == []  # type: ignore[no-untyped-call]
+    assert distributed.default_client() is theirs  # type: ignore[no-untyped-call]

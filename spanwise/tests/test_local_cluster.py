@@ -1,0 +1,181 @@
+"""A cluster that is made before its client, on real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import dask
+import distributed
+import pytest
+
+import spanwise
+from spanwise import Client, LocalCluster
+from spanwise.errors import AbsentAttribute, CancelledError, ClusterError
+from spanwise.processes.process_state import lives
+from spanwise.tests.processes import wait_until
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=2, threads_per_worker=1, name="ours") as made:
+        yield made
+
+
+def test_a_client_of_a_cluster_leaves_it_as_it_was(cluster: LocalCluster) -> None:
+    with Client(cluster) as client:
+        assert client.cluster is cluster and cluster.get_client() is client
+        kept = client.submit(abs, -1)
+        assert kept.result(60) == 1
+        assert dask.delayed(abs)(-2).compute() == 2
+        assert Client.current() is client
+    assert client.status == "closed" and kept.status == "cancelled"
+    assert dask.config.get("scheduler", None) is not client
+    assert cluster.status == "running" and len(cluster.workers) == 2
+    for asked in (lambda: client.submit(abs, -1), kept.result, client.nthreads().items):
+        if asked.__name__ == "items":
+            assert not asked()
+            continue
+        with pytest.raises((ClusterError, CancelledError), match="closed"):
+            asked()
+    assert "closed" in repr(client)
+    client.close()
+    with Client(cluster) as other:
+        assert other.submit(abs, -1).result(60) == 1, "the same key, computed anew"
+
+
+def test_a_client_that_closes_wakes_who_waits_and_frees_what_it_held(
+    cluster: LocalCluster,
+) -> None:
+    client = Client(cluster)
+    held = client.scatter(b"x" * 100_000)
+    waits = client.submit(_sleep_long, pure=False)
+    seen: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            waits.result(60)
+        except BaseException as error:  # noqa: BLE001 (kept for the test)
+            seen.append(error)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    wait_until("it waits", lambda: waits._alive().waiters is not None)
+    client.close()
+    waiter.join(60)
+    assert isinstance(seen[0], CancelledError) and held.status == "cancelled"
+    with Client(cluster) as other:
+        wait_until("all is freed", lambda: not any(other.run(_kept_values).values()))
+
+
+def _sleep_long() -> None:
+    import time
+
+    for _ in range(200):
+        time.sleep(0.01)
+
+
+def _kept_values() -> int:
+    return len(threading.current_thread().worker.table.values)  # type: ignore[attr-defined]
+
+
+def test_one_client_at_a_time(cluster: LocalCluster) -> None:
+    with cluster.get_client() as client:
+        with pytest.raises(ClusterError, match="has a client already"):
+            Client(cluster)
+        assert client.submit(abs, -1).result(60) == 1
+    with pytest.raises(TypeError, match=r"give n_workers.* to LocalCluster"):
+        Client(cluster, n_workers=2)
+    with pytest.raises(NotImplementedError, match="not there yet"):
+        Client(object())
+    forgotten = Client(cluster, set_as_default=False)
+    del forgotten
+    with Client(cluster) as again:
+        assert again.submit(abs, -1).result(60) == 1
+
+
+def test_a_closed_client_handles_no_events(cluster: LocalCluster) -> None:
+    ours: list[object] = []
+    others: list[object] = []
+    with Client(cluster) as client:
+        client.subscribe_topic("left", ours.append)
+    with Client(cluster) as client:
+        client.log_event("left", 1)
+        client.subscribe_topic("next", others.append)
+        client.log_event("next", 2)
+        wait_until("the later one comes", lambda: others)
+    assert not ours
+
+
+def test_what_it_says_of_itself(cluster: LocalCluster) -> None:
+    info = cluster.scheduler_info
+    assert info["address"] == cluster.scheduler_address and info["n_workers"] == 2
+    assert cluster.name == "ours" and "ours" in repr(cluster)
+    assert [*cluster.workers] == [0, 1]
+    assert {each["nthreads"] for each in cluster.workers.values()} == {1}
+    assert "Open the panels" in cluster._repr_html_() and cluster.dashboard_link == ""
+    cluster.wait_for_workers(2, 60)
+    with pytest.raises(AbsentAttribute, match="LocalCluster has no sync"):
+        _ = cluster.sync
+    with pytest.raises(AttributeError, match="'LocalCluster' object has no attribute 'nonsense'"):
+        _ = cluster.nonsense
+    with Client(cluster) as client:
+        ours = client.scheduler_info(n_workers=1)
+        assert len(ours["workers"]) == 1 and ours["n_workers"] == 2 == ours["total_threads"]
+        with distributed.Client(
+            processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as each:
+            theirs = each.scheduler_info(n_workers=1)
+        assert {*theirs} <= {*ours} and len(theirs["workers"]) == 1
+
+
+def test_closing_the_cluster_closes_its_client() -> None:
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1)
+    client = Client(cluster)
+    pids = [row["pid"] for row in cluster.workers.values()]
+    future = client.submit(abs, -1)
+    assert future.result(60) == 1
+    cluster.close()
+    cluster.close()
+    assert (cluster.status, client.status) == ("closed", "closed")
+    wait_until("workers end", lambda: not any(lives(pid) for pid in pids))
+    with pytest.raises(ClusterError, match="is closed"):
+        Client(cluster)
+    assert "closed" in repr(cluster) and cluster._repr_html_()
+    client.close()
+
+
+def test_the_cluster_that_a_client_started() -> None:
+    with Client(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as one:
+        own = one.cluster
+        assert isinstance(own, LocalCluster) and own is one.cluster and own.status == "running"
+        assert own.get_client() is one
+        with pytest.raises(ClusterError, match="has a client already"):
+            Client(own)
+        one.shutdown()
+        assert (one.status, own.status) == ("closed", "closed")
+
+
+def test_asynchronous() -> None:
+    async def use() -> int:
+        unstarted = LocalCluster(n_workers=1, threads_per_worker=1, asynchronous=True)
+        assert "starting" in repr(unstarted) and unstarted._repr_html_()
+        with pytest.raises(ClusterError, match="has not started"):
+            await Client(unstarted, asynchronous=True)
+        async with unstarted as cluster:
+            assert cluster is unstarted and cluster.status == "running"
+            await cluster.wait_for_workers(1)
+            async with Client(cluster, asynchronous=True, set_as_default=False) as client:
+                found: int = await client.submit(abs, -5)
+            assert cluster.status == "running"
+            client = await Client(cluster, asynchronous=True, set_as_default=False)
+            await client.shutdown()
+        assert cluster.status == "closed"
+        return found
+
+    assert asyncio.run(use()) == 5
+
+
+def test_it_is_a_public_name() -> None:
+    assert spanwise.LocalCluster is LocalCluster

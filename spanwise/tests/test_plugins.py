@@ -1,0 +1,291 @@
+"""Plugins of workers: on those that are there, and on others before their first task."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+import warnings
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+
+import spanwise
+from spanwise import Client, Environ, PipInstall, UploadFile, WorkerPlugin, get_worker
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+from spanwise.tests.their_client import their_client
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def theirs() -> Iterator[distributed.Client]:
+    with their_client() as client:
+        yield client
+
+
+class Marks(WorkerPlugin):
+    """Writes into a file what becomes of it."""
+
+    def __init__(self, path: Path, mark: str, fails_at: str = "") -> None:
+        self.path = path
+        self.mark = mark
+        self.fails_at = fails_at
+
+    def _write(self, what: str) -> None:
+        with self.path.open("a") as file:
+            file.write(f"{what} {self.mark}\n")
+        if what == self.fails_at:
+            raise KeyError(what, self.mark)
+
+    def setup(self, worker: Any) -> None:
+        assert get_worker() is worker
+        self._write("setup")
+        worker.mark = self.mark
+
+    async def teardown(self, worker: Any) -> None:
+        await asyncio.sleep(0)
+        self._write("teardown")
+        del worker.mark
+
+
+class TheirMarks(distributed.WorkerPlugin):
+    """The same for `distributed`."""
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.marks = Marks(path, mark)
+
+    def setup(self, worker: Any) -> None:
+        self.marks._write("setup")
+
+    def teardown(self, worker: Any) -> None:
+        self.marks._write("teardown")
+
+
+def plugins_of(client: Client) -> list[list[str]]:
+    return [*client.run(lambda dask_worker: sorted(dask_worker.plugins)).values()]
+
+
+def test_a_plugin_is_set_up_replaced_and_torn_down_as_theirs(
+    cluster: Client, theirs: distributed.Client, tmp_path: Path
+) -> None:
+    said = []
+    cases: list[tuple[Any, type]] = [(cluster, Marks), (theirs, TheirMarks)]
+    for client, made in cases:
+        path = tmp_path / made.__name__
+        answers = [client.register_plugin(made(path, "a"), name="marks")]
+        answers.append(client.register_plugin(made(path, "b"), name="marks"))
+        answers.append(client.unregister_worker_plugin("marks"))
+        addresses = {*client.scheduler_info()["workers"]}
+        assert answers == [{address: {"status": "OK"} for address in addresses}] * 3
+        said.append(path.read_text().split("\n"))
+        with pytest.raises(ValueError, match="marks"):
+            client.unregister_worker_plugin("marks")
+    once = ["setup a", "teardown a", "setup b", "teardown b"]
+    assert said[1] == [*once, ""]
+    # Two workers, each in this order.
+    assert sorted(said[0]) == sorted([*once, *once, ""])
+    assert [*dict.fromkeys(said[0])] == [*once, ""]
+    assert plugins_of(cluster) == [[], []]
+
+
+def test_of_an_idempotent_one_the_first_stays(cluster: Client, tmp_path: Path) -> None:
+    path = tmp_path / "marks"
+    cluster.register_plugin(Marks(path, "a"), name="marks")
+    cluster.register_plugin(Marks(path, "b"), name="marks", idempotent=True)
+    again = Marks(path, "c")
+    again.name = "marks"  # type: ignore[attr-defined]
+    again.idempotent = True
+    cluster.register_plugin(again)
+    assert [*cluster.run(lambda dask_worker: dask_worker.mark).values()] == ["a", "a"]
+    cluster.unregister_worker_plugin("marks")
+
+
+def test_what_setup_raises_comes_and_nothing_stays(cluster: Client, tmp_path: Path) -> None:
+    path = tmp_path / "marks"
+    with pytest.raises(KeyError, match="'setup', 'bad'"):
+        cluster.register_plugin(Marks(path, "bad", "setup"), name="bad")
+    assert plugins_of(cluster) == [[], []]
+    with pytest.raises(ValueError, match="There is no plugin 'bad'"):
+        cluster.unregister_worker_plugin("bad")
+    cluster.register_plugin(Marks(path, "late", "teardown"), name="late")
+    with pytest.raises(KeyError, match="'teardown', 'late'"):
+        cluster.unregister_worker_plugin("late")
+    assert plugins_of(cluster) == [[], []]
+
+
+def test_what_is_no_plugin_is_refused(cluster: Client, theirs: distributed.Client) -> None:
+    class Duck:
+        def setup(self, worker: Any) -> None: ...
+
+    for client, wrong in ((cluster, Marks), (cluster, Duck()), (theirs, TheirMarks)):
+        with pytest.raises(TypeError):
+            client.register_plugin(wrong)
+    with pytest.raises(NotImplementedError, match="no SchedulerPlugin"):
+        cluster.register_plugin(distributed.SchedulerPlugin())  # type: ignore[arg-type]
+
+    class Watches(WorkerPlugin):
+        def transition(self, key: Any, start: Any, finish: Any, **kwargs: Any) -> None: ...
+
+    with pytest.warns(RuntimeWarning, match=r"Watches\.transition\(\) is never called"):
+        cluster.register_plugin(Watches(), name="watches")
+    with pytest.warns(DeprecationWarning, match="use register_plugin"):
+        cluster.register_worker_plugin(Watches(), "watches")
+    cluster.unregister_worker_plugin("watches")
+
+
+def test_callbacks_and_environ(cluster: Client) -> None:
+    def prepare(dask_worker: Any) -> None:
+        dask_worker.prepared = True
+
+    cluster.register_worker_callbacks(prepare)
+    assert [*cluster.run(lambda dask_worker: dask_worker.prepared).values()] == [True] * 2
+    cluster.register_plugin(Environ({"SPANWISE_TEST_N": 3}), name="environ")
+    ask = cluster.submit(os.getenv, "SPANWISE_TEST_N", pure=False)
+    assert ask.result(LIMIT_SECONDS) == "3"
+    cluster.unregister_worker_plugin("environ")
+    assert [*cluster.run(os.getenv, "SPANWISE_TEST_N").values()] == [None] * 2
+
+
+def value_in(module: str) -> Any:
+    import importlib
+
+    return importlib.import_module(module).VALUE
+
+
+def test_uploaded_modules_are_imported_anew(cluster: Client, tmp_path: Path) -> None:
+    file = tmp_path / "uploaded_here.py"
+    for value in (1, 2):
+        file.write_text(f"VALUE = {value}\n")
+        answer = cluster.upload_file(str(file))
+        assert {*answer} == {*cluster.scheduler_info()["workers"]}
+        assert [*cluster.run(value_in, "uploaded_here").values()] == [value] * 2
+    for value in (3, 4):
+        archive = tmp_path / "bundle.zip"
+        with zipfile.ZipFile(archive, "w") as content:
+            content.writestr("zipped_here/__init__.py", f"VALUE = {value}\n")
+        cluster.upload_file(str(archive))
+        got = cluster.submit(value_in, "zipped_here", pure=False)
+        assert got.result(LIMIT_SECONDS) == value
+    assert len(plugins_of(cluster)[0]) == len({*plugins_of(cluster)[0]})
+    with pytest.raises(ZeroDivisionError):
+        (tmp_path / "broken_here.py").write_text("1 / 0\n")
+        cluster.upload_file(str(tmp_path / "broken_here.py"))
+    with pytest.raises(ValueError, match="takes modules"):
+        cluster.upload_file(str(tmp_path / "data.csv"))
+    with pytest.raises(FileNotFoundError):
+        cluster.upload_file(str(tmp_path / "nowhere.py"))
+    (tmp_path / "data.csv").write_text("a,b\n")
+    cluster.register_plugin(UploadFile(str(tmp_path / "data.csv"), load=False))
+    there = cluster.run(
+        lambda dask_worker: (Path(dask_worker.local_directory) / "data.csv").read_text()
+    )
+    assert [*there.values()] == ["a,b\n"] * 2
+
+
+def make_project(folder: Path) -> Path:
+    """A package that pip installs without a build tool or an index: a wheel."""
+    name = "installed_here-1.0"
+    wheel = folder / f"{name}-py3-none-any.whl"
+    info = f"{name}.dist-info"
+    with zipfile.ZipFile(wheel, "w") as content:
+        content.writestr("installed_here.py", "VALUE = 'installed'\n")
+        content.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: installed_here\nVersion: 1.0\n"
+        )
+        content.writestr(
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        content.writestr(f"{info}/RECORD", "")
+    return wheel
+
+
+def test_packages_are_installed_once(cluster: Client, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    log = tmp_path / "pip.log"
+    options = ["--no-index", "--target", str(target), "--log", str(log)]
+    cluster.register_plugin(PipInstall([str(make_project(tmp_path))], options))
+    assert (target / "installed_here.py").exists()
+    # Two workers, one of which has called pip.
+    assert log.read_text().count("Successfully installed") == 1
+    failing = PipInstall(["no-such-package-anywhere"], ["--no-index"])
+    with pytest.raises(RuntimeError, match=r"could not install no-such-package[\s\S]*No matching"):
+        cluster.register_plugin(failing)
+
+
+def pid() -> int:
+    return os.getpid()
+
+
+def test_workers_that_join_later_have_them_before_their_first_task(tmp_path: Path) -> None:
+    module = tmp_path / "uploaded_before.py"
+    module.write_text("VALUE = 'there'\n")
+    path = tmp_path / "marks"
+    with Client(n_workers=1, threads_per_worker=2) as client:
+        client.upload_file(str(module))
+        client.register_plugin(Marks(path, "a"), name="marks")
+        (before,) = client.run(pid).values()
+        # Submitted while there is no other worker: they begin as soon as one can be had.
+        os.kill(before, signal.SIGKILL)
+        waiting = [client.submit(value_in, "uploaded_before", pure=False) for _ in range(4)]
+        marked = client.submit(lambda _: get_worker().mark, 0, pure=False)
+        assert [each.result(LIMIT_SECONDS) for each in waiting] == ["there"] * 4
+        assert marked.result(LIMIT_SECONDS) == "a"
+        assert path.read_text() == "setup a\n" * 2
+        (after,) = client.run(pid).values()
+        assert after != before
+
+        # One that cannot be set up on a new worker keeps tasks from it, and is told.
+        client.register_plugin(OnlyOnce(tmp_path / "once"), name="once")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            os.kill(after, signal.SIGKILL)
+            waits = client.submit(pid, pure=False)
+            wait_until("it is told", lambda: any("once" in str(each.message) for each in told))
+            assert "FileExistsError" in " ".join(str(each.message) for each in told)
+            assert not waits.done()
+            client.unregister_worker_plugin("once")
+            assert waits.result(LIMIT_SECONDS) not in (before, after)
+
+
+class OnlyOnce(WorkerPlugin):
+    """Can be set up one single time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def setup(self, worker: Any) -> None:
+        self.path.touch(exist_ok=False)
+
+
+def test_a_class_of_the_program_goes_by_value(cluster: Client, tmp_path: Path) -> None:
+    source = textwrap.dedent(
+        """
+        from spanwise import WorkerPlugin
+        class Own(WorkerPlugin):
+            name = "own"
+            def setup(self, worker):
+                worker.own = "by value"
+        """
+    )
+    there: dict[str, Any] = {"__name__": "__main__"}
+    exec(source, there)  # noqa: S102
+    cluster.register_plugin(there["Own"]())
+    assert [*cluster.run(lambda dask_worker: dask_worker.own).values()] == ["by value"] * 2
+    cluster.unregister_worker_plugin("own")
+
+
+def test_the_names_are_public() -> None:
+    assert spanwise.WorkerPlugin is WorkerPlugin
+    assert "spanwise.client" not in sys.modules["spanwise.plugins"].__dict__
