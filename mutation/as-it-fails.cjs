@@ -1,2 +1,2 @@
-/** Of drawn inputs that fail one is enough here: to make it smaller takes most of the time of a run. */
+/** One failing drawn input is enough here: making it smaller takes most of the time of a run. */
 require('fast-check').configureGlobal({ endOnFailure: true });

@@ -10,7 +10,7 @@ export default {
     'src/panels/*/{rows,figure}*.ts',
     '!src/{records,wire}/gallery.ts'
   ],
-  // What happens once, when a module is loaded, would need a new process per defect.
+  // A defect in code that runs once, when a module is loaded, would need a process of its own.
   ignoreStatic: true,
   incremental: true,
   incrementalFile: '.build/mutants-known.json',
