@@ -42,7 +42,7 @@ LEAST_BESIDE_BEFORE = 1.0
 
 
 def seconds(answers: list[dict[str, Any]]) -> tuple[float, ...]:
-    """What each round took."""
+    """The time of each round."""
     return tuple(map(wall, answers))
 
 

@@ -142,7 +142,7 @@ def measure(system: str, client: Any, case: str, size: int, salt: str) -> dict[s
 def main() -> None:
     """Serve orders until the input ends."""
     system, workers, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    # Whatever a system prints must not mix with the answers.
+    # A system's output must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     client = start(system, workers, threads)

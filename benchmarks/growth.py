@@ -1,4 +1,4 @@
-"""What stays in each process when work has gone through a cluster and every future is released.
+"""How much each process keeps when work went through a cluster and all futures are released.
 
     python -m benchmarks growth [-- PART … --scale 1]
 
@@ -51,9 +51,10 @@ from spanwise.tests.leftover import mark_this_process, marked_processes
 from spanwise.tests.processes import processes_of, wait_until
 
 MEGABYTE = 1 << 20
-#: By so much may a process grow, beyond the history that it keeps; files are descriptors, too.
+#: A process may grow by so much beyond the history that it keeps; files are descriptors, too.
 MOST_BYTES, MOST_FILES = 50 * MEGABYTE, 5
-#: What the observer keeps of a task with one dependent: of 950,000 it had 115 each.
+#: Bytes that the observer keeps per task with one dependent: for 950,000 tasks it had
+#: 115 each.
 OBSERVER_BYTES = 130
 #: What the scheduler keeps of its record for each task, and of all (RING_BYTES in
 #: src/link/observer-link.ts): its array buffers grew by 101 bytes a task until the ring was full.
@@ -72,7 +73,8 @@ class Measured(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What one process (or the files) has grown by; `allowed` bytes are kept on purpose."""
+    """By how much one process (or the files) has grown; `allowed` bytes are kept on
+    purpose."""
 
     part: str
     who: str
@@ -138,7 +140,7 @@ class Watched:
         self._known = known
 
     def now(self) -> dict[str, Measured]:
-        """What each role takes: of the workers the one that takes most."""
+        """The memory of each role; for workers, of the one that takes most."""
         if self._client is not None:
             self._client.run(gc.collect)
         gc.collect()
@@ -308,7 +310,7 @@ def main() -> int:
 
 
 def figures_of(row: Growth) -> list[Figure]:
-    """What has grown beyond the history that is kept on purpose, and that history."""
+    """The growth beyond the history that is kept on purpose, and that history."""
     name = f"{row.part}: {row.who}"
     descriptors = Figure(
         name,

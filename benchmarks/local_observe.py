@@ -75,7 +75,7 @@ def main() -> int:
 
 
 def figures_of(found: dict[str, dict[str, dict[str, list[float]]]]) -> list[Figure]:
-    """What a task takes with each watch, and without one."""
+    """The time of a task with each watch, and without one."""
     return [
         Figure(f"{name}, {side}", f"CPU of the {clock}", "us", "lower", tuple(values), tracked=True)
         for name, by_clock in found.items()

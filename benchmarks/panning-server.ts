@@ -128,7 +128,7 @@ export class JupyterServer {
   }
 }
 
-/** What the process holds in memory now. */
+/** The process's memory now. */
 export function residentMegabytes(pid: number): number {
   const [, kibibytes] = /VmRSS:\s+(\d+) kB/.exec(procFile(pid, 'status')) ?? [];
   return (Number(kibibytes) * 1024) / 1e6;

@@ -18,7 +18,7 @@ import { RelayWatch } from './panning-relay';
 const ADDED_MILLISECONDS = 100;
 const CLUSTER = 'synthetic';
 
-/** What the figures are held against. */
+/** The limits for the figures. */
 const LIMITS: Readonly<Record<string, number>> = {
   'first tile, observer and relay, ms': 250,
   'pan zoomed 10 times, p95 frame, ms': 33,

@@ -1,4 +1,4 @@
-"""What is kept of a benchmark: its figures with machine, load, versions, settings and commit.
+"""The record of a benchmark: its figures with machine, load, versions, settings and commit.
 
 A part writes what it found with :func:`hand_over`; ``python -m benchmarks`` makes the record of
 it. The records that are published lie in ``benchmarks/results``, a file per part.
@@ -150,7 +150,7 @@ def hand_over(
 
 
 def machine() -> dict[str, Any]:
-    """What the machine is, without its name."""
+    """Facts about the machine, without its name."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
@@ -263,7 +263,7 @@ def figures_of(record: Record) -> list[Figure]:
 
 
 def kept_record(name: str) -> Record | None:
-    """What was kept of a part."""
+    """The kept record of a part."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text("utf-8")) if path.exists() else None
 

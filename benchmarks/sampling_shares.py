@@ -56,7 +56,7 @@ MIXES = [
 
 
 def looks_of(dask_worker: Any) -> int:
-    return dask_worker.watch.sampler.looks
+    return dask_worker._worker.watch.sampler.looks
 
 
 def shares(counter: dict[int, float]) -> dict[int, float]:

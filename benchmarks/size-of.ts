@@ -65,7 +65,7 @@ function bytesInUse(): number {
 function trueBytes(make: () => unknown): number {
   const count = 8;
   const held = new Array<unknown>(count).fill(0);
-  // Whatever making one costs once.
+  // Does the work that only the first one costs.
   make();
   const before = bytesInUse();
   for (let at = 0; at < count; at++) {
@@ -101,7 +101,7 @@ async function one(name: string, value: string, folder: string) {
     try {
       answer = measure(subject);
     } catch (error) {
-      // What runs out of stack has given up, too.
+      // Running out of stack counts as giving up, too.
       answer = error;
     }
     times.push(performance.now() - begin);

@@ -69,7 +69,7 @@ LOST = ("LostData", "LostDependencies")
 
 
 class Wrong(Exception):
-    """What must not be."""
+    """An error of the soak run: something that must not be."""
 
 
 class Deliberate(Exception):
@@ -414,7 +414,7 @@ def main() -> int:
 
 
 def figures_of(found: dict[str, Any]) -> list[Figure]:
-    """What went through, and what must be nothing."""
+    """How much work went through, and the counts that must be 0."""
     row = f"{found['seconds']:g} s of disturbances"
 
     def count(column: str, better: Literal["lower", "higher"], value: float) -> Figure:

@@ -62,7 +62,7 @@ def table(record: Record) -> list[str]:
 
 
 def setting(record: Record) -> dict[str, str]:
-    """What ran where: names of programs with their versions, and the machine."""
+    """Names of programs with their versions, and the machine."""
     machine = record["machine"]
     memory = f"{machine['memoryBytes'] / 2**30:.0f} GiB"
     return record["versions"] | {
@@ -71,7 +71,7 @@ def setting(record: Record) -> dict[str, str]:
 
 
 def common_setting(records: list[Record]) -> dict[str, str]:
-    """By each name what most of the records have."""
+    """For each name the value that most of the records have."""
     found: dict[str, Counter[str]] = {}
     for record in records:
         for name, value in setting(record).items():
@@ -102,21 +102,19 @@ def origin(record: Record, common: dict[str, str]) -> str:
 
 
 def block(record: Record, common: dict[str, str]) -> str:
-    """What stands between the marks of a record."""
+    """The text between the marks of a record."""
     return "\n".join([origin(record, common), "", *table(record), ""])
 
 
-def ratios(names: list[str]) -> str:
-    """How many times as fast each row is; of records that are not there nothing."""
-    lines = [f"| | {TIMES} |", "| --- | ---: |"]
-    for path in (RESULTS / f"{name}.json" for name in names):
-        record = json.loads(path.read_text("utf-8")) if path.exists() else {"figures": []}
-        lines += [
-            f"| {each['row']} | {cell(each)} |"
-            for each in record["figures"]
-            if each["column"] == TIMES
-        ]
-    return "\n".join([*lines, ""])
+def ratios(records: list[Record]) -> str:
+    """How many times as fast each of their rows is."""
+    rows = [
+        f"| {each['row']} | {cell(each)} |"
+        for record in records
+        for each in record["figures"]
+        if each["column"] == TIMES
+    ]
+    return "\n".join([f"| | {TIMES} |", "| --- | ---: |", *rows, ""])
 
 
 def filled(page: str) -> str:
@@ -135,7 +133,12 @@ def filled(page: str) -> str:
     common = common_setting(list(records.values()))
     page = WITH.sub(lambda found: f"{found[1]}{setting_text(common)}.\n{found[3]}", page)
     page = BLOCK.sub(lambda found: f"{found[1]}{block(records[found[2]], common)}{found[4]}", page)
-    return RATIOS.sub(lambda found: f"{found[1]}{ratios(found[2].split(', '))}{found[4]}", page)
+
+    def those(names: str) -> list[Record]:
+        """Nothing for missing records: the page may be ready before them."""
+        return [records[name] for name in names.split(", ") if name in records]
+
+    return RATIOS.sub(lambda found: f"{found[1]}{ratios(those(found[2]))}{found[4]}", page)
 
 
 def main() -> int:

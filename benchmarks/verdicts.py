@@ -73,7 +73,7 @@ class Figure:
     samples
         One value per round.
     over
-        Of a ratio the samples below the line; empty otherwise.
+        The samples below the line of a ratio; empty otherwise.
     limit
         What it must keep; None if nothing was promised.
     tracked

@@ -1,4 +1,4 @@
-"""What a case of the comparison is: work for a client of either system, and what must come back."""
+"""A case of the comparison: work for a client of either system, and its right answer."""
 
 from __future__ import annotations
 

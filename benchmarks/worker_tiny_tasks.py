@@ -148,7 +148,8 @@ def main() -> int:
     print(f"{'':28}{'worker CPU':>12}{'of it in runs':>15}{'wall':>10}   us per task")
     with tempfile.TemporaryDirectory() as folder, FakeScheduler(Path(folder)) as scheduler:
         worker = scheduler.start_worker()
-        # What a worker imports in the background after its start is no task's cost.
+        # Modules that a worker imports in the background after its start cost no task
+        # anything.
         worker.call(importlib.import_module, "dask.sizeof")
         for number in range(arguments.rounds * len(SHAPES)):
             shape = SHAPES[number % len(SHAPES)]

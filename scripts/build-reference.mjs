@@ -40,7 +40,7 @@ export async function buildReference(
       'TypeAlias',
       'Variable'
     ],
-    // What one calls before what one hands in or gets.
+    // Sorts functions before types that one hands in or gets.
     sort: ['kind', 'source-order'],
     kindSortOrder: [
       'Function',

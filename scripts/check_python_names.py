@@ -19,7 +19,7 @@ CONSTANT = re.compile(r"_?[A-Z]\w*|__\w+__")
 
 
 def kept_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What the module itself sets to a value, but not to something named already."""
+    """The names that the module sets to a value that has no other name."""
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-#: Of the failed tests of a runner so many are named.
+#: How many failed tests of a runner are named.
 MOST_NAMES = 20
-#: Of what a failed step without failed tests printed.
+#: How many lines are shown of the output of a failed step without failed tests.
 LAST_LINES = 15
 
 

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Of the extra `test`, what Spanwise runs in.
+#: The packages of the extra `test` in which Spanwise runs.
 PROGRAMS = frozenset({"jupyterlab"})
 
 

@@ -180,7 +180,7 @@ function noteImportType({ imports }, { argument, qualifier }) {
   });
 }
 
-/** What a file names of a namespace that it imports; null if it hands the namespace on. */
+/** The names that a file uses of a namespace that it imports; null if it hands the namespace on. */
 function membersOf(source, namespace) {
   const members = [];
   let isHandedOn = false;
