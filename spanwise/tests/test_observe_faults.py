@@ -117,7 +117,7 @@ def test_ctrl_c_in_a_task_of_the_main_thread(seen: Observation) -> None:
 
 
 def test_ctrl_c_while_threads_compute(seen: Observation) -> None:
-    begun, go_on = threading.Event(), threading.Event()
+    begun, interrupted, go_on = threading.Event(), threading.Event(), threading.Event()
 
     def wait_until_told() -> None:
         begun.set()
@@ -125,13 +125,27 @@ def test_ctrl_c_while_threads_compute(seen: Observation) -> None:
 
     def interrupt() -> None:
         begun.wait(60)
-        # As a terminal does it: a signal to another thread would not wake the one that waits.
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        # One that comes just before the main thread begins to wait does not wake it (Python looks
+        # for signals between two steps of its own): again, until one has.
+        while not interrupted.wait(0.05):
+            # As a terminal does it: a signal to another thread would not wake the one that waits.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    def raise_once(number: int, frame: Any) -> None:
+        if not interrupted.is_set():
+            interrupted.set()
+            raise KeyboardInterrupt
 
     task = dask.delayed(wait_until_told)(dask_key_name="first")
-    threading.Thread(target=interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        task.compute(scheduler="threads")
+    before = signal.signal(signal.SIGINT, raise_once)
+    sender = threading.Thread(target=interrupt)
+    sender.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            task.compute(scheduler="threads")
+        sender.join(60)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not seen.get_task_stream(), "the task ended before the interrupt arrived"
     go_on.set()
     assert dask.delayed(rest)(0.0, dask_key_name="next").compute(scheduler="threads") == 0.0
