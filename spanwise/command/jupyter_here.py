@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spanwise.command.findings import Finding, bad, good, note
+from spanwise.observed.find_observer import read_secret
 from spanwise.processes.process_state import lives
 from spanwise.version import read_version
 from spanwise.wire.errors import LinkError
@@ -154,7 +155,7 @@ def _server(connection: dict[str, Any], name: str) -> Finding:
             "install the same version of Spanwise for both; " + restart,
         )
     try:
-        secret = bytes.fromhex(Path(connection["secretFile"]).read_text("ascii"))
+        secret = read_secret(connection["secretFile"])
         dial(connection["doorbell"], secret, "doorbell", timeout=_DIAL_SECONDS).close()
     except (OSError, ValueError, KeyError, LinkError) as error:
         return bad("server", f"{name} does not answer: {error}", restart)

@@ -41,7 +41,7 @@ def find_observer() -> ObserverAddress:
 
 
 def _ring(connection: dict[str, Any]) -> ObserverAddress:
-    secret = _read_secret(connection["secretFile"])
+    secret = read_secret(connection["secretFile"])
     try:
         link = dial(connection["doorbell"], secret, "doorbell", timeout=READY_SECONDS)
         try:
@@ -60,11 +60,11 @@ def _ring(connection: dict[str, Any]) -> ObserverAddress:
         ) from error
     fields = answer.fields
     return ObserverAddress(
-        fields["address"], _read_secret(fields["secretFile"]), fields["secretFile"]
+        fields["address"], read_secret(fields["secretFile"]), fields["secretFile"]
     )
 
 
-def _read_secret(path: str) -> bytes:
+def read_secret(path: str) -> bytes:
     """A secret file holds 32 bytes, or their 64 hexadecimal digits."""
     content = Path(path).read_bytes()
     return content if len(content) == 32 else bytes.fromhex(content.decode("ascii").strip())

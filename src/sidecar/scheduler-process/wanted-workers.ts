@@ -18,15 +18,19 @@ export function wantedWorkers(
   { minimum, maximum }: { minimum: number; maximum: number }
 ): number {
   let seconds = 0;
-  let estimated = 0;
+  let processing = 0;
+  let queued = 0;
   for (const worker of core.workers.all) {
     seconds += worker.occupancy + worker.queuedSeconds;
-    estimated += worker.processingCount + worker.queuedCount;
+    processing += worker.processingCount;
+    queued += worker.queuedCount;
   }
   // Tasks that lie in the common queue, or wait for any worker at all, take as long as the others do.
   const others =
-    Math.max(0, core.queuedCount + processing(core) - estimated) +
+    core.queuedCount -
+    queued +
     (core.workers.all.length === 0 ? core.tasksWithoutWorker().length : 0);
+  const estimated = processing + queued;
   const mean =
     estimated > 0 ? seconds / estimated : core.options.unknownSeconds;
   const tasks = estimated + others;
@@ -36,8 +40,4 @@ export function wantedWorkers(
   const byCount = Math.ceil(tasks / threads);
   const wanted = Math.max(Math.min(byTime, byCount), tasks > 0 ? 1 : 0);
   return Math.min(Math.max(wanted, minimum), maximum);
-}
-
-function processing({ workers }: Scheduler): number {
-  return workers.all.reduce((sum, each) => sum + each.processingCount, 0);
 }
