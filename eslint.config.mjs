@@ -95,6 +95,7 @@ export default tseslint.config(
       curly: ['error', 'all'],
       eqeqeq: ['error', 'always'],
       'no-console': 'error',
+      'no-duplicate-case': 'error',
       'no-duplicate-imports': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
       'no-var': 'error',

@@ -69,7 +69,6 @@ function takeFromQueue(s: SchedulerState, thief: WorkerRecord): boolean {
 }
 
 function askBack(s: SchedulerState, thief: WorkerRecord): void {
-  const tasks = s.tasks;
   const victim = mostLoaded(
     s,
     thief,
@@ -91,9 +90,7 @@ function askBack(s: SchedulerState, thief: WorkerRecord): void {
   for (let i = unstarted.length - 1; left > 0 && i >= 0; i--) {
     const task = unstarted[i]!;
     if (s.isEligible(task, thief) && transferSeconds(s, task, thief) < wait) {
-      tasks.flags[task]! |= TaskFlag.TakeBackAsked;
-      victim.takeBacksPending++;
-      s.output.takeBack(victim, task, tasks.runId[task]!);
+      s.askBack(task, victim);
       left--;
     }
   }

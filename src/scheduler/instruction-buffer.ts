@@ -87,19 +87,10 @@ export class InstructionBuffer {
     const told = this._told;
     this._told = [];
     for (const worker of told) {
-      const id = worker.id;
-      if (worker.takeBackTasks.length > 0) {
-        instructions.push({
-          type: 'takeBack',
-          worker: id,
-          taskIds: tasksOf(worker.takeBackTasks),
-          runIds: unsigned(worker.takeBackRuns.toArray())
-        });
-      }
       if (worker.releaseTasks.length > 0) {
         instructions.push({
           type: 'release',
-          worker: id,
+          worker: worker.id,
           taskIds: tasksOf(worker.releaseTasks),
           held: Uint8Array.from(worker.releaseHeld.toArray())
         });
@@ -114,6 +105,14 @@ export class InstructionBuffer {
           taskIds: tasksOf(worker.assignTasks),
           runIds: unsigned(worker.assignRuns.toArray()),
           priorities: prioritiesOf(worker.assignTasks)
+        });
+      }
+      if (worker.takeBackTasks.length > 0) {
+        instructions.push({
+          type: 'takeBack',
+          worker: worker.id,
+          taskIds: tasksOf(worker.takeBackTasks),
+          runIds: unsigned(worker.takeBackRuns.toArray())
         });
       }
       // What has been given up since is nowhere.

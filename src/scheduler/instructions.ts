@@ -2,7 +2,8 @@ import type { DenseTaskIds } from '../records/ids';
 
 /**
  * What the scheduler's process is to do, in columns. The instructions of one batch are carried out in the order given: a worker is told what
- * to drop before it is told what to run, since a task that comes back to the same worker may be in both lists.
+ * to drop before it is told what to run, since a task that comes back to the same worker may be in both lists; and what to give back after
+ * that, since it cannot give back what has not come, and would be taken to have begun it.
  */
 export type Instruction =
   TakeBack | Release | Assign | Acquire | Report | Forgotten;

@@ -10,7 +10,7 @@ import type { SchedulerOptions } from './options';
 import type { IPlacementPolicy } from './placement';
 import { Recommendations } from './recommendations';
 import { FailureReason, TaskState } from './task-state';
-import { TaskTable } from './task-table';
+import { TaskFlag, TaskTable } from './task-table';
 import { Int32Queue } from '../base/int-queue';
 import { TransitionLog } from './transition-log';
 import { type WorkerRecord, WorkerTable } from './worker-table';
@@ -191,6 +191,14 @@ export class SchedulerState {
     return worker;
   }
 
+  /** Asks a worker to give a run back if it has not begun it. */
+  askBack(task: number, worker: WorkerRecord): void {
+    const runId = this.tasks.runId[task]!;
+    this.tasks.flags[task]! |= TaskFlag.TakeBackAsked;
+    worker.askedBack.add(runId);
+    this.output.takeBack(worker, task, runId);
+  }
+
   /** Notes that a worker holds a task's result. */
   addReplica(task: number, worker: WorkerRecord): void {
     const tasks = this.tasks;
@@ -241,8 +249,8 @@ export class SchedulerState {
   }
 }
 
-// Flags of a run, not of a task: TakeBackAsked | TakeBackRefused.
-const RUN_FLAGS = 2 | 4;
+// Flags of a run, not of a task.
+const RUN_FLAGS = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
 
 function isMeant({ workers }: Restriction, worker: WorkerRecord): boolean {
   return workers.some(named => worker.answersTo(named));

@@ -35,7 +35,7 @@ export function emptyQueue(s: SchedulerState, worker: WorkerRecord): void {
 }
 
 function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
-  const { flags, waitingOn, nextProcessing, runId } = s.tasks;
+  const { flags, waitingOn, nextProcessing } = s.tasks;
   const asked = TaskFlag.TakeBackAsked | TaskFlag.TakeBackRefused;
   for (
     let task = worker.firstProcessing;
@@ -48,9 +48,7 @@ function askAllBack(s: SchedulerState, worker: WorkerRecord): void {
       (flags[task]! & asked) === 0 &&
       s.workers.all.some(other => !other.paused && s.isEligible(task, other))
     ) {
-      flags[task]! |= TaskFlag.TakeBackAsked;
-      worker.takeBacksPending++;
-      s.output.takeBack(worker, task, runId[task]!);
+      s.askBack(task, worker);
     }
   }
 }

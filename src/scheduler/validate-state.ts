@@ -237,6 +237,13 @@ function checkWorker(
       `is in the list of worker ${worker.id}`
     );
     check(s, task, t.previousProcessing[task] === previous, 'is mislinked');
+    check(
+      s,
+      task,
+      !t.hasFlag(task, TaskFlag.TakeBackAsked) ||
+        worker.askedBack.has(t.runId[task]!),
+      'no answer is expected to its being asked back'
+    );
     previous = task;
     count++;
     occupancy += t.estimate[task]!;
@@ -245,7 +252,6 @@ function checkWorker(
   invariant(worker.processingCount === count, 'processing is miscounted');
   invariant(isNear(worker.occupancy, occupancy), 'occupancy is wrong');
   invariant(worker.queuedCount === queued, 'the queue is miscounted');
-  invariant(worker.takeBacksPending >= 0, 'answers without a question');
   let stored = 0;
   for (let task = 0; task < t.capacity; task++) {
     if (t.state[task] === TaskState.Memory && s.hasReplica(task, worker)) {

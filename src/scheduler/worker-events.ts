@@ -262,10 +262,9 @@ export function takeBackAnswered(
   }
   for (let i = 0; i < event.taskIds.length; i++) {
     const task = event.taskIds[i]!;
-    if (worker.takeBacksPending === 0) {
-      return; // nobody has asked
+    if (!worker.askedBack.delete(event.runIds[i]!)) {
+      continue; // nobody has asked, or it has answered before
     }
-    worker.takeBacksPending--;
     if (
       task < 0 ||
       tasks.state[task] !== TaskState.Processing ||

@@ -32,8 +32,8 @@ export class WorkerRecord {
   queuedSeconds = 0;
   /** Tasks that were not shipped with their inputs only because there was no room. May hold dead entries. */
   readonly heldBack = new Int32Queue();
-  /** Runs that the worker has been asked to give back and has not answered for. */
-  takeBacksPending = 0;
+  /** Runs that the worker has been asked to give back and has not answered for: by id, for an answer may come twice. */
+  readonly askedBack = new Set<number>();
   /** Bytes of the results that it holds. */
   storedBytes = 0;
 
@@ -59,6 +59,11 @@ export class WorkerRecord {
   ) {
     this.queue = new ClientQueue(turns);
     this._names = new Set(names);
+  }
+
+  /** Answers to `takeBack` that are still to come. */
+  get takeBacksPending(): number {
+    return this.askedBack.size;
   }
 
   /** It gets no tasks. */

@@ -187,14 +187,22 @@ export class SchedulerFixture {
     });
   }
 
-  takenBack(worker: number, names: string, taken = true): void {
+  /** A worker answers for runs that it was asked to give back, the present ones if not said. */
+  takenBack(
+    worker: number,
+    names: string,
+    { taken = true, runIds }: { taken?: boolean; runIds?: number[] } = {}
+  ): void {
     const all = words(names);
     this.handle({
       type: 'takeBackAnswered',
       at: this._now,
       worker,
       taskIds: this._idsOf(names),
-      runIds: Uint32Array.from(all, name => this.runId(name)),
+      runIds: Uint32Array.from(
+        all,
+        (name, i) => runIds?.[i] ?? this.runId(name)
+      ),
       taken: new Uint8Array(all.length).fill(Number(taken))
     });
   }

@@ -194,7 +194,7 @@ function act(
       return worker?.sayAgain();
     case 12:
       return pick % 4 === 0 ? cluster.refuse() : undefined;
-    case 13:
+    case 16:
       return pick % 4 === 0 ? cluster.leave(8) : undefined;
     case 10:
       // All at once, now and then.

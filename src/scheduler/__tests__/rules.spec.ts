@@ -303,7 +303,7 @@ describe('balancing', () => {
     s.submit('a; b', { want: 'a b' });
     s.join(1);
     s.said();
-    s.takenBack(0, 'b', false);
+    s.takenBack(0, 'b', { taken: false });
     s.submit('c', { restrict: { c: { workers: [0], allowOther: false } } });
     expect(s.said()).toEqual([]);
   });
@@ -324,7 +324,7 @@ describe('balancing', () => {
     });
 
     it('sends the dependents when it stays', () => {
-      s.takenBack(0, 'b', false);
+      s.takenBack(0, 'b', { taken: false });
       expect(s.said()).toEqual(['assign 0: c d']);
     });
 
@@ -340,6 +340,24 @@ describe('balancing', () => {
       s.takenBack(0, 'b');
       expect(s.said()).toEqual(['release 0: b', 'assign 1: b']);
     });
+  });
+
+  it('counts an answer that comes twice once, and still hears the next', () => {
+    const s = new SchedulerFixture({ options: { aheadPerThread: 3 } });
+    s.join(0);
+    s.submit('a; b; c', { want: 'a b c' });
+    s.pause(0);
+    s.join(1);
+    expect(s.saidOf('take')).toEqual(['take back 0: a b c']);
+    const runIds = [s.runId('b')];
+    s.takenBack(0, 'b');
+    s.takenBack(0, 'b', { runIds });
+    s.takenBack(0, 'b', { runIds });
+    expect(s.scheduler.workers.get(0)!.takeBacksPending).toBe(2);
+    s.takenBack(0, 'a', { taken: false });
+    s.takenBack(0, 'c');
+    expect(s.said()).toEqual(['release 0: b c', 'assign 1: b c']);
+    expect(s.scheduler.workers.get(0)!.takeBacksPending).toBe(0);
   });
 
   it('takes back with a task what waits for it there', () => {
@@ -629,13 +647,22 @@ describe('workers that pause', () => {
     expect(s.said()).toEqual([]);
     s.pause(0);
     expect(s.said()).toEqual(['take back 0: a b']);
-    s.takenBack(0, 'a', false);
+    s.takenBack(0, 'a', { taken: false });
     s.takenBack(0, 'b');
     expect(s.said()).toEqual(['release 0: b c', 'assign 1: b c']);
     s.finish(0, 'a');
     s.finish(1, 'b');
     s.finish(1, 'c');
     expect(s.states('a c')).toBe('Memory Memory');
+  });
+
+  it('are asked for what they are sent in the same turn, after it', () => {
+    const s = new SchedulerFixture();
+    s.join(0);
+    s.submit('a');
+    s.pause(0);
+    s.join(1);
+    expect(s.said()).toEqual(['assign 0: a', 'take back 0: a']);
   });
 
   it('are asked when another resumes that may run it, and not before', () => {
@@ -660,7 +687,7 @@ describe('a stall', () => {
     s.join(1);
     s.submit('a b -> c');
     s.pause(0);
-    s.takenBack(0, 'a', false);
+    s.takenBack(0, 'a', { taken: false });
     s.pause(1);
     expect(s.scheduler.isStalled).toBe(false); // they run or free memory
     s.pause(0, true);
