@@ -34,6 +34,8 @@ export type RemoteWorkers = {
   readonly size: number;
   /** To be called before the first task: every execution is told, at the latest with its result. */
   measure(take: (execution: Execution) => void): void;
+  /** Whether there may still be executions of a worker. */
+  readonly lives: (workerId: number) => boolean;
   /** The tasks of this run that workers have, as far as is known here, and since when at the earliest. */
   running(): readonly {
     readonly call: TaskCall;

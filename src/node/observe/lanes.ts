@@ -23,15 +23,18 @@ export class LaneRange {
   constructor(readonly size: number) {}
 
   /**
-   * The lane of a worker's task. A worker keeps its lane. A new worker takes a lane that no worker had; if there is none, the one that has been
-   * idle for longest, and never one that was busy at `start`.
+   * The lane of a worker's task. A worker is at one task at a time, so it keeps its lane. A new worker takes a lane that no worker had; if there
+   * is none, one whose worker is gone and that was idle at `start`: what a worker that lives is at is not known before it is done.
    */
-  ofWorker(workerId: number, start: number, stop: number): number {
-    let place = this._holders.findIndex(
-      holder => holder.workerId === workerId && holder.lastStop <= start
-    );
+  ofWorker(
+    workerId: number,
+    start: number,
+    stop: number,
+    lives: (workerId: number) => boolean
+  ): number {
+    let place = this._holders.findIndex(each => each.workerId === workerId);
     if (place === -1 && this._holders.length >= this.size) {
-      place = this._longestIdle(start);
+      place = this._longestIdle(start, lives);
     }
     if (place === -1) {
       place = this._holders.length;
@@ -49,9 +52,12 @@ export class LaneRange {
     return place === -1 ? null : this.base + place;
   }
 
-  /** The first lane that is free, for a task of this thread. */
-  take(): number {
-    let place = this._isTaken.indexOf(false);
+  /** A lane for a task of this thread: the one that is wanted, else, or if that is taken, the first that is free. */
+  take(wanted?: number): number {
+    let place = wanted ?? -1;
+    if (place === -1 || this._isTaken[place] === true) {
+      place = this._isTaken.findIndex(isTaken => isTaken !== true);
+    }
     if (place === -1) {
       place = this._isTaken.length;
     }
@@ -63,11 +69,14 @@ export class LaneRange {
     this._isTaken[lane - this.base] = false;
   }
 
-  private _longestIdle(at: number): number {
+  private _longestIdle(
+    at: number,
+    lives: (workerId: number) => boolean
+  ): number {
     let found = -1;
     let longest = Infinity;
-    this._holders.forEach(({ lastStop }, place) => {
-      if (lastStop <= at && lastStop < longest) {
+    this._holders.forEach(({ workerId, lastStop }, place) => {
+      if (lastStop <= at && lastStop < longest && !lives(workerId)) {
         found = place;
         longest = lastStop;
       }

@@ -163,6 +163,9 @@ export class ObservedComputation implements FollowedComputation {
         ? {}
         : { answersInContext: inner.answersInContext }),
       remote: inner.remote,
+      get callingSlot() {
+        return inner.callingSlot;
+      },
       get slots() {
         return inner.slots;
       },
@@ -227,7 +230,8 @@ export class ObservedComputation implements FollowedComputation {
   ): unknown {
     const { now } = this._live;
     const cpuOfThread = this._following.cpuOfThread;
-    const place = (this._place as LaneRange).take();
+    // A slot keeps its lane, whichever others are free by now.
+    const place = (this._place as LaneRange).take(this._inner.callingSlot);
     const lane = this._live.laneId(HOME, place);
     this._openCount++;
     const cpuStart = cpuOfThread();
@@ -300,9 +304,13 @@ export class ObservedComputation implements FollowedComputation {
 
   private _takeRemote(execution: Execution): void {
     const { call, workerId, start, stop, nbytes, failure } = execution;
+    const { pool, lives } = this._inner.remote!;
     const lane = Array.isArray(this._place)
-      ? this._following.laneOfProcess(this._inner.remote!.pool, workerId)
-      : this._live.laneId(HOME, this._place.ofWorker(workerId, start, stop));
+      ? this._following.laneOfProcess(pool, workerId)
+      : this._live.laneId(
+          HOME,
+          this._place.ofWorker(workerId, start, stop, lives)
+        );
     this._write(call, lane, execution, nbytes, failure);
   }
 

@@ -99,6 +99,7 @@ export class PoolExecutor implements Executor, IPoolRun {
       measure: take => {
         this._measuring.push(take);
       },
+      lives: workerId => this._pool.has(workerId),
       running: () =>
         this._pool.workers.flatMap(worker => {
           const now = worker.isReady ? worker.current() : null;

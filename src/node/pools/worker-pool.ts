@@ -228,6 +228,13 @@ export abstract class WorkerPool implements AsyncDisposable {
     return gone.finally(() => this._leaving.delete(gone));
   }
 
+  /** Whether a worker has not been ended. @internal */
+  has(workerId: number): boolean {
+    return [...this.workers, ...this._retired].some(
+      worker => worker.workerId === workerId
+    );
+  }
+
   /** Gives the worker nothing more and lets another take its place; it ends when what it does is done. @internal */
   retire(worker: PoolWorker): void {
     this._remove(worker);

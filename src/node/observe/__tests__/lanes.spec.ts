@@ -2,11 +2,44 @@ import fc from 'fast-check';
 import { HomeLanes, LaneRange } from '../lanes';
 import { ProcessSlots } from '../process-slots';
 
+const all = () => true;
+const nobody = () => false;
+
 describe('lanes', () => {
+  it('are kept by a worker whose stamps lie a rounding before its last ones', () => {
+    const range = new LaneRange(2);
+    const rows = [
+      [1, 0, 5],
+      [2, 0, 7],
+      [1, 5 - 1e-7, 6],
+      [2, 7 - 1e-7, 8],
+      [1, 6, 9]
+    ] as const;
+    const lanes = rows.map(([worker, start, stop]) =>
+      range.ofWorker(worker, start, stop, all)
+    );
+    expect(lanes).toEqual([0, 1, 0, 1, 0]);
+  });
+
+  it('of a worker that is at a long task are not for one that takes the place of another', () => {
+    const range = new LaneRange(2);
+    const lives = (worker: number) => worker !== 2;
+    const lanes = [
+      range.ofWorker(1, 0, 1, all),
+      range.ofWorker(2, 0, 5, all),
+      // Worker 2 is gone; nothing is known yet of the task that worker 1 began at 1.
+      range.ofWorker(3, 6, 7, lives),
+      range.ofWorker(1, 1, 8, lives),
+      range.ofWorker(3, 7, 9, lives)
+    ];
+    expect(lanes).toEqual([0, 1, 1, 0, 1]);
+  });
+
   it('never hold two tasks at a time, whichever workers a pool uses', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
         fc.array(
           fc.record({
             workerId: fc.integer({ min: 1, max: 8 }),
@@ -15,7 +48,7 @@ describe('lanes', () => {
           }),
           { maxLength: 40 }
         ),
-        (size, tasks) => {
+        (size, live, tasks) => {
           const range = new LaneRange(size);
           // A worker runs one task after the other.
           const free = new Map<number, number>();
@@ -28,7 +61,7 @@ describe('lanes', () => {
           for (const { workerId, start, stop } of planned.sort(
             (a, b) => a.start - b.start
           )) {
-            const lane = range.ofWorker(workerId, start, stop);
+            const lane = range.ofWorker(workerId, start, stop, () => live);
             expect(stops.get(lane) ?? 0).toBeLessThanOrEqual(start);
             stops.set(lane, stop);
           }
@@ -41,7 +74,7 @@ describe('lanes', () => {
   it('are as many as workers at a time, however many workers there were', () => {
     const range = new LaneRange(2);
     const lanes = Array.from({ length: 20 }, (_, at) =>
-      range.ofWorker(at, at, at + 1.5)
+      range.ofWorker(at, at, at + 1.5, nobody)
     );
     expect(new Set(lanes).size).toBe(2);
   });
@@ -70,7 +103,7 @@ describe('lanes', () => {
     expect([one.base, two.base, three.base, home.count]).toEqual([0, 0, 0, 4]);
     // Computations beside them do not run in their lanes.
     expect(home.acquire({}, 1).base).toBe(4);
-    const busy = [1, 2, 3, 4].map(id => one.ofWorker(id, 0, 1));
+    const busy = [1, 2, 3, 4].map(id => one.ofWorker(id, 0, 1, all));
     expect(busy).toEqual([0, 1, 2, 3]);
   });
 

@@ -291,13 +291,15 @@ describe('§1.8: a program that runs tasks in its own thread', () => {
       'own-handler-getAsync',
       `process.on('SIGINT', () => console.log('handled x'));
        const held = setInterval(() => {}, 1000);
-       const wait = () => new Promise(resolve => process.once('SIGUSR2', () => {
-         clearInterval(held);
-         resolve('whole');
-       }));
-       const run = getAsync({ a: task(wait) }, 'a');
-       console.log('waiting x');
-       console.log('result ' + await run);`
+       const wait = () => new Promise(resolve => {
+         process.once('SIGUSR2', () => {
+           clearInterval(held);
+           resolve('whole');
+         });
+         // Not before: getAsync need not have called it when it returns.
+         console.log('waiting x');
+       });
+       console.log('result ' + await getAsync({ a: task(wait) }, 'a'));`
     );
     await waitFor('it waits', () => own.said('waiting').length === 1);
     own.child.kill('SIGINT');

@@ -1,0 +1,235 @@
+/** Lanes as a log has them, against the slots and threads that the package's own `Profiler` saw. */
+import fc from 'fast-check';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { logRows } from '../../../testing/log-rows';
+import { buildNodePrograms } from '../../../testing/node-programs';
+import { waitFor } from '../../../testing/wait-for';
+import { Profiler } from '../../diagnostics/profiler';
+import { keyText } from '../../graph/key';
+import { type Graph, task } from '../../graph/nodes';
+import { getAsync } from '../../local/get-async';
+import { getThreads } from '../../pools/get-threads';
+import { ThreadPool } from '../../pools/worker-pool';
+import { LiveLog } from '../live-log';
+import { ObservedComputations } from '../observed-computations';
+import { RunningBoard } from '../running-board';
+
+/** Where and when each task ran, by key. */
+type Places = Map<string, { lane: number; start: number; duration: number }>;
+
+type Observed = { readonly places: Places; readonly profiler: Profiler };
+
+/** Follows what is run in it, and keeps what it writes. */
+function follower() {
+  const { emit, tables } = logRows();
+  const live = new LiveLog('lanes', {
+    open: () => undefined,
+    write: bytes => emit({ seq: 0, bytes }),
+    flush: () => Promise.resolve(),
+    end: () => Promise.resolve()
+  });
+  const following = new ObservedComputations(
+    live,
+    new RunningBoard(),
+    () => undefined
+  );
+  const end = async (): Promise<Places> => {
+    await live.end('closed');
+    const keys = new Map(
+      tables.nodes!.map(({ node, group, suffix }) => [
+        node,
+        `${String(group)}${String(suffix)}`
+      ])
+    );
+    const lanes = new Map(
+      tables.lanes!.map(({ lane, thread }) => [lane, Number(thread)])
+    );
+    return new Map(
+      tables.runs!.map(({ node, lane, start, duration }) => [
+        keys.get(node)!,
+        {
+          lane: lanes.get(lane)!,
+          start: Number(start),
+          duration: Number(duration)
+        }
+      ])
+    );
+  };
+  return { following, end };
+}
+
+/** @param watched - how many observe it, within each other. @returns what each of them wrote. */
+async function observed(
+  graph: Graph,
+  numWorkers: number,
+  watched = 1
+): Promise<Observed[]> {
+  const profiler = new Profiler();
+  let run = () =>
+    profiler.run(() => getAsync(graph, Object.keys(graph), { numWorkers }));
+  const followers = Array.from({ length: watched }, () => {
+    const each = follower();
+    const inner = run;
+    run = () => each.following.run(inner);
+    return each;
+  });
+  await run();
+  const written = await Promise.all(followers.map(({ end }) => end()));
+  return written.map(places => ({ places, profiler }));
+}
+
+/** Each slot or thread has one lane, in which one task follows the other. */
+function expectOneLaneEach({ places, profiler }: Observed): Set<number> {
+  const results = profiler.results;
+  expect(places.size).toBe(results.length);
+  const laneOf = new Map<number | null, number>();
+  const stops = new Map<number, number>();
+  const inOrder = [...results].sort((a, b) => a.startTime - b.startTime);
+  for (const { key, workerId } of inOrder) {
+    const { lane, start, duration } = places.get(keyText(key))!;
+    expect(lane).toBe(laneOf.get(workerId) ?? lane);
+    laneOf.set(workerId, lane);
+    // Durations are single precision.
+    expect(start).toBeGreaterThanOrEqual((stops.get(lane) ?? 0) - 1e-6);
+    stops.set(lane, start + duration);
+  }
+  return new Set(stops.keys());
+}
+
+describe('a slot of getAsync keeps its lane', () => {
+  it('when promises of several slots are kept before the next task begins', async () => {
+    const keep: (() => void)[] = [];
+    const wait = () =>
+      new Promise<void>(resolve => {
+        keep.push(resolve);
+        if (keep.length === 2) {
+          // The second slot is free first, and the first one before anything takes it.
+          setImmediate(() => keep.reverse().forEach(keepIt => keepIt()));
+        }
+      });
+    const all = await observed(
+      {
+        a: task(wait),
+        b: task(wait),
+        c: task(() => Promise.resolve(3)),
+        d: task(() => 4)
+      },
+      2
+    );
+    all.forEach(each => expectOneLaneEach(each));
+  });
+
+  it('however many end at a time, in whichever order, whoever looks on', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 2 }),
+        fc.array(
+          fc.oneof(
+            fc.constant('now' as const),
+            // In which order of those that wait it ends, and whether others follow it at once.
+            fc.record({ rank: fc.nat(), isAlone: fc.boolean() })
+          ),
+          { minLength: 1, maxLength: 20 }
+        ),
+        async (numWorkers, watched, tasks) => {
+          const waiting: {
+            rank: number;
+            isAlone: boolean;
+            resolve: () => void;
+          }[] = [];
+          const graph = Object.fromEntries(
+            tasks.map((drawn, at) => [
+              `task${at}`,
+              drawn === 'now'
+                ? task(() => at)
+                : task(
+                    () =>
+                      new Promise<void>(resolve => {
+                        waiting.push({ ...drawn, resolve });
+                      })
+                  )
+            ])
+          );
+          const timer = setInterval(() => {
+            waiting.sort((a, b) => a.rank - b.rank);
+            let next = waiting.shift();
+            while (next !== undefined) {
+              next.resolve();
+              next = next.isAlone ? undefined : waiting.shift();
+            }
+          }, 0);
+          try {
+            const all = await observed(graph, numWorkers, watched);
+            all.forEach(each => expectOneLaneEach(each));
+          } finally {
+            clearInterval(timer);
+          }
+        }
+      ),
+      { numRuns: 60 }
+    );
+  });
+});
+
+/** A task that says that it runs, and ends once it may. */
+const held = (begun: string, enough: string) => {
+  const { existsSync: isThere, writeFileSync: write } =
+    process.getBuiltinModule('node:fs');
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  write(begun, '');
+  while (!isThere(enough)) {
+    Atomics.wait(cell, 0, 0, 2);
+  }
+};
+
+const same = (x: number) => x;
+
+describe('a thread of a pool keeps its lane', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lanes-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('though another one is ended and replaced while it is at a long task', async () => {
+    buildNodePrograms('pool-thread.mjs');
+    const file = (name: string) => join(folder, name);
+    const hold = (name: string, enough = 'enough') =>
+      task(held, file(name), file(enough));
+    const isThere = (name: string) =>
+      waitFor(`${name} has begun`, () => existsSync(file(name)));
+    const profiler = new Profiler();
+    const { following, end } = follower();
+    await using pool = new ThreadPool({ size: 2 });
+    const run = (graph: Graph, signal?: AbortSignal) =>
+      getThreads(graph, Object.keys(graph), {
+        pool,
+        chunkSize: 1,
+        ...(signal === undefined ? {} : { signal })
+      });
+
+    const runAll = async () => {
+      // Each waits for the other one: both threads have a lane.
+      await run({ one: hold('first', 'second'), two: hold('second', 'first') });
+      const long = run({ long: hold('long') });
+      await isThere('long');
+      // The other thread was idle for less time, when it is ended.
+      await run({ other: task(same, 1) });
+      const abort = new AbortController();
+      const aborted = run({ aborted: hold('aborted') }, abort.signal);
+      await isThere('aborted');
+      abort.abort(new Error('not wanted'));
+      await expect(aborted).rejects.toThrow('not wanted');
+      await run({ replaced: task(same, 2) });
+      writeFileSync(file('enough'), '');
+      await long;
+      await run({ late1: task(same, 3), late2: task(same, 4) });
+    };
+    await following.run(() => profiler.run(runAll));
+
+    const { results } = profiler;
+    expect(new Set(results.map(({ workerId }) => workerId)).size).toBe(3);
+    const lanes = expectOneLaneEach({ places: await end(), profiler });
+    expect([...lanes].sort()).toEqual([0, 1]);
+  });
+});
