@@ -17,6 +17,10 @@ const ID_BYTES = 8;
 const MOST_LANES = LARGEST_U16;
 /** Clocks that differ by more have come apart. */
 const APART_MS = 20;
+/** Looks at both clocks at most … */
+const LOOKS = 16;
+/** … until one takes no longer. */
+const SHORT_LOOK_MS = 1;
 
 export class LiveLog {
   readonly log: LocalLog;
@@ -241,6 +245,26 @@ export class LiveLog {
 function wallSecondsAt(now: number): number {
   // As a `Profiler` tells the same moment.
   const counted = performance.timeOrigin + 1000 * (now - monotonicOffset());
-  const read = Date.now();
-  return (Math.abs(counted - read) < APART_MS ? counted : read) / 1000;
+  return (counted + wallClockAheadMs()) / 1000;
+}
+
+/**
+ * By how much the wall clock is ahead of the profilers'; 0 unless they have come apart.
+ *
+ * The clock is read between two readings of theirs: if the process loses the core in between, they have not come apart for that.
+ */
+function wallClockAheadMs(): number {
+  let before = -Infinity;
+  let after = Infinity;
+  let read = 0;
+  for (let look = 0; look < LOOKS && after - before > SHORT_LOOK_MS; look++) {
+    const earliest = performance.now();
+    const wall = Date.now() - performance.timeOrigin;
+    const latest = performance.now();
+    if (latest - earliest < after - before) {
+      [before, read, after] = [earliest, wall, latest];
+    }
+  }
+  const isApart = read < before - APART_MS || read > after + APART_MS;
+  return isApart ? read - (before + after) / 2 : 0;
 }

@@ -18,7 +18,12 @@ import { currentSpan, span } from '../span';
 
 let jupyter: FakeJupyter;
 const before = process.env['JUPYTER_RUNTIME_DIR'];
+/** Milliseconds since the epoch, on the clock that counts on from the start of this process. */
+const countedMs = () => performance.timeOrigin + performance.now();
+
 beforeAll(async () => {
+  // Stamps are compared to microseconds: a wall clock that has come apart from that clock is for live-log.spec.ts.
+  jest.spyOn(Date, 'now').mockImplementation(() => Math.floor(countedMs()));
   buildNodePrograms('pool-thread.mjs', 'pool-process.mjs', 'sender.mjs');
   jupyter = await FakeJupyter.start();
   process.env['JUPYTER_RUNTIME_DIR'] = jupyter.runtimeFolder;
@@ -30,6 +35,7 @@ afterAll(async () => {
     process.env['JUPYTER_RUNTIME_DIR'] = before;
   }
   await jupyter.close();
+  jest.restoreAllMocks();
 });
 
 const spin = (ms: number, ..._inputs: readonly number[]) => {
@@ -40,15 +46,19 @@ const spin = (ms: number, ..._inputs: readonly number[]) => {
   return ms;
 };
 
+/** For so many milliseconds each task spins, by the clock that it is measured with. */
+const SPINS: ReadonlyMap<string, number> = new Map([
+  ...Array.from({ length: 6 }, (_, i) => [`part-${i}`, 5 + i] as const),
+  ['sum', 4]
+]);
+
 function spinning(): Graph {
   const graph = new Map<string, unknown>();
-  for (let i = 0; i < 6; i++) {
-    graph.set(`part-${i}`, task(spin, 5 + i));
+  for (const [key, ms] of SPINS) {
+    const inputs =
+      key === 'sum' ? [...graph.keys()].map(part => ref(part)) : [];
+    graph.set(key, task(spin, ms, ...(inputs as never[])));
   }
-  graph.set(
-    'sum',
-    task(spin, 4, ...Array.from({ length: 6 }, (_, i) => ref(`part-${i}`)))
-  );
   return graph as never;
 }
 
@@ -82,11 +92,13 @@ const schedulers = { getSync, getAsync, getThreads, getProcesses };
 describe.each(Object.entries(schedulers))('observe with %s', (name, get) => {
   it('shows the tasks of the Profiler, each within its interval', async () => {
     const profiler = new Profiler();
+    const began = countedMs() / 1000;
     const value = await observe(
       () =>
         profiler.run(() => get(spinning(), 'sum', { numWorkers: 2 } as never)),
       { name: `${name} equal` }
     );
+    const over = countedMs() / 1000;
     expect(value).toBe(4);
     const cluster = await ended(`${name} equal`);
     expect(cluster).toMatchObject({ kind: 'local', tasks: 7 });
@@ -101,9 +113,15 @@ describe.each(Object.entries(schedulers))('observe with %s', (name, get) => {
       const { startTime, endTime } = profiled.get(row.key)!;
       const start = cluster.startedAt + row.start;
       expect(row).toMatchObject({ status: 'ok', span: ['default'] });
+      // Read one within the other, however long the machine is elsewhere between two of them; what is left is rounding and, between the
+      // clocks of two threads, microseconds.
       expect(start).toBeGreaterThanOrEqual(startTime - 1e-5);
       expect(start + row.duration).toBeLessThanOrEqual(endTime + 1e-5);
-      expect(row.duration).toBeGreaterThan(0.0035);
+      expect(row.duration).toBeGreaterThanOrEqual(
+        SPINS.get(row.key)! / 1000 - 1e-6
+      );
+      expect(startTime).toBeGreaterThanOrEqual(began - 1e-5);
+      expect(endTime).toBeLessThanOrEqual(over + 1e-5);
       expect(row.cpu).toBeGreaterThan(0);
       expect(row.nbytes).toBe(8);
     }
