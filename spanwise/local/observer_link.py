@@ -147,22 +147,29 @@ class ObserverLink:
 
     def _run(self) -> None:
         while not self._closing.is_set():
-            error: Exception | None = None
-            try:
-                self._serve()
-            except (LinkError, OSError) as problem:
-                # The observer has died, or is not there yet: its successor is looked for.
-                error = problem
-            finally:
-                self._lost()
+            refusal = self._try()
             if self._closing.is_set():
                 break
-            refusal = self._tries.ended(error, monotonic())
             if refusal is not None:
                 tell(refused_sentence(refusal, self._place.is_own))
             self._closing.wait(self._tries.pause())
         self._bell.close()
         self._ringer.close()
+
+    def _try(self) -> Refusal | None:
+        """Serve once; returns the refusal of which to tell the user now.
+
+        No variable keeps the error: its traceback holds the frames, and these this object and
+        the place, whose observer would live on until the collector came by.
+        """
+        try:
+            self._serve()
+        except (LinkError, OSError) as error:
+            # The observer has died, or is not there yet: its successor is looked for.
+            return self._tries.ended(error, monotonic())
+        finally:
+            self._lost()
+        return self._tries.ended(None, monotonic())
 
     def _serve(self) -> None:
         """Connect, and send until the link breaks or is closed.

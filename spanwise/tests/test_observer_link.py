@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import queue
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
@@ -20,7 +23,7 @@ from spanwise.records.tables import record_tables
 from spanwise.tests.processes import wait_until
 from spanwise.version import read_build
 from spanwise.wire.door import listen
-from spanwise.wire.errors import LinkError
+from spanwise.wire.errors import LinkClosed, LinkError
 from spanwise.wire.link import Link, dial
 
 SECRET = bytes(32)
@@ -255,3 +258,27 @@ def test_one_that_never_says_what_it_has_is_given_up(folder: Path, told: list[st
     with closing(link, observer):
         wait_until("the block has come", lambda: observer.blocks == 1)
         assert told == []
+
+
+def test_one_that_breaks_while_it_is_closed_is_held_by_nobody(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its place may be the last that holds a script's observer, which ends with it."""
+    is_closed: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
+
+    def break_it(*args: Any, **named: Any) -> Link:
+        is_closed.get(timeout=60).set()
+        raise LinkClosed("The other side closed the connection.")
+
+    monkeypatch.setattr(observer_link, "dial", break_it)
+    link = link_to(folder)
+    ref, thread = weakref.ref(link), link._thread
+    gc.disable()
+    try:
+        is_closed.put(link._closing)
+        del link
+        thread.join(60)
+        assert not thread.is_alive()
+        assert ref() is None
+    finally:
+        gc.enable()
