@@ -275,7 +275,7 @@ class Calls:
             entry = session.by_key.get(reference.key)
         if entry is None or entry.id < 0:
             raise ClusterError(
-                f"{reference.key!r} was released, or belongs to another cluster. Compute it again."
+                f"{reference.key!r} was released, or belongs to another client. Compute it again."
             )
         if entry.status == CANCELLED:
             raise entry.failure().error

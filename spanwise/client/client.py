@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -18,6 +20,7 @@ from spanwise.client.beside_distributed import advise_beside_distributed
 from spanwise.client.calls import Calls
 from spanwise.client.closed_session import ClosedSession
 from spanwise.client.cluster_control import ClusterControl
+from spanwise.client.cluster_file import copy_cluster_file, find_cluster
 from spanwise.client.current import CurrentClient, default_client
 from spanwise.client.dask_collections import (
     compute_collections,
@@ -32,6 +35,7 @@ from spanwise.client.future import Future, _seconds, wait_async
 from spanwise.client.futures_of import futures_of, is_collection
 from spanwise.client.gathering import open_result
 from spanwise.client.html import cluster_facts_html
+from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
 from spanwise.client.local_cluster import LocalCluster
 from spanwise.client.memory_sampler import ClusterMemoryRun
@@ -50,6 +54,7 @@ from spanwise.observed.observer_address import ObserverAddress
 from spanwise.observed.questions import FineMetrics, SpanInfo, level_of_asker
 from spanwise.processes.node_process import NodeProcess
 from spanwise.wire import payload
+from spanwise.wire.foreign import type_name
 from spanwise.wire.tracebacks import leave_tasks_frames
 
 #: Time that the results of `run` may take to come back after the call itself.
@@ -61,12 +66,14 @@ _AS_IT_IS = (None, None, "auto")
 
 
 class Client(Queries, EventMethods, PluginMethods, ClusterControl):
-    """A private cluster on this machine, and the way to use it.
+    """A cluster on this machine, and the way to use it.
 
     Parameters
     ----------
     address
-        A :class:`LocalCluster` to use; without one a cluster is started.
+        What to use: a :class:`LocalCluster`, the address of a running cluster (as
+        ``scheduler_info()["address"]`` shows it in another program of this user) or the path of its
+        ``cluster.json``. Without one a cluster is started, which ends with this client.
     n_workers, threads_per_worker
         Default: as many threads in all (processes × threads of each) as there are cores: one
         per process up to 4 cores, beyond that about as many processes as threads of each.
@@ -83,7 +90,8 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
     timeout
         Seconds to wait for the workers.
     scheduler_file
-        Refused, as the address of a cluster that runs elsewhere.
+        The path of a running cluster's ``cluster.json``, or of what
+        :meth:`write_scheduler_file` has written.
     **kwargs
         Other keywords of `distributed`'s clients and clusters: one warning says what happens
         instead.
@@ -91,7 +99,7 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
     Raises
     ------
     ClusterError
-        The cluster could not be started; the message says why and what to do.
+        The cluster could not be started or joined; the message says why and what to do.
     TypeError
         A keyword that nobody knows.
 
@@ -120,24 +128,22 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
         **kwargs: Any,
     ) -> None:
         cluster = address if isinstance(address, LocalCluster) else None
-        if scheduler_file is not None or (address is not None and cluster is None):
-            raise NotImplementedError(
-                "Client(address) is not there yet: call Client() for a private cluster, or "
-                "use distributed.Client for a remote one"
-            )
+        place = _place(address if cluster is None else None, scheduler_file)
         own = ("n_workers", "threads_per_worker", "memory_limit", "name", "asynchronous")
         take_keywords("Client", kwargs, (*own, "set_as_default", "timeout"))
-        if cluster is not None and (n_workers, threads_per_worker, memory_limit) != _AS_IT_IS:
+        joins = cluster is not None or place is not None
+        if joins and (n_workers, threads_per_worker, memory_limit) != _AS_IT_IS:
             raise TypeError(
-                "Client(cluster) takes the cluster as it is: give n_workers, threads_per_worker "
-                "and memory_limit to LocalCluster()"
+                "A client takes a running cluster as it is: give n_workers, threads_per_worker "
+                "and memory_limit to LocalCluster(), or to the Client() that starts it"
             )
         self.asynchronous = asynchronous
         self.status = "starting"
         self._timeout = _seconds(timeout)
         self._made_from = cluster
+        self._place = place
         self._own_handle: LocalCluster | None = None
-        self._private: PrivateCluster | None = None
+        self._private: PrivateCluster | JoinedCluster | None = None
         self._options = (n_workers, threads_per_worker, memory_limit, name)
         self._set_as_default = set_as_default
         self._current: CurrentClient | None = None
@@ -150,11 +156,16 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
     # -- starting and ending ----------------------------------------------
 
     def _start(self) -> None:
-        if self._made_from is None:
-            cluster = self._private = PrivateCluster(*self._options)
-            cluster.start(self._timeout)
+        cluster: PrivateCluster | JoinedCluster
+        if self._made_from is not None:
+            cluster = self._made_from._lend(self)
+        elif self._place is not None:
+            cluster = JoinedCluster(partial(find_cluster, self._place))
         else:
-            cluster = self._private = self._made_from._lend(self)
+            cluster = PrivateCluster(*self._options)
+        if self._made_from is None or isinstance(cluster, JoinedCluster):
+            cluster.start(self._timeout)
+        self._private = cluster
         self._session = cluster.session
         self._calls = Calls(self._session)
         # Not through the client: one that is forgotten is to go at once.
@@ -171,10 +182,10 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
 
     @property
     def cluster(self) -> LocalCluster | None:
-        """The cluster that it was made from, or that it started."""
+        """The cluster that it was made from, or that it started; None if another program did."""
         if self._made_from is not None:
             return self._made_from
-        if self._own_handle is None and self._private is not None:
+        if self._own_handle is None and isinstance(self._private, PrivateCluster):
             self._own_handle = LocalCluster._of(self, self._private)
         return self._own_handle
 
@@ -184,7 +195,7 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
             self._current = CurrentClient(self)
 
     def close(self, timeout: float | str | None = None) -> Any:
-        """Let go of all results, and end the cluster unless the client was made from one.
+        """Let go of all results, and end the cluster if this client started it.
 
         Panels keep its history. Twice is safe.
         """
@@ -197,7 +208,7 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
         if self._current is not None:
             self._current.undo()
         self._observed.close()
-        if self._made_from is not None:
+        if self._made_from is not None and not isinstance(self._private, JoinedCluster):
             self._leave()
         elif self._private is not None:
             self._private.close()
@@ -217,6 +228,8 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
         return self._call(self._shutdown)
 
     def _shutdown(self) -> None:
+        if self._made_from is None and isinstance(self._private, JoinedCluster):
+            self._private.ends_all = True
         self._close()
         if self._made_from is not None:
             self._made_from._close()
@@ -767,6 +780,13 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
 
     # -- the cluster ------------------------------------------------------
 
+    def write_scheduler_file(self, scheduler_file: str) -> None:
+        """Write what other programs of this user join the cluster with, as `scheduler_file`.
+
+        Only you can read the file. It tells where the secret lies, not the secret itself.
+        """
+        copy_cluster_file(self.address, scheduler_file)
+
     def wait_for_workers(self, n_workers: int, timeout: float | str | None = None) -> Any:
         """Wait until this many workers run."""
         return self._call(self._session.wait_for_workers, n_workers, _seconds(timeout))
@@ -920,6 +940,19 @@ class Client(Queries, EventMethods, PluginMethods, ClusterControl):
 
 
 LocalCluster._make_client = Client
+
+
+def _place(address: Any, scheduler_file: Any) -> str | os.PathLike[str] | None:
+    """Where the cluster is that is to be joined; None: nowhere yet."""
+    if address is not None and scheduler_file is not None:
+        raise TypeError("Give an address or a scheduler_file, not both")
+    place = scheduler_file if address is None else address
+    if place is None or isinstance(place, (str, os.PathLike)):
+        return place
+    raise TypeError(
+        "Client() takes a spanwise.LocalCluster, the address of a running cluster, or the path of "
+        f"its cluster.json, not a {type_name(place)}"
+    )
 
 
 def _no_actors() -> NotImplementedError:

@@ -30,7 +30,7 @@ CLIENT: dict[str, str] = {
     "loop": "there is no event loop: the client has threads",
     "normalize_collection": "persist() returns the collection that holds the futures",
     "profile": _PANEL.format("Profile"),
-    "publish_dataset": "keep the future or the persisted collection: a cluster has one client",
+    "publish_dataset": "keep the future or the persisted collection",
     "rebalance": "the scheduler takes tasks back from busy workers by itself",
     "replicate": "scatter(data, broadcast=True)",
     "run_on_scheduler": "run(): the scheduler runs no Python",
@@ -41,7 +41,6 @@ CLIENT: dict[str, str] = {
     "unforward_logging": "return it from the function, or write it to a file",
     "unpublish_dataset": "let go of the future or the persisted collection",
     "unregister_scheduler_plugin": _LAYER,
-    "write_scheduler_file": _ALONE,
 }
 
 #: Names of `distributed.LocalCluster`.
@@ -119,7 +118,7 @@ MODULE: dict[str, str] = {
 #: Names of both libraries that differ in more than their signatures, and how.
 NOTES: dict[str, str] = {
     "Client": "starts a cluster of its own on this machine unless it is given one, whose "
-    "workers use the client's interpreter, folder and sys.path",
+    "workers use the client's interpreter, folder and sys.path; addresses are Spanwise's own",
     "Client.cancel": "what depends on the tasks follows a moment later",
     "Client.compute": "of an asynchronous client the answer is awaitable all the same",
     "Client.get_task_stream": "records are of Spanwise's own: see its docstring",
@@ -136,6 +135,7 @@ NOTES: dict[str, str] = {
     "Client.nbytes": "of results in memory only",
     "Client.story": "the scheduler's alone, of keys that this client holds",
     "Client.register_plugin": "for workers alone; one whose `setup` fails is not kept",
+    "Client.write_scheduler_file": "for Spanwise's own clients; as often as wanted",
     "Client.upload_file": "a file of the same name takes the place of the one before",
     "Environ": "sets the variables of running workers: what has read one before keeps it",
     "PipInstall": "installs once: the workers share the client's environment",
@@ -143,9 +143,8 @@ NOTES: dict[str, str] = {
     "Client.submit": "a future inside a closure or an object is an error; see above",
     "Client.map": "a future inside a closure or an object is an error; see above",
     "Future.type": "known once the result has been brought here",
-    "LocalCluster": "has one client at a time",
     "LocalCluster.adapt": "the policy has no other settings; see cluster.md",
-    "LocalCluster.close": "closes its client too",
+    "LocalCluster.close": "closes its clients too",
     "LocalCluster.dashboard_link": "empty: the panels are in JupyterLab",
     "KilledWorker": "one argument, a sentence",
     "get_client": "for the process that made the client; tasks cannot submit tasks",
@@ -162,7 +161,6 @@ NOTES: dict[str, str] = {
 REFUSED: dict[str, dict[str, Any]] = {
     "Client.unregister_worker_plugin": {"nanny": True},
     "PipInstall": {"restart_workers": True},
-    "Client": {"address": "tcp://127.0.0.1:8786", "scheduler_file": "scheduler.json"},
     "Client.compute": {"resources": {"GPU": 1}},
     "Client.get": {"resources": {"GPU": 1}},
     "Client.get_task_stream": {"plot": True, "filename": "task-stream.html"},
@@ -172,7 +170,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "Client.submit": {"resources": {"GPU": 1}, "actor": True, "actors": True},
 }
 
-#: Keywords that are read and change nothing: there is one client.
+#: Keywords that are read and change nothing: clients share no futures.
 WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {"Client.cancel": ("force",)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import weakref
 from collections.abc import Callable, Generator
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 from spanwise.client.cluster_control import adapt, scale
 from spanwise.client.future import _seconds
 from spanwise.client.html import cluster_facts_html
+from spanwise.client.joined_cluster import JoinedCluster
 from spanwise.client.keywords import take_keywords
 from spanwise.client.private_cluster import PrivateCluster
 from spanwise.client.queries import info_of_workers, scheduler_info
@@ -21,7 +23,8 @@ class LocalCluster:
     """A scheduler and workers on this machine, which a client then uses.
 
     It ends when it is closed, or when nothing refers to it any more; a client that was made from
-    it does not end it. It has one client at a time.
+    it does not end it. It may have several clients, and other programs may join it by its address:
+    see :class:`Client`.
 
     Parameters
     ----------
@@ -78,7 +81,10 @@ class LocalCluster:
         self._cluster = cluster
         self.asynchronous = asynchronous
         self._has_started = False
+        #: The client that uses the cluster's own session, and those with one of their own.
         self._client: weakref.ref[Any] | None = None
+        self._guests: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lending = threading.Lock()
 
     def _start(self) -> None:
         self._cluster.start(self._timeout)
@@ -96,7 +102,7 @@ class LocalCluster:
     # -- its client -------------------------------------------------------
 
     def get_client(self) -> Any:
-        """Return the client that is open, or a new one."""
+        """Return the first client that is open, or a new one."""
         client = self._open_client()
         return type(self)._make_client(self) if client is None else client
 
@@ -104,38 +110,37 @@ class LocalCluster:
         client = None if self._client is None else self._client()
         return None if client is None or client.status == "closed" else client
 
-    def _lend(self, client: Any) -> PrivateCluster:
-        """Give what a new client needs.
+    def _lend(self, client: Any) -> PrivateCluster | JoinedCluster:
+        """Give what a new client needs; it is still to be started if it is a guest's.
 
         Raises
         ------
         ClusterError
-            It is closed, has not started, or has a client.
+            The cluster is closed, or has not started.
         """
         if self.status != "running":
             what = "has not started: await it first" if self.status == "starting" else "is closed"
             raise ClusterError(f"The cluster {what}; Client() starts one of its own.")
-        if self._open_client() is not None:
-            raise ClusterError(
-                f"The cluster {self.name!r} has a client already, and one at a time: close that "
-                "one first, or use it, as cluster.get_client() returns it."
-            )
-        self._client = weakref.ref(client)
-        return self._cluster
+        with self._lending:
+            if self._open_client() is None:
+                self._client = weakref.ref(client)
+                return self._cluster
+            self._guests.add(client)
+        return JoinedCluster(self._cluster.place)
 
     # -- ending -----------------------------------------------------------
 
     def close(self, timeout: float | str | None = None) -> Any:
-        """End the cluster, and close its client. Panels keep its history. Twice is safe."""
+        """End the cluster, and close its clients. Panels keep its history. Twice is safe."""
         return self._call(self._close)
 
     def _close(self) -> None:
         if self.status != "running":
             self._cluster.is_closed = True
             return
-        client = self._open_client()
-        if client is not None:
-            client._close()
+        for client in [*self._guests, self._open_client()]:
+            if client is not None:
+                client._close()
         self._cluster.close()
 
     def __enter__(self) -> LocalCluster:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dask
 
+from spanwise.client.cluster_file import ClusterPlace
 from spanwise.client.forked import stay_out_of_forks
 from spanwise.client.launch import launch_spec, worker_ttl_seconds
 from spanwise.client.session import Session
@@ -90,6 +91,17 @@ class PrivateCluster:
     def address(self) -> str:
         """Where the scheduler listens."""
         return self.scheduler.address if self.scheduler else ""
+
+    def place(self) -> ClusterPlace:
+        """Where others of this process can join it."""
+        assert self.scheduler is not None
+        return ClusterPlace(
+            self.session.name,
+            self.scheduler.address,
+            self.scheduler.secret,
+            self.scheduler.process.pid,
+            self.observer,
+        )
 
     def close(self) -> None:
         """End it; the observer keeps its history if it is somebody else's. Twice is safe."""

@@ -198,8 +198,8 @@ class Session:
                 entry = self.by_key.get(key)
                 if entry is None:
                     raise ClusterError(
-                        f"The graph needs the result of {key!r}, which this cluster does not "
-                        "hold: it was released, or belongs to another cluster. Compute it again."
+                        f"The graph needs the result of {key!r}, which this client does not "
+                        "hold: it was released, or belongs to another client. Compute it again."
                     )
                 if entry.status == CANCELLED:
                     raise entry.failure().error
@@ -877,7 +877,7 @@ class Session:
         if not self._closing:
             # It may keep the connection open; waiting callers would wait on.
             self._link.close()
-            raise LinkClosed("it was told to end")
+            raise LinkClosed(message.fields["why"] or "it was told to end")
 
     def _lost_sentence(self, error: BaseException) -> str:
         return (
@@ -979,10 +979,15 @@ class Session:
                 lambda: self.state == "closed" or self.dead is not None, timeout
             )
 
-    def close(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+    def close(self, meanwhile: Callable[[], None] = lambda: None, cluster: bool = False) -> None:
         """Say goodbye, wait until the scheduler has heard it; twice is safe.
 
-        `meanwhile` is called now and then: the scheduler may have been stopped and hear nothing.
+        Parameters
+        ----------
+        meanwhile
+            Called now and then: the scheduler may have been stopped and hear nothing.
+        cluster
+            End the cluster too, if another program has started it.
         """
         with self.lock:
             if self._closing:
@@ -990,7 +995,7 @@ class Session:
             self._closing = True
         if self.dead is None:
             try:
-                self.send("close")
+                self.send("close", {"cluster": cluster})
                 limit = time.monotonic() + CLOSE_SECONDS
                 while not self._has_closed(_LOOK_SECONDS) and time.monotonic() < limit:
                     meanwhile()

@@ -1,6 +1,6 @@
 /**
- * Standard input of a Node program: one line of settings, then nothing, until its owner ends. The line holds secrets and the user's
- * environment, which therefore lie in no file.
+ * Standard input of a Node program: one line of settings, then nothing, until its owner ends. The line holds the user's
+ * environment, which therefore lies in no file.
  */
 import type { Readable } from 'node:stream';
 

@@ -206,8 +206,8 @@ export const CLIENT_LINK = {
       setUp: flag,
       idempotent: v.optional(flag, false)
     }),
-    /** → `closed`, then the scheduler ends. */
-    close: message({})
+    /** → `closed`. The scheduler then ends if it is the owner's, or if a guest says so (cluster). */
+    close: message({ cluster: v.optional(flag, false) })
   },
   down: {
     /** Outcomes of tasks; one message per scheduler tick. Inline results stand in blob 0. */
@@ -338,7 +338,8 @@ export const CLIENT_LINK = {
     }),
     /** Shown to the user as a warning, or fails all futures. */
     problem: message({ sentence: text, fatal: v.optional(flag, false) }),
-    closed: message({})
+    /** why: half a sentence, for clients that did not ask for it. */
+    closed: message({ why: v.optional(text, '') })
   }
 } as const;
 

@@ -57,7 +57,8 @@ export interface IClientHost {
   launchChanged(): void;
   /** Changes the workers, as the client commands. */
   command(command: Command, done: Done): void;
-  close(client: ClientSession): void;
+  /** @param endsAll - the cluster is to end, whoever started it. */
+  close(client: ClientSession, endsAll: boolean): void;
   warn(sentence: string): void;
 }
 
@@ -166,7 +167,7 @@ export class ClientSession {
       case 'plugin':
         return this._cluster.shared.take(message, this.link);
       case 'close':
-        return this._host.close(this);
+        return this._host.close(this, message.fields.cluster);
       case 'hello':
       case 'proof':
       case 'refused':

@@ -197,9 +197,11 @@ export class Cluster implements IRosterHost {
     this._control.command(command, done);
   }
 
-  close(client: ClientSession): void {
+  close(client: ClientSession, endsAll: boolean): void {
     if (this._clients.isOwner(client)) {
-      void this.end('closed');
+      void this.end('closed', 'the program that started it has closed it');
+    } else if (endsAll) {
+      void this.end('closed', 'another of its clients has shut it down');
     } else {
       this._clients.goodbye(client);
     }
@@ -207,7 +209,7 @@ export class Cluster implements IRosterHost {
 
   /** A private cluster goes with its client. */
   ownerLeft(): void {
-    void this.end('kernel-ended');
+    void this.end('kernel-ended', 'the program that started it has ended');
   }
 
   warn(sentence: string): void {
@@ -259,8 +261,12 @@ export class Cluster implements IRosterHost {
     }
   }
 
-  /** Ends workers, log and links. Twice is safe. */
-  async end(why: EndReason): Promise<void> {
+  /**
+   * Ends workers, log and links. Twice is safe.
+   *
+   * @param told - why, for clients, as half a sentence.
+   */
+  async end(why: EndReason, told = ''): Promise<void> {
     if (this._phase === 'closing') {
       await this.ended;
       return;
@@ -268,7 +274,7 @@ export class Cluster implements IRosterHost {
     this._phase = 'closing';
     const { log, workers, clock } = this._state;
     this._tellCluster();
-    this._clients.tell('closed', {});
+    this._clients.tell('closed', { why: told });
     this._clients.flush();
     this.memoryRuns.close();
     this._roster.close();

@@ -9,11 +9,13 @@ import { BoundedLog } from '../bounded-log';
 import { Lifeline } from '../lifeline';
 import { removeOwnFolder } from '../own-folder';
 import { Cluster } from './cluster';
+import { removeClusterFile, writeClusterFile } from './cluster-file';
 import { monotonicClock } from '../../link/monotonic';
 import { checkClusterSettings } from '../../wire/cluster-settings';
 
-/** The log that the client opens, the scheduler's socket, and what killed workers leave behind (docs/contracts.md §8). */
-const OURS = /^(scheduler\.(log|sock)|worker-\d+\.sock|spill-\d+)$/;
+/** The log that the client opens, the scheduler's socket, what guests join with, and what killed workers leave behind (docs/contracts.md §8). */
+const OURS =
+  /^(scheduler\.(log|sock)|cluster\.json|secret|worker-\d+\.sock|spill-\d+)$/;
 
 /** Runs until the cluster has ended; the exit code. */
 export async function runScheduler(args: readonly string[]): Promise<number> {
@@ -25,12 +27,17 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   new BoundedLog(join(folder, 'scheduler.log'));
   let cluster: Cluster;
   try {
+    const settings = checkClusterSettings(await lifeline.settings);
     cluster = await Cluster.start({
-      settings: checkClusterSettings(await lifeline.settings),
+      settings,
       folder,
       clock: monotonicClock(),
-      note: sentence => process.stderr.write(`${sentence}\n`)
+      note
     });
+    await writeClusterFile(folder, settings, cluster.address).catch(
+      (error: Error) =>
+        note(`Other programs cannot join this cluster: ${error.message}`)
+    );
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error));
   }
@@ -38,14 +45,19 @@ export async function runScheduler(args: readonly string[]): Promise<number> {
   process.stdout.write(
     `${JSON.stringify({ ready: { address: cluster.address } })}\n`
   );
-  void lifeline.ended.then(() => cluster.end('kernel-ended'));
+  void lifeline.ended.then(() => cluster.ownerLeft());
   const hasFailed = (await cluster.ended) === 'scheduler-lost';
   if (hasFailed) {
+    await removeClusterFile(folder);
     return 1;
   }
   // The client removes it too, but may be dead. After a failure the log is still needed.
   await removeOwnFolder(folder, OURS);
   return 0;
+}
+
+function note(sentence: string): void {
+  process.stderr.write(`${sentence}\n`);
 }
 
 function failed(sentence: string): number {

@@ -161,9 +161,17 @@ describe('clients of one cluster', () => {
     expect((await next.outcome('a')).status).toBe(OK);
   });
 
+  it('end the cluster for all if they say so', async () => {
+    guest.link.send('close', { cluster: true });
+    const { why } = (await owner.message('closed')).fields;
+    expect(why).toBe('another of its clients has shut it down');
+    expect(await shared.cluster.ended).toBe('closed');
+  });
+
   it('are all told when the owner ends', async () => {
     owner.link.destroy();
-    await guest.message('closed');
+    const { why } = (await guest.message('closed')).fields;
+    expect(why).toBe('the program that started it has ended');
     expect(await shared.cluster.ended).toBe('kernel-ended');
     await waitFor('the end of the link', () => guest.isClosed);
   });

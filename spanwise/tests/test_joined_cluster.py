@@ -1,0 +1,397 @@
+"""Clients of clusters that another client started, on real processes and sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import pytest
+
+from spanwise import Client, LocalCluster, span
+from spanwise.client import joined_cluster
+from spanwise.errors import ClusterError, SchedulerLost
+from spanwise.processes.process_state import lives
+from spanwise.tests.processes import LIMIT_SECONDS, wait_until
+
+#: Evaluates each line that it gets, and answers with a line.
+_PROGRAM = """
+import json, sys
+import dask, dask.array as da
+from spanwise import Client, span
+from spanwise.tests.test_joined_cluster import *
+for line in sys.stdin:
+    try:
+        answer = eval(line, globals())
+    except BaseException as error:
+        answer = type(error).__name__ + ": " + str(error)
+    print(json.dumps(answer, default=str), flush=True)
+"""
+
+
+class Program:
+    """Another program with a client, which does what it is told."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+
+    def __call__(self, expression: str) -> Any:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(expression + "\n")
+        line = self.process.stdout.readline()
+        assert line, f"the program ended at {expression}"
+        return json.loads(line)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def program() -> Iterator[Program]:
+    made = Program()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def owner() -> Iterator[Client]:
+    with Client(n_workers=2, threads_per_worker=1, name="shared") as made:
+        yield made
+
+
+def kept_values() -> int:
+    return len(threading.current_thread().worker.table.values)  # type: ignore[attr-defined]
+
+
+def long_sleep() -> str:
+    for _ in range(60_000):
+        time.sleep(0.01)
+    return "never"
+
+
+def mark_and_wait(folder: str, number: int) -> None:
+    (Path(folder) / str(number)).touch()
+    while not (Path(folder) / "gate").exists():
+        time.sleep(0.01)
+
+
+def folder_of(client: Client) -> Path:
+    return Path(client.address.removeprefix("unix:")).parent
+
+
+def test_two_programs_compute_on_one_cluster(owner: Client, program: Program) -> None:
+    mine = owner.submit(lambda: "the owner's", key="same")
+    assert mine.result(LIMIT_SECONDS) == "the owner's"
+    address = owner.scheduler_info()["address"]
+    assert program(f"(client := Client({address!r})).status") == "running"
+    assert program("client.cluster is None and Client.current() is client")
+    assert program("client.scheduler_info()['id']") == owner.id
+    assert program("(future := client.submit(lambda: 'the guest\\'s', key='same')).result(60)") == (
+        "the guest's"
+    )
+    with span("ours"):
+        total = da.ones((40,), chunks=10).sum().compute()
+    assert total == 40 == program("int(da.ones((40,), chunks=10).sum().compute())")
+    assert program("client.gather(client.map(abs, range(-9, 0)))") == [*range(9, 0, -1)]
+    assert program("client.gather(client.scatter([1, 2]))") == [1, 2]
+    assert program("len(client.fine_metrics()) > 0"), "the cluster's observer answers guests"
+    assert mine.result(LIMIT_SECONDS) == "the owner's"
+    assert program("client.close()") is None
+    assert "closed" in program("client.submit(abs, -1)")
+    wait_until("what it held is freed", lambda: sum(owner.run(kept_values).values()) == 1)
+    assert mine.result(LIMIT_SECONDS) == "the owner's"
+    assert owner.submit(abs, -1).result(LIMIT_SECONDS) == 1
+
+
+def test_a_killed_guest_s_tasks_and_results_go(
+    owner: Client, program: Program, tmp_path: Path
+) -> None:
+    assert program(f"(client := Client({owner.address!r})).status") == "running"
+    assert program("(held := client.submit(bytes, 100_000)).result(60) == bytes(100_000)")
+    tasks = f"client.map(mark_and_wait, [{str(tmp_path)!r}] * 50, range(50), priority=1)"
+    assert program(f"len(tasks := {tasks})") == 50
+    wait_until("both workers are busy", lambda: len([*tmp_path.iterdir()]) == 2)
+    assert sum(owner.run(kept_values).values()) >= 1
+    waits = owner.submit(abs, -1, pure=False)
+    program.process.kill()
+    program.process.wait()
+    # Who comes later is let in later; then the workers, too, have heard of it.
+    Client(owner.address, set_as_default=False).close()
+    assert len(owner.run(kept_values)) == 2
+    (tmp_path / "gate").touch()
+    assert waits.result(LIMIT_SECONDS) == 1
+    wait_until("its results are gone", lambda: sum(owner.run(kept_values).values()) <= 1)
+    assert owner.gather(owner.map(abs, range(-9, 0))) == [*range(9, 0, -1)]
+    ran = {each.name for each in tmp_path.iterdir()} - {"gate"}
+    assert len(ran) == 2, "of its tasks none ran that had not begun"
+
+
+def test_a_killed_owner_ends_its_guests_waits(program: Program) -> None:
+    start = "(client := Client(n_workers=1, threads_per_worker=1, name='theirs')).address"
+    address = program(start)
+    with Client(address) as guest:
+        pids = [each["pid"] for each in guest.scheduler_info()["workers"].values()]
+        done, waits = guest.submit(abs, -1), guest.submit(long_sleep)
+        assert done.result(LIMIT_SECONDS) == 1
+        program.process.kill()
+        program.process.wait()
+        why = "cluster 'theirs' has ended .the program that started it has ended.*make a new"
+        for asked in (
+            lambda: waits.result(LIMIT_SECONDS),
+            lambda: guest.submit(abs, -2).result(LIMIT_SECONDS),
+            guest.who_has,
+            lambda: guest.scale(2),
+        ):
+            with pytest.raises(SchedulerLost, match=why):
+                asked()
+    wait_until("workers end", lambda: not any(lives(pid) for pid in pids))
+    folder = Path(address.removeprefix("unix:")).parent
+    wait_until("nothing is left of it", lambda: not folder.exists())
+    with pytest.raises(ClusterError, match=r"There is no cluster at .*Client\(\) starts"):
+        Client(address)
+
+
+def test_a_killed_scheduler_is_told_to_guests_too() -> None:
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
+        with Client(owner.address, set_as_default=False) as guest:
+            waits = guest.submit(long_sleep)
+            assert owner._scheduler is not None
+            owner._scheduler.process.kill()
+            with pytest.raises(SchedulerLost, match="make a new cluster"):
+                waits.result(LIMIT_SECONDS)
+        with pytest.raises(ClusterError, match="has ended: its scheduler, process"):
+            Client(owner.address)
+
+
+def test_a_cluster_has_several_clients() -> None:
+    with LocalCluster(n_workers=1, threads_per_worker=1, name="ours") as cluster:
+        first = Client(cluster)
+        second = Client(cluster)
+        assert cluster.get_client() is first and second.cluster is cluster
+        assert Client.current() is second
+        keys = [each.submit(lambda i: i, i, key="k") for i, each in enumerate((first, second))]
+        assert [each.result(LIMIT_SECONDS) for each in keys] == [0, 1]
+        assert dask.delayed(abs)(-3).compute() == 3
+        second.close()
+        assert Client.current() is first and keys[0].result(LIMIT_SECONDS) == 0
+        third = Client(cluster, set_as_default=False)
+        first.close()
+        assert third.submit(abs, -1).result(LIMIT_SECONDS) == 1 and cluster.status == "running"
+        with Client(cluster) as fourth:
+            assert cluster.get_client() is fourth
+            assert fourth.submit(abs, -1).result(LIMIT_SECONDS) == 1
+        waits = third.submit(long_sleep)
+    assert third.status == "closed"
+    with pytest.raises(SchedulerLost, match="The client was closed"):
+        waits.result(LIMIT_SECONDS)
+
+
+def test_a_client_that_is_forgotten_leaves(owner: Client) -> None:
+    guest = Client(owner.address, set_as_default=False)
+    assert guest.submit(bytes, 10).result(LIMIT_SECONDS) == bytes(10)
+    reader = guest._session._reader
+    del guest
+    wait_until("it leaves", lambda: gc.collect() >= 0 and not reader.is_alive())
+    wait_until("what it held goes", lambda: not any(owner.run(kept_values).values()))
+
+
+def test_asynchronous_clients_join() -> None:
+    async def both() -> list[int]:
+        async with LocalCluster(n_workers=1, threads_per_worker=1, asynchronous=True) as cluster:
+            where = cluster.scheduler_address
+            async with (
+                Client(cluster, asynchronous=True) as first,
+                Client(where, asynchronous=True) as second,
+            ):
+                futures = [each.submit(abs, -i, key="k") for i, each in enumerate((first, second))]
+                return [await each for each in futures]
+
+    assert asyncio.run(both()) == [0, 1]
+
+
+def test_a_restart_by_a_guest_computes_again_what_others_hold(owner: Client) -> None:
+    kept = owner.submit(abs, -7)
+    assert kept.result(LIMIT_SECONDS) == 7
+    before = {*owner.scheduler_info()["workers"]}
+    with Client(owner.address, set_as_default=False) as guest:
+        mine = guest.submit(abs, -8)
+        assert mine.result(LIMIT_SECONDS) == 8
+        guest.restart()
+        assert mine.status == "cancelled"
+        assert guest.submit(abs, -9).result(LIMIT_SECONDS) == 9
+    assert not before & {*owner.scheduler_info()["workers"]}
+    assert owner.submit(str, kept).result(LIMIT_SECONDS) == "7"
+
+
+def test_a_guest_may_shut_the_cluster_down() -> None:
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
+        waits = owner.submit(long_sleep)
+        guest = Client(owner.address, set_as_default=False)
+        guest.shutdown()
+        guest.shutdown()
+        assert guest.status == "closed"
+        with pytest.raises(SchedulerLost, match="another of its clients has shut it down"):
+            waits.result(LIMIT_SECONDS)
+
+
+def test_a_future_goes_to_the_client_that_made_it(owner: Client) -> None:
+    theirs = owner.submit(abs, -1, pure=False)
+    with (
+        Client(owner.address, set_as_default=False) as guest,
+        pytest.raises(ClusterError, match="belongs to another client"),
+    ):
+        guest.submit(str, theirs)
+
+
+def test_joining_by_file(owner: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_of(owner)
+    for name in ("cluster.json", "secret"):
+        assert (folder / name).stat().st_mode & 0o777 == 0o600
+    copy = tmp_path / "scheduler.json"
+    copy.write_text("of a cluster that has ended")
+    owner.write_scheduler_file(str(copy))
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert (folder / "secret").read_text() not in copy.read_text()
+    for given in (folder, folder / "cluster.json", str(copy)):
+        with Client(given, set_as_default=False) as guest:
+            assert guest.submit(abs, -1).result(LIMIT_SECONDS) == 1
+    with Client(scheduler_file=copy, set_as_default=False) as guest:
+        assert guest.id == owner.id
+        guest.write_scheduler_file(copy)
+    monkeypatch.setenv("SPANWISE_TRANSPORT", "tcp")
+    with (
+        Client(n_workers=1, threads_per_worker=1, set_as_default=False) as by_port,
+        Client(by_port.address, set_as_default=False) as guest,
+    ):
+        assert by_port.address.startswith("tcp:127.0.0.1:") and guest.id == by_port.id
+        assert guest.submit(abs, -1).result(LIMIT_SECONDS) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("tcp://127.0.0.1:8786", r"For a cluster of distributed use distributed\.Client"),
+        ("localhost:8786", r"For a cluster of distributed use distributed\.Client"),
+        ("unix:/nowhere/scheduler.sock", r"no cluster at .*Client\(\) starts"),
+        ("tcp:127.0.0.1:1", r"No cluster of this user has the address tcp:127\.0\.0\.1:1"),
+        ("/nowhere/cluster.json", "/nowhere/cluster.json does not exist"),
+    ],
+)
+def test_an_address_of_no_cluster(given: str, why: str) -> None:
+    with pytest.raises(ClusterError, match=why):
+        Client(given)
+
+
+def test_what_is_no_address() -> None:
+    with pytest.raises(TypeError, match=r"takes a spanwise\.LocalCluster, .* not a int"):
+        Client(5)
+    with pytest.raises(TypeError, match="not both"):
+        Client("a", scheduler_file="b")
+    with pytest.raises(TypeError, match=r"give n_workers.* to LocalCluster"):
+        Client("unix:/nowhere", n_workers=2)
+
+
+def described(tmp_path: Path, **fields: Any) -> Path:
+    """A cluster's file, made by hand."""
+    secret = tmp_path / "secret"
+    if not secret.exists():
+        secret.write_text("07" * 32)
+    path = tmp_path / "cluster.json"
+    said = {"name": "old", "address": f"unix:{tmp_path}/scheduler.sock", "observer": None}
+    path.write_text(json.dumps({**said, "secretFile": str(secret), "pid": 1, **fields}))
+    return path
+
+
+def test_a_file_of_a_cluster_that_was_killed(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    path = described(tmp_path, pid=ended.pid)
+    with pytest.raises(
+        ClusterError, match=rf"'old' .*has ended: its scheduler, process {ended.pid}"
+    ):
+        Client(path)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(tmp_path / "scheduler.sock"))
+    with pytest.raises(ClusterError, match=r"has ended.* Client\(\) starts a new one"):
+        Client(f"unix:{tmp_path}/scheduler.sock")
+
+
+def test_files_that_are_none_of_ours(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    path.write_text('{"type": "Scheduler", "address": "tcp://127.0.0.1:8786"}')
+    with pytest.raises(ClusterError, match=r"use distributed\.Client\(scheduler_file"):
+        Client(scheduler_file=str(path))
+    for text in ("", "[]", "{}", "5", '{"name": 1}'):
+        path.write_text(text)
+        with pytest.raises(ClusterError, match="does not describe a Spanwise cluster"):
+            Client(path)
+    described(tmp_path)
+    (tmp_path / "secret").write_text("short")
+    with pytest.raises(ClusterError, match="does not describe a Spanwise cluster"):
+        Client(path)
+
+
+def test_another_user_s_cluster(tmp_path: Path) -> None:
+    path = described(tmp_path)
+    path.chmod(0o620)
+    with pytest.raises(ClusterError, match="others may change it: a cluster serves only the user"):
+        Client(path)
+    path.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "secret", 65534, 65534)
+    else:
+        (tmp_path / "secret").chmod(0)
+    with pytest.raises(ClusterError, match="secret belongs to another user"):
+        Client(path)
+
+
+def test_a_secret_that_is_not_the_cluster_s(owner: Client, tmp_path: Path) -> None:
+    path = described(tmp_path, address=owner.address, name="shared")
+    with pytest.raises(ClusterError, match=r"does not have the secret of the cluster 'shared'"):
+        Client(path)
+    assert owner.submit(abs, -1).result(LIMIT_SECONDS) == 1
+
+
+def test_another_environment_is_refused_with_both(
+    owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = joined_cluster.launch_of_client()
+    launch["versions"] = {**launch["versions"], "dask": "1.0"}
+    monkeypatch.setattr(joined_cluster, "launch_of_client", lambda: launch)
+    here = rf"another environment.*dask {dask.__version__}.*dask 1\.0.*cluster of your own"
+    with pytest.raises(ClusterError, match=here):
+        Client(owner.address)
+
+
+def test_a_stopped_scheduler_lets_nobody_wait() -> None:
+    with Client(n_workers=1, threads_per_worker=1, set_as_default=False) as owner:
+        assert owner._scheduler is not None
+        guest = Client(owner.address, set_as_default=False)
+        pid = owner._scheduler.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(ClusterError, match=rf"process {pid}, is stopped .*continue it"):
+                Client(owner.address, timeout=1)
+            guest.close()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert owner.submit(abs, -1).result(LIMIT_SECONDS) == 1
